@@ -1,0 +1,30 @@
+// Recursive halving and doubling: a reduce-scatter by halving, then an all-gather by doubling.
+//
+//   a = 2 alpha log2 N      b = 2 beta - (2 beta + gamma) / N + gamma
+//
+// Scope: no contention; for N that is no power of two, the number of rounds rounded up.
+// Parameters: none; alpha, beta and gamma are those of the cluster.
+// Source: 004 Table II.
+#include "sim/collective.h"
+
+#include <cmath>
+#include <memory>
+
+namespace steptime {
+namespace {
+
+LinearCost cost(const Cluster& cluster) {
+  const auto n = static_cast<double>(cluster.workers());
+  const double alpha = to_seconds(cluster.bottleneck().latency);
+  const double beta = inverse(cluster.bottleneck().bandwidth).seconds_per_byte;
+  const double gamma = cluster.reduction.seconds_per_byte;
+  const double log_n = std::ceil(std::log2(n));
+  return {from_seconds(2 * alpha * log_n), {2 * beta - (2 * beta + gamma) / n + gamma}};
+}
+
+const bool kRegistered = Collectives::instance().add(
+    "halving-doubling", "reduce-scatter by halving, all-gather by doubling", {},
+    [](const Config&, const Cluster& c) { return std::make_unique<LinearCollective>(cost(c)); });
+
+}  // namespace
+}  // namespace steptime

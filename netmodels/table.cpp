@@ -1,0 +1,138 @@
+// A collective given by measurement as a table of sizes and times, piecewise linear in between.
+//
+// Scope: one number of workers, the one that it was measured on; no contention. Below the first and
+// above the last size the nearest segment is prolonged, and the result says so ("domain"); with
+// extrapolate = "refuse" such a size is an input error.
+// Parameters: file (CSV with a header "bytes,time_us", sizes increasing, # starts a comment),
+// extrapolate.
+// Where a measured time falls with size, the larger of the two stands: a collective that gets
+// faster with more data is noise, and schedules rely on a time that does not decrease.
+#include "sim/collective.h"
+#include "sim/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+const Params kParams{{.key = "file", .kind = Kind::kPath, .help = "CSV: bytes,time_us"},
+                     {.key = "extrapolate",
+                      .kind = Kind::kText,
+                      .help = "outside the table: flag it, or refuse",
+                      .need = Need::kDefault,
+                      .fallback = "flag",
+                      .words = {"flag", "refuse"}}};
+
+struct Point {
+  double bytes;
+  double seconds;
+};
+
+double read_number(std::string_view text, const std::string& file, int line) {
+  while (!text.empty() && text.front() == ' ')
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r'))
+    text.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) ||
+      value < 0) {
+    throw InputError(fmt::format("{}: line {}: expected a number that is not negative, got {}",
+                                 file, line, brief(std::string(text))));
+  }
+  return value;
+}
+
+std::vector<Point> read_table(const std::string& file) {
+  const std::string text = read_file(file);
+  std::vector<Point> points;
+  std::string_view rest = text;
+  for (int line = 1; !rest.empty(); ++line) {
+    std::string_view row = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(row.size() + 1, rest.size()));
+    if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    if (row.empty() || row.front() == '#' || row == "bytes,time_us") continue;
+    const auto comma = row.find(',');
+    if (comma == std::string_view::npos) {
+      throw InputError(fmt::format("{}: line {}: expected \"bytes,time_us\", got {}", file, line,
+                                   brief(std::string(row))));
+    }
+    const Point point{read_number(row.substr(0, comma), file, line),
+                      read_number(row.substr(comma + 1), file, line) * 1e-6};
+    if (!points.empty() && point.bytes <= points.back().bytes) {
+      throw InputError(fmt::format("{}: line {}: sizes must increase, got {} after {}", file, line,
+                                   point.bytes, points.back().bytes));
+    }
+    points.push_back({point.bytes, points.empty()
+                                       ? point.seconds
+                                       : std::max(point.seconds, points.back().seconds)});
+  }
+  if (points.size() < 2) {
+    throw InputError(fmt::format("{}: expected at least two rows, got {}", file, points.size()));
+  }
+  return points;
+}
+
+class Table final : public Collective {
+ public:
+  explicit Table(const Config& c)
+      : file_(c.get<std::string>("file")),
+        points_(read_table(file_)),
+        refuses_(c.get<std::string>("extrapolate") == "refuse") {}
+
+  Duration time(Bytes m) const override {
+    if (refuses_ && !outside_domain(m).empty()) throw InputError(file_ + ": " + outside_domain(m));
+    const auto bytes = static_cast<double>(m.count);
+    auto right = std::lower_bound(points_.begin() + 1, points_.end() - 1, bytes,
+                                  [](const Point& p, double x) { return p.bytes < x; });
+    return from_seconds(std::max(0.0, on_line(*(right - 1), *right, bytes)));
+  }
+
+  /// The intercept of the least-squares line through the table, as 004 section V.A obtains it.
+  Duration startup() const override {
+    double x = 0, y = 0, xx = 0, xy = 0;
+    const auto n = static_cast<double>(points_.size());
+    for (const Point& p : points_) {
+      x += p.bytes / n;
+      y += p.seconds / n;
+    }
+    for (const Point& p : points_) {
+      xx += (p.bytes - x) * (p.bytes - x);
+      xy += (p.bytes - x) * (p.seconds - y);
+    }
+    return from_seconds(std::max(0.0, y - xy / xx * x));
+  }
+
+  std::string outside_domain(Bytes m) const override {
+    const auto bytes = static_cast<double>(m.count);
+    if (bytes >= points_.front().bytes && bytes <= points_.back().bytes) return "";
+    return fmt::format("{} B is outside the measured {} to {} B", m.count, points_.front().bytes,
+                       points_.back().bytes);
+  }
+
+ private:
+  static double on_line(const Point& left, const Point& right, double bytes) {
+    return left.seconds +
+           (right.seconds - left.seconds) * ((bytes - left.bytes) / (right.bytes - left.bytes));
+  }
+
+  std::string file_;
+  std::vector<Point> points_;
+  bool refuses_;
+};
+
+const bool kRegistered = Collectives::instance().add(
+    "table", "measured sizes and times, piecewise linear", kParams,
+    [](const Config& c, const Cluster&) { return std::make_unique<Table>(c); });
+
+}  // namespace
+}  // namespace steptime

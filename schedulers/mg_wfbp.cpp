@@ -1,0 +1,56 @@
+// MG-WFBP: merges a gradient into the one that becomes ready next when that one is ready before
+// the message's startup would be over.
+//
+// Algorithm 1 of 004, walking from the output layer L to layer 2, joins layer l to layer l - 1 iff
+//
+//   tau_b[l-1] + t_b[l-1] < tau_c[l] + a
+//
+// and then recomputes tau_c. tau_b[1], which line 9 leaves out, and "tau_b[0]", which line 13 reads
+// at l = 2, are taken as the definition of tau_b gives them, so that the left-hand side is always
+// the moment at which the gradient of layer l - 1 exists. Merging moves tau_c of later layers only,
+// so one pass with a running message suffices: O(L) instead of the paper's O(L^2).
+//
+// The result is not always optimal, against the paper's Theorem 1: schedulers/optimal.cpp.
+#include "sim/schedule.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+namespace steptime {
+namespace {
+
+class MgWfbp final : public Schedule {
+ public:
+  using Schedule::Schedule;
+  BucketPlan plan(std::span<const GradientUnit> units,
+                  const Collective& collective) const override {
+    BucketPlan plan;
+    if (units.empty()) return plan;
+    const Duration a = collective.startup();
+    Duration start = units.front().ready;  // tau_c of the running message
+    Bytes bytes = units.front().bytes;
+    std::int32_t size = 1;
+    for (const GradientUnit& next : units.subspan(1)) {
+      if (next.ready < start + a) {
+        start = std::max(start, next.ready);  // condition 15
+        bytes += next.bytes;                  // condition 16
+        ++size;
+        continue;
+      }
+      plan.sizes.push_back(size);
+      start = std::max(start + collective.time(bytes), next.ready);
+      bytes = next.bytes;
+      size = 1;
+    }
+    plan.sizes.push_back(size);
+    return plan;
+  }
+};
+
+const bool kRegistered = Schedules::instance().add(
+    "mg-wfbp", "merged gradients, Algorithm 1 of paper 004", {granularity_param()},
+    [](const Config& c) { return std::make_unique<MgWfbp>(read_granularity(c)); });
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,103 @@
+// Optimal merge: the partition into messages that ends the step earliest.
+//
+// One sequential channel and gradients that become ready in order: contiguous messages suffice.
+// With R_k the ready time of the k-th gradient, S_k the sum of the first k sizes and F(k) the
+// earliest end of a partition of the first k,
+//
+//   F(0) = 0,   F(k) = min over j < k of  max(F(j), R_k) + T(S_k - S_j).
+//
+// O(L^2) for any cost T. For T(M) = a + b M, O(L): F does not decrease, so the j with F(j) <= R_k
+// are a prefix that only grows. Of that prefix the largest j is best, as it leaves the fewest
+// bytes; of the others the one with the least F(j) - b S_j, kept in a monotone queue. Exact up to
+// the rounding of each message's time to a picosecond.
+#include "sim/schedule.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+/// Walks back from the last gradient along the best predecessors.
+BucketPlan unwind(std::span<const std::int32_t> best) {
+  BucketPlan plan;
+  for (auto k = static_cast<std::int32_t>(best.size()) - 1; k > 0;) {
+    const std::int32_t j = best[static_cast<std::size_t>(k)];
+    plan.sizes.push_back(k - j);
+    k = j;
+  }
+  std::reverse(plan.sizes.begin(), plan.sizes.end());
+  return plan;
+}
+
+BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& collective) {
+  const std::size_t n = units.size();
+  std::vector<Duration> finish(n + 1, Duration{});
+  std::vector<std::int32_t> best(n + 1, 0);
+  for (std::size_t k = 1; k <= n; ++k) {
+    const Duration ready = units[k - 1].ready;
+    Bytes bytes{};
+    finish[k] = Duration::max();
+    for (std::size_t j = k; j-- > 0;) {
+      bytes += units[j].bytes;
+      const Duration end = std::max(finish[j], ready) + collective.time(bytes);
+      if (end < finish[k]) {
+        finish[k] = end;
+        best[k] = static_cast<std::int32_t>(j);
+      }
+    }
+  }
+  return unwind(best);
+}
+
+BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& cost) {
+  const std::size_t n = units.size();
+  const auto a = static_cast<double>(cost.a.count());  // ps
+  const double b = cost.b.seconds_per_byte * 1e12;     // ps/B
+  std::vector<double> finish(n + 1, 0);                // ps
+  std::vector<double> sent(n + 1, 0);                  // b S_k, ps
+  std::vector<std::int32_t> best(n + 1, 0);
+  const auto key = [&](std::size_t j) { return finish[j] - sent[j]; };
+  std::deque<std::size_t> late;  // j with F(j) > R_k, keys increasing from front to back
+  std::size_t early = 0;         // the largest j with F(j) <= R_k
+  for (std::size_t k = 1; k <= n; ++k) {
+    const auto ready = static_cast<double>(units[k - 1].ready.count());
+    sent[k] = sent[k - 1] + b * static_cast<double>(units[k - 1].bytes.count);
+    while (early + 1 < k && finish[early + 1] <= ready)
+      ++early;
+    while (!late.empty() && late.front() <= early)
+      late.pop_front();
+    finish[k] = ready + a + (sent[k] - sent[early]);
+    best[k] = static_cast<std::int32_t>(early);
+    if (!late.empty() && a + sent[k] + key(late.front()) < finish[k]) {
+      finish[k] = a + sent[k] + key(late.front());
+      best[k] = static_cast<std::int32_t>(late.front());
+    }
+    while (!late.empty() && key(late.back()) >= key(k))
+      late.pop_back();
+    late.push_back(k);
+  }
+  return unwind(best);
+}
+
+class Optimal final : public Schedule {
+ public:
+  using Schedule::Schedule;
+  BucketPlan plan(std::span<const GradientUnit> units,
+                  const Collective& collective) const override {
+    const auto line = collective.linear();
+    return line ? linear_cost(units, *line) : any_cost(units, collective);
+  }
+};
+
+const bool kRegistered = Schedules::instance().add(
+    "optimal", "the partition that ends the step earliest (exact)", {granularity_param()},
+    [](const Config& c) { return std::make_unique<Optimal>(read_granularity(c)); });
+
+}  // namespace
+}  // namespace steptime

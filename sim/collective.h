@@ -1,0 +1,53 @@
+// The analytic cost of one collective operation: how long all ranks together take to reduce M
+// bytes. Implemented in netmodels/, one file each.
+#pragma once
+#include "sim/cluster.h"
+#include "sim/registry.h"
+#include "sim/units.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace steptime {
+
+/// T(M) = a + b M.
+struct LinearCost {
+  Duration a{};  ///< startup time of the whole collective
+  TimePerByte b{};
+
+  Duration time(Bytes m) const {
+    return a + from_seconds(b.seconds_per_byte * static_cast<double>(m.count));
+  }
+};
+
+class Collective {
+ public:
+  static constexpr const char* kNoun = "collective";
+  virtual ~Collective() = default;
+  /// Time from the moment all ranks have their data to the moment all have the result. Does not
+  /// decrease with `m`.
+  virtual Duration time(Bytes m) const = 0;
+  /// The startup time `a` that MG-WFBP's merge test weighs (004, Algorithm 1 line 13).
+  virtual Duration startup() const = 0;
+  /// Set when time(m) is a + b m for every m.
+  virtual std::optional<LinearCost> linear() const { return std::nullopt; }
+  /// Empty, or why a message of this size lies outside what the model was calibrated on.
+  virtual std::string outside_domain(Bytes) const { return ""; }
+};
+
+/// A collective whose cost is a + b M for every M.
+class LinearCollective : public Collective {
+ public:
+  explicit LinearCollective(LinearCost cost) : cost_(cost) {}
+  Duration time(Bytes m) const final { return cost_.time(m); }
+  Duration startup() const final { return cost_.a; }
+  std::optional<LinearCost> linear() const final { return cost_; }
+
+ private:
+  LinearCost cost_;
+};
+
+using Collectives = Registry<Collective, const Cluster&>;
+
+}  // namespace steptime

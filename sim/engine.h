@@ -1,0 +1,108 @@
+// Discrete-event engine. Events run in (time, phase, insertion) order: a total order, so a run is
+// the same for any compiler and any thread count.
+#pragma once
+#include "sim/error.h"
+#include "sim/fingerprint.h"
+#include "sim/units.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace steptime {
+
+enum class Phase : std::uint8_t {
+  kComplete,  ///< work that ends frees its resource before anyone looks for one
+  kNormal,
+  kSchedule,  ///< decisions see everything that happened at this instant
+  kObserve,
+};
+
+/// Names an event until it ran or was cancelled; afterwards it names nothing.
+struct EventId {
+  std::uint64_t order = 0;
+  std::uint32_t slot = 0;
+};
+
+class Engine {
+ public:
+  /// An action is a small trivially copyable callable (a lambda over pointers and numbers): it is
+  /// stored in a slab of cache lines, without an allocation per event.
+  static constexpr std::size_t kActionBytes = 48;
+
+  Time now() const { return now_; }
+  std::size_t pending() const { return pending_; }
+  std::uint64_t executed() const { return executed_; }
+  /// Hash over time, phase and insertion number of every event that ran, in order.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  /// Runs `action` at `time`, which must not lie in the past.
+  template <class Action>
+  EventId at(Time time, Phase phase, Action action) {
+    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
+    STEPTIME_CHECK(time >= now_, "an event is scheduled in the past");
+    const std::uint32_t slot = take_slot();
+    Slot& s = slots_[slot];
+    s.order = (static_cast<std::uint64_t>(phase) << kPhaseShift) | next_order_++;
+    s.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
+    std::memcpy(s.action, &action, sizeof(Action));
+    push({since_start(time).count(), s.order, slot});
+    ++pending_;
+    return {s.order, slot};
+  }
+  template <class Action>
+  EventId after(Duration delay, Phase phase, Action action) {
+    return at(now_ + delay, phase, action);
+  }
+
+  /// False when the event has run or was cancelled before.
+  bool cancel(EventId id);
+
+  /// Runs the next event; false when none is left.
+  bool step();
+  /// Runs until no event is left.
+  void run() {
+    while (step()) {
+    }
+  }
+
+ private:
+  static constexpr int kPhaseShift = 60;
+  static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  struct Event {
+    std::int64_t time;    ///< ps
+    std::uint64_t order;  ///< phase, then insertion number
+    std::uint32_t slot;
+    bool operator<(const Event& other) const {
+      return time != other.time ? time < other.time : order < other.order;
+    }
+  };
+  struct alignas(64) Slot {
+    std::uint64_t order = kFree;
+    void (*run)(void*) = nullptr;
+    alignas(std::max_align_t) unsigned char action[kActionBytes];
+  };
+
+  std::uint32_t take_slot();
+  void free_slot(std::uint32_t slot);
+  void push(Event event);
+  void pop();
+
+  // A 4-ary heap: half the depth of a binary one, and four 24-byte children span two cache lines.
+  // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
+  std::vector<Event> heap_;
+  std::vector<Slot> slots_;
+  std::uint32_t free_head_ = kNone;
+  std::uint64_t next_order_ = 0;
+  std::size_t pending_ = 0;
+  std::uint64_t executed_ = 0;
+  std::uint64_t fingerprint_ = kFingerprintSeed;
+  Time now_{};
+};
+
+}  // namespace steptime

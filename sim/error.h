@@ -1,0 +1,37 @@
+// Faults, and the exit code each one ends the program with (see sim/main.cpp).
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace steptime {
+
+enum class Exit : int {
+  kOk = 0,
+  kComparisonFailed = 1,  ///< `compare` or `reproduce` found a difference beyond its tolerance
+  kBadInput = 2,          ///< bad usage or input, I/O errors included
+  kModelFails = 3,        ///< the modelled system itself fails: deadlock, out of memory
+  kSweepHasFailures = 4,  ///< a sweep finished, some of its points did not
+  kOutsideDomain = 5,     ///< outside the calibrated domain under --strict
+  kBug = 70,              ///< a bug in Steptime
+  kInterrupted = 130,     ///< interrupted; results so far are kept
+};
+
+/// The user's fault. The message is one line: file, JSON pointer, what was found, what was
+/// expected.
+class InputError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Steptime's fault.
+class InternalError : public std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line,
+                               const std::string& detail);
+
+/// Holds in every build type; never reachable from input.
+#define STEPTIME_CHECK(condition, detail) \
+  ((condition) ? void(0) : ::steptime::check_failed(#condition, __FILE__, __LINE__, detail))
+
+}  // namespace steptime

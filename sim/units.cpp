@@ -1,0 +1,135 @@
+#include "sim/units.h"
+
+#include "sim/error.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;  ///< to the base unit: s, B, B/s or s/B
+};
+
+constexpr std::array kTimeUnits{Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9},
+                                Unit{"ps", 1e-12}};
+constexpr double kKi = 1024;
+constexpr std::array kByteUnits{Unit{"B", 1},
+                                Unit{"kB", 1e3},
+                                Unit{"KB", 1e3},
+                                Unit{"MB", 1e6},
+                                Unit{"GB", 1e9},
+                                Unit{"TB", 1e12},
+                                Unit{"KiB", kKi},
+                                Unit{"MiB", kKi* kKi},
+                                Unit{"GiB", kKi* kKi* kKi},
+                                Unit{"TiB", kKi* kKi* kKi* kKi}};
+constexpr std::array kBandwidthUnits{
+    Unit{"B/s", 1},        Unit{"kB/s", 1e3},       Unit{"KB/s", 1e3},
+    Unit{"MB/s", 1e6},     Unit{"GB/s", 1e9},       Unit{"TB/s", 1e12},
+    Unit{"KiB/s", kKi},    Unit{"MiB/s", kKi* kKi}, Unit{"GiB/s", kKi* kKi* kKi},
+    Unit{"bps", 1.0 / 8},  Unit{"kbps", 1e3 / 8},   Unit{"Mbps", 1e6 / 8},
+    Unit{"Gbps", 1e9 / 8}, Unit{"Tbps", 1e12 / 8}};
+constexpr std::array kTimePerByteUnits{Unit{"s/B", 1}, Unit{"ms/B", 1e-3}, Unit{"us/B", 1e-6},
+                                       Unit{"ns/B", 1e-9}, Unit{"ps/B", 1e-12}};
+
+std::string names(std::span<const Unit> units) {
+  std::string all;
+  for (const Unit& u : units)
+    all += (all.empty() ? "" : ", ") + std::string(u.name);
+  return all;
+}
+
+/// The number of the text in the base unit of `units`.
+double parse(std::string_view text, std::span<const Unit> units) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (!unit.empty() && unit.front() == ' ')
+    unit.remove_prefix(1);
+  if (error == std::errc{} && std::isfinite(value)) {
+    for (const Unit& u : units) {
+      if (u.name == unit) return value * u.factor;
+    }
+  }
+  throw InputError(fmt::format("\"{}\" is not a number followed by one of {}", text, names(units)));
+}
+
+}  // namespace
+
+Duration from_seconds(double seconds) {
+  const double ps = std::round(seconds * 1e12);
+  constexpr double kLimit = 9.2e18;  // just below 2^63
+  if (!(ps > -kLimit && ps < kLimit)) {
+    throw InputError(fmt::format("{} s is beyond the range of simulated time (106 days)", seconds));
+  }
+  return Duration(static_cast<std::int64_t>(ps));
+}
+
+template <>
+Duration parse_quantity<Duration>(std::string_view text) {
+  const double seconds = parse(text, kTimeUnits);
+  try {
+    return from_seconds(seconds);
+  } catch (const InputError&) {
+    throw InputError(fmt::format("\"{}\" is beyond the range of simulated time (106 days)", text));
+  }
+}
+
+template <>
+Bytes parse_quantity<Bytes>(std::string_view text) {
+  const double bytes = parse(text, kByteUnits);
+  if (bytes != std::floor(bytes)) {
+    throw InputError(fmt::format("\"{}\" is not a whole number of bytes", text));
+  }
+  constexpr double kLimit = 0x1p53;  // beyond it a double no longer holds every whole number
+  if (std::abs(bytes) > kLimit) {
+    throw InputError(fmt::format("\"{}\" is more than 2^53 bytes", text));
+  }
+  return {static_cast<std::int64_t>(bytes)};
+}
+
+template <>
+Bandwidth parse_quantity<Bandwidth>(std::string_view text) {
+  return {parse(text, kBandwidthUnits)};
+}
+
+template <>
+TimePerByte parse_quantity<TimePerByte>(std::string_view text) {
+  return {parse(text, kTimePerByteUnits)};
+}
+
+std::string format_quantity(Duration d) {
+  struct Scale {
+    std::int64_t ps;
+    const char* name;
+  };
+  constexpr std::array kScales{Scale{1'000'000'000'000, "s"}, Scale{1'000'000'000, "ms"},
+                               Scale{1'000'000, "us"}, Scale{1'000, "ns"}};
+  const std::int64_t ps = d.count();
+  if (ps == 0) return "0 s";
+  for (const Scale& s : kScales) {
+    if (ps % s.ps == 0) return fmt::format("{} {}", ps / s.ps, s.name);
+  }
+  return fmt::format("{} ps", ps);
+}
+
+std::string format_quantity(Bytes b) {
+  return fmt::format("{} B", b.count);
+}
+std::string format_quantity(Bandwidth b) {
+  return fmt::format("{} B/s", b.bytes_per_second);
+}
+std::string format_quantity(TimePerByte t) {
+  return fmt::format("{} s/B", t.seconds_per_byte);
+}
+
+}  // namespace steptime

@@ -1,0 +1,128 @@
+// Reading of the "workload" section of an experiment.
+#include "sim/registry.h"
+#include "sim/workload.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+const Params& workload_params() {
+  static const Params params{
+      {.key = "trace",
+       .kind = Kind::kPath,
+       .help = "measured per-layer times",
+       .need = Need::kOptional},
+      {.key = "model",
+       .kind = Kind::kText,
+       .help = "a layer table, when there is no trace",
+       .need = Need::kOptional},
+      {.key = "device",
+       .kind = Kind::kText,
+       .help = "what runs the layer table",
+       .need = Need::kOptional},
+      {.key = "device_model",
+       .kind = Kind::kObject,
+       .help = "what turns layers into time",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "roofline"}},
+       .choice = DeviceModel::kNoun},
+      {.key = "batch",
+       .kind = Kind::kInteger,
+       .help = "samples per worker and step; default: the trace's",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e9}},
+      {.key = "dtype",
+       .kind = Kind::kText,
+       .help = "of gradients (and of a layer table's values)",
+       .need = Need::kDefault,
+       .fallback = "float32",
+       .words = {"float32", "float16", "bfloat16", "float64"}},
+      {.key = "compute_time",
+       .kind = Kind::kTime,
+       .help = "forward plus backward: scales the trace to it",
+       .need = Need::kOptional,
+       .range = kPositive},
+      {.key = "rescale",
+       .kind = Kind::kText,
+       .help = "what compute_time scales: \"both\" passes, or \"forward\": the backward times stay "
+               "and the rest of compute_time, which nothing overlaps, becomes the forward pass",
+       .need = Need::kDefault,
+       .fallback = "both",
+       .words = {"both", "forward"}},
+      {.key = "dataset_samples",
+       .kind = Kind::kInteger,
+       .help = "samples of one epoch",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e15}}};
+  return params;
+}
+
+namespace {
+
+std::int64_t bytes_per_value(const std::string& dtype) {
+  if (dtype == "float64") return 8;
+  return dtype == "float32" ? 4 : 2;
+}
+
+Trace trace_of(const Config& section, std::int64_t value_bytes) {
+  if (section.has("trace") == section.has("model")) {
+    section.fail("", "expected either \"trace\" or \"model\" with \"device\"");
+  }
+  if (section.has("model")) {
+    for (const char* key : {"device", "batch"}) {
+      if (!section.has(key)) section.fail(key, "required but missing, as there is no \"trace\"");
+    }
+    const auto device_model = Registry<DeviceModel>::instance().make(section, "device_model");
+    return device_model->trace(section, section.get<std::string>("model"),
+                               section.get<std::string>("device"),
+                               section.get<std::int64_t>("batch"), value_bytes);
+  }
+  for (const char* key : {"device", "device_model"}) {
+    if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
+  }
+  Trace trace = read_trace(section.get<std::string>("trace"));
+  if (section.has("batch") && section.get<std::int64_t>("batch") != trace.batch) {
+    const auto batch = section.get<std::int64_t>("batch");
+    const double factor = static_cast<double>(batch) / static_cast<double>(trace.batch);
+    scale_compute(trace, from_seconds(to_seconds(trace.forward() + trace.backward()) * factor));
+    trace.domain = fmt::format("compute times scaled from batch {} to {}", trace.batch, batch);
+    trace.batch = batch;
+  }
+  return trace;
+}
+
+void fit_compute(const Config& section, Trace& trace) {
+  const auto total = section.get<Duration>("compute_time");
+  if (section.get<std::string>("rescale") == "both") {
+    if (trace.forward() + trace.backward() == Duration{}) {
+      section.fail("compute_time", "the trace has no compute time to scale");
+    }
+    scale_compute(trace, total);
+    return;
+  }
+  if (total < trace.backward()) {
+    section.fail("compute_time", fmt::format("{} is less than the backward pass, {}",
+                                             brief(section.raw("compute_time")),
+                                             format_quantity(trace.backward())));
+  }
+  trace.forward_total = total - trace.backward();
+  for (Layer& layer : trace.layers)
+    layer.forward = {};
+}
+
+}  // namespace
+
+Workload read_workload(const Config& section) {
+  const std::int64_t value_bytes = bytes_per_value(section.get<std::string>("dtype"));
+  Workload workload{.trace = trace_of(section, value_bytes), .bytes_per_param = value_bytes};
+  if (section.has("dataset_samples")) {
+    workload.dataset_samples = section.get<std::int64_t>("dataset_samples");
+  }
+  if (section.has("compute_time")) fit_compute(section, workload.trace);
+  return workload;
+}
+
+}  // namespace steptime
