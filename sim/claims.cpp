@@ -1,0 +1,292 @@
+#include "sim/claims.h"
+
+#include "sim/config.h"
+#include "sim/data_dir.h"
+#include "sim/error.h"
+#include "sim/experiment.h"
+#include "sim/result.h"
+#include "sim/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+const Params& claims_params() {
+  static const Params params{
+      {.key = "paper", .kind = Kind::kText, .help = "short name of the source"},
+      {.key = "source", .kind = Kind::kText, .help = "citation"},
+      {.key = "inputs", .kind = Kind::kText, .help = "what the simulation is fed"},
+      {.key = "fitted",
+       .kind = Kind::kText,
+       .help = "inputs fitted to the same source",
+       .need = Need::kDefault,
+       .fallback = ""},
+      {.key = "tolerance_pct",
+       .kind = Kind::kNumber,
+       .need = Need::kDefault,
+       .fallback = 10,
+       .range = kPositive},
+      {.key = "figures", .kind = Kind::kList, .help = "the published figures"}};
+  return params;
+}
+
+const Params& figure_params() {
+  static const Params params{
+      {.key = "id", .kind = Kind::kText},
+      {.key = "quantity", .kind = Kind::kText},
+      {.key = "unit", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "published", .kind = Kind::kAny, .help = "a number, or an ordering \"A < B\""},
+      {.key = "relation",
+       .kind = Kind::kText,
+       .need = Need::kDefault,
+       .fallback = "=",
+       .words = {"=", ">=", "<="}},
+      {.key = "where", .kind = Kind::kText, .help = "section, figure or table"},
+      {.key = "tolerance_pct", .kind = Kind::kNumber, .need = Need::kOptional, .range = kPositive},
+      {.key = "kind",
+       .kind = Kind::kText,
+       .need = Need::kDefault,
+       .fallback = "predicted",
+       .words = {"predicted", "fitted"}},
+      {.key = "inputs", .kind = Kind::kText, .need = Need::kOptional},
+      {.key = "fitted", .kind = Kind::kText, .need = Need::kOptional},
+      {.key = "note", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "missed_because", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "measure", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "order", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "alternatives",
+       .kind = Kind::kObject,
+       .help = "label: more values to set",
+       .need = Need::kDefault,
+       .fallback = Json::object()}};
+  return params;
+}
+
+/// value(set), or value(set + of) / value(set + over).
+const Params& measure_params() {
+  static const Params params{
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result"},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "of", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "over", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "scale", .kind = Kind::kNumber, .need = Need::kDefault, .fallback = 1}};
+  return params;
+}
+
+const Params& order_params() {
+  static const Params params{
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result, to order by"},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
+  return params;
+}
+
+class ClaimRunner {
+ public:
+  explicit ClaimRunner(const std::string& path) : base_(load_document(path, {})) {}
+
+  const std::shared_ptr<const Document>& document() const { return base_; }
+
+  /// The figure `key` of the experiment with the values of all `sets`, in order.
+  double value(const std::string& key, std::initializer_list<const Json*> sets) const {
+    auto point = std::make_shared<Document>(*base_);
+    point->root.erase("claims");
+    point->root.erase("sweep");
+    for (const Json* set : sets) {
+      for (const auto& [pointer, each] : set->items()) {
+        try {
+          point->root[Json::json_pointer(pointer)] = each;
+        } catch (const Json::exception&) {
+          throw InputError(fmt::format("{}: /claims: \"{}\" does not name a place in the config",
+                                       base_->file, pointer));
+        }
+      }
+    }
+    return simulate(read_experiment(point)).figure(key);
+  }
+
+  double measure(const Config& measure, const Json& more) const {
+    const auto key = measure.get<std::string>("value");
+    const Json& set = measure.raw("set");
+    double figure = value(key, {&set, &measure.raw("of"), &more});
+    if (measure.has("over")) figure /= value(key, {&set, &measure.raw("over"), &more});
+    return figure * measure.get<double>("scale");
+  }
+
+  /// "A < B < C" by the figure; "=" between equal ones.
+  std::string order(const Config& order, const Json& more) const {
+    std::vector<std::pair<double, std::string>> entries;
+    for (const auto& [label, set] : order.raw("of").items()) {
+      entries.emplace_back(value(order.get<std::string>("value"), {&order.raw("set"), &set, &more}),
+                           label);
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::string text = entries.empty() ? "" : entries.front().second;
+    for (std::size_t i = 1; i < entries.size(); ++i) {
+      text += (entries[i].first > entries[i - 1].first ? " < " : " = ") + entries[i].second;
+    }
+    return text;
+  }
+
+  Json simulated(const Config& figure, const Json& more) const {
+    if (figure.has("order")) return order(figure.object("order", order_params()), more);
+    return measure(figure.object("measure", measure_params()), more);
+  }
+
+ private:
+  std::shared_ptr<const Document> base_;
+};
+
+bool within(const ClaimRow& row) {
+  if (row.published.is_string()) return row.published == row.simulated;
+  if (row.relation == ">=") return row.simulated >= row.published;
+  if (row.relation == "<=") return row.simulated <= row.published;
+  return std::abs(row.error_pct) <= row.tolerance_pct;
+}
+
+ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const Config& figure,
+                        const std::string& config_name) {
+  if (figure.has("measure") == figure.has("order")) {
+    figure.fail("", "expected either \"measure\" or \"order\"");
+  }
+  const auto text = [&](const char* key) {
+    return figure.has(key) ? figure.get<std::string>(key) : claims.get<std::string>(key);
+  };
+  ClaimRow row{.id = figure.get<std::string>("id"),
+               .paper = claims.get<std::string>("paper"),
+               .quantity = figure.get<std::string>("quantity"),
+               .unit = figure.get<std::string>("unit"),
+               .relation = figure.get<std::string>("relation"),
+               .published = figure.raw("published"),
+               .simulated = runner.simulated(figure, Json::object()),
+               .tolerance_pct = figure.has("tolerance_pct") ? figure.get<double>("tolerance_pct")
+                                                            : claims.get<double>("tolerance_pct"),
+               .kind = figure.get<std::string>("kind"),
+               .config = config_name,
+               .where = figure.get<std::string>("where"),
+               .inputs = text("inputs"),
+               .fitted = text("fitted"),
+               .note = figure.get<std::string>("note"),
+               .reason = figure.get<std::string>("missed_because"),
+               .alternatives = Json::object()};
+  if (row.published.is_number() != row.simulated.is_number() ||
+      !(row.published.is_number() || row.published.is_string())) {
+    figure.fail("published",
+                fmt::format("expected {}, got {}", figure.has("order") ? "an ordering" : "a number",
+                            brief(row.published)));
+  }
+  if (row.published.is_number()) {
+    const auto published = row.published.get<double>();
+    row.error_pct = (row.simulated.get<double>() - published) / std::abs(published) * 100;
+  }
+  row.ok = within(row);
+  for (const auto& [label, set] : figure.raw("alternatives").items()) {
+    row.alternatives[label] = runner.simulated(figure, set);
+  }
+  return row;
+}
+
+std::string shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : fmt::format("{:.4g}", value.get<double>());
+}
+
+}  // namespace
+
+Json ClaimRow::json() const {
+  Json json{{"id", id},
+            {"paper", paper},
+            {"quantity", quantity},
+            {"unit", unit},
+            {"relation", relation},
+            {"published", published},
+            {"simulated", simulated}};
+  if (published.is_number()) {
+    json["error_pct"] = error_pct;
+    json["tolerance_pct"] = tolerance_pct;
+  }
+  json["kind"] = kind;
+  json["status"] = ok ? "ok" : "missed";
+  json["config"] = config;
+  json["note"] = reason.empty() ? note : note + (note.empty() ? "" : " ") + "Missed: " + reason;
+  json["where"] = where;
+  json["inputs"] = inputs;
+  json["fitted"] = fitted;
+  if (!alternatives.empty()) json["alternatives"] = alternatives;
+  return json;
+}
+
+std::vector<ClaimRow> simulate_claims(const std::string& path) {
+  const ClaimRunner runner(path);
+  const Config config(runner.document(), experiment_params());
+  std::vector<ClaimRow> rows;
+  if (!config.has("claims")) return rows;
+  const Config claims = config.object("claims", claims_params());
+  const std::string name =
+      std::filesystem::path(path).lexically_relative(data_dir()).generic_string();
+  for (const Config& figure : claims.objects("figures", figure_params())) {
+    rows.push_back(simulate_claim(runner, claims, figure, name.empty() ? path : name));
+  }
+  return rows;
+}
+
+std::vector<ClaimRow> reproduce(const std::string& filter) {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(data_dir() / "configs" / "papers")) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<ClaimRow> rows;
+  for (const std::string& file : files) {
+    for (ClaimRow& row : simulate_claims(file)) {
+      if (row.paper.find(filter) != std::string::npos || row.id.find(filter) != std::string::npos) {
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows;
+}
+
+std::string claims_table(const std::vector<ClaimRow>& rows) {
+  TextTable table(
+      {"id", "quantity", "published", "simulated", "error", "within", "kind", "status"});
+  std::string notes;
+  std::size_t ok = 0;
+  std::size_t predicted = 0;
+  std::size_t predicted_ok = 0;
+  for (const ClaimRow& row : rows) {
+    const bool number = row.published.is_number();
+    table.add({row.id, row.quantity,
+               (row.relation == "=" ? "" : row.relation + " ") + shown(row.published) +
+                   (row.unit.empty() ? "" : " " + row.unit),
+               shown(row.simulated), number ? fmt::format("{:+.1f} %", row.error_pct) : "",
+               number && row.relation == "=" ? fmt::format("{:g} %", row.tolerance_pct) : "",
+               row.kind, row.ok ? "ok" : "MISSED"});
+    if (!row.ok)
+      notes += fmt::format("\n{} missed: {}\n", row.id,
+                           row.reason.empty() ? "no reason given" : row.reason);
+    for (const auto& [label, value] : row.alternatives.items()) {
+      notes += fmt::format("\n{} with {}: {}\n", row.id, label, shown(value));
+    }
+    ok += row.ok ? 1 : 0;
+    if (row.kind != "predicted") continue;
+    ++predicted;
+    predicted_ok += row.ok ? 1 : 0;
+  }
+  return table.text() + notes +
+         fmt::format("\n{} of {} figures ok; of the {} predicted, {} ok\n", ok, rows.size(),
+                     predicted, predicted_ok);
+}
+
+}  // namespace steptime

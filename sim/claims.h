@@ -1,0 +1,45 @@
+// Published figures as runnable data: the "claims" of the experiments in configs/papers/. A claim
+// says where the figure stands, how to simulate it, from which inputs, and whether any of them was
+// fitted to the same source.
+#pragma once
+#include "sim/json.h"
+
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// One published figure beside its simulation.
+struct ClaimRow {
+  std::string id;
+  std::string paper;
+  std::string quantity;
+  std::string unit;
+  std::string relation;  ///< "=", ">=" or "<="
+  Json published;        ///< a number, or an ordering such as "A < B"
+  Json simulated;
+  double error_pct = 0;  ///< of a number
+  double tolerance_pct = 0;
+  std::string kind;  ///< "predicted" or "fitted"
+  bool ok = false;
+  std::string config;  ///< the experiment's file, relative to the data folder
+  std::string where;   ///< in the source
+  std::string inputs;
+  std::string fitted;  ///< which input was fitted, and to what; "" for none
+  std::string note;
+  std::string reason;  ///< why it is missed, or ""
+  Json alternatives;   ///< the same figure under other conventions: {label: simulated}
+
+  Json json() const;
+};
+
+/// The claims of one experiment file, simulated. Throws InputError.
+std::vector<ClaimRow> simulate_claims(const std::string& path);
+
+/// The claims of all files under configs/papers whose paper or id contains `filter`, by file.
+std::vector<ClaimRow> reproduce(const std::string& filter);
+
+/// The table that `reproduce` prints.
+std::string claims_table(const std::vector<ClaimRow>& rows);
+
+}  // namespace steptime

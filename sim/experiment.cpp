@@ -1,0 +1,268 @@
+#include "sim/experiment.h"
+
+#include "sim/error.h"
+#include "sim/registry.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+/// A choice with a single implementation so far.
+Params only(const char* type) {
+  return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
+}
+const Params& update_params() {
+  static const Params params = only("sgd");
+  return params;
+}
+const Params& embedding_params() {
+  static const Params params = only("async");
+  return params;
+}
+const Params& transport_params() {
+  static const Params params = only("mpi");
+  return params;
+}
+
+constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
+constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
+constexpr std::array<std::string_view, 5> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/embedding",
+    "/strategy/transport"};
+constexpr std::array<std::string_view, 1> kScheduleSections{"/strategy/schedule"};
+constexpr std::array<std::string_view, 1> kRunSections{"/run"};
+
+std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
+  auto prepared = std::make_shared<PreparedWorkload>();
+  prepared->by_tensor = workload.units(Granularity::kTensor);
+  prepared->by_layer = workload.units(Granularity::kLayer);
+  prepared->workload = std::move(workload);
+  return prepared;
+}
+
+/// Sets `pointer` of `root`, with missing objects on the way created.
+void set_value(Json& root, const std::string& pointer, Json value, const std::string& context) {
+  try {
+    root[Json::json_pointer(pointer)] = std::move(value);
+  } catch (const Json::exception&) {
+    throw InputError(
+        fmt::format("{}: \"{}\" does not name a place in the config", context, pointer));
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> sections(Part part) {
+  switch (part) {
+    case Part::kWorkload:
+      return kWorkloadSections;
+    case Part::kCluster:
+      return kClusterSections;
+    case Part::kCollective:
+      return kCollectiveSections;
+    case Part::kSchedule:
+      return kScheduleSections;
+    case Part::kRun:
+      return kRunSections;
+  }
+  return {};
+}
+
+const Params& experiment_params() {
+  static const Params params{
+      {.key = "$schema", .kind = Kind::kText, .help = "for editors", .need = Need::kOptional},
+      {.key = "name", .kind = Kind::kText, .help = "of the experiment and of its output files"},
+      {.key = "description",
+       .kind = Kind::kText,
+       .help = "what the experiment shows",
+       .need = Need::kOptional},
+      {.key = "workload", .kind = Kind::kObject, .help = "what one worker computes"},
+      {.key = "cluster", .kind = Kind::kObject, .help = "the machines"},
+      {.key = "strategy",
+       .kind = Kind::kObject,
+       .help = "how gradients are aggregated",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
+      {.key = "run",
+       .kind = Kind::kObject,
+       .help = "how the simulation runs",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
+      {.key = "sweep",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and the values to try",
+       .need = Need::kOptional},
+      {.key = "claims",
+       .kind = Kind::kObject,
+       .help = "published figures, for `reproduce`",
+       .need = Need::kOptional}};
+  return params;
+}
+
+const Params& strategy_params() {
+  static const Params params{{.key = "aggregation",
+                              .kind = Kind::kObject,
+                              .help = "all-reduce",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "all-reduce"}}},
+                             {.key = "update",
+                              .kind = Kind::kObject,
+                              .help = "sgd",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "sgd"}}},
+                             {.key = "schedule",
+                              .kind = Kind::kObject,
+                              .help = "when gradients are sent",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "wfbp"}},
+                              .choice = Schedule::kNoun},
+                             {.key = "embedding",
+                              .kind = Kind::kObject,
+                              .help = "which thread issues collectives",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "async"}}},
+                             {.key = "transport",
+                              .kind = Kind::kObject,
+                              .help = "what carries the messages",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "mpi"}}}};
+  return params;
+}
+
+const Params& aggregation_params() {
+  static const Params params{
+      {.key = "type", .kind = Kind::kText, .help = "all-reduce", .words = {"all-reduce"}},
+      {.key = "collective",
+       .kind = Kind::kObject,
+       .help = "the cost of one all-reduce",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "ring"}},
+       .choice = Collective::kNoun}};
+  return params;
+}
+
+const Params& run_params() {
+  static const Params params{{.key = "fidelity",
+                              .kind = Kind::kText,
+                              .help = "a collective is one operation of cost a + bM",
+                              .need = Need::kDefault,
+                              .fallback = "analytic",
+                              .words = {"analytic"}},
+                             {.key = "steps",
+                              .kind = Kind::kInteger,
+                              .help = "training steps",
+                              .need = Need::kDefault,
+                              .fallback = 1,
+                              .range = {.low = 1, .high = 1e6}},
+                             {.key = "seed",
+                              .kind = Kind::kInteger,
+                              .help = "of everything random",
+                              .need = Need::kDefault,
+                              .fallback = 1,
+                              .range = {.low = 0, .high = 9e18}}};
+  return params;
+}
+
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+  const Config config(document, experiment_params());
+  switch (part) {
+    case Part::kWorkload:
+      experiment.workload = prepare(read_workload(config.object("workload", workload_params())));
+      return;
+    case Part::kCluster:
+      experiment.cluster =
+          std::make_shared<Cluster>(read_cluster(config.object("cluster", cluster_params())));
+      return;
+    case Part::kCollective: {
+      const Config strategy = config.object("strategy", strategy_params());
+      strategy.object("update", update_params()).get<std::string>("type");
+      strategy.object("embedding", embedding_params()).get<std::string>("type");
+      strategy.object("transport", transport_params()).get<std::string>("type");
+      const Config aggregation = strategy.object("aggregation", aggregation_params());
+      aggregation.get<std::string>("type");
+      experiment.collective =
+          Collectives::instance().make(aggregation, "collective", *experiment.cluster);
+      return;
+    }
+    case Part::kSchedule:
+      experiment.schedule =
+          Schedules::instance().make(config.object("strategy", strategy_params()), "schedule");
+      return;
+    case Part::kRun: {
+      const Config run = config.object("run", run_params());
+      run.get<std::string>("fidelity");
+      experiment.run = std::make_shared<RunSettings>(
+          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed")});
+      return;
+    }
+  }
+}
+
+Experiment read_experiment(const std::shared_ptr<const Document>& document) {
+  const Config config(document, experiment_params());
+  Experiment experiment{.name = config.get<std::string>("name")};
+  for (const Part part : kParts)
+    read_part(document, part, experiment);
+  return experiment;
+}
+
+std::shared_ptr<const Document> load_document(const std::string& path,
+                                              std::span<const std::string> sets) {
+  auto document = std::make_shared<Document>(Document{path, parse_json(read_file(path), path)});
+  for (const std::string& set : sets) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos || set.empty() || set.front() != '/') {
+      throw InputError(fmt::format("--set {}: expected /pointer=value", set));
+    }
+    const std::string text = set.substr(equals + 1);
+    Json value = Json::parse(text, nullptr, false);
+    if (value.is_discarded()) value = text;
+    set_value(document->root, set.substr(0, equals), std::move(value), "--set " + set);
+  }
+  return document;
+}
+
+namespace {
+
+/// `choice` with its implementation's defaults, which in turn may be choices.
+Json resolved_object(const Json& object, const Params& params);
+
+Json resolved_choice(const Json& choice, const std::string& noun) {
+  const auto& items = Catalogue::all().at(noun)->items();
+  const auto found = items.find(choice.value("type", ""));
+  return found == items.end() ? choice : resolved_object(choice, found->second.params);
+}
+
+Json resolved_object(const Json& object, const Params& params) {
+  Json full = with_defaults(object, params);
+  for (const Param& p : params) {
+    if (!p.choice.empty() && full.contains(p.key))
+      full[p.key] = resolved_choice(full[p.key], p.choice);
+  }
+  return full;
+}
+
+}  // namespace
+
+Json resolved(const Json& config) {
+  Json full = with_defaults(config, experiment_params());
+  full["workload"] = resolved_object(full["workload"], workload_params());
+  if (full["workload"].contains("trace")) full["workload"].erase("device_model");
+  if (!full["cluster"].contains("preset")) {
+    full["cluster"] = resolved_object(full["cluster"], cluster_params());
+  }
+  Json& strategy = full["strategy"];
+  strategy = resolved_object(strategy, strategy_params());
+  strategy["aggregation"] = resolved_object(strategy["aggregation"], aggregation_params());
+  full["run"] = with_defaults(full["run"], run_params());
+  return full;
+}
+
+}  // namespace steptime

@@ -1,0 +1,71 @@
+// From a config to a result: a pure function of the config and the files that it names.
+#pragma once
+#include "sim/cluster.h"
+#include "sim/collective.h"
+#include "sim/config.h"
+#include "sim/schedule.h"
+#include "sim/step.h"
+#include "sim/workload.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+/// A workload with its gradient units, which only depend on it.
+struct PreparedWorkload {
+  Workload workload;
+  std::vector<GradientUnit> by_tensor;
+  std::vector<GradientUnit> by_layer;
+
+  const std::vector<GradientUnit>& units(Granularity granularity) const {
+    return granularity == Granularity::kTensor ? by_tensor : by_layer;
+  }
+};
+
+struct RunSettings {
+  std::int64_t steps = 1;
+  std::int64_t seed = 1;
+};
+
+/// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
+struct Experiment {
+  std::string name;
+  std::shared_ptr<const PreparedWorkload> workload;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Collective> collective;
+  std::shared_ptr<const Schedule> schedule;
+  std::shared_ptr<const RunSettings> run;
+};
+
+/// The sections of an experiment and the parts that are built from them. A part depends on the
+/// sections that `sections` lists, and on nothing else.
+enum class Part { kWorkload, kCluster, kCollective, kSchedule, kRun };
+inline constexpr Part kParts[] = {Part::kWorkload, Part::kCluster, Part::kCollective,
+                                  Part::kSchedule, Part::kRun};
+/// JSON pointers of the subtrees that a part is built from.
+std::span<const std::string_view> sections(Part part);
+
+/// The keys of an experiment, of its "strategy" and of its "run" section.
+const Params& experiment_params();
+const Params& strategy_params();
+const Params& run_params();
+const Params& aggregation_params();
+
+/// Reads and checks an experiment. Throws InputError.
+Experiment read_experiment(const std::shared_ptr<const Document>& document);
+/// Builds one part anew; kCollective needs experiment.cluster.
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
+
+/// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text).
+std::shared_ptr<const Document> load_document(const std::string& path,
+                                              std::span<const std::string> sets);
+/// The config with every default written out.
+Json resolved(const Json& config);
+
+}  // namespace steptime

@@ -1,0 +1,240 @@
+#include "sim/result.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+struct Figure {
+  std::string_view key;
+  std::optional<double> (*get)(const Result&);
+};
+
+constexpr std::array kFigures{
+    Figure{"step_time_s", [](const Result& r) -> std::optional<double> { return r.step_time_s; }},
+    Figure{"compute_time_s",
+           [](const Result& r) -> std::optional<double> { return r.compute_time_s; }},
+    Figure{"forward_time_s",
+           [](const Result& r) -> std::optional<double> { return r.forward_time_s; }},
+    Figure{"backward_time_s",
+           [](const Result& r) -> std::optional<double> { return r.backward_time_s; }},
+    Figure{"comm_busy_s", [](const Result& r) -> std::optional<double> { return r.comm_busy_s; }},
+    Figure{"exposed_comm_s",
+           [](const Result& r) -> std::optional<double> { return r.exposed_comm_s; }},
+    Figure{"throughput_samples_per_s",
+           [](const Result& r) -> std::optional<double> { return r.throughput_samples_per_s; }},
+    Figure{"speedup", [](const Result& r) -> std::optional<double> { return r.speedup; }},
+    Figure{"scaling_efficiency",
+           [](const Result& r) -> std::optional<double> { return r.scaling_efficiency; }},
+    Figure{"workers",
+           [](const Result& r) -> std::optional<double> { return static_cast<double>(r.workers); }},
+    Figure{
+        "messages",
+        [](const Result& r) -> std::optional<double> { return static_cast<double>(r.messages); }},
+    Figure{"epoch_time_s", [](const Result& r) { return r.epoch_time_s; }}};
+
+constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
+
+struct PlannedStep {
+  const PreparedWorkload& workload;
+  const std::vector<GradientUnit>& units;
+  StepPlan plan;
+};
+
+PlannedStep plan_of(const Experiment& e) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  BucketPlan buckets;
+  if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
+  return {*e.workload, units,
+          plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+}
+
+std::string domain_of(const Experiment& e, const StepPlan& plan) {
+  std::string domain = e.workload->workload.trace.domain;
+  for (const Bucket& bucket : plan.buckets) {
+    const std::string outside = e.collective->outside_domain(bucket.bytes);
+    if (outside.empty()) continue;
+    return domain == "inside" ? outside : domain + "; " + outside;
+  }
+  return domain;
+}
+
+Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times) {
+  const Workload& workload = e.workload->workload;
+  const auto workers = static_cast<double>(e.cluster->workers());
+  const auto batch = static_cast<double>(workload.trace.batch);
+  const Duration compute = plan.forward + plan.backward;
+  if (times.step == Duration{}) {
+    throw InputError(fmt::format("{}: a step takes no time at all", e.name));
+  }
+  Result r;
+  r.step_time_s = to_seconds(times.step);
+  r.compute_time_s = to_seconds(compute);
+  r.forward_time_s = to_seconds(plan.forward);
+  r.backward_time_s = to_seconds(plan.backward);
+  r.comm_busy_s = to_seconds(times.comm_busy);
+  r.exposed_comm_s = to_seconds(times.exposed_comm);
+  r.throughput_samples_per_s = workers * batch / r.step_time_s;
+  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
+  r.speedup = workers * r.scaling_efficiency;
+  r.workers = e.cluster->workers();
+  r.messages = static_cast<std::int64_t>(plan.buckets.size());
+  if (workload.dataset_samples) {
+    const double steps =
+        std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
+    r.epoch_time_s = steps * r.step_time_s;
+  }
+  r.domain = domain_of(e, plan);
+  r.fingerprint = times.fingerprint;
+  return r;
+}
+
+std::string fingerprint_text(std::uint64_t fingerprint) {
+  return fmt::format("{:016x}", fingerprint);
+}
+
+std::string milliseconds(double seconds) {
+  return fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+}  // namespace
+
+double Result::figure(std::string_view key) const {
+  for (const Figure& figure : kFigures) {
+    if (figure.key != key) continue;
+    if (const auto value = figure.get(*this)) return *value;
+    throw InputError(fmt::format("\"{}\" is not known for this run", key));
+  }
+  throw InputError(fmt::format("\"{}\" is no figure of a result; known: {}", key,
+                               fmt::join(result_keys().first(kFigures.size()), ", ")));
+}
+
+Result simulate(const Experiment& experiment) {
+  const PlannedStep step = plan_of(experiment);
+  return result_of(experiment, step.plan, closed_step(step.plan));
+}
+
+Result simulate(const Experiment& experiment, Timeline& timeline) {
+  const PlannedStep step = plan_of(experiment);
+  return result_of(
+      experiment, step.plan,
+      event_step(step.plan, step.workload.workload, step.units, experiment.run->steps, &timeline));
+}
+
+std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
+  const PlannedStep step = plan_of(experiment);
+  std::vector<Duration> ends(step.plan.buckets.size());
+  closed_step(step.plan, ends);
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Bucket& bucket = step.plan.buckets[i];
+    SentBucket row{{},
+                   bucket.bytes,
+                   to_seconds(bucket.ready),
+                   to_seconds(ends[i] - bucket.cost),
+                   to_seconds(ends[i])};
+    for (std::int32_t u = 0; u < bucket.units; ++u) {
+      row.tensors.push_back(step.units[static_cast<std::size_t>(bucket.first_unit + u)].name);
+    }
+    sent.push_back(std::move(row));
+  }
+  return sent;
+}
+
+std::span<const std::string_view> result_keys() {
+  static constexpr auto kKeys = [] {
+    std::array<std::string_view, kFigures.size() + kTexts.size()> keys;
+    std::size_t i = 0;
+    for (const Figure& figure : kFigures)
+      keys[i++] = figure.key;
+    for (const std::string_view text : kTexts)
+      keys[i++] = text;
+    return keys;
+  }();
+  return kKeys;
+}
+
+void append_json(std::string& text, const Result& result) {
+  auto out = std::back_inserter(text);
+  for (const Figure& figure : kFigures) {
+    if (const auto value = figure.get(result))
+      fmt::format_to(out, "\"{}\":{},", figure.key, *value);
+  }
+  fmt::format_to(out, "\"domain\":{},\"fingerprint\":\"{:016x}\",\"version\":\"{}\"",
+                 result.domain == "inside" ? "\"inside\"" : Json(result.domain).dump(),
+                 result.fingerprint, STEPTIME_VERSION);
+}
+
+Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config) {
+  Json json;
+  for (const Figure& figure : kFigures) {
+    const auto value = figure.get(result);
+    if (value && (figure.key == "workers" || figure.key == "messages")) {
+      json[std::string(figure.key)] = static_cast<std::int64_t>(*value);
+    } else if (value) {
+      json[std::string(figure.key)] = *value;
+    }
+  }
+  json["buckets"] = Json::array();
+  for (const SentBucket& b : buckets) {
+    json["buckets"].push_back(Json{{"tensors", b.tensors},
+                                   {"bytes", b.bytes.count},
+                                   {"ready_s", b.ready_s},
+                                   {"start_s", b.start_s},
+                                   {"end_s", b.end_s}});
+  }
+  json["domain"] = result.domain;
+  json["fingerprint"] = fingerprint_text(result.fingerprint);
+  json["version"] = STEPTIME_VERSION;
+  json["config"] = resolved(config);
+  return json;
+}
+
+std::vector<std::string> csv_cells(const Result& result) {
+  std::vector<std::string> cells;
+  for (const Figure& figure : kFigures) {
+    const auto value = figure.get(result);
+    cells.push_back(value ? fmt::format("{}", *value) : "");
+  }
+  cells.push_back(result.domain);
+  cells.push_back(fingerprint_text(result.fingerprint));
+  cells.emplace_back(STEPTIME_VERSION);
+  return cells;
+}
+
+std::string summary(const Experiment& e, const Result& r) {
+  const Trace& trace = e.workload->workload.trace;
+  std::string text =
+      fmt::format("{}: {} on {}, batch {} per worker, {} worker{}\n\n", e.name, trace.model,
+                  trace.device, trace.batch, r.workers, r.workers == 1 ? "" : "s");
+  const auto line = [&](std::string_view label, const std::string& value, const std::string& note) {
+    text += fmt::format("  {:<14}{:>16}{}{}\n", label, value, note.empty() ? "" : "   ", note);
+  };
+  line("step time", milliseconds(r.step_time_s), "");
+  line("  forward", milliseconds(r.forward_time_s), "");
+  line("  backward", milliseconds(r.backward_time_s), "");
+  line("  exposed comm", milliseconds(r.exposed_comm_s),
+       fmt::format("of {} in {} message{}", milliseconds(r.comm_busy_s), r.messages,
+                   r.messages == 1 ? "" : "s"));
+  line("throughput", fmt::format("{:.2f} /s", r.throughput_samples_per_s), "samples, all workers");
+  line("speedup", fmt::format("{:.2f} x", r.speedup),
+       fmt::format("of {}: scaling efficiency {:.1f} %", r.workers, r.scaling_efficiency * 100));
+  if (r.epoch_time_s) line("epoch", fmt::format("{:.1f} s", *r.epoch_time_s), "");
+  line("domain", r.domain == "inside" ? "inside" : "extrapolated",
+       r.domain == "inside" ? "" : r.domain);
+  line("fingerprint", fingerprint_text(r.fingerprint), "");
+  return text;
+}
+
+}  // namespace steptime

@@ -1,0 +1,107 @@
+#include "sim/schema.h"
+
+#include "sim/cluster.h"
+#include "sim/config.h"
+#include "sim/experiment.h"
+#include "sim/registry.h"
+#include "sim/workload.h"
+
+#include <cmath>
+#include <string>
+
+namespace steptime {
+namespace {
+
+Json object_schema(const Params& params);
+
+Json quantity(const char* units) {
+  return {{"type", "string"},
+          {"pattern", std::string("^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)? *(") + units + ")$"}};
+}
+
+Json number(const char* type, const Range& range) {
+  Json schema{{"type", type}};
+  if (std::isfinite(range.low)) {
+    schema[range.low_is_allowed ? "minimum" : "exclusiveMinimum"] = range.low;
+  }
+  if (std::isfinite(range.high)) schema["maximum"] = range.high;
+  return schema;
+}
+
+Json choice_schema(const std::string& noun) {
+  Json schema{{"type", "object"}, {"required", {"type"}}, {"oneOf", Json::array()}};
+  for (const auto& [name, item] : Catalogue::all().at(noun)->items()) {
+    Json one = object_schema(item.params);
+    one["title"] = name;
+    one["description"] = item.help;
+    schema["oneOf"].push_back(one);
+  }
+  return schema;
+}
+
+Json value_schema(const Param& p) {
+  switch (p.kind) {
+    case Kind::kTime:
+      return quantity("s|ms|us|ns|ps");
+    case Kind::kBytes:
+      return quantity("[kKMGT]?B|[KMGT]iB");
+    case Kind::kBandwidth:
+      return quantity("[kKMGT]?B/s|[KMG]iB/s|[kMGT]?bps");
+    case Kind::kTimePerByte:
+      return quantity("(s|ms|us|ns|ps)/B");
+    case Kind::kInteger:
+      return number("integer", p.range);
+    case Kind::kNumber:
+      return number("number", p.range);
+    case Kind::kBoolean:
+      return {{"type", "boolean"}};
+    case Kind::kText:
+    case Kind::kPath: {
+      Json schema{{"type", "string"}};
+      if (!p.words.empty()) schema["enum"] = p.words;
+      return schema;
+    }
+    case Kind::kObject:
+      return p.choice.empty() ? Json{{"type", "object"}} : choice_schema(p.choice);
+    case Kind::kList:
+      return {{"type", "array"}};
+    case Kind::kAny:
+      return Json::object();
+  }
+  return Json::object();
+}
+
+Json object_schema(const Params& params) {
+  Json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
+  Json required = Json::array();
+  for (const Param& p : params) {
+    Json value = value_schema(p);
+    if (!p.help.empty() && !value.contains("description")) value["description"] = p.help;
+    if (p.need == Need::kDefault) value["default"] = p.fallback;
+    if (p.need == Need::kRequired) required.push_back(p.key);
+    schema["properties"][p.key] = value;
+  }
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+}  // namespace
+
+Json experiment_schema() {
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"title", "Steptime experiment"}};
+  schema.update(object_schema(experiment_params()));
+  Json& sections = schema["properties"];
+  sections["workload"] = object_schema(workload_params());
+  sections["cluster"] = object_schema(cluster_params());
+  // A preset brings the keys that an experiment would otherwise have to spell out.
+  Json spelled_out = sections["cluster"]["required"];
+  sections["cluster"].erase("required");
+  sections["cluster"]["anyOf"] = {Json{{"required", {"preset"}}}, Json{{"required", spelled_out}}};
+  sections["strategy"] = object_schema(strategy_params());
+  sections["strategy"]["properties"]["aggregation"] = object_schema(aggregation_params());
+  sections["run"] = object_schema(run_params());
+  return schema;
+}
+
+}  // namespace steptime

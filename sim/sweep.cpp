@@ -1,0 +1,366 @@
+#include "sim/sweep.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::int64_t kMostPoints = 1'000'000'000;
+
+[[noreturn]] void fail(const Document& document, const std::string& pointer,
+                       const std::string& message) {
+  throw InputError(
+      fmt::format("{}: {}: {}", document.file, join_pointer("/sweep", pointer), message));
+}
+
+/// {"from": 1, "to": 1024, "times": 2} or with "plus".
+std::vector<Json> progression(const Document& document, const std::string& pointer,
+                              const Json& range) {
+  static const Params params{
+      {.key = "from", .kind = Kind::kNumber},
+      {.key = "to", .kind = Kind::kNumber},
+      {.key = "times",
+       .kind = Kind::kNumber,
+       .need = Need::kOptional,
+       .range = {.low = 1, .low_is_allowed = false}},
+      {.key = "plus", .kind = Kind::kNumber, .need = Need::kOptional, .range = kPositive}};
+  static const Params wrapper{{.key = "sweep", .kind = Kind::kObject}};
+  const Params level{{.key = pointer, .kind = Kind::kObject}};
+  const auto copy =
+      std::make_shared<Document>(Document{document.file, Json{{"sweep", Json{{pointer, range}}}}});
+  const Config config = Config(copy, wrapper).object("sweep", level).object(pointer, params);
+  const auto from = config.get<double>("from");
+  const auto to = config.get<double>("to");
+  if (config.has("times") == config.has("plus")) {
+    fail(document, pointer, "expected either \"times\" or \"plus\"");
+  }
+  if (from > to) fail(document, pointer, fmt::format("\"from\" {} is above \"to\" {}", from, to));
+  if (config.has("times") && from <= 0) fail(document, pointer, "\"from\" must be positive");
+  std::vector<Json> values;
+  for (double value = from; value <= to;) {
+    if (values.size() >= static_cast<std::size_t>(kMostPoints / 1000)) {
+      fail(document, pointer, "more than a million values");
+    }
+    const bool whole = value == static_cast<double>(static_cast<std::int64_t>(value));
+    values.push_back(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
+    const double next = config.has("times") ? value * config.get<double>("times")
+                                            : from + config.get<double>("plus") *
+                                                         static_cast<double>(values.size());
+    if (next == value) fail(document, pointer, "the step is too small to advance");
+    value = next;
+  }
+  return values;
+}
+
+std::vector<Json> values_of(const Document& document, const std::string& pointer,
+                            const Json& values) {
+  if (values.is_object()) return progression(document, pointer, values);
+  if (!values.is_array()) {
+    fail(document, pointer,
+         fmt::format("expected a list, {{\"from\", \"to\", \"times\"}} or {{\"zip\"}}, got {}",
+                     brief(values)));
+  }
+  if (values.empty()) fail(document, pointer, "expected at least one value, got an empty list");
+  return {values.begin(), values.end()};
+}
+
+/// One is the other, or lies in the other's subtree.
+bool overlap(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return b.substr(0, a.size()) == a && (b.size() == a.size() || b[a.size()] == '/');
+}
+
+void check_pointer(const Document& document, const std::string& pointer) {
+  const bool known = std::any_of(std::begin(kParts), std::end(kParts), [&](Part part) {
+    const auto all = sections(part);
+    return std::any_of(all.begin(), all.end(),
+                       [&](std::string_view s) { return overlap(pointer, s); });
+  });
+  if (pointer.empty() || !known) {
+    fail(document, pointer, "expected a JSON pointer into /workload, /cluster, /strategy or /run");
+  }
+  try {
+    Json scratch = document.root;
+    scratch[Json::json_pointer(pointer)] = nullptr;
+  } catch (const Json::exception&) {
+    fail(document, pointer, "does not name a place in the config");
+  }
+}
+
+}  // namespace
+
+Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(document)) {
+  const Config config(document_, experiment_params());
+  if (!config.has("sweep")) return;
+  const Json& sweep = config.raw("sweep");
+  if (!sweep.is_object()) {
+    config.fail("sweep", fmt::format("expected an object, got {}", brief(sweep)));
+  }
+  std::optional<std::size_t> zip;
+  for (const auto& [pointer, value] : sweep.items()) {
+    for (const std::string& other : pointers()) {
+      if (overlap(pointer, other)) {
+        fail(*document_, pointer, fmt::format("overlaps \"{}\"", other));
+      }
+    }
+    const bool zipped = value.is_object() && value.contains("zip");
+    if (zipped && value.size() > 1) fail(*document_, pointer, "\"zip\" stands alone");
+    const std::vector<Json> values =
+        values_of(*document_, pointer, zipped ? value.at("zip") : value);
+    if (zipped && zip) {
+      Axis& axis = axes_[*zip];
+      if (axis.values.size() != values.size()) {
+        fail(*document_, pointer,
+             fmt::format("{} values, but \"{}\" has {}", values.size(), axis.pointers.front(),
+                         axis.values.size()));
+      }
+      for (std::size_t i = 0; i < values.size(); ++i)
+        axis.values[i].push_back(values[i]);
+      axis.pointers.push_back(pointer);
+      check_pointer(*document_, pointer);
+      continue;
+    }
+    if (zipped) zip = axes_.size();
+    Axis axis{.pointers = {pointer}};
+    for (const Json& each : values)
+      axis.values.push_back({each});
+    check_pointer(*document_, pointer);
+    if (static_cast<std::int64_t>(values.size()) > kMostPoints / points_) {
+      config.fail("sweep", fmt::format("more than {} points", kMostPoints));
+    }
+    points_ *= static_cast<std::int64_t>(values.size());
+    axes_.push_back(std::move(axis));
+  }
+}
+
+std::vector<std::string> Sweep::pointers() const {
+  std::vector<std::string> all;
+  for (const Axis& axis : axes_)
+    all.insert(all.end(), axis.pointers.begin(), axis.pointers.end());
+  return all;
+}
+
+std::vector<std::size_t> Sweep::places(std::int64_t point) const {
+  std::vector<std::size_t> places(axes_.size());
+  for (std::size_t a = axes_.size(); a-- > 0;) {
+    const auto size = static_cast<std::int64_t>(axes_[a].values.size());
+    places[a] = static_cast<std::size_t>(point % size);
+    point /= size;
+  }
+  return places;
+}
+
+std::vector<Json> Sweep::params(std::int64_t point) const {
+  std::vector<Json> all;
+  const auto at = places(point);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const auto& values = axes_[a].values[at[a]];
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+/// For every part, the axes that it depends on and the experiments built for their places so far.
+struct PointRunner::State {
+  struct Cache {
+    std::vector<std::size_t> axes;
+    std::map<std::vector<std::size_t>, Experiment> built;  // only the one part of each is used
+  };
+  static constexpr std::size_t kMostBuilt = 1024;  // per part: bounds the memory of a huge sweep
+
+  explicit State(const Sweep& s) : sweep(s), document(std::make_shared<Document>(s.document())) {
+    document->root.erase("sweep");
+    // A place that is created moves its neighbours, so all are created before any is kept.
+    for (const std::string& pointer : sweep.pointers())
+      document->root[Json::json_pointer(pointer)];
+    for (std::size_t a = 0; a < sweep.axes_.size(); ++a) {
+      for (const std::string& pointer : sweep.axes_[a].pointers) {
+        slots.push_back(&document->root[Json::json_pointer(pointer)]);
+        for (const Part part : kParts) {
+          const auto all = sections(part);
+          auto& axes = caches[static_cast<std::size_t>(part)].axes;
+          if (std::any_of(all.begin(), all.end(),
+                          [&](std::string_view x) { return overlap(pointer, x); }) &&
+              (axes.empty() || axes.back() != a)) {
+            axes.push_back(a);
+          }
+        }
+      }
+    }
+    const Config config(document, experiment_params());
+    experiment.name = config.get<std::string>("name");
+  }
+
+  const Sweep& sweep;
+  std::shared_ptr<Document> document;
+  std::vector<Json*> slots;  ///< where each swept pointer's value stands
+  Cache caches[std::size(kParts)];
+  Experiment experiment;
+};
+
+PointRunner::PointRunner(const Sweep& sweep) : state_(std::make_unique<State>(sweep)) {}
+PointRunner::~PointRunner() = default;
+const Experiment& PointRunner::experiment() const {
+  return state_->experiment;
+}
+const Json& PointRunner::config() const {
+  return state_->document->root;
+}
+
+namespace {
+
+void take_part(Part part, const Experiment& from, Experiment& to) {
+  switch (part) {
+    case Part::kWorkload:
+      to.workload = from.workload;
+      return;
+    case Part::kCluster:
+      to.cluster = from.cluster;
+      return;
+    case Part::kCollective:
+      to.collective = from.collective;
+      return;
+    case Part::kSchedule:
+      to.schedule = from.schedule;
+      return;
+    case Part::kRun:
+      to.run = from.run;
+      return;
+  }
+}
+
+}  // namespace
+
+Result PointRunner::run(std::int64_t point) {
+  const auto places = state_->sweep.places(point);
+  std::size_t slot = 0;
+  for (std::size_t a = 0; a < places.size(); ++a) {
+    for (const Json& value : state_->sweep.axes_[a].values[places[a]])
+      *state_->slots[slot++] = value;
+  }
+  std::vector<std::size_t> key;
+  for (const Part part : kParts) {
+    State::Cache& cache = state_->caches[static_cast<std::size_t>(part)];
+    key.clear();
+    for (const std::size_t axis : cache.axes)
+      key.push_back(places[axis]);
+    auto found = cache.built.find(key);
+    if (found == cache.built.end()) {
+      read_part(state_->document, part, state_->experiment);
+      if (cache.built.size() >= State::kMostBuilt) cache.built.clear();
+      found = cache.built.emplace(key, Experiment{}).first;
+      take_part(part, state_->experiment, found->second);
+    } else {
+      take_part(part, found->second, state_->experiment);
+    }
+  }
+  return simulate(state_->experiment);
+}
+
+namespace {
+
+struct Chunk {
+  std::int64_t first = 0;
+  std::vector<SweepRow> rows;
+  std::vector<std::string> lines;
+};
+
+void append_line(std::string& line, const Sweep& sweep, PointRunner& runner, const SweepRow& row,
+                 bool full) {
+  fmt::format_to(std::back_inserter(line), "{{\"point\":{},\"params\":{{", row.point);
+  const auto pointers = sweep.pointers();
+  const auto values = sweep.params(row.point);
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    fmt::format_to(std::back_inserter(line), "{}{}:{}", i == 0 ? "" : ",", Json(pointers[i]).dump(),
+                   values[i].dump());
+  }
+  line += "},";
+  if (!row.result) {
+    line += "\"error\":" + Json(row.error).dump() + "}\n";
+    return;
+  }
+  append_json(line, *row.result);
+  if (full) {
+    const Json extra = full_json(*row.result, sent_buckets(runner.experiment()), runner.config());
+    line +=
+        ",\"buckets\":" + extra.at("buckets").dump() + ",\"config\":" + extra.at("config").dump();
+  }
+  line += "}\n";
+}
+
+}  // namespace
+
+std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(options.threads));
+  // Small enough to share the work and to report often, large enough to keep the parts warm.
+  const std::int64_t size =
+      std::clamp<std::int64_t>(sweep.points() / (options.threads * 8), 1, 1024);
+  tbb::enumerable_thread_specific<PointRunner> runners([&] { return PointRunner(sweep); });
+  std::int64_t next = 0;
+  std::int64_t done = 0;
+  std::int64_t failed = 0;
+  bool cut_short = false;  // rows behind a hole are dropped, so that what is kept is a prefix
+  const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
+
+  const auto cut = [&](tbb::flow_control& control) -> std::int64_t {
+    if (next >= sweep.points() || stopped()) {
+      control.stop();
+      return 0;
+    }
+    return std::exchange(next, next + size);
+  };
+  const auto run = [&](std::int64_t first) {
+    auto chunk = std::make_shared<Chunk>(Chunk{.first = first});
+    PointRunner& runner = runners.local();
+    const std::int64_t end = std::min(first + size, sweep.points());
+    for (std::int64_t point = first; point < end && !stopped(); ++point) {
+      SweepRow row{.point = point};
+      try {
+        row.result = runner.run(point);
+      } catch (const InputError& e) {
+        row.error = e.what();
+      }
+      chunk->lines.emplace_back();
+      append_line(chunk->lines.back(), sweep, runner, row, options.full);
+      chunk->rows.push_back(std::move(row));
+    }
+    return chunk;
+  };
+  const auto emit = [&](const std::shared_ptr<Chunk>& chunk) {
+    if (cut_short) return;
+    const auto expected = std::min(size, sweep.points() - chunk->first);
+    cut_short = static_cast<std::int64_t>(chunk->rows.size()) < expected;
+    for (std::size_t i = 0; i < chunk->rows.size(); ++i) {
+      if (!chunk->rows[i].result) ++failed;
+      if (options.on_row) options.on_row(chunk->rows[i], chunk->lines[i]);
+    }
+    done += static_cast<std::int64_t>(chunk->rows.size());
+    if (options.on_progress) options.on_progress(done);
+  };
+  tbb::parallel_pipeline(
+      static_cast<std::size_t>(options.threads) * 4,
+      tbb::make_filter<void, std::int64_t>(tbb::filter_mode::serial_in_order, cut) &
+          tbb::make_filter<std::int64_t, std::shared_ptr<Chunk>>(tbb::filter_mode::parallel, run) &
+          tbb::make_filter<std::shared_ptr<Chunk>, void>(tbb::filter_mode::serial_in_order, emit));
+  return failed;
+}
+
+}  // namespace steptime

@@ -1,0 +1,123 @@
+// list, check and schema: what there is, and whether a config is right.
+#include "sim/cluster.h"
+#include "sim/experiment.h"
+#include "sim/registry.h"
+#include "sim/schema.h"
+#include "sim/sweep.h"
+#include "sim/verbs.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+struct Entry {
+  std::string name;
+  std::string help;
+  std::string keys;
+};
+
+std::string keys_of(const Params& params) {
+  std::string keys;
+  for (const Param& p : params) {
+    if (p.key == "type") continue;
+    keys += (keys.empty() ? "" : ", ") + p.key;
+  }
+  return keys;
+}
+
+/// Everything that can be named, by kind.
+std::map<std::string, std::vector<Entry>> everything() {
+  std::map<std::string, std::vector<Entry>> kinds;
+  for (const auto& [noun, catalogue] : Catalogue::all()) {
+    for (const auto& [name, item] : catalogue->items()) {
+      kinds[noun].push_back({name, item.help, keys_of(item.params)});
+    }
+  }
+  for (const auto& [name, help] : cluster_presets())
+    kinds["preset"].push_back({name, help, ""});
+  return kinds;
+}
+
+}  // namespace
+
+Exit verb_list(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string format;
+  po::options_description options("options");
+  options.add_options()("format", po::value(&format)->default_value("table"), "table or json");
+  const auto values = parse_arguments(verb, args, options, {"KIND?"}, terminal);
+  if (!values) return Exit::kOk;
+  if (format != "table" && format != "json") {
+    throw InputError(fmt::format("--format: unknown {}; known: table, json", brief(format)));
+  }
+  const auto kinds = everything();
+  const std::string wanted = values->contains("KIND") ? (*values)["KIND"].as<std::string>() : "";
+  if (!wanted.empty() && !kinds.contains(wanted)) {
+    std::vector<std::string> known;
+    for (const auto& [kind, unused] : kinds)
+      known.push_back(kind);
+    throw InputError(
+        fmt::format("list: unknown {}; known: {}", brief(wanted), fmt::join(known, ", ")));
+  }
+  Json json = Json::object();
+  for (const auto& [kind, entries] : kinds) {
+    if (!wanted.empty() && kind != wanted) continue;
+    if (format == "table") terminal.out << kind << "\n";
+    for (const Entry& e : entries) {
+      if (format == "table") {
+        terminal.out << fmt::format("  {:<22}{}{}\n", e.name, e.help,
+                                    e.keys.empty() ? "" : fmt::format(" [{}]", e.keys));
+      }
+      json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
+    }
+  }
+  if (format == "json") terminal.out << json.dump(2) << "\n";
+  return Exit::kOk;
+}
+
+Exit verb_check(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  const po::options_description options("options");
+  const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
+  if (!values) return Exit::kOk;
+  if (!values->contains("CONFIG")) {
+    throw InputError("steptime check: expected CONFIG; see steptime check --help");
+  }
+  Exit exit = Exit::kOk;
+  for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
+    try {
+      const auto document = load_document(path, {});
+      read_experiment(document);
+      const Sweep sweep(document);
+      PointRunner runner(sweep);
+      for (std::int64_t point = 0; point < sweep.points(); ++point) {
+        try {
+          runner.run(point);
+        } catch (const InputError& e) {
+          throw InputError(fmt::format("{} (point {} of the sweep)", e.what(), point));
+        }
+      }
+      terminal.out << fmt::format("{}: ok, {} point{}\n", path, sweep.points(),
+                                  sweep.points() == 1 ? "" : "s");
+    } catch (const InputError& e) {
+      terminal.err << "steptime: " << e.what() << "\n";
+      exit = Exit::kBadInput;
+    }
+  }
+  return exit;
+}
+
+Exit verb_schema(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  const po::options_description options("options");
+  if (parse_arguments(verb, args, options, {}, terminal)) {
+    terminal.out << experiment_schema().dump(2) << "\n";
+  }
+  return Exit::kOk;
+}
+
+}  // namespace steptime

@@ -1,0 +1,87 @@
+#include "sim/experiment.h"
+#include "sim/output.h"
+#include "sim/result.h"
+#include "sim/sweep.h"
+#include "sim/text_table.h"
+#include "sim/timeline.h"
+#include "sim/verbs.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+std::string csv(const Result& result) {
+  const auto keys = result_keys();
+  return csv_row({keys.begin(), keys.end()}) + csv_row(csv_cells(result));
+}
+
+std::string rendered(const std::string& format, const Experiment& experiment, const Result& result,
+                     const Json& config) {
+  if (format == "table") return summary(experiment, result);
+  if (format == "csv") return csv(result);
+  const Json json = full_json(result, sent_buckets(experiment), config);
+  if (format == "jsonl") return json.dump() + "\n";
+  if (format == "json") return json.dump(2) + "\n";
+  throw InputError(
+      fmt::format("--format: unknown {}; known: table, json, jsonl, csv", brief(format)));
+}
+
+void write_timeline(const std::string& path, const Timeline& timeline) {
+  write_file(path, path.ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
+}
+
+}  // namespace
+
+Exit verb_run(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string format;
+  std::string timeline_file;
+  std::string folder;
+  std::vector<std::string> sets;
+  po::options_description options("options");
+  options.add_options()("format", po::value(&format)->default_value("table"),
+                        "table, json, jsonl or csv")(
+      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
+      "seed", po::value<std::int64_t>(), "replaces /run/seed")(
+      "timeline", po::value(&timeline_file),
+      "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
+      "output,o", po::value(&folder), "folder that gets NAME.json")(
+      "strict", "exit 5 when the result lies outside the calibrated domain");
+  const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
+  if (!values) return Exit::kOk;
+  if (values->contains("seed")) {
+    sets.push_back(fmt::format("/run/seed={}", (*values)["seed"].as<std::int64_t>()));
+  }
+
+  const auto document = load_document((*values)["CONFIG"].as<std::string>(), sets);
+  const Experiment experiment = read_experiment(document);
+  const std::int64_t points = Sweep(document).points();
+  Result result;
+  if (timeline_file.empty()) {
+    result = simulate(experiment);
+  } else {
+    Timeline timeline;
+    result = simulate(experiment, timeline);
+    write_timeline(timeline_file, timeline);
+  }
+  terminal.out << rendered(format, experiment, result, document->root);
+  if (!folder.empty()) {
+    const std::string path = folder + "/" + experiment.name + ".json";
+    write_file(path, rendered("json", experiment, result, document->root));
+    terminal.err << "wrote " << path << "\n";
+  }
+  if (points > 1) {
+    terminal.err << fmt::format("note: the config has a sweep; steptime sweep runs its {} points\n",
+                                points);
+  }
+  const bool strict = values->contains("strict");
+  return strict && result.domain != "inside" ? Exit::kOutsideDomain : Exit::kOk;
+}
+
+}  // namespace steptime

@@ -1,0 +1,219 @@
+#include "sim/experiment.h"
+#include "sim/output.h"
+#include "sim/result.h"
+#include "sim/sweep.h"
+#include "sim/text_table.h"
+#include "sim/verbs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+/// The last name of a pointer that says something: "type" stands for what it is the type of.
+std::string label(const std::string& pointer) {
+  std::string name = pointer;
+  if (name.ends_with("/type")) name.resize(name.size() - 5);
+  return name.substr(name.rfind('/') + 1);
+}
+
+std::string shown(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("type")) return shown(value["type"]);
+  return value.dump();
+}
+
+/// What `sweep` prints for people.
+class SweepTable {
+ public:
+  explicit SweepTable(const Sweep& sweep) : sweep_(sweep), table_(head(sweep)) {}
+
+  void add(const SweepRow& row) {
+    std::vector<std::string> cells;
+    for (const Json& value : sweep_.params(row.point))
+      cells.push_back(shown(value));
+    if (row.result) {
+      const Result& r = *row.result;
+      cells.insert(
+          cells.end(),
+          {fmt::format("{:.3f}", r.step_time_s * 1e3),
+           fmt::format("{:.3f}", r.exposed_comm_s * 1e3), fmt::format("{}", r.messages),
+           fmt::format("{:.1f}", r.throughput_samples_per_s), fmt::format("{:.2f}", r.speedup),
+           fmt::format("{:.1f}", r.scaling_efficiency * 100)});
+    } else {
+      cells.push_back(row.error);
+      cells.resize(cells.size() + 5);
+    }
+    table_.add(std::move(cells));
+  }
+  std::string text() const { return table_.text(); }
+
+ private:
+  static std::vector<std::string> head(const Sweep& sweep) {
+    std::vector<std::string> names;
+    for (const std::string& pointer : sweep.pointers())
+      names.push_back(label(pointer));
+    for (const char* name :
+         {"step ms", "exposed ms", "messages", "samples/s", "speedup", "efficiency %"}) {
+      names.emplace_back(name);
+    }
+    return names;
+  }
+
+  const Sweep& sweep_;
+  TextTable table_;
+};
+
+std::vector<std::string> csv_head(const Sweep& sweep) {
+  std::vector<std::string> cells{"point"};
+  for (const std::string& pointer : sweep.pointers())
+    cells.push_back(pointer);
+  for (const std::string_view key : result_keys())
+    cells.emplace_back(key);
+  cells.emplace_back("error");
+  return cells;
+}
+
+std::vector<std::string> csv_line(const Sweep& sweep, const SweepRow& row) {
+  std::vector<std::string> cells{std::to_string(row.point)};
+  for (const Json& value : sweep.params(row.point))
+    cells.push_back(shown(value));
+  if (row.result) {
+    for (std::string& cell : csv_cells(*row.result))
+      cells.push_back(std::move(cell));
+  } else {
+    cells.resize(cells.size() + result_keys().size());
+  }
+  cells.push_back(row.error);
+  return cells;
+}
+
+/// "123/1000 points, 12 %, 3 s left" on one line of a terminal, at most ten times a second.
+class Progress {
+ public:
+  Progress(const Terminal& terminal, std::int64_t points) : terminal_(terminal), points_(points) {}
+  ~Progress() {
+    if (shown_) terminal_.err << "\r\033[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::int64_t done) {
+    if (!terminal_.shows_progress) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    shown_ = true;
+    const double elapsed = std::chrono::duration<double>(now - start_).count();
+    const double left = elapsed * static_cast<double>(points_ - done) / static_cast<double>(done);
+    terminal_.err << fmt::format("\r\033[K{}/{} points, {} %, {:.0f} s left", done, points_,
+                                 100 * done / points_, left)
+                  << std::flush;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Terminal& terminal_;
+  std::int64_t points_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string format;
+  std::string folder;
+  std::vector<std::string> sets;
+  int threads = 0;
+  po::options_description options("options");
+  options.add_options()("format", po::value(&format)->default_value("table"),
+                        "table, json, jsonl or csv")(
+      "jobs,j", po::value(&threads)->default_value(0), "threads; 0: one per processor")(
+      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
+      "output,o", po::value(&folder), "folder that gets NAME.jsonl and NAME.csv")(
+      "full", "rows carry buckets and the resolved config")(
+      "strict", "exit 5 when a point lies outside the calibrated domain");
+  const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
+  if (!values) return Exit::kOk;
+  constexpr int kMostThreads = 4096;
+  if (threads < 0 || threads > kMostThreads) {
+    throw InputError(fmt::format("--jobs: expected 0 to {}, got {}", kMostThreads, threads));
+  }
+  if (threads == 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (format != "table" && format != "json" && format != "jsonl" && format != "csv") {
+    throw InputError(
+        fmt::format("--format: unknown {}; known: table, json, jsonl, csv", brief(format)));
+  }
+
+  const Sweep sweep(load_document((*values)["CONFIG"].as<std::string>(), sets));
+  const std::string name = PointRunner(sweep).experiment().name;
+  std::optional<OutputFile> jsonl;
+  std::optional<OutputFile> csv;
+  if (!folder.empty()) {
+    jsonl.emplace(folder + "/" + name + ".jsonl");
+    csv.emplace(folder + "/" + name + ".csv");
+    csv->write(csv_row(csv_head(sweep)));
+  }
+  SweepTable table(sweep);
+  if (format == "csv") terminal.out << csv_row(csv_head(sweep));
+  if (format == "json") terminal.out << "[\n";
+  bool inside = true;
+  std::string first_error;
+  std::int64_t rows = 0;
+  std::int64_t failed = 0;
+  {
+    Progress progress(terminal, sweep.points());
+    SweepOptions run{
+        .threads = threads, .full = values->contains("full"), .stop = terminal.interrupted};
+    run.on_row = [&](const SweepRow& row, const std::string& line) {
+      ++rows;
+      if (row.result && row.result->domain != "inside") inside = false;
+      if (!row.result && first_error.empty()) first_error = row.error;
+      if (jsonl) jsonl->write(line);
+      if (csv) csv->write(csv_row(csv_line(sweep, row)));
+      if (format == "table") table.add(row);
+      if (format == "jsonl") terminal.out << line;
+      if (format == "csv") terminal.out << csv_row(csv_line(sweep, row));
+      if (format == "json") {
+        terminal.out << (rows == 1 ? " " : ",") << line;
+      }
+    };
+    run.on_progress = [&](std::int64_t done) {
+      terminal.out.flush();
+      if (jsonl) jsonl->flush();
+      progress.show(done);
+    };
+    failed = run_sweep(sweep, run);
+  }
+  if (format == "table") terminal.out << table.text();
+  if (format == "json") terminal.out << "]\n";
+  if (jsonl) {
+    jsonl->commit();
+    csv->commit();
+    terminal.err << "wrote " << jsonl->path() << " and " << csv->path() << "\n";
+  }
+  if (rows < sweep.points()) {
+    terminal.err << fmt::format("interrupted: {} of {} points are done\n", rows, sweep.points());
+    return Exit::kInterrupted;
+  }
+  if (failed > 0) {
+    terminal.err << fmt::format("{} of {} points failed; the first: {}\n", failed, sweep.points(),
+                                first_error);
+    return Exit::kSweepHasFailures;
+  }
+  return values->contains("strict") && !inside ? Exit::kOutsideDomain : Exit::kOk;
+}
+
+}  // namespace steptime
