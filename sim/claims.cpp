@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -226,7 +227,7 @@ Json ClaimRow::json() const {
   return json;
 }
 
-std::vector<ClaimRow> simulate_claims(const std::string& path) {
+std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter) {
   const ClaimRunner runner(path);
   const Config config(runner.document(), experiment_params());
   std::vector<ClaimRow> rows;
@@ -234,7 +235,10 @@ std::vector<ClaimRow> simulate_claims(const std::string& path) {
   const Config claims = config.object("claims", claims_params());
   const std::string name =
       std::filesystem::path(path).lexically_relative(data_dir()).generic_string();
+  const auto matches = [&](const std::string& text) { return text.find(filter) != text.npos; };
+  const bool whole_paper = matches(claims.get<std::string>("paper"));
   for (const Config& figure : claims.objects("figures", figure_params())) {
+    if (!whole_paper && !matches(figure.get<std::string>("id"))) continue;
     rows.push_back(simulate_claim(runner, claims, figure, name.empty() ? path : name));
   }
   return rows;
@@ -249,11 +253,9 @@ std::vector<ClaimRow> reproduce(const std::string& filter) {
   std::sort(files.begin(), files.end());
   std::vector<ClaimRow> rows;
   for (const std::string& file : files) {
-    for (ClaimRow& row : simulate_claims(file)) {
-      if (row.paper.find(filter) != std::string::npos || row.id.find(filter) != std::string::npos) {
-        rows.push_back(std::move(row));
-      }
-    }
+    std::vector<ClaimRow> more = simulate_claims(file, filter);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
   }
   return rows;
 }

@@ -33,10 +33,11 @@ struct ClaimRow {
   Json json() const;
 };
 
-/// The claims of one experiment file, simulated. Throws InputError.
-std::vector<ClaimRow> simulate_claims(const std::string& path);
+/// The claims of one experiment file whose paper or id contains `filter`, simulated. Throws
+/// InputError.
+std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "");
 
-/// The claims of all files under configs/papers whose paper or id contains `filter`, by file.
+/// The same over all files under configs/papers, by file name.
 std::vector<ClaimRow> reproduce(const std::string& filter);
 
 /// The table that `reproduce` prints.

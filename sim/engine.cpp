@@ -45,16 +45,25 @@ void Engine::pop() {
   heap_.pop_back();
   const std::size_t size = heap_.size();
   if (size == 0) return;
+  Event* const heap = heap_.data();
   std::size_t hole = 0;
-  for (std::size_t first = 1; first < size; first = 4 * hole + 1) {
-    std::size_t least = first;
-    const std::size_t end = std::min(first + 4, size);
-    for (std::size_t child = first + 1; child < end; ++child) {
-      if (heap_[child] < heap_[least]) least = child;
-    }
-    if (!(heap_[least] < last)) break;
-    heap_[hole] = heap_[least];
+  std::size_t first = 1;  // child of the hole
+  for (; first + 3 < size; first = 4 * hole + 1) {
+    // A tournament of sums instead of branches: which child is least cannot be predicted.
+    const std::size_t left = first + static_cast<std::size_t>(heap[first + 1] < heap[first]);
+    const std::size_t right =
+        first + 2 + static_cast<std::size_t>(heap[first + 3] < heap[first + 2]);
+    const std::size_t least = heap[right] < heap[left] ? right : left;
+    if (!(heap[least] < last)) break;
+    heap[hole] = heap[least];
     hole = least;
+  }
+  if (first + 3 >= size && first < size) {  // the last, incomplete family
+    const Event* const least = std::min_element(heap + first, heap + size);
+    if (*least < last) {
+      heap[hole] = *least;
+      hole = static_cast<std::size_t>(least - heap);
+    }
   }
   heap_[hole] = last;
 }

@@ -74,13 +74,14 @@ class Engine {
   static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
+  __extension__ using Key = unsigned __int128;
   struct Event {
     std::int64_t time;    ///< ps
     std::uint64_t order;  ///< phase, then insertion number
     std::uint32_t slot;
-    bool operator<(const Event& other) const {
-      return time != other.time ? time < other.time : order < other.order;
-    }
+    bool operator<(const Event& other) const { return key() < other.key(); }
+    /// One 128-bit number, so that comparing needs no branch. Times are not negative.
+    Key key() const { return static_cast<Key>(static_cast<std::uint64_t>(time)) << 64 | order; }
   };
   struct alignas(64) Slot {
     std::uint64_t order = kFree;

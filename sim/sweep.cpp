@@ -148,6 +148,24 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
     points_ *= static_cast<std::int64_t>(values.size());
     axes_.push_back(std::move(axis));
   }
+  for (Axis& axis : axes_) {
+    for (const auto& values : axis.values) {
+      std::string text;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        text += fmt::format("{}{}:{}", k == 0 ? "" : ",", Json(axis.pointers[k]).dump(),
+                            values[k].dump());
+      }
+      axis.texts.push_back(std::move(text));
+    }
+  }
+}
+
+void Sweep::append_params(std::string& text, std::int64_t point) const {
+  const auto at = places(point);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (a > 0) text += ',';
+    text += axes_[a].texts[at[a]];
+  }
 }
 
 std::vector<std::string> Sweep::pointers() const {
@@ -285,12 +303,7 @@ struct Chunk {
 void append_line(std::string& line, const Sweep& sweep, PointRunner& runner, const SweepRow& row,
                  bool full) {
   fmt::format_to(std::back_inserter(line), "{{\"point\":{},\"params\":{{", row.point);
-  const auto pointers = sweep.pointers();
-  const auto values = sweep.params(row.point);
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    fmt::format_to(std::back_inserter(line), "{}{}:{}", i == 0 ? "" : ",", Json(pointers[i]).dump(),
-                   values[i].dump());
-  }
+  sweep.append_params(line, row.point);
   line += "},";
   if (!row.result) {
     line += "\"error\":" + Json(row.error).dump() + "}\n";

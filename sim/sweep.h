@@ -24,6 +24,8 @@ struct Axis {
   std::vector<std::string> pointers;
   /// values[i][k]: of the k-th pointer at the i-th place of the axis.
   std::vector<std::vector<Json>> values;
+  /// texts[i]: "pointer":value of every pointer at the i-th place, as in a JSONL row.
+  std::vector<std::string> texts;
 };
 
 class Sweep {
@@ -37,6 +39,8 @@ class Sweep {
   std::vector<std::string> pointers() const;
   /// The value of every pointer at a point.
   std::vector<Json> params(std::int64_t point) const;
+  /// The same as the inside of a JSON object.
+  void append_params(std::string& text, std::int64_t point) const;
   const Document& document() const { return *document_; }
 
  private:
