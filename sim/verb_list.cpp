@@ -1,11 +1,15 @@
 // list, check and schema: what there is, and whether a config is right.
 #include "sim/cluster.h"
+#include "sim/data_dir.h"
 #include "sim/experiment.h"
 #include "sim/registry.h"
 #include "sim/schema.h"
 #include "sim/sweep.h"
 #include "sim/verbs.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +36,23 @@ std::string keys_of(const Params& params) {
   return keys;
 }
 
+/// The shipped JSON files below `folder` whose "format" is `format`, named by `name`.
+template <class Describe>
+void add_files(std::vector<Entry>& entries, const std::string& folder, const std::string& format,
+               Describe describe) {
+  const auto root = data_dir() / folder;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    if (file.path().extension() != ".json") continue;
+    const std::string path = file.path().string();
+    const Json json = parse_json(read_file(path), path);
+    if (json.value("format", "") != format) continue;
+    const auto name = file.path().lexically_relative(root).replace_extension();
+    entries.push_back({name.generic_string(), describe(json), ""});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+}
+
 /// Everything that can be named, by kind.
 std::map<std::string, std::vector<Entry>> everything() {
   std::map<std::string, std::vector<Entry>> kinds;
@@ -40,8 +61,19 @@ std::map<std::string, std::vector<Entry>> everything() {
       kinds[noun].push_back({name, item.help, keys_of(item.params)});
     }
   }
-  for (const auto& [name, help] : cluster_presets())
+  for (const auto& [name, help] : cluster_presets()) {
     kinds["preset"].push_back({name, help, ""});
+  }
+  add_files(kinds["model"], "models", "steptime-model", [](const Json& model) {
+    const auto aliases = model.value("aliases", std::vector<std::string>{});
+    return aliases.empty() ? "" : fmt::format("also {}", fmt::join(aliases, ", "));
+  });
+  add_files(kinds["device"], "models/devices", "steptime-device",
+            [](const Json& device) { return device.value("help", ""); });
+  add_files(kinds["trace"], "traces", "steptime-trace", [](const Json& trace) {
+    return fmt::format("{} on {}, batch {}", trace.value("model", ""), trace.value("device", ""),
+                       trace.value("batch", 0));
+  });
   return kinds;
 }
 
@@ -71,8 +103,9 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
     if (format == "table") terminal.out << kind << "\n";
     for (const Entry& e : entries) {
       if (format == "table") {
-        terminal.out << fmt::format("  {:<22}{}{}\n", e.name, e.help,
-                                    e.keys.empty() ? "" : fmt::format(" [{}]", e.keys));
+        const std::string keys = e.keys.empty() ? "" : fmt::format(" [{}]", e.keys);
+        terminal.out << (e.help.empty() ? fmt::format("  {}\n", e.name)
+                                        : fmt::format("  {:<28}{}{}\n", e.name, e.help, keys));
       }
       json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
     }

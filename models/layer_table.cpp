@@ -1,0 +1,259 @@
+#include "models/layer_table.h"
+
+#include "sim/config.h"
+#include "sim/data_dir.h"
+#include "sim/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sums over the layers of a table, and their products with a batch, stay far inside their types.
+constexpr double kMostMacs = 1e15;
+constexpr double kMostValues = 1e12;
+constexpr double kMostParams = 1e12;
+constexpr std::size_t kMostLayers = 1'000'000;
+
+// In the order of LayerKind.
+const std::vector<std::string> kKinds{"activation",
+                                      "add",
+                                      "batch-norm",
+                                      "concat",
+                                      "convolution",
+                                      "depthwise-convolution",
+                                      "dropout",
+                                      "fully-connected",
+                                      "lrn",
+                                      "pooling",
+                                      "softmax"};
+
+const Params& table_params() {
+  static const Params params{
+      {.key = "format", .kind = Kind::kText, .help = "steptime-model", .words = {"steptime-model"}},
+      {.key = "version", .kind = Kind::kInteger, .help = "1", .range = {.low = 1, .high = 1}},
+      {.key = "name", .kind = Kind::kText, .help = "family/model, as the file is called"},
+      {.key = "aliases", .kind = Kind::kList, .help = "further names"},
+      {.key = "input", .kind = Kind::kList, .help = "channels, height, width"},
+      {.key = "provenance", .kind = Kind::kObject, .help = "source, licence, date, note"},
+      {.key = "layers", .kind = Kind::kList, .help = "in forward order"}};
+  return params;
+}
+
+const Params& provenance_params() {
+  static const Params params{
+      {.key = "source", .kind = Kind::kText, .help = "the definition that the table follows"},
+      {.key = "licence", .kind = Kind::kText, .help = "of the definition"},
+      {.key = "date", .kind = Kind::kText, .help = "when the table was made"},
+      {.key = "note", .kind = Kind::kText, .help = "conventions", .need = Need::kOptional}};
+  return params;
+}
+
+const Params& layer_params() {
+  static const Params params{
+      {.key = "name", .kind = Kind::kText},
+      {.key = "kind", .kind = Kind::kText, .words = kKinds},
+      {.key = "macs",
+       .kind = Kind::kInteger,
+       .help = "forward multiply-accumulates per sample",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = kMostMacs}},
+      {.key = "input",
+       .kind = Kind::kInteger,
+       .help = "values per sample",
+       .range = {.low = 1, .high = kMostValues}},
+      {.key = "output",
+       .kind = Kind::kInteger,
+       .help = "values per sample",
+       .range = {.low = 1, .high = kMostValues}},
+      {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
+  return params;
+}
+
+const Params& tensor_params() {
+  static const Params params{
+      {.key = "name", .kind = Kind::kText},
+      {.key = "params", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostParams}}};
+  return params;
+}
+
+const Json& list_of(const Config& config, std::string_view key) {
+  const Json& list = config.raw(key);
+  if (!list.is_array()) config.fail(key, fmt::format("expected a list, got {}", brief(list)));
+  return list;
+}
+
+std::vector<std::string> read_aliases(const Config& config) {
+  std::vector<std::string> aliases;
+  for (const Json& alias : list_of(config, "aliases")) {
+    if (!alias.is_string()) {
+      config.fail("aliases", fmt::format("expected a list of strings, got {} in it", brief(alias)));
+    }
+    aliases.push_back(alias.get<std::string>());
+  }
+  return aliases;
+}
+
+std::int64_t read_input(const Config& config) {
+  const Json& input = list_of(config, "input");
+  double values = 1;
+  for (const Json& extent : input) {
+    if (!extent.is_number_integer() || extent.get<double>() < 1) {
+      config.fail("input",
+                  fmt::format("expected whole numbers of at least 1, got {}", brief(extent)));
+    }
+    values *= extent.get<double>();
+  }
+  if (input.empty() || values > kMostValues) {
+    config.fail("input", fmt::format("expected 1 to {} values in all, got {}", kMostValues,
+                                     input.empty() ? 0 : values));
+  }
+  return static_cast<std::int64_t>(values);
+}
+
+bool multiplies_weights(LayerKind kind) {
+  return kind == LayerKind::kConvolution || kind == LayerKind::kDepthwiseConvolution ||
+         kind == LayerKind::kFullyConnected;
+}
+
+TableLayer read_layer(const Config& config) {
+  const auto kind = std::find(kKinds.begin(), kKinds.end(), config.get<std::string>("kind"));
+  TableLayer layer{.name = config.get<std::string>("name"),
+                   .kind = static_cast<LayerKind>(kind - kKinds.begin()),
+                   .input = config.get<std::int64_t>("input"),
+                   .output = config.get<std::int64_t>("output")};
+  const bool has_work = multiplies_weights(layer.kind);
+  for (const char* key : {"macs", "tensors"}) {
+    if (has_work && !config.has(key)) {
+      config.fail(key, fmt::format("required but missing, as the layer is a {}", *kind));
+    }
+  }
+  if (!has_work && config.has("macs")) {
+    config.fail("macs", fmt::format("unexpected, as the layer is of kind \"{}\"", *kind));
+  }
+  if (has_work) layer.macs = config.get<std::int64_t>("macs");
+  if (config.has("tensors")) {
+    for (const Config& tensor : config.objects("tensors", tensor_params())) {
+      layer.tensors.push_back(
+          {tensor.get<std::string>("name"), tensor.get<std::int64_t>("params")});
+    }
+  }
+  if (has_work && layer.tensors.empty()) {
+    config.fail("tensors", "expected at least one tensor, got an empty list");
+  }
+  return layer;
+}
+
+/// By full name and by alias; a full name is its own entry.
+std::map<std::string, std::string> index_tables() {
+  const fs::path models = data_dir() / "models";
+  std::map<std::string, std::string> files;
+  const auto add = [&](const std::string& name, const std::string& file) {
+    const auto [entry, is_new] = files.emplace(name, file);
+    if (!is_new) {
+      throw InputError(
+          fmt::format("{}: the name \"{}\" is already that of {}", file, name, entry->second));
+    }
+  };
+  std::vector<fs::path> paths;
+  for (const auto& family : fs::directory_iterator(models)) {
+    if (!family.is_directory() || family.path().filename() == "devices") continue;
+    for (const auto& file : fs::directory_iterator(family.path())) {
+      if (file.path().extension() == ".json") paths.push_back(file.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    const LayerTable table = read_layer_table(path.string());
+    if (const auto stem = path.parent_path().filename() / path.stem(); table.name != stem) {
+      throw InputError(fmt::format("{}: /name: expected \"{}\", got \"{}\"", path.string(),
+                                   stem.string(), table.name));
+    }
+    add(table.name, path.string());
+    for (const std::string& alias : table.aliases)
+      add(alias, path.string());
+  }
+  return files;
+}
+
+const std::map<std::string, std::string>& index() {
+  static const std::map<std::string, std::string> files = index_tables();
+  return files;
+}
+
+/// "family/model" of plain characters: it cannot leave the models folder.
+bool is_full_name(const std::string& model) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  const auto slash = model.find('/');
+  return slash != std::string::npos && model.substr(0, slash) != "devices" &&
+         std::count_if(model.begin(), model.end(), plain) + 1 ==
+             static_cast<std::ptrdiff_t>(model.size());
+}
+
+}  // namespace
+
+std::int64_t TableLayer::weights() const {
+  const auto largest =
+      std::max_element(tensors.begin(), tensors.end(),
+                       [](const Tensor& x, const Tensor& y) { return x.params < y.params; });
+  return largest == tensors.end() ? 0 : largest->params;
+}
+
+LayerTable parse_layer_table(const std::string& text, const std::string& file) {
+  const Config config(std::make_shared<Document>(Document{file, parse_json(text, file)}),
+                      table_params());
+  config.get<std::string>("format");
+  config.get<std::int64_t>("version");
+  LayerTable table{.name = config.get<std::string>("name"),
+                   .aliases = read_aliases(config),
+                   .input = read_input(config)};
+  const Config provenance = config.object("provenance", provenance_params());
+  for (const Param& p : provenance_params()) {
+    if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);
+  }
+  table.provenance = provenance.node();
+  const std::size_t count = list_of(config, "layers").size();
+  if (count == 0 || count > kMostLayers) {
+    config.fail("layers", fmt::format("expected 1 to {} layers, got {}", kMostLayers, count));
+  }
+  for (const Config& layer : config.objects("layers", layer_params()))
+    table.layers.push_back(read_layer(layer));
+  return table;
+}
+
+LayerTable read_layer_table(const std::string& path) {
+  return parse_layer_table(read_file(path), path);
+}
+
+std::string find_layer_table(const std::string& model) {
+  if (is_full_name(model)) {
+    const fs::path path = data_dir() / "models" / (model + ".json");
+    if (fs::is_regular_file(path)) return path.string();
+  }
+  const auto found = index().find(model);
+  return found == index().end() ? "" : found->second;
+}
+
+std::vector<std::string> layer_table_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : index())
+    names.push_back(name);
+  return names;
+}
+
+}  // namespace steptime

@@ -1,0 +1,62 @@
+// Layer tables: network architectures as lists of layers with their work, sizes and learnable
+// tensors, one JSON file each under models/<family>/.
+//
+// Scope: one sample through a fixed graph in the order of the definition; branches are flattened.
+// Parameters: macs (forward multiply-accumulates per sample, without bias), input and output
+// (activation values per sample), params (values per tensor).
+// Validation: tests/models/layer_tables.json, against the published totals.
+// Source: each file's "provenance".
+#pragma once
+#include "sim/workload.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+enum class LayerKind {
+  kActivation,
+  kAdd,
+  kBatchNorm,
+  kConcat,
+  kConvolution,
+  kDepthwiseConvolution,
+  kDropout,
+  kFullyConnected,
+  kLrn,
+  kPooling,
+  kSoftmax
+};
+
+struct TableLayer {
+  std::string name;
+  LayerKind kind{};
+  std::int64_t macs = 0;    ///< forward, per sample; 0 for a layer that multiplies no weights
+  std::int64_t input = 0;   ///< values per sample, all inputs together
+  std::int64_t output = 0;  ///< values per sample
+  std::vector<Tensor> tensors{};
+
+  /// Of a layer with macs: the weights without bias.
+  std::int64_t weights() const;
+};
+
+struct LayerTable {
+  std::string name;  ///< family/model
+  std::vector<std::string> aliases;
+  std::int64_t input = 0;  ///< values per sample that enter the first layer
+  Json provenance;
+  std::vector<TableLayer> layers;  ///< in forward order
+};
+
+/// Reads and checks a table. Throws InputError.
+LayerTable read_layer_table(const std::string& path);
+LayerTable parse_layer_table(const std::string& text, const std::string& file);
+
+/// The file of a shipped model, by full name ("caffe/googlenet") or alias ("resnet50"); "" when
+/// there is none.
+std::string find_layer_table(const std::string& model);
+/// Full names and aliases of the shipped models, sorted.
+std::vector<std::string> layer_table_names();
+
+}  // namespace steptime
