@@ -121,8 +121,8 @@ class Table final : public Collective {
 
  private:
   static double on_line(const Point& left, const Point& right, double bytes) {
-    return left.seconds +
-           (right.seconds - left.seconds) * ((bytes - left.bytes) / (right.bytes - left.bytes));
+    return std::lerp(left.seconds, right.seconds,
+                     (bytes - left.bytes) / (right.bytes - left.bytes));
   }
 
   std::string file_;

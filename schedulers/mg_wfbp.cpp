@@ -32,14 +32,14 @@ class MgWfbp final : public Schedule {
     Bytes bytes = units.front().bytes;
     std::int32_t size = 1;
     for (const GradientUnit& next : units.subspan(1)) {
-      if (next.ready < start + a) {
+      if (next.ready < checked_add(start, a)) {
         start = std::max(start, next.ready);  // condition 15
         bytes += next.bytes;                  // condition 16
         ++size;
         continue;
       }
       plan.sizes.push_back(size);
-      start = std::max(start + collective.time(bytes), next.ready);
+      start = std::max(checked_add(start, collective.time(bytes)), next.ready);
       bytes = next.bytes;
       size = 1;
     }

@@ -45,7 +45,7 @@ BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& colle
     finish[k] = Duration::max();
     for (std::size_t j = k; j-- > 0;) {
       bytes += units[j].bytes;
-      const Duration end = std::max(finish[j], ready) + collective.time(bytes);
+      const Duration end = checked_add(std::max(finish[j], ready), collective.time(bytes));
       if (end < finish[k]) {
         finish[k] = end;
         best[k] = static_cast<std::int32_t>(j);

@@ -88,6 +88,16 @@ const Params& order_params() {
   static const Params params{
       {.key = "value", .kind = Kind::kText, .help = "a key of a result, to order by"},
       {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "over",
+       .kind = Kind::kObject,
+       .help = "order by the ratio to the same entry with these values",
+       .need = Need::kOptional},
+      {.key = "show",
+       .kind = Kind::kText,
+       .help = "the whole ordering, or its last entry",
+       .need = Need::kDefault,
+       .fallback = "order",
+       .words = {"order", "largest"}},
       {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
   return params;
 }
@@ -98,49 +108,75 @@ class ClaimRunner {
 
   const std::shared_ptr<const Document>& document() const { return base_; }
 
-  /// The figure `key` of the experiment with the values of all `sets`, in order.
-  double value(const std::string& key, std::initializer_list<const Json*> sets) const {
+  /// The figure under `owner`'s "value", of the experiment with the values of all `sets` in turn:
+  /// objects of `owner`, or of a figure's alternatives.
+  double value(const Config& owner, std::initializer_list<Config> sets) const {
     auto point = std::make_shared<Document>(*base_);
     point->root.erase("claims");
     point->root.erase("sweep");
-    for (const Json* set : sets) {
-      for (const auto& [pointer, each] : set->items()) {
-        try {
-          point->root[Json::json_pointer(pointer)] = each;
-        } catch (const Json::exception&) {
-          throw InputError(fmt::format("{}: /claims: \"{}\" does not name a place in the config",
-                                       base_->file, pointer));
+    for (const Config& set : sets) {
+      for (const auto& [pointer, each] : set.node().items()) {
+        Json* const found = place(point->root, pointer);
+        if (found == nullptr) {
+          set.fail("", fmt::format("\"{}\" does not name a place in the config", pointer));
         }
+        *found = each;
       }
     }
-    return simulate(read_experiment(point)).figure(key);
+    const Result result = simulate(read_experiment(point));
+    try {
+      return result.figure(owner.get<std::string>("value"));
+    } catch (const InputError& e) {
+      owner.fail("value", e.what());
+    }
   }
 
-  double measure(const Config& measure, const Json& more) const {
-    const auto key = measure.get<std::string>("value");
-    const Json& set = measure.raw("set");
-    double figure = value(key, {&set, &measure.raw("of"), &more});
-    if (measure.has("over")) figure /= value(key, {&set, &measure.raw("over"), &more});
+  double measure(const Config& measure, const Config& more) const {
+    const Config set = measure.object("set", any_keys());
+    double figure = value(measure, {set, measure.object("of", any_keys()), more});
+    if (measure.has("over")) {
+      const double over = value(measure, {set, measure.object("over", any_keys()), more});
+      if (over == 0) {
+        measure.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
+                                         measure.get<std::string>("value")));
+      }
+      figure /= over;
+    }
     return figure * measure.get<double>("scale");
   }
 
-  /// "A < B < C" by the figure; "=" between equal ones.
-  std::string order(const Config& order, const Json& more) const {
+  /// "A < B < C" by the figure, "=" between equal ones; or the label of the largest.
+  std::string order(const Config& order, const Config& more) const {
     std::vector<std::pair<double, std::string>> entries;
-    for (const auto& [label, set] : order.raw("of").items()) {
-      entries.emplace_back(value(order.get<std::string>("value"), {&order.raw("set"), &set, &more}),
-                           label);
+    const Config set = order.object("set", any_keys());
+    const Config of = order.object("of", any_keys());
+    for (const auto& [label, unused] : of.node().items()) {
+      const Config each = of.object(label, any_keys());
+      double figure = value(order, {set, each, more});
+      if (order.has("over")) {
+        const double over = value(order, {set, each, order.object("over", any_keys()), more});
+        if (over == 0) {
+          order.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
+                                         order.get<std::string>("value")));
+        }
+        figure /= over;
+      }
+      entries.emplace_back(figure, label);
+    }
+    if (entries.size() < 2) {
+      order.fail("of", fmt::format("expected at least two runs to order, got {}", entries.size()));
     }
     std::stable_sort(entries.begin(), entries.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::string text = entries.empty() ? "" : entries.front().second;
+    if (order.get<std::string>("show") == "largest") return entries.back().second;
+    std::string text = entries.front().second;
     for (std::size_t i = 1; i < entries.size(); ++i) {
       text += (entries[i].first > entries[i - 1].first ? " < " : " = ") + entries[i].second;
     }
     return text;
   }
 
-  Json simulated(const Config& figure, const Json& more) const {
+  Json simulated(const Config& figure, const Config& more) const {
     if (figure.has("order")) return order(figure.object("order", order_params()), more);
     return measure(figure.object("measure", measure_params()), more);
   }
@@ -161,6 +197,9 @@ ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const C
   if (figure.has("measure") == figure.has("order")) {
     figure.fail("", "expected either \"measure\" or \"order\"");
   }
+  const Config alternatives = figure.object("alternatives", any_keys());
+  const Config nothing(std::make_shared<Document>(Document{config_name, Json::object()}),
+                       any_keys());
   const auto text = [&](const char* key) {
     return figure.has(key) ? figure.get<std::string>(key) : claims.get<std::string>(key);
   };
@@ -170,7 +209,7 @@ ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const C
                .unit = figure.get<std::string>("unit"),
                .relation = figure.get<std::string>("relation"),
                .published = figure.raw("published"),
-               .simulated = runner.simulated(figure, Json::object()),
+               .simulated = {},
                .tolerance_pct = figure.has("tolerance_pct") ? figure.get<double>("tolerance_pct")
                                                             : claims.get<double>("tolerance_pct"),
                .kind = figure.get<std::string>("kind"),
@@ -181,19 +220,21 @@ ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const C
                .note = figure.get<std::string>("note"),
                .reason = figure.get<std::string>("missed_because"),
                .alternatives = Json::object()};
-  if (row.published.is_number() != row.simulated.is_number() ||
-      !(row.published.is_number() || row.published.is_string())) {
+  const bool as_asked = figure.has("order") ? row.published.is_string() : row.published.is_number();
+  if (!as_asked) {
     figure.fail("published",
                 fmt::format("expected {}, got {}", figure.has("order") ? "an ordering" : "a number",
                             brief(row.published)));
   }
+  row.simulated = runner.simulated(figure, nothing);
   if (row.published.is_number()) {
     const auto published = row.published.get<double>();
-    row.error_pct = (row.simulated.get<double>() - published) / std::abs(published) * 100;
+    const double error = row.simulated.get<double>() - published;
+    row.error_pct = error == 0 ? 0 : error / std::abs(published) * 100;
   }
   row.ok = within(row);
-  for (const auto& [label, set] : figure.raw("alternatives").items()) {
-    row.alternatives[label] = runner.simulated(figure, set);
+  for (const auto& [label, unused] : alternatives.node().items()) {
+    row.alternatives[label] = runner.simulated(figure, alternatives.object(label, any_keys()));
   }
   return row;
 }
@@ -233,21 +274,26 @@ std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string
   std::vector<ClaimRow> rows;
   if (!config.has("claims")) return rows;
   const Config claims = config.object("claims", claims_params());
-  const std::string name =
-      std::filesystem::path(path).lexically_relative(data_dir()).generic_string();
+  const auto relative = std::filesystem::path(path).lexically_relative(data_dir());
+  const bool shipped = !relative.empty() && *relative.begin() != "..";
+  const std::string name = shipped ? relative.generic_string() : path;
   const auto matches = [&](const std::string& text) { return text.find(filter) != text.npos; };
   const bool whole_paper = matches(claims.get<std::string>("paper"));
   for (const Config& figure : claims.objects("figures", figure_params())) {
     if (!whole_paper && !matches(figure.get<std::string>("id"))) continue;
-    rows.push_back(simulate_claim(runner, claims, figure, name.empty() ? path : name));
+    rows.push_back(simulate_claim(runner, claims, figure, name));
   }
   return rows;
 }
 
-std::vector<ClaimRow> reproduce(const std::string& filter) {
+std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(data_dir() / "configs" / "papers")) {
+  const std::filesystem::path root =
+      folder.empty() ? data_dir() / "configs" / "papers" : std::filesystem::path(folder);
+  if (!std::filesystem::is_directory(root)) {
+    throw InputError(fmt::format("{}: is no folder", root.string()));
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());

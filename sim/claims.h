@@ -37,8 +37,8 @@ struct ClaimRow {
 /// InputError.
 std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "");
 
-/// The same over all files under configs/papers, by file name.
-std::vector<ClaimRow> reproduce(const std::string& filter);
+/// The same over all files below `folder`, by file name; "": the shipped configs/papers.
+std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "");
 
 /// The table that `reproduce` prints.
 std::string claims_table(const std::vector<ClaimRow>& rows);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -98,7 +99,7 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
                   .style(unix_style & ~allow_guessing)
                   .run(),
               values);
-    po::notify(values);
+    if (!values.contains("help")) po::notify(values);
   } catch (const po::error& e) {
     throw InputError(
         fmt::format("steptime {}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
@@ -119,6 +120,13 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   return values;
 }
 
+void check_format(const std::string& format) {
+  const std::vector<std::string> known{"table", "json", "jsonl", "csv"};
+  if (std::find(known.begin(), known.end(), format) != known.end()) return;
+  throw InputError(
+      fmt::format("--format: unknown {}; known: {}", brief(format), fmt::join(known, ", ")));
+}
+
 int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
   try {
     const Exit exit = dispatch(args, terminal);
@@ -126,8 +134,11 @@ int run_command_line(std::span<const std::string> args, const Terminal& terminal
     if (!terminal.out) throw InputError("the output cannot be written");
     return static_cast<int>(exit);
   } catch (const InputError& e) {
-    terminal.err << "steptime: " << e.what() << "\n";
+    terminal.err << "steptime: " << one_line(e.what()) << "\n";
     return static_cast<int>(Exit::kBadInput);
+  } catch (const ModelFailure& e) {
+    terminal.err << "steptime: " << e.what() << "\n";
+    return static_cast<int>(Exit::kModelFails);
   } catch (const std::exception& e) {
     terminal.err << "steptime: this is a bug in the simulator: " << e.what() << "\n";
     return static_cast<int>(Exit::kBug);

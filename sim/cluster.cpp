@@ -120,6 +120,16 @@ Cluster read_cluster(const Config& section) {
   return cluster;
 }
 
+Json resolved_preset(const Json& section) {
+  const auto preset = presets().find(section.value("preset", ""));
+  if (preset == presets().end()) return section;
+  Json full = section;
+  for (const auto& [key, value] : preset->second.cluster.items()) {
+    if (!full.contains(key)) full[key] = value;
+  }
+  return full;
+}
+
 std::vector<std::pair<std::string, std::string>> cluster_presets() {
   std::vector<std::pair<std::string, std::string>> list;
   for (const auto& [name, preset] : presets())

@@ -45,6 +45,9 @@ struct Cluster {
 Cluster read_cluster(const Config& section);
 const Params& cluster_params();
 
+/// The section with its preset's keys written out beneath its own.
+Json resolved_preset(const Json& section);
+
 /// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.
 std::vector<std::pair<std::string, std::string>> cluster_presets();
 

@@ -17,7 +17,7 @@ struct LinearCost {
   TimePerByte b{};
 
   Duration time(Bytes m) const {
-    return a + from_seconds(b.seconds_per_byte * static_cast<double>(m.count));
+    return checked_add(a, from_seconds(b.seconds_per_byte * static_cast<double>(m.count)));
   }
 };
 

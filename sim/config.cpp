@@ -58,13 +58,17 @@ std::string_view expectation(Kind kind) {
   return "a value";
 }
 
-std::string range_text(const Range& range) {
+std::string range_text(const Param& param) {
+  const Range& range = param.range;
+  const auto number = [&](double bound) {
+    return param.kind == Kind::kInteger ? fmt::format("{:.0f}", bound) : fmt::format("{}", bound);
+  };
   if (range.low == 0 && std::isinf(range.high)) {
     return range.low_is_allowed ? "must not be negative" : "must be positive";
   }
-  if (std::isinf(range.high)) return fmt::format("must be at least {}", range.low);
-  return fmt::format("must be {} {} and at most {}",
-                     range.low_is_allowed ? "at least" : "more than", range.low, range.high);
+  const std::string low =
+      (range.low_is_allowed ? "must be at least " : "must be more than ") + number(range.low);
+  return std::isinf(range.high) ? low : low + " and at most " + number(range.high);
 }
 
 bool inside(const Range& range, double value) {
@@ -97,7 +101,8 @@ Config::Config(std::shared_ptr<const Document> document, const Json* node, std::
                                  brief(*node_)));
   }
   for (const auto& [key, unused] : node_->items()) {
-    if (std::any_of(params.begin(), params.end(), [&](const Param& p) { return p.key == key; })) {
+    if (std::any_of(params.begin(), params.end(),
+                    [&name = key](const Param& p) { return p.key == name || p.key == "*"; })) {
       continue;
     }
     const std::vector<std::string> known = keys_of(params);
@@ -110,25 +115,26 @@ Config::Config(std::shared_ptr<const Document> document, const Json* node, std::
 }
 
 const Param& Config::param(std::string_view key) const {
-  const auto found =
-      std::find_if(params_->begin(), params_->end(), [&](const Param& p) { return p.key == key; });
+  const auto found = std::find_if(params_->begin(), params_->end(),
+                                  [&](const Param& p) { return p.key == key || p.key == "*"; });
   STEPTIME_CHECK(found != params_->end(), fmt::format("{}{} is not declared", pointer_, key));
   return *found;
 }
 
-const Json& Config::value(const Param& param) const {
-  if (const auto found = node_->find(param.key); found != node_->end()) return *found;
-  if (param.need == Need::kRequired) fail(param.key, "required but missing");
-  STEPTIME_CHECK(param.need == Need::kDefault, param.key + " is read without has()");
+const Json& Config::value(const Param& param, std::string_view key) const {
+  if (const auto found = node_->find(key); found != node_->end()) return *found;
+  if (param.need == Need::kRequired) fail(key, "required but missing");
+  STEPTIME_CHECK(param.need == Need::kDefault, std::string(key) + " is read without has()");
   return param.fallback;
 }
 
 bool Config::has(std::string_view key) const {
-  return node_->contains(param(key).key);
+  (void)param(key);
+  return node_->contains(key);
 }
 
 const Json& Config::raw(std::string_view key) const {
-  return value(param(key));
+  return value(param(key), key);
 }
 
 void Config::fail(std::string_view key, std::string_view message) const {
@@ -139,7 +145,7 @@ void Config::fail(std::string_view key, std::string_view message) const {
 template <class T>
 T Config::get(std::string_view key) const {
   const Param& p = param(key);
-  const Json& json = value(p);
+  const Json& json = value(p, key);
   if (!json.is_string()) {
     fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
   }
@@ -150,7 +156,7 @@ T Config::get(std::string_view key) const {
     fail(key, e.what());
   }
   if (!inside(p.range, base_value(quantity))) {
-    fail(key, fmt::format("{}, got {}", range_text(p.range), brief(json)));
+    fail(key, fmt::format("{}, got {}", range_text(p), brief(json)));
   }
   return quantity;
 }
@@ -162,13 +168,13 @@ template TimePerByte Config::get<TimePerByte>(std::string_view) const;
 template <>
 double Config::get<double>(std::string_view key) const {
   const Param& p = param(key);
-  const Json& json = value(p);
+  const Json& json = value(p, key);
   if (!json.is_number()) {
     fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
   }
   const auto number = json.get<double>();
   if (!inside(p.range, number)) {
-    fail(key, fmt::format("{}, got {}", range_text(p.range), brief(json)));
+    fail(key, fmt::format("{}, got {}", range_text(p), brief(json)));
   }
   return number;
 }
@@ -176,22 +182,24 @@ double Config::get<double>(std::string_view key) const {
 template <>
 std::int64_t Config::get<std::int64_t>(std::string_view key) const {
   const Param& p = param(key);
-  const Json& json = value(p);
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (!json.is_number_integer() ||
-      (json.is_number_unsigned() && json.get<std::uint64_t>() > kMost)) {
+  const Json& json = value(p, key);
+  if (!json.is_number_integer()) {
     fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
   }
-  const auto number = json.get<std::int64_t>();
-  if (!inside(p.range, static_cast<double>(number))) {
-    fail(key, fmt::format("{}, got {}", range_text(p.range), brief(json)));
+  // Ranges lie inside int64, so a number beyond int64 is out of range too.
+  if (!inside(p.range, json.get<double>())) {
+    fail(key, fmt::format("{}, got {}", range_text(p), brief(json)));
   }
-  return number;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kMost) {
+    fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
+  }
+  return json.get<std::int64_t>();
 }
 
 template <>
 bool Config::get<bool>(std::string_view key) const {
-  const Json& json = value(param(key));
+  const Json& json = value(param(key), key);
   if (!json.is_boolean()) fail(key, fmt::format("expected true or false, got {}", brief(json)));
   return json.get<bool>();
 }
@@ -199,7 +207,7 @@ bool Config::get<bool>(std::string_view key) const {
 template <>
 std::string Config::get<std::string>(std::string_view key) const {
   const Param& p = param(key);
-  const Json& json = value(p);
+  const Json& json = value(p, key);
   if (!json.is_string()) {
     fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
   }
@@ -208,7 +216,9 @@ std::string Config::get<std::string>(std::string_view key) const {
     fail(key, fmt::format("unknown {}; known: {}", brief(json), fmt::join(p.words, ", ")));
   }
   if (p.kind == Kind::kPath) {
-    if (text.empty()) fail(key, "expected a file name, got \"\"");
+    if (text.empty() || text.find('\0') != std::string::npos) {
+      fail(key, fmt::format("expected a file name, got {}", brief(json)));
+    }
     return (std::filesystem::path(document_->file).parent_path() / text)
         .lexically_normal()
         .string();
@@ -218,7 +228,7 @@ std::string Config::get<std::string>(std::string_view key) const {
 
 Config Config::object(std::string_view key, const Params& params) const {
   const Param& p = param(key);
-  return {document_, &value(p), join_pointer(pointer_, key), params};
+  return {document_, &value(p, key), join_pointer(pointer_, key), params};
 }
 
 std::vector<Config> Config::objects(std::string_view key, const Params& params) const {
@@ -231,6 +241,11 @@ std::vector<Config> Config::objects(std::string_view key, const Params& params) 
     all.push_back(Config(document_, &list[i], fmt::format("{}/{}", pointer, i), params));
   }
   return all;
+}
+
+const Params& any_keys() {
+  static const Params params{{.key = "*", .kind = Kind::kAny}};
+  return params;
 }
 
 Json with_defaults(const Json& object, const Params& params) {

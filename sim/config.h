@@ -48,7 +48,7 @@ inline constexpr Range kAnyValue{};
 inline constexpr Range kNotNegative{.low = 0};
 inline constexpr Range kPositive{.low = 0, .low_is_allowed = false};
 
-/// One key of an object.
+/// One key of an object; the key "*" stands for any.
 struct Param {
   std::string key;
   Kind kind = Kind::kAny;
@@ -60,6 +60,9 @@ struct Param {
   std::string choice = {};  ///< for kObject: the registry that its "type" is looked up in
 };
 using Params = std::vector<Param>;
+
+/// The table of an object with keys of the user's own.
+const Params& any_keys();
 
 /// A JSON text and where it came from.
 struct Document {
@@ -96,7 +99,7 @@ class Config {
   Config(std::shared_ptr<const Document> document, const Json* node, std::string pointer,
          const Params& params);
   const Param& param(std::string_view key) const;
-  const Json& value(const Param& param) const;
+  const Json& value(const Param& param, std::string_view key) const;
 
   std::shared_ptr<const Document> document_;
   const Json* node_;

@@ -99,7 +99,7 @@ class Engine {
   std::vector<Event> heap_;
   std::vector<Slot> slots_;
   std::uint32_t free_head_ = kNone;
-  std::uint64_t next_order_ = 0;
+  std::uint64_t next_order_ = 1;  ///< 0 is the order of an EventId that names nothing
   std::size_t pending_ = 0;
   std::uint64_t executed_ = 0;
   std::uint64_t fingerprint_ = kFingerprintSeed;

@@ -22,6 +22,16 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The modelled system fails, as the real one would: a deadlock, say. The message is one line.
+class ModelFailure : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A time beyond the range of simulated time. Caught where the place in the input is known.
+class RangeError : public InputError {
+  using InputError::InputError;
+};
+
 /// Steptime's fault.
 class InternalError : public std::logic_error {
   using std::logic_error::logic_error;

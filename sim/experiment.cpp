@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/registry.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -14,29 +15,12 @@
 namespace steptime {
 namespace {
 
-/// A choice with a single implementation so far.
-Params only(const char* type) {
-  return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
-}
-const Params& update_params() {
-  static const Params params = only("sgd");
-  return params;
-}
-const Params& embedding_params() {
-  static const Params params = only("async");
-  return params;
-}
-const Params& transport_params() {
-  static const Params params = only("mpi");
-  return params;
-}
-
 constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
-constexpr std::array<std::string_view, 5> kCollectiveSections{
-    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/embedding",
-    "/strategy/transport"};
-constexpr std::array<std::string_view, 1> kScheduleSections{"/strategy/schedule"};
+constexpr std::array<std::string_view, 4> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
+constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
+                                                            "/strategy/embedding"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
 std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
@@ -47,17 +31,20 @@ std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
   return prepared;
 }
 
-/// Sets `pointer` of `root`, with missing objects on the way created.
-void set_value(Json& root, const std::string& pointer, Json value, const std::string& context) {
-  try {
-    root[Json::json_pointer(pointer)] = std::move(value);
-  } catch (const Json::exception&) {
-    throw InputError(
-        fmt::format("{}: \"{}\" does not name a place in the config", context, pointer));
-  }
-}
-
 }  // namespace
+
+/// A choice with a single implementation so far.
+static Params only(const char* type) {
+  return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
+}
+const Params& update_params() {
+  static const Params params = only("sgd");
+  return params;
+}
+const Params& transport_params() {
+  static const Params params = only("mpi");
+  return params;
+}
 
 std::span<const std::string_view> sections(Part part) {
   switch (part) {
@@ -127,7 +114,8 @@ const Params& strategy_params() {
                               .kind = Kind::kObject,
                               .help = "which thread issues collectives",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "async"}}},
+                              .fallback = Json{{"type", "async"}},
+                              .choice = Embedding::kNoun},
                              {.key = "transport",
                               .kind = Kind::kObject,
                               .help = "what carries the messages",
@@ -183,18 +171,23 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
       strategy.object("update", update_params()).get<std::string>("type");
-      strategy.object("embedding", embedding_params()).get<std::string>("type");
       strategy.object("transport", transport_params()).get<std::string>("type");
       const Config aggregation = strategy.object("aggregation", aggregation_params());
       aggregation.get<std::string>("type");
-      experiment.collective =
-          Collectives::instance().make(aggregation, "collective", *experiment.cluster);
+      try {
+        experiment.collective =
+            Collectives::instance().make(aggregation, "collective", *experiment.cluster);
+      } catch (const RangeError& e) {
+        aggregation.fail("collective", e.what());
+      }
       return;
     }
-    case Part::kSchedule:
-      experiment.schedule =
-          Schedules::instance().make(config.object("strategy", strategy_params()), "schedule");
+    case Part::kSchedule: {
+      const Config strategy = config.object("strategy", strategy_params());
+      experiment.schedule = Schedules::instance().make(strategy, "schedule");
+      experiment.embedding = Embeddings::instance().make(strategy, "embedding");
       return;
+    }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       run.get<std::string>("fidelity");
@@ -207,10 +200,33 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
 
 Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   const Config config(document, experiment_params());
-  Experiment experiment{.name = config.get<std::string>("name")};
+  Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
     read_part(document, part, experiment);
   return experiment;
+}
+
+Json set_value(const std::string& text, const std::string& context) {
+  if (text.starts_with('{') || text.starts_with('[')) return parse_json(text, context);
+  Json value = Json::parse(text, nullptr, false);
+  if (!value.is_discarded()) return value;
+  if (!is_utf8(text)) throw InputError(context + ": expected UTF-8 text");
+  return text;
+}
+
+std::string read_name(const Config& config) {
+  for (const char* key : {"$schema", "description"}) {
+    if (config.has(key)) config.get<std::string>(key);
+  }
+  const auto name = config.get<std::string>("name");
+  const bool has_odd_byte = std::any_of(name.begin(), name.end(), [](char c) {
+    return c == '/' || (c >= 0 && c < 0x20) || c == 0x7f;
+  });
+  if (name.empty() || name == "." || name == ".." || has_odd_byte) {
+    config.fail("name", fmt::format("expected a name that can be a file's, got {}",
+                                    brief(config.raw("name"))));
+  }
+  return name;
 }
 
 std::shared_ptr<const Document> load_document(const std::string& path,
@@ -221,10 +237,13 @@ std::shared_ptr<const Document> load_document(const std::string& path,
     if (equals == std::string::npos || set.empty() || set.front() != '/') {
       throw InputError(fmt::format("--set {}: expected /pointer=value", set));
     }
-    const std::string text = set.substr(equals + 1);
-    Json value = Json::parse(text, nullptr, false);
-    if (value.is_discarded()) value = text;
-    set_value(document->root, set.substr(0, equals), std::move(value), "--set " + set);
+    const std::string pointer = set.substr(0, equals);
+    Json* const value = place(document->root, pointer);
+    if (value == nullptr) {
+      throw InputError(
+          fmt::format("--set {}: \"{}\" does not name a place in the config", set, pointer));
+    }
+    *value = set_value(set.substr(equals + 1), "--set " + set);
   }
   return document;
 }
@@ -255,9 +274,7 @@ Json resolved(const Json& config) {
   Json full = with_defaults(config, experiment_params());
   full["workload"] = resolved_object(full["workload"], workload_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
-  if (!full["cluster"].contains("preset")) {
-    full["cluster"] = resolved_object(full["cluster"], cluster_params());
-  }
+  full["cluster"] = resolved_object(resolved_preset(full["cluster"]), cluster_params());
   Json& strategy = full["strategy"];
   strategy = resolved_object(strategy, strategy_params());
   strategy["aggregation"] = resolved_object(strategy["aggregation"], aggregation_params());

@@ -3,6 +3,7 @@
 #include "sim/cluster.h"
 #include "sim/collective.h"
 #include "sim/config.h"
+#include "sim/embedding.h"
 #include "sim/schedule.h"
 #include "sim/step.h"
 #include "sim/workload.h"
@@ -36,10 +37,12 @@ struct RunSettings {
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
   std::string name;
+  std::string file;  ///< for messages
   std::shared_ptr<const PreparedWorkload> workload;
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Collective> collective;
   std::shared_ptr<const Schedule> schedule;
+  std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
   std::shared_ptr<const RunSettings> run;
 };
 
@@ -56,11 +59,19 @@ const Params& experiment_params();
 const Params& strategy_params();
 const Params& run_params();
 const Params& aggregation_params();
+const Params& update_params();
+const Params& transport_params();
 
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Builds one part anew; kCollective needs experiment.cluster.
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
+
+/// The experiment's name, which also names its output files. Throws InputError.
+std::string read_name(const Config& config);
+
+/// A value as the command line gives it: JSON, or else text. Throws InputError.
+Json set_value(const std::string& text, const std::string& context);
 
 /// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text).
 std::shared_ptr<const Document> load_document(const std::string& path,

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an output error, told like any other
   const std::vector<std::string> args(argv + 1, argv + argc);
   return steptime::run_command_line(args, {.out = std::cout,
                                            .err = std::cerr,

@@ -15,9 +15,14 @@
 
 namespace steptime {
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".partial") {
-  const auto folder = std::filesystem::path(path_).parent_path();
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   std::error_code error;
+  // Renaming over a link or a device would replace it instead of writing to what it stands for.
+  const auto status = std::filesystem::symlink_status(path_, error);
+  const bool replaceable =
+      !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  temporary_ = replaceable ? path_ + ".partial" : path_;
+  const auto folder = std::filesystem::path(path_).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) {
     throw InputError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
@@ -32,8 +37,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), temporary_(pa
 OutputFile::~OutputFile() {
   if (file_ == nullptr) return;
   std::fclose(file_);
+  discard();
+}
+
+void OutputFile::discard() const {
   std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  if (temporary_ != path_) std::filesystem::remove(temporary_, ignored);
 }
 
 void OutputFile::fail(const char* what) const {
@@ -52,8 +61,11 @@ void OutputFile::commit() {
   flush();
   if (std::fclose(std::exchange(file_, nullptr)) != 0) fail("cannot be written");
   std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) throw InputError(fmt::format("{}: cannot be written: {}", path_, error.message()));
+  if (temporary_ != path_) std::filesystem::rename(temporary_, path_, error);
+  if (error) {
+    discard();
+    throw InputError(fmt::format("{}: cannot be written: {}", path_, error.message()));
+  }
 }
 
 void write_file(const std::string& path, std::string_view text) {

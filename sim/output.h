@@ -24,6 +24,7 @@ class OutputFile {
 
  private:
   [[noreturn]] void fail(const char* what) const;
+  void discard() const;  ///< removes the temporary file
   std::string path_;
   std::string temporary_;
   std::FILE* file_ = nullptr;

@@ -76,7 +76,7 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   const auto batch = static_cast<double>(workload.trace.batch);
   const Duration compute = plan.forward + plan.backward;
   if (times.step == Duration{}) {
-    throw InputError(fmt::format("{}: a step takes no time at all", e.name));
+    throw RangeError("a step takes no time at all");
   }
   Result r;
   r.step_time_s = to_seconds(times.step);
@@ -100,8 +100,49 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   return r;
 }
 
+EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline) {
+  return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
+                       e.collective->startup(),
+                       {.workers = e.cluster->workers(),
+                        .latency = e.cluster->bottleneck().latency,
+                        .steps = e.run->steps,
+                        .seed = e.run->seed,
+                        .timeline = timeline});
+}
+
+Result result_of(const Experiment& e, const PlannedStep& step, Timeline* timeline) {
+  const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline));
+  Result result = result_of(e, step.plan, embedded->times);
+  result.embedded = embedded;
+  return result;
+}
+
+/// What is out of range comes from several numbers, so only the file can be named.
+template <class Run>
+Result naming_the_file(const Experiment& experiment, Run run) {
+  try {
+    return run();
+  } catch (const RangeError& e) {
+    throw InputError(fmt::format("{}: {}", experiment.file, e.what()));
+  }
+}
+
 std::string fingerprint_text(std::uint64_t fingerprint) {
   return fmt::format("{:016x}", fingerprint);
+}
+
+Json attribution_json(const Attribution& a) {
+  Json waits = Json::array();
+  for (const auto& [what, time] : a.waits)
+    waits.push_back(Json{{"for", what}, {"seconds", to_seconds(time)}});
+  return {{"hidden_under_backward_s", to_seconds(a.hidden_under_backward)},
+          {"hidden_under_forward_s", to_seconds(a.hidden_under_forward)},
+          {"exposed_s", to_seconds(a.exposed)},
+          {"idle_without_communication_s", to_seconds(a.idle)},
+          {"gpu_waits", waits},
+          {"steps", a.steps},
+          {"transient_steps", a.transient_steps},
+          {"transient_s", to_seconds(a.transient)}};
 }
 
 std::string milliseconds(double seconds) {
@@ -121,34 +162,51 @@ double Result::figure(std::string_view key) const {
 }
 
 Result simulate(const Experiment& experiment) {
-  const PlannedStep step = plan_of(experiment);
-  return result_of(experiment, step.plan, closed_step(step.plan));
+  return naming_the_file(experiment, [&] {
+    const PlannedStep step = plan_of(experiment);
+    if (experiment.embedding->settings()) return result_of(experiment, step, nullptr);
+    return result_of(experiment, step.plan, closed_step(step.plan));
+  });
 }
 
 Result simulate(const Experiment& experiment, Timeline& timeline) {
-  const PlannedStep step = plan_of(experiment);
-  return result_of(
-      experiment, step.plan,
-      event_step(step.plan, step.workload.workload, step.units, experiment.run->steps, &timeline));
+  return naming_the_file(experiment, [&] {
+    const PlannedStep step = plan_of(experiment);
+    if (experiment.embedding->settings()) return result_of(experiment, step, &timeline);
+    return result_of(experiment, step.plan,
+                     event_step(step.plan, step.workload.workload, step.units,
+                                experiment.run->steps, &timeline));
+  });
 }
 
 std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
   const PlannedStep step = plan_of(experiment);
-  std::vector<Duration> ends(step.plan.buckets.size());
-  closed_step(step.plan, ends);
+  std::vector<StepRecorder::KeyTimes> times(step.plan.buckets.size());
+  if (experiment.embedding->settings()) {
+    times = play(experiment, step, nullptr).buckets;
+  } else {
+    std::vector<Duration> ends(times.size());
+    closed_step(step.plan, ends);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Bucket& bucket = step.plan.buckets[i];
+      times[i] = {bucket.ready, ends[i] - bucket.cost, ends[i]};
+    }
+  }
   std::vector<SentBucket> sent;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
     const Bucket& bucket = step.plan.buckets[i];
     SentBucket row{{},
                    bucket.bytes,
-                   to_seconds(bucket.ready),
-                   to_seconds(ends[i] - bucket.cost),
-                   to_seconds(ends[i])};
+                   to_seconds(times[i].ready),
+                   to_seconds(times[i].start),
+                   to_seconds(times[i].end)};
     for (std::int32_t u = 0; u < bucket.units; ++u) {
       row.tensors.push_back(step.units[static_cast<std::size_t>(bucket.first_unit + u)].name);
     }
     sent.push_back(std::move(row));
   }
+  std::stable_sort(sent.begin(), sent.end(),
+                   [](const SentBucket& a, const SentBucket& b) { return a.start_s < b.start_s; });
   return sent;
 }
 
@@ -194,6 +252,13 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
                                    {"start_s", b.start_s},
                                    {"end_s", b.end_s}});
   }
+  if (result.embedded) {
+    json["attribution"] = attribution_json(result.embedded->attribution);
+    json["funnel_over_depcha_at_most"] =
+        Json{{"serial_s", to_seconds(result.embedded->bounds.serial)},
+             {"forward_key_order", result.embedded->bounds.forward_order},
+             {"backward_key_order", result.embedded->bounds.backward_order}};
+  }
   json["domain"] = result.domain;
   json["fingerprint"] = fingerprint_text(result.fingerprint);
   json["version"] = STEPTIME_VERSION;
@@ -227,6 +292,23 @@ std::string summary(const Experiment& e, const Result& r) {
   line("  exposed comm", milliseconds(r.exposed_comm_s),
        fmt::format("of {} in {} message{}", milliseconds(r.comm_busy_s), r.messages,
                    r.messages == 1 ? "" : "s"));
+  if (r.embedded) {
+    const Attribution& a = r.embedded->attribution;
+    const auto ms = [](Duration d) { return milliseconds(to_seconds(d)); };
+    line("communication", ms(a.hidden_under_backward + a.hidden_under_forward + a.exposed), "");
+    line("  hidden", ms(a.hidden_under_backward), "under the backward pass");
+    line("  hidden", ms(a.hidden_under_forward), "under the next forward pass");
+    line("  exposed", ms(a.exposed), "");
+    line("GPU idle", ms(a.idle), "without communication: main thread, copies, other ranks");
+    for (std::size_t i = 0; i < std::min<std::size_t>(a.waits.size(), 3); ++i)
+      line("  GPU waits", ms(a.waits[i].second), "for " + a.waits[i].first);
+    line("transient", ms(a.transient),
+         fmt::format("difference from steady of the first {} of {} steps in all", a.transient_steps,
+                     a.steps));
+    line("Funnel/DepCha", fmt::format("{:.3f} x", r.embedded->bounds.forward_order),
+         fmt::format("bound in forward key order; {:.3f} in backward order",
+                     r.embedded->bounds.backward_order));
+  }
   line("throughput", fmt::format("{:.2f} /s", r.throughput_samples_per_s), "samples, all workers");
   line("speedup", fmt::format("{:.2f} x", r.speedup),
        fmt::format("of {}: scaling efficiency {:.1f} %", r.workers, r.scaling_efficiency * 100));

@@ -6,6 +6,7 @@
 #include "sim/timeline.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,7 @@ struct Result {
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
   std::string domain = "inside";       ///< or what was extrapolated
   std::uint64_t fingerprint = 0;
+  std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
 
   /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
   double figure(std::string_view key) const;
@@ -43,9 +45,10 @@ struct SentBucket {
   double end_s = 0;
 };
 
-/// Runs the experiment. Throws InputError when it exceeds the range of simulated time.
+/// Runs the experiment. Throws InputError when it exceeds the range of simulated time, and
+/// ModelFailure when the modelled system deadlocks.
 Result simulate(const Experiment& experiment);
-/// The same with the event engine, drawing every step.
+/// The same with the event engine, drawing every step, up to where it fails.
 Result simulate(const Experiment& experiment, Timeline& timeline);
 /// The buckets of a step in send order.
 std::vector<SentBucket> sent_buckets(const Experiment& experiment);

@@ -14,9 +14,12 @@ namespace {
 
 Json object_schema(const Params& params);
 
-Json quantity(const char* units) {
-  return {{"type", "string"},
-          {"pattern", std::string("^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)? *(") + units + ")$"}};
+/// As std::from_chars reads a number, then spaces, then the unit.
+Json quantity(const Range& range, const std::string& units) {
+  const std::string sign = range.low < 0 ? "-?" : "";
+  return {
+      {"type", "string"},
+      {"pattern", "^" + sign + "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *(" + units + ")$"}};
 }
 
 Json number(const char* type, const Range& range) {
@@ -42,13 +45,13 @@ Json choice_schema(const std::string& noun) {
 Json value_schema(const Param& p) {
   switch (p.kind) {
     case Kind::kTime:
-      return quantity("s|ms|us|ns|ps");
+      return quantity(p.range, "s|ms|us|ns|ps");
     case Kind::kBytes:
-      return quantity("[kKMGT]?B|[KMGT]iB");
+      return quantity(p.range, "[kKMGT]?B|[KMGT]iB");
     case Kind::kBandwidth:
-      return quantity("[kKMGT]?B/s|[KMG]iB/s|[kMGT]?bps");
+      return quantity(p.range, "[kKMGT]?B/s|[KMG]iB/s|[kMGT]?bps");
     case Kind::kTimePerByte:
-      return quantity("(s|ms|us|ns|ps)/B");
+      return quantity(p.range, "(s|ms|us|ns|ps)/B");
     case Kind::kInteger:
       return number("integer", p.range);
     case Kind::kNumber:
@@ -98,8 +101,13 @@ Json experiment_schema() {
   Json spelled_out = sections["cluster"]["required"];
   sections["cluster"].erase("required");
   sections["cluster"]["anyOf"] = {Json{{"required", {"preset"}}}, Json{{"required", spelled_out}}};
+  sections["workload"]["oneOf"] = {Json{{"required", {"trace"}}},
+                                   Json{{"required", {"model", "device", "batch"}}}};
   sections["strategy"] = object_schema(strategy_params());
-  sections["strategy"]["properties"]["aggregation"] = object_schema(aggregation_params());
+  Json& strategy = sections["strategy"]["properties"];
+  strategy["update"] = object_schema(update_params());
+  strategy["transport"] = object_schema(transport_params());
+  strategy["aggregation"] = object_schema(aggregation_params());
   sections["run"] = object_schema(run_params());
   return schema;
 }

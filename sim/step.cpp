@@ -53,6 +53,15 @@ StepTimes recurrence(const StepPlan& plan, OnEnd on_end) {
   return {step, busy, step - compute, hash.value()};
 }
 
+/// Half the range of simulated time, so that no sum of a step's times can leave it.
+void check_range(double seconds) {
+  constexpr double kLimit = 4e6;
+  if (seconds > kLimit) {
+    throw RangeError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
+                                 seconds, kLimit));
+  }
+}
+
 }  // namespace
 
 std::uint64_t step_fingerprint(Duration forward, Duration backward,
@@ -66,8 +75,9 @@ std::uint64_t step_fingerprint(Duration forward, Duration backward,
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
   StepPlan step{workload.trace.forward(), workload.trace.backward(), {}, plan.after_backward};
+  double seconds = to_seconds(step.forward) + to_seconds(step.backward);
+  check_range(seconds);
   if (workers == 1) return step;
-  double seconds = to_seconds(step.forward + step.backward);
   std::int32_t unit = 0;
   step.buckets.reserve(plan.sizes.size());
   for (const std::int32_t size : plan.sizes) {
@@ -81,11 +91,7 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
   }
   STEPTIME_CHECK(static_cast<std::size_t>(unit) == units.size(),
                  "a plan must cover every gradient");
-  constexpr double kLimit = 4e6;  // s; the range of simulated time is twice that
-  if (seconds > kLimit) {
-    throw InputError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
-                                 seconds, kLimit));
-  }
+  check_range(seconds);
   return step;
 }
 

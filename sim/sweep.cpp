@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -23,11 +24,19 @@ namespace steptime {
 namespace {
 
 constexpr std::int64_t kMostPoints = 1'000'000'000;
+constexpr std::size_t kMostValues = 1'000'000;  // of one key
 
 [[noreturn]] void fail(const Document& document, const std::string& pointer,
                        const std::string& message) {
   throw InputError(
       fmt::format("{}: {}: {}", document.file, join_pointer("/sweep", pointer), message));
+}
+
+/// A whole number as an integer where it fits: keys such as /cluster/nodes take no other.
+Json number(double value) {
+  constexpr double kInt64 = 0x1p63;
+  const bool whole = std::abs(value) < kInt64 && value == std::floor(value);
+  return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
 
 /// {"from": 1, "to": 1024, "times": 2} or with "plus".
@@ -53,17 +62,18 @@ std::vector<Json> progression(const Document& document, const std::string& point
   }
   if (from > to) fail(document, pointer, fmt::format("\"from\" {} is above \"to\" {}", from, to));
   if (config.has("times") && from <= 0) fail(document, pointer, "\"from\" must be positive");
+  const bool grows = config.has("times");
+  const double step = config.get<double>(grows ? "times" : "plus");
+  // A last value that rounding pushes past "to" is still meant: 0.1 + 2 * 0.1 > 0.3.
+  const double limit = to + 1e-9 * std::abs(to);
   std::vector<Json> values;
-  for (double value = from; value <= to;) {
-    if (values.size() >= static_cast<std::size_t>(kMostPoints / 1000)) {
-      fail(document, pointer, "more than a million values");
-    }
-    const bool whole = value == static_cast<double>(static_cast<std::int64_t>(value));
-    values.push_back(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
-    const double next = config.has("times") ? value * config.get<double>("times")
-                                            : from + config.get<double>("plus") *
-                                                         static_cast<double>(values.size());
-    if (next == value) fail(document, pointer, "the step is too small to advance");
+  double value = from;
+  for (std::size_t k = 1; value <= limit; ++k) {
+    if (values.size() >= kMostValues) fail(document, pointer, "more than a million values");
+    values.push_back(number(std::min(value, to)));
+    const auto exponent = static_cast<double>(k);
+    const double next = grows ? from * std::pow(step, exponent) : from + step * exponent;
+    if (next <= value) fail(document, pointer, "the step is too small to advance");
     value = next;
   }
   return values;
@@ -74,7 +84,8 @@ std::vector<Json> values_of(const Document& document, const std::string& pointer
   if (values.is_object()) return progression(document, pointer, values);
   if (!values.is_array()) {
     fail(document, pointer,
-         fmt::format("expected a list, {{\"from\", \"to\", \"times\"}} or {{\"zip\"}}, got {}",
+         fmt::format("expected a list, {{\"from\", \"to\", \"times\" or \"plus\"}} or {{\"zip\"}}, "
+                     "got {}",
                      brief(values)));
   }
   if (values.empty()) fail(document, pointer, "expected at least one value, got an empty list");
@@ -96,10 +107,8 @@ void check_pointer(const Document& document, const std::string& pointer) {
   if (pointer.empty() || !known) {
     fail(document, pointer, "expected a JSON pointer into /workload, /cluster, /strategy or /run");
   }
-  try {
-    Json scratch = document.root;
-    scratch[Json::json_pointer(pointer)] = nullptr;
-  } catch (const Json::exception&) {
+  Json scratch = document.root;
+  if (place(scratch, pointer) == nullptr) {
     fail(document, pointer, "does not name a place in the config");
   }
 }
@@ -206,11 +215,12 @@ struct PointRunner::State {
   explicit State(const Sweep& s) : sweep(s), document(std::make_shared<Document>(s.document())) {
     document->root.erase("sweep");
     // A place that is created moves its neighbours, so all are created before any is kept.
-    for (const std::string& pointer : sweep.pointers())
-      document->root[Json::json_pointer(pointer)];
+    for (const std::string& pointer : sweep.pointers()) {
+      place(document->root, pointer);
+    }
     for (std::size_t a = 0; a < sweep.axes_.size(); ++a) {
       for (const std::string& pointer : sweep.axes_[a].pointers) {
-        slots.push_back(&document->root[Json::json_pointer(pointer)]);
+        slots.push_back(place(document->root, pointer));
         for (const Part part : kParts) {
           const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
@@ -223,7 +233,8 @@ struct PointRunner::State {
       }
     }
     const Config config(document, experiment_params());
-    experiment.name = config.get<std::string>("name");
+    experiment.name = read_name(config);
+    experiment.file = document->file;
   }
 
   const Sweep& sweep;
@@ -257,6 +268,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       return;
     case Part::kSchedule:
       to.schedule = from.schedule;
+      to.embedding = from.embedding;
       return;
     case Part::kRun:
       to.run = from.run;
@@ -349,7 +361,9 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       try {
         row.result = runner.run(point);
       } catch (const InputError& e) {
-        row.error = e.what();
+        row.error = one_line(e.what());
+      } catch (const ModelFailure& e) {
+        row.error = one_line(e.what());
       }
       chunk->lines.emplace_back();
       append_line(chunk->lines.back(), sweep, runner, row, options.full);

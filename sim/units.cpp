@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,23 +65,54 @@ double parse(std::string_view text, std::span<const Unit> units) {
   throw InputError(fmt::format("\"{}\" is not a number followed by one of {}", text, names(units)));
 }
 
+constexpr double kMostPicoseconds = 9.2e18;  // just below 2^63
+
+double finite(double value, std::string_view text) {
+  if (std::isfinite(value)) return value;
+  throw InputError(fmt::format("\"{}\" is more than a number can hold", text));
+}
+
+/// A whole number of a unit in integers, so that what format_quantity wrote comes back exactly.
+std::optional<Duration> whole_picoseconds(std::string_view text) {
+  constexpr std::int64_t kPicoseconds[] = {1'000'000'000'000, 1'000'000'000, 1'000'000, 1'000, 1};
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (!unit.empty() && unit.front() == ' ')
+    unit.remove_prefix(1);
+  for (std::size_t i = 0; error == std::errc{} && i < kTimeUnits.size(); ++i) {
+    std::int64_t ps = 0;
+    if (unit != kTimeUnits[i].name || __builtin_mul_overflow(number, kPicoseconds[i], &ps))
+      continue;
+    if (std::abs(static_cast<double>(ps)) < kMostPicoseconds) return Duration(ps);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Duration from_seconds(double seconds) {
   const double ps = std::round(seconds * 1e12);
-  constexpr double kLimit = 9.2e18;  // just below 2^63
-  if (!(ps > -kLimit && ps < kLimit)) {
-    throw InputError(fmt::format("{} s is beyond the range of simulated time (106 days)", seconds));
+  if (!(std::abs(ps) < kMostPicoseconds)) {
+    throw RangeError(fmt::format("{} s is beyond the range of simulated time (106 days)", seconds));
   }
   return Duration(static_cast<std::int64_t>(ps));
 }
 
+Duration checked_add(Duration x, Duration y) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(x.count(), y.count(), &sum))
+    return from_seconds(to_seconds(x) + to_seconds(y));
+  return Duration(sum);
+}
+
 template <>
 Duration parse_quantity<Duration>(std::string_view text) {
+  if (const auto exact = whole_picoseconds(text)) return *exact;
   const double seconds = parse(text, kTimeUnits);
   try {
     return from_seconds(seconds);
-  } catch (const InputError&) {
+  } catch (const RangeError&) {
     throw InputError(fmt::format("\"{}\" is beyond the range of simulated time (106 days)", text));
   }
 }
@@ -87,24 +120,26 @@ Duration parse_quantity<Duration>(std::string_view text) {
 template <>
 Bytes parse_quantity<Bytes>(std::string_view text) {
   const double bytes = parse(text, kByteUnits);
-  if (bytes != std::floor(bytes)) {
+  // "1.005 kB" is 1005 B, although 1.005 has no exact double.
+  const double whole = std::round(bytes);
+  if (std::abs(bytes - whole) > 4 * std::numeric_limits<double>::epsilon() * std::abs(bytes)) {
     throw InputError(fmt::format("\"{}\" is not a whole number of bytes", text));
   }
   constexpr double kLimit = 0x1p53;  // beyond it a double no longer holds every whole number
-  if (std::abs(bytes) > kLimit) {
+  if (std::abs(whole) > kLimit) {
     throw InputError(fmt::format("\"{}\" is more than 2^53 bytes", text));
   }
-  return {static_cast<std::int64_t>(bytes)};
+  return {static_cast<std::int64_t>(whole)};
 }
 
 template <>
 Bandwidth parse_quantity<Bandwidth>(std::string_view text) {
-  return {parse(text, kBandwidthUnits)};
+  return {finite(parse(text, kBandwidthUnits), text)};
 }
 
 template <>
 TimePerByte parse_quantity<TimePerByte>(std::string_view text) {
-  return {parse(text, kTimePerByteUnits)};
+  return {finite(parse(text, kTimePerByteUnits), text)};
 }
 
 std::string format_quantity(Duration d) {

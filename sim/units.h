@@ -25,6 +25,8 @@ using Time = SimClock::time_point;
 /// Rounds to the nearest picosecond (halves away from zero). Throws InputError for NaN and for
 /// values beyond the range.
 Duration from_seconds(double seconds);
+/// Throws InputError when the sum is beyond the range.
+Duration checked_add(Duration x, Duration y);
 constexpr double to_seconds(Duration d) {
   return static_cast<double>(d.count()) / 1e12;
 }

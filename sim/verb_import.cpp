@@ -1,12 +1,15 @@
+#include "sim/experiment.h"
 #include "sim/importer.h"
 #include "sim/output.h"
 #include "sim/verbs.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -15,19 +18,44 @@ namespace po = boost::program_options;
 
 std::unique_ptr<Importer> importer(const std::string& format,
                                    const std::vector<std::string>& sets) {
-  static const Params wrapper{{.key = "format", .kind = Kind::kObject}};
+  const auto& known = Importers::instance().items();
+  const auto found = known.find(format);
+  if (found == known.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, unused] : known)
+      names.push_back(name);
+    throw InputError(fmt::format("steptime import: unknown format {}; known: {}", brief(format),
+                                 fmt::join(names, ", ")));
+  }
+  std::vector<std::string> keys;
+  for (const Param& p : found->second.params) {
+    if (p.key != "type") keys.push_back(p.key);
+  }
   Json choice{{"type", format}};
   for (const std::string& set : sets) {
     const auto equals = set.find('=');
     if (equals == std::string::npos) {
       throw InputError(fmt::format("--set {}: expected key=value", set));
     }
-    Json value = Json::parse(set.substr(equals + 1), nullptr, false);
-    choice[set.substr(0, equals)] = value.is_discarded() ? Json(set.substr(equals + 1)) : value;
+    const std::string key = set.substr(0, equals);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      throw InputError(
+          fmt::format("--set {}: unknown key; {} has {}", key, format,
+                      keys.empty() ? "no parameters" : fmt::format("{}", fmt::join(keys, ", "))));
+    }
+    choice[key] = set_value(set.substr(equals + 1), "--set " + set);
   }
+  static const Params wrapper{{.key = "--set", .kind = Kind::kObject}};
   const Config config(
-      std::make_shared<Document>(Document{"steptime import", Json{{"format", choice}}}), wrapper);
-  return Importers::instance().make(config, "format");
+      std::make_shared<Document>(Document{"steptime import", Json{{"--set", choice}}}), wrapper);
+  return Importers::instance().make(config, "--set");
+}
+
+/// Throws InputError unless JSON can hold the text.
+void check_text(const char* option, const std::string& text) {
+  if (!is_utf8(text)) {
+    throw InputError(fmt::format("{}: expected UTF-8 text, got \"{}\"", option, one_line(text)));
+  }
 }
 
 }  // namespace
@@ -53,6 +81,12 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   if (request.batch < 1) {
     throw InputError(fmt::format("--batch: must be positive, got {}", request.batch));
   }
+  check_text("--model", request.model);
+  check_text("--device", request.device);
+  check_text("--source", source);
+  check_text("--date", date);
+  check_text("--licence", licence);
+  check_text("--note", note);
   request.file = (*values)["FILE"].as<std::string>();
   request.text = read_file(request.file);
   request.provenance = Json{{"source", source}, {"date", date}, {"licence", licence}};

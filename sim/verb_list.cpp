@@ -1,4 +1,5 @@
 // list, check and schema: what there is, and whether a config is right.
+#include "sim/claims.h"
 #include "sim/cluster.h"
 #include "sim/data_dir.h"
 #include "sim/experiment.h"
@@ -129,16 +130,18 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
       const Sweep sweep(document);
       PointRunner runner(sweep);
       for (std::int64_t point = 0; point < sweep.points(); ++point) {
+        if (terminal.interrupted != nullptr && *terminal.interrupted) return Exit::kInterrupted;
         try {
           runner.run(point);
         } catch (const InputError& e) {
           throw InputError(fmt::format("{} (point {} of the sweep)", e.what(), point));
         }
       }
+      simulate_claims(path);
       terminal.out << fmt::format("{}: ok, {} point{}\n", path, sweep.points(),
                                   sweep.points() == 1 ? "" : "s");
     } catch (const InputError& e) {
-      terminal.err << "steptime: " << e.what() << "\n";
+      terminal.err << "steptime: " << one_line(e.what()) << "\n";
       exit = Exit::kBadInput;
     }
   }

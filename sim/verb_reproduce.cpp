@@ -36,13 +36,16 @@ std::string csv(const std::vector<ClaimRow>& rows) {
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
   po::options_description options("options");
+  std::string folder;
   options.add_options()("format", po::value(&format)->default_value("table"),
-                        "table, json, jsonl or csv");
+                        "table, json, jsonl or csv")(
+      "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
+  check_format(format);
   const std::string filter =
       values->contains("FILTER") ? (*values)["FILTER"].as<std::string>() : "";
-  const std::vector<ClaimRow> rows = reproduce(filter);
+  const std::vector<ClaimRow> rows = reproduce(filter, folder);
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {
@@ -54,12 +57,9 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
     for (const ClaimRow& row : rows)
       list.push_back(row.json());
     terminal.out << list.dump(2) << "\n";
-  } else if (format == "jsonl") {
+  } else {
     for (const ClaimRow& row : rows)
       terminal.out << row.json().dump() << "\n";
-  } else {
-    throw InputError(
-        fmt::format("--format: unknown {}; known: table, json, jsonl, csv", brief(format)));
   }
   // A miss whose reason is on record is a known limit; another one is news.
   const bool news = std::any_of(rows.begin(), rows.end(),

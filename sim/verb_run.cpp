@@ -27,10 +27,7 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
   if (format == "table") return summary(experiment, result);
   if (format == "csv") return csv(result);
   const Json json = full_json(result, sent_buckets(experiment), config);
-  if (format == "jsonl") return json.dump() + "\n";
-  if (format == "json") return json.dump(2) + "\n";
-  throw InputError(
-      fmt::format("--format: unknown {}; known: table, json, jsonl, csv", brief(format)));
+  return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
 void write_timeline(const std::string& path, const Timeline& timeline) {
@@ -55,6 +52,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "strict", "exit 5 when the result lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
+  check_format(format);
   if (values->contains("seed")) {
     sets.push_back(fmt::format("/run/seed={}", (*values)["seed"].as<std::int64_t>()));
   }
@@ -67,7 +65,12 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
     result = simulate(experiment);
   } else {
     Timeline timeline;
-    result = simulate(experiment, timeline);
+    try {
+      result = simulate(experiment, timeline);
+    } catch (const ModelFailure&) {
+      write_timeline(timeline_file, timeline);  // shows what led to it
+      throw;
+    }
     write_timeline(timeline_file, timeline);
   }
   terminal.out << rendered(format, experiment, result, document->root);
@@ -80,8 +83,9 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
     terminal.err << fmt::format("note: the config has a sweep; steptime sweep runs its {} points\n",
                                 points);
   }
-  const bool strict = values->contains("strict");
-  return strict && result.domain != "inside" ? Exit::kOutsideDomain : Exit::kOk;
+  if (!values->contains("strict") || result.domain == "inside") return Exit::kOk;
+  terminal.err << "outside the calibrated domain: " << result.domain << "\n";
+  return Exit::kOutsideDomain;
 }
 
 }  // namespace steptime

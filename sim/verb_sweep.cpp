@@ -152,10 +152,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     throw InputError(fmt::format("--jobs: expected 0 to {}, got {}", kMostThreads, threads));
   }
   if (threads == 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (format != "table" && format != "json" && format != "jsonl" && format != "csv") {
-    throw InputError(
-        fmt::format("--format: unknown {}; known: table, json, jsonl, csv", brief(format)));
-  }
+  check_format(format);
 
   const Sweep sweep(load_document((*values)["CONFIG"].as<std::string>(), sets));
   const std::string name = PointRunner(sweep).experiment().name;
@@ -169,7 +166,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
   SweepTable table(sweep);
   if (format == "csv") terminal.out << csv_row(csv_head(sweep));
   if (format == "json") terminal.out << "[\n";
-  bool inside = true;
+  std::string outside;
   std::string first_error;
   std::int64_t rows = 0;
   std::int64_t failed = 0;
@@ -179,7 +176,9 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
         .threads = threads, .full = values->contains("full"), .stop = terminal.interrupted};
     run.on_row = [&](const SweepRow& row, const std::string& line) {
       ++rows;
-      if (row.result && row.result->domain != "inside") inside = false;
+      if (row.result && row.result->domain != "inside" && outside.empty()) {
+        outside = row.result->domain;
+      }
       if (!row.result && first_error.empty()) first_error = row.error;
       if (jsonl) jsonl->write(line);
       if (csv) csv->write(csv_row(csv_line(sweep, row)));
@@ -213,7 +212,9 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
                                 first_error);
     return Exit::kSweepHasFailures;
   }
-  return values->contains("strict") && !inside ? Exit::kOutsideDomain : Exit::kOk;
+  if (!values->contains("strict") || outside.empty()) return Exit::kOk;
+  terminal.err << "outside the calibrated domain: " << outside << "\n";
+  return Exit::kOutsideDomain;
 }
 
 }  // namespace steptime

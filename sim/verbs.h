@@ -28,6 +28,9 @@ std::optional<boost::program_options::variables_map> parse_arguments(
     boost::program_options::options_description options, std::vector<std::string> positional,
     const Terminal& terminal);
 
+/// Throws InputError unless `format` is table, json, jsonl or csv.
+void check_format(const std::string& format);
+
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);

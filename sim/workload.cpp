@@ -197,7 +197,9 @@ std::string write_trace(const Trace& trace) {
 }
 
 void scale_compute(Trace& trace, Duration total) {
-  const double factor = to_seconds(total) / to_seconds(trace.forward() + trace.backward());
+  const double now = to_seconds(trace.forward() + trace.backward());
+  if (now == 0) return;
+  const double factor = to_seconds(total) / now;
   if (trace.forward_total) trace.forward_total = scaled(*trace.forward_total, factor);
   for (Layer& layer : trace.layers) {
     layer.forward = scaled(layer.forward, factor);

@@ -62,6 +62,8 @@ const Params& workload_params() {
 
 namespace {
 
+constexpr double kMostSeconds = 1e6;  // of compute in one step, as in a trace file
+
 std::int64_t bytes_per_value(const std::string& dtype) {
   if (dtype == "float64") return 8;
   return dtype == "float32" ? 4 : 2;
@@ -87,7 +89,12 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
   if (section.has("batch") && section.get<std::int64_t>("batch") != trace.batch) {
     const auto batch = section.get<std::int64_t>("batch");
     const double factor = static_cast<double>(batch) / static_cast<double>(trace.batch);
-    scale_compute(trace, from_seconds(to_seconds(trace.forward() + trace.backward()) * factor));
+    const double seconds = to_seconds(trace.forward() + trace.backward()) * factor;
+    if (seconds > kMostSeconds) {
+      section.fail("batch", fmt::format("{} scales one step to {} s, expected at most {} s", batch,
+                                        seconds, kMostSeconds));
+    }
+    scale_compute(trace, from_seconds(seconds));
     trace.domain = fmt::format("compute times scaled from batch {} to {}", trace.batch, batch);
     trace.batch = batch;
   }

@@ -1,0 +1,46 @@
+// DepCha: all pushes (copies to the host) first, then all pulls: all-reduce and copy back in one
+// operation of the engine, chained in push order by a dummy variable that every one of them
+// mutates. The main thread waits for none of it.
+//
+// Figure 12 prints a CopyFromTo inside the operation, which would be a new operation queued behind
+// the update that waits for it; the copy is part of the operation here.
+// Parameters: threads and order of the pool that runs the chain, and those of every embedding
+// (sim/embedding.cpp).
+// Source: 000 figures 10 to 12.
+#include "sim/embedding.h"
+
+#include <memory>
+
+namespace steptime {
+namespace {
+
+class DepCha final : public Embedding {
+ public:
+  using Embedding::Embedding;
+
+  Program main_thread(Worker& worker) const override {
+    while (worker.next_batch()) {
+      co_await worker.forward_backward();
+      for (const std::int32_t key : worker.keys()) {
+        co_await worker.python_call();  // KVStore.Push
+        co_await worker.copy_to_host(key);
+      }
+      for (const std::int32_t key : worker.keys()) {
+        co_await worker.python_call();  // KVStore.Pull
+        co_await worker.push_chained_all_reduce(key);
+        co_await worker.python_call();
+        co_await worker.sgd_update(key);
+      }
+      co_await worker.update_metric();
+    }
+  }
+};
+
+const bool kRegistered = Embeddings::instance().add(
+    "depcha", "the engine's threads all-reduce, in an order that a dummy variable enforces",
+    worker_params(collective_pool_params()), [](const Config& c) {
+      return std::make_unique<DepCha>(read_worker_settings(c, read_collective_pool(c)));
+    });
+
+}  // namespace
+}  // namespace steptime

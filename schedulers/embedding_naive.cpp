@@ -1,0 +1,43 @@
+// Naive: push hands MPI_Allreduce to the engine's threads, which take what is ready, all on one
+// communicator. Ranks whose gradients become ready in another order call in another order, and
+// deadlock: 000 section 2.3.
+//
+// Parameters: threads and order of the pool that runs the collectives, and those of every embedding
+// (sim/embedding.cpp).
+// Source: 000 figures 5 and 6, with the push that section 4.1 says is wrong.
+#include "sim/embedding.h"
+
+#include <memory>
+
+namespace steptime {
+namespace {
+
+class Naive final : public Embedding {
+ public:
+  using Embedding::Embedding;
+
+  Program main_thread(Worker& worker) const override {
+    while (worker.next_batch()) {
+      co_await worker.forward_backward();
+      for (const std::int32_t key : worker.keys()) {
+        co_await worker.python_call();  // KVStore.Push
+        co_await worker.copy_to_host(key);
+        co_await worker.push_all_reduce(key);
+        co_await worker.python_call();  // KVStore.Pull
+        co_await worker.copy_to_device(key);
+        co_await worker.python_call();  // SGD.Update
+        co_await worker.sgd_update(key);
+      }
+      co_await worker.update_metric();
+    }
+  }
+};
+
+const bool kRegistered = Embeddings::instance().add(
+    "naive", "the engine's threads all-reduce what is ready on one communicator: can deadlock",
+    worker_params(collective_pool_params()), [](const Config& c) {
+      return std::make_unique<Naive>(read_worker_settings(c, read_collective_pool(c)));
+    });
+
+}  // namespace
+}  // namespace steptime

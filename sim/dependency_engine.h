@@ -1,0 +1,154 @@
+// The dependency engine of MXNet 1.x: operations on variables, executed by pools of threads.
+//
+// A variable has a FIFO of version blocks. A read is granted iff no write is running or waiting on
+// the variable; a write is granted when all earlier reads and writes have ended. An operation is
+// ready when all its variables are granted; it then queues for a thread of its pool, and it holds
+// its variables until it ends.
+//
+// Scope: one process. Threads do nothing but run operations; a thread that runs an operation which
+// waits (a blocking MPI call) is taken until it ends. Threads take operations once per instant,
+// after everything that ends or is pushed at that instant. Operations of one pool start by falling
+// priority (in a FIFO pool all are equal), then in the order in which they became ready: MXNet's
+// own order between equal priorities is that of a binary heap, which is not stable.
+// Validation: tests/sim/engine_cases.json.
+// Source: apache/mxnet 1.3.1 src/engine/threaded_engine.{h,cc}, threaded_engine_perdevice.cc.
+#pragma once
+#include "sim/engine.h"
+#include "sim/units.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+enum class PoolOrder : std::uint8_t { kFifo, kPriority };
+
+class DependencyEngine {
+ public:
+  using Variable = std::uint32_t;
+  using Pool = std::uint32_t;
+  /// Names an operation until it ends; then the number is used again.
+  using OperationId = std::uint32_t;
+  static constexpr Variable kPushed = std::numeric_limits<Variable>::max();
+
+  /// Is told what happens. May push operations.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    /// A thread has taken the operation.
+    virtual void started(OperationId operation, std::uint64_t tag) = 0;
+    /// The operation has ended and its variables are released.
+    virtual void ended(OperationId operation, std::uint64_t tag) = 0;
+  };
+
+  struct Operation {
+    Pool pool = 0;
+    std::int32_t priority = 0;           ///< higher runs first, in a pool of that order
+    std::uint64_t tag = 0;               ///< the caller's
+    std::optional<Duration> duration{};  ///< none: it ends when the caller says so
+  };
+
+  enum class State : std::uint8_t {
+    kFree,
+    kBlocked,  ///< on a variable
+    kQueued,   ///< for a thread
+    kRunning,
+  };
+
+  DependencyEngine(Engine& clock, Listener& listener) : clock_(clock), listener_(listener) {}
+
+  Variable add_variable();
+  Pool add_pool(std::int64_t threads, PoolOrder order);
+
+  /// Throws InternalError when a variable is named twice, be it to read or to write.
+  OperationId push(const Operation& operation, std::span<const Variable> reads,
+                   std::span<const Variable> writes);
+  /// Ends a running operation that has no duration.
+  void finish(OperationId operation);
+
+  /// The variable whose grant made the operation ready; kPushed when nothing held it up.
+  Variable last_granted(OperationId operation) const { return slots_[operation].last_granted; }
+  /// Operations that have not ended.
+  std::size_t pending() const { return pending_; }
+
+  // What an operation waits for; linear in the number of pending operations.
+  std::vector<OperationId> all_pending() const;
+  State state(OperationId operation) const { return slots_[operation].state; }
+  std::uint64_t tag(OperationId operation) const { return slots_[operation].tag; }
+  /// The operations that hold variables which a blocked one waits for.
+  std::vector<OperationId> blockers(OperationId operation) const;
+  /// The operations on the threads that a queued one waits for.
+  std::vector<OperationId> on_threads_of(OperationId operation) const;
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  struct Use {
+    Variable variable;
+    bool writes;
+  };
+  struct Slot {
+    State state = State::kFree;
+    Pool pool = 0;
+    std::int32_t priority = 0;
+    std::uint32_t missing = 0;  ///< grants, and one for the push itself
+    Variable last_granted = kPushed;
+    std::uint64_t tag = 0;
+    std::uint64_t push_number = 0;
+    std::optional<Duration> duration{};
+    std::vector<Use> uses;
+  };
+  /// A waiting request of an operation for a variable.
+  struct Block {
+    OperationId operation;
+    std::uint32_t next;
+    bool writes;
+  };
+  struct VariableState {
+    std::uint32_t first = kNone;  ///< of the waiting blocks
+    std::uint32_t last = kNone;
+    std::uint32_t reading = 0;  ///< granted reads that have not ended
+    bool writing = false;
+    std::uint64_t named_by = 0;  ///< the last push that named the variable
+  };
+  struct Ready {
+    std::int32_t priority;
+    std::uint64_t order;
+    OperationId operation;
+    /// "Starts later", for a heap whose top starts first.
+    bool operator<(const Ready& other) const {
+      return priority != other.priority ? priority < other.priority : order > other.order;
+    }
+  };
+  struct PoolState {
+    std::int64_t idle_threads;
+    PoolOrder order;
+    std::vector<Ready> queue;  ///< a heap
+  };
+
+  void request(OperationId operation, Variable variable, bool writes);
+  void release(Variable variable, bool writes);
+  void grant(OperationId operation, Variable variable);
+  void make_ready(OperationId operation);
+  void start_operations();
+  void end(OperationId operation);
+
+  Engine& clock_;
+  Listener& listener_;
+  std::vector<VariableState> variables_;
+  std::vector<PoolState> pools_;
+  std::vector<Slot> slots_;
+  std::vector<OperationId> free_slots_;
+  std::vector<Block> blocks_;
+  std::uint32_t free_block_ = kNone;
+  std::uint64_t pushes_ = 0;
+  std::uint64_t ready_ = 0;
+  std::size_t pending_ = 0;
+  bool start_is_due_ = false;
+};
+
+}  // namespace steptime

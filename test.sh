@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Builds Steptime with its tests and runs them. The last line is "N passed, N failed"; exits 0 only
+# when there were tests and none failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=scripts/packages.sh
+source scripts/packages.sh
+
+usage() {
+  cat <<'USAGE'
+usage: ./test.sh [quick | all]
+
+quick (default): gcc Release build, all tests.
+all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
+                 equal to the byte between the four builds and between one and two threads; headers
+                 that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
+
+The last line counts the tests of every build, and every other check as one.
+JOBS=N sets the number of parallel jobs (default: one per processor).
+USAGE
+}
+
+case ${1:-quick} in
+  quick | --quick) mode=quick ;;
+  all | --all) mode=all ;;
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  *)
+    usage >&2
+    exit 2
+    ;;
+esac
+if (($# > 1)); then
+  usage >&2
+  exit 2
+fi
+
+jobs=${JOBS:-$(nproc)}
+passed=0
+failed=0
+timings=()
+scratch=$(mktemp -d)
+
+# Also after a failed command: nothing leaves without the closing line.
+close() {
+  local status=$?
+  rm -rf "$scratch"
+  if ((${#timings[@]})); then
+    printf '\n'
+    printf '%s\n' "${timings[@]}"
+  fi
+  ((status == 0 || failed > 0)) || failed=1  # something else than a test broke
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((status != 0 || (failed == 0 && passed > 0))) || status=1
+  exit "$status"
+}
+
+# stage NAME COMMAND...: runs it, prints its time; what it says only if it fails. Counting is left
+# to the command.
+stage() {
+  local name=$1 start=$SECONDS result=ok
+  shift
+  printf '== %s\n' "$name"
+  "$@" || result=FAILED
+  timings+=("$(printf '%-28s %6s %5d s' "$name" "$result" $((SECONDS - start)))")
+  [[ $result == ok ]]
+}
+
+quietly() {
+  local log=$scratch/log
+  "$@" >"$log" 2>&1 && return
+  grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$log" || true  # what went well
+  return 1
+}
+
+# A check that counts as one test.
+check() {
+  if stage "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+build() {
+  quietly cmake --preset "$1" -D STEPTIME_TESTS=ON || return
+  quietly cmake --build --preset "$1" --parallel "$jobs"
+}
+
+# The value of an attribute of the report's first element.
+attribute() { sed -n "/<testsuite /,/>/s/.*[[:space:]]$1=\"\\([0-9]*\\)\".*/\\1/p" "$2" | head -n 1; }
+
+run_tests() {
+  local report=$scratch/$1.xml status=0 total broken idle
+  ctest --preset "$1" --parallel "$jobs" --output-junit "$report" || status=$?
+  [[ -e $report ]] || return 1
+  total=$(attribute tests "$report")
+  broken=$(attribute failures "$report")
+  idle=$(($(attribute disabled "$report") + $(attribute skipped "$report")))
+  if ((idle > 0)); then
+    echo "$idle tests of $1 are disabled or skipped"
+  fi
+  passed=$((passed + total - broken - idle))
+  failed=$((failed + broken))
+  # ctest fails with zero tests too.
+  if ((status != 0 && broken == 0)); then
+    failed=$((failed + 1))
+  fi
+  return "$status"
+}
+
+# A build that fails is one failure, and its tests do not run.
+build_and_test() {
+  if stage "build $1" build "$1"; then
+    stage "test $1" run_tests "$1" || true
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+same_results() {
+  local preset threads file reference=$scratch/reference.jsonl output=$scratch/output.jsonl
+  local -a configs
+  mapfile -t configs < <(find configs -name '*.json' | sort)
+  for preset in release dev clang clang-dev; do
+    for threads in 1 2; do
+      for file in "${configs[@]}"; do
+        "build/$preset/steptime" sweep "$file" --format jsonl --jobs "$threads" || return
+      done >"$output"
+      [[ -e $reference ]] || cp "$output" "$reference"
+      if ! cmp "$reference" "$output"; then
+        echo "$preset with $threads threads differs from release with 1"
+        return 1
+      fi
+    done
+  done
+  [[ -s $reference ]]
+}
+
+sources() { find "$@" \( -name '*.cpp' -o -name '*.h' \) -print0; }
+# Names the files that clang-format would change.
+check_format() {
+  local log=$scratch/format
+  sources sim models netmodels schedulers tests |
+    xargs -0 clang-format-14 --dry-run --Werror >"$log" 2>&1 && return
+  sed -n 's/:[0-9]*:[0-9]*: error: .*/: not formatted/p' "$log" | sort -u
+  return 1
+}
+check_tidy() {
+  find sim models netmodels schedulers -name '*.cpp' -print0 |
+    xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet -p build/clang
+}
+check_headers() {
+  cmake --build --preset dev --parallel "$jobs" --target all_verify_interface_header_sets
+}
+
+# Eight seconds from the shipped files; the new inputs are thrown away, what breaks is kept.
+fuzz() {
+  local name=$1 found=$scratch/$1
+  shift
+  mkdir -p "$found" build/findings
+  build/clang-dev/tests/fuzz/"$name" -max_total_time=8 -timeout=60 -rss_limit_mb=4096 \
+    -artifact_prefix="build/findings/$name-" "$found" "$@"
+}
+
+trap close EXIT
+if [[ $mode == quick ]]; then
+  need_packages build test
+  build_and_test release
+else
+  need_packages build test check
+  check layering quietly scripts/check_layering.sh
+  check format quietly check_format
+  for preset in release dev clang clang-dev; do
+    build_and_test "$preset"
+  done
+  check "same results" quietly same_results
+  check headers quietly check_headers
+  check tidy quietly check_tidy
+  check "fuzz config" quietly fuzz fuzz_config configs tests/fuzz/corpus/config
+  check "fuzz trace" quietly fuzz fuzz_trace traces tests/fuzz/corpus/trace
+  check "fuzz table" quietly fuzz fuzz_table traces/k80/allreduce tests/fuzz/corpus/table
+  check "fuzz layer table" quietly fuzz fuzz_layer_table models
+  check "fuzz import" quietly fuzz fuzz_import tests/fuzz/corpus/import
+fi

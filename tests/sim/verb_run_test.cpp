@@ -1,0 +1,227 @@
+#include "tests/support/tiny_experiment.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <protozero/pbf_reader.hpp>
+
+namespace steptime {
+namespace {
+
+TEST(VerbRun, JsonCarriesEveryKey) {
+  const TinyFolder folder;
+  const Outcome run = steptime(
+      {"run", folder.experiment(R"({"workload": {"dataset_samples": 1000}})"), "--format", "json"});
+  ASSERT_EQ(run.exit, 0);
+  EXPECT_EQ(run.err, "");
+  const Json json = parse_json(run.out, "stdout");
+  std::vector<std::string> keys;
+  for (const auto& [key, unused] : json.items())
+    keys.push_back(key);
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s",
+                      "comm_busy_s", "exposed_comm_s", "throughput_samples_per_s", "speedup",
+                      "scaling_efficiency", "workers", "messages", "epoch_time_s", "buckets",
+                      "domain", "fingerprint", "version", "config"}));
+  // The worked example of tests/support/tiny_experiment.h.
+  EXPECT_EQ(json.at("step_time_s"), 0.044);
+  EXPECT_EQ(json.at("exposed_comm_s"), 0.002);
+  EXPECT_EQ(json.at("buckets").size(), 3U);
+  EXPECT_EQ(json.at("config").at("run").at("steps"), 1);  // a default, written out
+}
+
+TEST(VerbRun, JsonLinesIsTheSameOnOneLine) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  const Outcome json = steptime({"run", file, "--format", "json"});
+  const Outcome line = steptime({"run", file, "--format=jsonl"});
+  EXPECT_EQ(lines_of(line.out).size(), 1U);
+  EXPECT_EQ(Json::parse(line.out), Json::parse(json.out));
+}
+
+TEST(VerbRun, EpochTimeNeedsTheDatasetSize) {
+  const TinyFolder folder;
+  const Outcome run = steptime({"run", folder.experiment(), "--format", "json"});
+  EXPECT_FALSE(Json::parse(run.out).contains("epoch_time_s"));
+}
+
+TEST(VerbRun, CsvHasAHeadAndARow) {
+  const TinyFolder folder;
+  const Outcome run = steptime({"run", folder.experiment(), "--format", "csv"});
+  const std::vector<std::string> lines = lines_of(run.out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0],
+            "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
+            "throughput_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
+            "domain,fingerprint,version");
+  EXPECT_EQ(lines[1].rfind("0.044,0.042,0.015,0.027,0.008004,0.002,2909.09", 0), 0U) << lines[1];
+}
+
+TEST(VerbRun, TableIsTheDefault) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  const Outcome run = steptime({"run", file});
+  EXPECT_EQ(run.out, steptime({"run", file, "--format", "table"}).out);
+  EXPECT_EQ(lines_of(run.out)[0], "tiny: tiny on test, batch 32 per worker, 4 workers");
+}
+
+TEST(VerbRun, TheSameRunGivesTheSameBytes) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  EXPECT_EQ(steptime({"run", file, "--format", "json"}).out,
+            steptime({"run", file, "--format", "json"}).out);
+}
+
+TEST(VerbRun, SetAndSeedReplaceValues) {
+  const TinyFolder folder;
+  const Outcome run = steptime({"run", folder.experiment(), "--format", "json", "--set",
+                                "/cluster/nodes=2", "--set", "/run/seed=3", "--set",
+                                "/strategy/schedule/type=sync-easgd", "--seed", "7"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const Json json = Json::parse(run.out);
+  EXPECT_EQ(json.at("workers"), 2);
+  EXPECT_EQ(json.at("messages"), 1);
+  EXPECT_EQ(json.at("config").at("run").at("seed"), 7);
+  EXPECT_EQ(json.at("config").at("cluster").at("nodes"), 2);
+}
+
+TEST(VerbRun, WritesTheResultIntoAFolder) {
+  const TinyFolder folder;
+  const std::string target = folder.path("a/b");
+  const Outcome run = steptime({"run", folder.experiment(), "-o", target});
+  EXPECT_EQ(run.exit, 0);
+  EXPECT_EQ(run.err, "wrote " + target + "/tiny.json\n");
+  EXPECT_EQ(lines_of(run.out)[0], "tiny: tiny on test, batch 32 per worker, 4 workers");
+  EXPECT_EQ(folder.read("a/b/tiny.json"),
+            steptime({"run", folder.path("x.json"), "--format", "json"}).out);
+}
+
+TEST(VerbRun, TheResolvedConfigGivesTheSameResultAgain) {
+  const TinyFolder folder;
+  const Outcome first =
+      steptime({"run", folder.experiment(R"({"strategy": {"schedule": {"type": "optimal"}}})"),
+                "--format", "json", "--set", "/cluster/nodes=3"});
+  folder.write("again.json", Json::parse(first.out).at("config").dump());
+  EXPECT_EQ(steptime({"run", folder.path("again.json"), "--format", "json"}).out, first.out);
+}
+
+TEST(VerbRun, ANameMustServeAsAFileName) {
+  const TinyFolder folder;
+  for (const char* name : {"", "a/b", "../x", "..", "a\nb"}) {
+    const std::string file = folder.experiment(Json{{"name", name}}.dump());
+    const Outcome run = steptime({"run", file, "-o", folder.path("out")});
+    EXPECT_EQ(run.exit, 2) << name;
+    EXPECT_EQ(run.err, "steptime: " + file + ": /name: expected a name that can be a file's, got " +
+                           Json(name).dump() + "\n");
+    EXPECT_FALSE(folder.has("out"));
+  }
+}
+
+TEST(VerbRun, SaysWhereItCannotWrite) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  EXPECT_EQ(steptime({"run", file, "-o", file}).err,
+            "steptime: " + file + ": cannot be created: Not a directory\n");
+  EXPECT_EQ(steptime({"run", file, "--timeline", folder.path("")}).exit, 2);
+}
+
+TEST(VerbRun, PointsToTheSweep) {
+  const TinyFolder folder;
+  const Outcome run =
+      steptime({"run", folder.experiment(R"({"sweep": {"/cluster/nodes": [1, 2, 3]}})")});
+  EXPECT_EQ(run.exit, 0);
+  EXPECT_EQ(run.err, "note: the config has a sweep; steptime sweep runs its 3 points\n");
+}
+
+/// Number of packets of a Perfetto trace, and of those that are track events.
+std::pair<int, int> packets(const std::string& trace) {
+  int all = 0;
+  int events = 0;
+  protozero::pbf_reader reader(trace);
+  while (reader.next(1)) {
+    ++all;
+    protozero::pbf_reader packet = reader.get_message();
+    while (packet.next()) {
+      if (packet.tag() == 11) ++events;
+      packet.skip();
+    }
+  }
+  return {all, events};
+}
+
+TEST(VerbRun, TimelineForPerfetto) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  const Outcome run = steptime({"run", file, "--timeline", folder.path("t.pftrace")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(run.out, steptime({"run", file}).out);
+  // 3 layers forward, 3 backward, 3 messages: 9 spans with a begin and an end; 2 tracks.
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{2 + 2 * 9, 2 * 9}));
+  steptime({"run", file, "--timeline", folder.path("t.pftrace"), "--set", "/run/steps=5"});
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{2 + 5 * 2 * 9, 5 * 2 * 9}));
+}
+
+TEST(VerbRun, TimelineForChrome) {
+  const TinyFolder folder;
+  const Outcome run =
+      steptime({"run", folder.experiment(), "--timeline", folder.path("new/t.json")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const Json events = parse_json(folder.read("new/t.json"), "t.json");
+  ASSERT_EQ(events.size(), 2U + 9U);
+  // The last message: conv from 42 ms for 2 ms.
+  EXPECT_EQ(events.back(), Json::parse(R"json({"ph": "X", "name": "conv (1000000 B)", "pid": 0,
+                                               "tid": 1, "ts": 42000.0, "dur": 2000.0})json"));
+}
+
+TEST(VerbRun, AWrongFormatWritesNothing) {
+  const TinyFolder folder;
+  const Outcome run = steptime({"run", folder.experiment(), "--format", "xml", "--timeline",
+                                folder.path("t.json"), "-o", folder.path("out")});
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "steptime: --format: unknown \"xml\"; known: table, json, jsonl, csv\n");
+  EXPECT_FALSE(folder.has("t.json"));
+  EXPECT_FALSE(folder.has("out"));
+}
+
+TEST(VerbRun, ATimelineBeyondSimulatedTimeIsTheUsersFault) {
+  // 3 steps of 3.6e6 s each are 10.8e6 s, beyond the 9.2e6 s of 64-bit picoseconds.
+  const TinyFolder folder;
+  const Outcome run = steptime(
+      {"run",
+       folder.experiment(R"({"run": {"steps": 3}, "strategy": {"schedule": {"type": "sync-easgd"},
+                             "aggregation": {"collective": {"a": "3600000 s"}}}})"),
+       "--timeline", folder.path("t.json")});
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_EQ(lines_of(run.err).size(), 1U);
+  EXPECT_EQ(run.err.find("bug"), std::string::npos) << run.err;
+}
+
+TEST(VerbRun, StrictRefusesAScaledBatch) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"workload": {"batch": 64}})");
+  const Outcome strict = steptime({"run", file, "--strict", "--format", "json"});
+  EXPECT_EQ(strict.exit, 5);
+  EXPECT_EQ(Json::parse(strict.out).at("domain"), "compute times scaled from batch 32 to 64");
+  EXPECT_EQ(steptime({"run", file}).exit, 0);
+  EXPECT_EQ(steptime({"run", folder.experiment(), "--strict"}).exit, 0);
+}
+
+TEST(VerbRun, StrictRefusesAnExtrapolatedTable) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"strategy": {"aggregation": {"collective": {"type": "table", "file": "table.csv",
+          "a": null, "b": null}}}})");
+  // The smallest message has 4000 B, the largest 4,000,000 B: at the very ends of the table.
+  folder.write("table.csv", "bytes,time_us\n4000,1000\n4000000,2000\n");
+  EXPECT_EQ(steptime({"run", file, "--strict"}).exit, 0);
+  folder.write("table.csv", "bytes,time_us\n4000,1000\n3999999,2000\n");
+  EXPECT_EQ(steptime({"run", file, "--strict"}).exit, 5);
+  folder.write("table.csv", "bytes,time_us\n4001,1000\n4000000,2000\n");
+  EXPECT_EQ(steptime({"run", file, "--strict"}).exit, 5);
+  EXPECT_EQ(steptime({"run", file}).exit, 0);
+}
+
+}  // namespace
+}  // namespace steptime

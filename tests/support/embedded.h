@@ -1,0 +1,48 @@
+// Small runs of an embedding, with calls and copies that cost nothing unless the text says so.
+#pragma once
+#include "sim/embedding.h"
+#include "tests/support/config_text.h"
+#include "tests/support/fakes.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace steptime {
+
+inline constexpr Duration kSecond{1'000'000'000'000};
+
+/// {"type": <type>, <more>} with everything else free.
+inline std::unique_ptr<Embedding> embedding_of(const std::string& type,
+                                               std::string_view more = {}) {
+  Json json{{"type", type},     {"python_call", "0 s"},  {"engine_push", "0 s"},
+            {"wake_up", "0 s"}, {"copy_latency", "0 s"}, {"copy_bandwidth", "1e9 TB/s"}};
+  if (!more.empty()) json.update(parse_json("{" + std::string(more) + "}", "more"));
+  return make<Embedding>(json.dump());
+}
+
+/// One layer per pair of times, in forward order, each with one tensor of one byte: t1, t2, ...
+struct LayerTimes {
+  Duration forward{};
+  Duration backward{};
+};
+inline Workload layers_of(std::span<const LayerTimes> times) {
+  Workload workload{.trace = {.model = "fake", .device = "fake", .batch = 1}, .bytes_per_param = 1};
+  for (const LayerTimes& t : times) {
+    const std::string name = "t" + std::to_string(workload.trace.layers.size() + 1);
+    workload.trace.layers.push_back({name, t.forward, t.backward, {{name, 1}}});
+  }
+  return workload;
+}
+
+inline EmbeddedStep run_embedded(const Embedding& embedding, const Workload& workload,
+                                 const Collective& collective, EmbeddedRun run = {.workers = 2},
+                                 std::string_view schedule = R"({"type": "wfbp"})") {
+  const auto planner = make<Schedule>(schedule);
+  const auto units = workload.units(planner->granularity());
+  const StepPlan plan =
+      plan_step(workload, units, planner->plan(units, collective), collective, run.workers);
+  return embedded_step(embedding, plan, workload, units, collective.startup(), run);
+}
+
+}  // namespace steptime
