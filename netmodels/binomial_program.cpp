@@ -3,11 +3,12 @@
 // Synchronous sends keep one message at a time at each port, so that both take ceil(log2 n) rounds
 // for every n.
 #include "netmodels/programs.h"
-
 #include "sim/collective_program.h"
 
 #include <bit>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace steptime {
 namespace {
@@ -49,16 +50,12 @@ class Binomial final : public Program {
  private:
   Side to_child(Rank rank, std::int32_t k) const {
     const Rank child = rank + (1 << k);
-    return {.first = child,
-            .count = 1,
-            .step = reduces_ ? children(child, n_) : 0,
-            .slice = data_};
+    return {.first = child, .count = 1, .step = reduces_ ? children(child, n_) : 0, .slice = data_};
   }
   Side to_parent(Rank rank) const {
     const std::int32_t k = std::countr_zero(static_cast<std::uint32_t>(rank));
     const Rank parent = rank - (1 << k);
-    const std::int32_t step =
-        reduces_ ? k : children(parent, n_) - 1 - k + (parent > 0 ? 1 : 0);
+    const std::int32_t step = reduces_ ? k : children(parent, n_) - 1 - k + (parent > 0 ? 1 : 0);
     return {.first = parent, .count = 1, .step = step, .slice = data_};
   }
 
@@ -74,6 +71,12 @@ std::unique_ptr<Program> binomial_reduce(Rank n, Slice data) {
 }
 std::unique_ptr<Program> binomial_broadcast(Rank n, Slice data) {
   return std::make_unique<Binomial>(n, data, false);
+}
+std::unique_ptr<Program> binomial_all_reduce(Rank n, Slice data) {
+  std::vector<Sequence::Stage> stages;
+  stages.push_back({.program = binomial_reduce(n, data)});
+  stages.push_back({.program = binomial_broadcast(n, data)});
+  return std::make_unique<Sequence>(n, std::move(stages));
 }
 
 }  // namespace steptime

@@ -1,8 +1,7 @@
 // Recursive doubling, and recursive halving and doubling, for any number of ranks. With 2^k the
-// largest power of two in n, the first 2 (n - 2^k) ranks pair up: the even one hands its data to the
-// odd one and waits for the result. The 2^k that are left are numbered anew, in order.
+// largest power of two in n, the first 2 (n - 2^k) ranks pair up: the even one hands its data to
+// the odd one and waits for the result. The 2^k that are left are numbered anew, in order.
 #include "netmodels/programs.h"
-
 #include "sim/collective_program.h"
 
 #include <bit>
@@ -34,10 +33,8 @@ class Doubling final : public Program {
       const std::int32_t partners_last = waits ? core_steps() + 1 : 1;
       if (step == 0 || step == last) {
         const bool sends = waits == (step == 0);
-        const Side side{.first = partner,
-                        .count = 1,
-                        .step = step == 0 ? 0 : partners_last,
-                        .slice = data_};
+        const Side side{
+            .first = partner, .count = 1, .step = step == 0 ? 0 : partners_last, .slice = data_};
         return sends ? Op{.send = side} : Op{.recv = side, .reduce = step == 0};
       }
       return core(rank / 2, step - 1);
@@ -67,8 +64,7 @@ class Doubling final : public Program {
   Op core(Rank core, std::int32_t step) const {
     // Halving starts with the far partner, doubling ends with it.
     const bool reduces = !halves_ || step < levels_;
-    const std::int32_t bit =
-        !halves_ ? step : (reduces ? levels_ - 1 - step : step - levels_);
+    const std::int32_t bit = !halves_ ? step : (reduces ? levels_ - 1 - step : step - levels_);
     const Rank partner = core ^ (1 << bit);
     Op op{.reduce = reduces};
     op.send = {.first = rank_of(partner),

@@ -21,10 +21,40 @@ std::unique_ptr<Program> binomial_reduce(Rank n, Slice data);
 /// The mirror: from rank 0 to all.
 std::unique_ptr<Program> binomial_broadcast(Rank n, Slice data);
 
+/// The reduction, then the broadcast.
+std::unique_ptr<Program> binomial_all_reduce(Rank n, Slice data);
+
 /// floor(log2 n) rounds in which pairs exchange the whole slice. When n is no power of two, the
 /// first 2 (n - 2^k) ranks fold in pairs before it and unfold afterwards, as in MPICH.
 std::unique_ptr<Program> recursive_doubling(Rank n, Slice data);
 /// A reduce-scatter by halving and an all-gather by doubling, with the same folding.
 std::unique_ptr<Program> halving_doubling(Rank n, Slice data);
+
+/// Ranks k gpus to (k + 1) gpus - 1 belong to node k. Every node reduces to its first GPU, the
+/// first GPUs all-reduce around a ring of nodes, and every node broadcasts.
+std::unique_ptr<Program> hierarchical_all_reduce(Rank nodes, Rank gpus, Slice data);
+
+/// A rank's place in a binary tree; -1: none.
+struct TreePlace {
+  Rank up = -1;
+  Rank down[2] = {-1, -1};
+  bool operator==(const TreePlace&) const = default;
+};
+/// Which of NCCL's rules for the second tree: up to 2.7.8 odd counts are mirrored and even ones
+/// shifted by one, later the other way round, so that no rank is inside both trees.
+enum class SecondTree { kUpTo278, kFrom284 };
+/// The two trees of NCCL over n ranks.
+TreePlace first_tree(Rank rank, Rank n);
+TreePlace second_tree(Rank rank, Rank n, SecondTree rule);
+
+/// Reduction towards the root of a binary tree and broadcast from it, in chunks that follow each
+/// other through the tree: the reduction of all chunks, then their broadcast.
+std::unique_ptr<Program> tree_all_reduce(Rank n, Slice data, std::int64_t chunks,
+                                         TreePlace (*tree)(Rank rank, Rank n));
+
+/// Ranks 0 to workers - 1 send part s of the data to server s (rank workers + s), which adds up
+/// what it gets; then every server sends its part to every worker. Workers begin with the data,
+/// servers with zeros.
+std::unique_ptr<Program> push_pull(Rank workers, Rank servers, Slice data);
 
 }  // namespace steptime

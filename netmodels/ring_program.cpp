@@ -1,6 +1,5 @@
 // Ring programs, with baidu-allreduce's order of segments.
 #include "netmodels/programs.h"
-
 #include "sim/collective_program.h"
 
 #include <memory>
@@ -29,9 +28,11 @@ class Ring final : public Program {
     const Rank sent = wrap(place - i + (gathers ? 1 : 0));
     const Rank received = wrap(sent - 1);
     Op op;
-    op.send = {.first = wrap_once(rank + stride_), .count = 1, .step = step,
-               .slice = cut_.part(sent)};
-    op.recv = {.first = wrap_once(rank - stride_ + n_), .count = 1, .step = step,
+    op.send = {
+        .first = wrap_once(rank + stride_), .count = 1, .step = step, .slice = cut_.part(sent)};
+    op.recv = {.first = wrap_once(rank - stride_ + n_),
+               .count = 1,
+               .step = step,
                .slice = cut_.part(received)};
     op.reduce = !gathers;
     return op;

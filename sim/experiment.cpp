@@ -149,24 +149,25 @@ const Params& aggregation_params() {
 }
 
 const Params& run_params() {
-  static const Params params{{.key = "fidelity",
-                              .kind = Kind::kText,
-                              .help = "a collective is one operation of cost a + bM",
-                              .need = Need::kDefault,
-                              .fallback = "analytic",
-                              .words = {"analytic"}},
-                             {.key = "steps",
-                              .kind = Kind::kInteger,
-                              .help = "training steps",
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 1, .high = 1e6}},
-                             {.key = "seed",
-                              .kind = Kind::kInteger,
-                              .help = "of everything random",
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 0, .high = 9e18}}};
+  static const Params params{
+      {.key = "fidelity",
+       .kind = Kind::kText,
+       .help = "a collective is one operation of cost a + bM, or its messages",
+       .need = Need::kDefault,
+       .fallback = "analytic",
+       .words = {"analytic", "message"}},
+      {.key = "steps",
+       .kind = Kind::kInteger,
+       .help = "training steps",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "seed",
+       .kind = Kind::kInteger,
+       .help = "of everything random",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 0, .high = 9e18}}};
   return params;
 }
 
@@ -189,6 +190,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       aggregation.get<std::string>("type");
       experiment.collective =
           Collectives::instance().make(aggregation, "collective", *experiment.cluster);
+      if (!experiment.collective->is_all_reduce())
+        aggregation.fail("collective", "does not leave every worker with the sum");
       return;
     }
     case Part::kSchedule:
@@ -197,9 +200,10 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       return;
     case Part::kRun: {
       const Config run = config.object("run", run_params());
-      run.get<std::string>("fidelity");
+      const bool plays = run.get<std::string>("fidelity") == "message";
       experiment.run = std::make_shared<RunSettings>(
-          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed")});
+          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed"),
+                      plays ? Fidelity::kMessage : Fidelity::kAnalytic});
       return;
     }
   }

@@ -63,6 +63,14 @@ std::uint64_t step_fingerprint(Duration forward, Duration backward,
   return hash.value();
 }
 
+void check_step_length(double seconds) {
+  constexpr double kLimit = 4e6;  // s; the range of simulated time is twice that
+  if (seconds > kLimit) {
+    throw InputError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
+                                 seconds, kLimit));
+  }
+}
+
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
   StepPlan step{workload.trace.forward(), workload.trace.backward(), {}, plan.after_backward};
@@ -81,11 +89,7 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
   }
   STEPTIME_CHECK(static_cast<std::size_t>(unit) == units.size(),
                  "a plan must cover every gradient");
-  constexpr double kLimit = 4e6;  // s; the range of simulated time is twice that
-  if (seconds > kLimit) {
-    throw InputError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
-                                 seconds, kLimit));
-  }
+  check_step_length(seconds);
   return step;
 }
 

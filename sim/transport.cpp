@@ -274,7 +274,8 @@ void Transport::drain(FlowId id) {
   ++flow.generation;
   push(now_ + path_latency(shares_[id].path) + overhead(flow), id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;
-  const std::vector<ChannelId> path = shares_[id].path;  // a release may begin flows and move this one
+  const std::vector<ChannelId> path =
+      shares_[id].path;  // a release may begin flows and move this one
   for (const ChannelId c : path)
     release(c);
 }

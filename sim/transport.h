@@ -58,7 +58,7 @@ struct Message {
   Endpoint from = 0;
   Endpoint to = 0;
   std::int64_t bytes = 0;
-  std::int32_t sender = 0;    ///< the sink's own names for the two ends
+  std::int32_t sender = 0;  ///< the sink's own names for the two ends
   std::int32_t receiver = 0;
 };
 
@@ -142,9 +142,7 @@ class Transport {
   void set_rate(FlowId id, double rate);
   Duration overhead(const Flow& flow) const;
   Duration path_latency(std::span<const ChannelId> path) const;
-  bool is_busy(ChannelId c) const {
-    return states_[c].busy_until > now_ || states_[c].sharers > 0;
-  }
+  bool is_busy(ChannelId c) const { return states_[c].busy_until > now_ || states_[c].sharers > 0; }
   void push(Time time, std::uint32_t index, What what, std::uint32_t generation) {
     queue_.push(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
   }
