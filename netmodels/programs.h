@@ -53,8 +53,10 @@ std::unique_ptr<Program> tree_all_reduce(Rank n, Slice data, std::int64_t chunks
                                          TreePlace (*tree)(Rank rank, Rank n));
 
 /// Ranks 0 to workers - 1 send part s of the data to server s (rank workers + s), which adds up
-/// what it gets; then every server sends its part to every worker. Workers begin with the data,
+/// what it gets; then every server sends its part to every worker. Both in `messages` pieces, one
+/// after the other. Workers begin with the data,
 /// servers with zeros.
-std::unique_ptr<Program> push_pull(Rank workers, Rank servers, Slice data);
+std::unique_ptr<Program> push_pull(Rank workers, Rank servers, Slice data,
+                                   std::int32_t messages = 1);
 
 }  // namespace steptime

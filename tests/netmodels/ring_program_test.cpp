@@ -84,7 +84,8 @@ TEST(RingProgram, EqualsTheRecurrenceWithOneSlowLink) {
 TEST(RingProgram, LeavesTheSumOnEveryRank) {
   for (Rank n = 2; n <= 33; ++n) {
     for (const std::int64_t m : {0, 1, 5, 97, 1000 + 7 * n})
-      EXPECT_TRUE(all_reduces(one(ring_all_reduce(n, {0, m})), n, m, star_cluster(n))) << n << ' ' << m;
+      EXPECT_TRUE(all_reduces(one(ring_all_reduce(n, {0, m})), n, m, star_cluster(n)))
+          << n << ' ' << m;
   }
 }
 
