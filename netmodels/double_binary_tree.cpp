@@ -3,8 +3,8 @@
 //
 //   a = 2 alpha log2 N      b = 2 beta + gamma
 //
-// Scope of this closed form: the limit of many small chunks with the reduction and the broadcast
-// overlapped; it is a lower bound. The messages are chunks of the given size; every tree reduces
+// Scope of this closed form: the limit of many ranks and many small chunks, with the reduction and
+// the broadcast overlapped. The messages are chunks of the given size; every tree reduces
 // all of its chunks before it broadcasts them, ranks take one chunk after the other, and the two
 // trees share the ports. Parameters: chunk [B], second_tree (NCCL's rule up to 2.7.8, which for odd
 // N has the same ranks inside both trees, or from 2.8.4). Source: Sanders, Speck, Traff, "Two-tree

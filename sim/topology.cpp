@@ -215,12 +215,12 @@ Topology read_topology(const Config& section) {
   }
   for (const Config& link : section.objects("links", link_params())) {
     const Json& ends = link.raw("ends");
+    if (ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
+      link.fail("ends", "expected the names of two vertices");
     const auto vertex = [&](std::size_t i) {
-      const auto found = ends.size() == 2 && ends[i].is_string()
-                             ? by_name.find(ends[i].get<std::string>())
-                             : by_name.end();
+      const auto found = by_name.find(ends[i].get<std::string>());
       if (found == by_name.end())
-        link.fail("ends", fmt::format("expected the names of two vertices, got {}", brief(ends)));
+        link.fail("ends", fmt::format("no vertex is named {}", brief(ends[i])));
       return found->second;
     };
     const Topology::Vertex first = vertex(0);
