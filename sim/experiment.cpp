@@ -1,6 +1,7 @@
 #include "sim/experiment.h"
 
 #include "sim/error.h"
+#include "sim/message_time.h"
 #include "sim/registry.h"
 
 #include <array>
@@ -214,6 +215,13 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   Experiment experiment{.name = config.get<std::string>("name")};
   for (const Part part : kParts)
     read_part(document, part, experiment);
+  if (experiment.run->fidelity == Fidelity::kMessage && experiment.cluster->workers() > 1) {
+    try {
+      MessageTimes(*experiment.cluster, *experiment.collective);
+    } catch (const InputError& error) {
+      config.fail("run", error.what());
+    }
+  }
   return experiment;
 }
 

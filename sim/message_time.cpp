@@ -47,8 +47,9 @@ MessageTimes::MessageTimes(const Cluster& cluster, const Collective& collective)
     : cluster_(cluster), collective_(collective), machine_(cluster) {
   if (collective.programs({1}).empty()) {
     throw InputError(
-        "/run/fidelity: \"message\" needs a collective that is made of messages; this one is known "
-        "by its time only");
+        "fidelity \"message\" needs a collective that is made of messages; this one is known by "
+        "its "
+        "time only");
   }
 }
 

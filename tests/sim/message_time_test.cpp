@@ -54,9 +54,10 @@ TEST(MessageTimes, NeedsMessages) {
     MessageTimes times(cluster, measured);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "/run/fidelity: \"message\" needs a collective that is made of messages; this one "
-                 "is known by its time only");
+    EXPECT_STREQ(
+        error.what(),
+        "fidelity \"message\" needs a collective that is made of messages; this one is known by "
+        "its time only");
   }
 }
 
