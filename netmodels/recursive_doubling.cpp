@@ -5,6 +5,7 @@
 // Scope: no contention; for N that is no power of two, the number of rounds rounded up.
 // Parameters: none; alpha, beta and gamma are those of the cluster.
 // Source: 004 Table II.
+#include "netmodels/programs.h"
 #include "sim/collective.h"
 
 #include <cmath>
@@ -24,7 +25,11 @@ LinearCost cost(const Cluster& cluster) {
 
 const bool kRegistered = Collectives::instance().add(
     "recursive-doubling", "log2 N exchanges of the whole message", {},
-    [](const Config&, const Cluster& c) { return std::make_unique<LinearCollective>(cost(c)); });
+    [](const Config&, const Cluster& c) {
+      const auto n = static_cast<Rank>(c.workers());
+      return std::make_unique<LinearCollective>(
+          cost(c), [n](Slice whole) { return recursive_doubling(n, whole); });
+    });
 
 }  // namespace
 }  // namespace steptime

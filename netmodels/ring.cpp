@@ -4,9 +4,13 @@
 //
 // Scope: no contention. With several GPUs per node the ring visits a node's GPUs in sequence, so
 // that every NIC carries the ring once in and once out, and the network is the slowest link.
+// The messages are segments of whole bytes: M / N rounded down, and the first M mod N one byte
+// longer, so that message fidelity costs 2 (N - 1) (alpha + ceil(M / N) beta). An empty segment is
+// sent all the same and costs its alpha.
 // Parameters: startups, "2(N-1)" as in 004, or "N-1" as printed in 001 section 5, which counts the
-// start-ups of one of the two halves.
+// start-ups of one of the two halves; the messages are the same.
 // Source: 004 Table II; 001 section 5.
+#include "netmodels/programs.h"
 #include "sim/collective.h"
 
 #include <memory>
@@ -31,11 +35,13 @@ LinearCost cost(const Config& config, const Cluster& cluster) {
   return {from_seconds(halves * (n - 1) * alpha), {(n - 1) / n * (2 * beta + gamma)}};
 }
 
-const bool kRegistered =
-    Collectives::instance().add("ring", "reduce-scatter and all-gather around a ring", kParams,
-                                [](const Config& c, const Cluster& cluster) {
-                                  return std::make_unique<LinearCollective>(cost(c, cluster));
-                                });
+const bool kRegistered = Collectives::instance().add(
+    "ring", "reduce-scatter and all-gather around a ring", kParams,
+    [](const Config& c, const Cluster& cluster) {
+      const auto n = static_cast<Rank>(cluster.workers());
+      return std::make_unique<LinearCollective>(
+          cost(c, cluster), [n](Slice whole) { return ring_all_reduce(n, whole); });
+    });
 
 }  // namespace
 }  // namespace steptime

@@ -26,6 +26,7 @@ constexpr std::array kVerbs{
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
     Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
     Verb{"import", "FORMAT FILE", "converts a profile to a trace", verb_import},
+    Verb{"report", "TARGET", "the links of a preset's or a config's machine", verb_report},
     Verb{"check", "CONFIG...", "validates experiments", verb_check},
     Verb{"list", "[KIND]", "the names that a config can choose from", verb_list},
     Verb{"schema", "", "the JSON Schema of experiments", verb_schema}};

@@ -103,9 +103,93 @@ const Params& cluster_params() {
        .help = "gamma, the time to add one more byte of gradients",
        .need = Need::kDefault,
        .fallback = "0 s/B",
-       .range = kNotNegative}};
+       .range = kNotNegative},
+      {.key = "node",
+       .kind = Kind::kObject,
+       .help = "the inside of a node as a graph, for message fidelity",
+       .need = Need::kOptional},
+      {.key = "fabric",
+       .kind = Kind::kObject,
+       .help = "what connects the nodes, for message fidelity; default: one switch",
+       .need = Need::kOptional,
+       .choice = Fabric::kNoun},
+      {.key = "messages",
+       .kind = Kind::kObject,
+       .help = "how messages travel, for message fidelity",
+       .need = Need::kDefault,
+       .fallback = Json::object()}};
   return params;
 }
+
+const Params& message_params() {
+  const auto overhead = [](const char* key, const char* help) {
+    return Param{.key = key,
+                 .kind = Kind::kTime,
+                 .help = help,
+                 .need = Need::kDefault,
+                 .fallback = "0 s",
+                 .range = kNotNegative};
+  };
+  static const Params params{
+      {.key = "switching",
+       .kind = Kind::kText,
+       .help = "whether a message is whole at each hop before it goes on",
+       .need = Need::kDefault,
+       .fallback = "cut-through",
+       .words = {"cut-through", "store-and-forward"}},
+      {.key = "ports",
+       .kind = Kind::kText,
+       .help = "messages that meet at a port of the fabric share it, or take turns",
+       .need = Need::kDefault,
+       .fallback = "fair",
+       .words = {"fair", "fifo"}},
+      {.key = "eager_limit",
+       .kind = Kind::kBytes,
+       .help = "the largest message that is sent without a rendezvous",
+       .need = Need::kDefault,
+       .fallback = "0 B",
+       .range = kNotNegative},
+      overhead("eager_overhead", "added to the latency up to the limit"),
+      overhead("rendezvous_overhead", "added to the latency beyond it")};
+  return params;
+}
+
+std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
+  static const Params params{{.key = "fabric", .kind = Kind::kObject, .choice = Fabric::kNoun}};
+  const Config config(
+      std::make_shared<Document>(Document{"", Json{{"fabric", {{"type", "switch"}}}}}), params);
+  return Fabrics::instance().make(config, "fabric", use);
+}
+
+namespace {
+
+void read_graph(const Config& section, Cluster& cluster) {
+  if (section.has("node")) {
+    const Config node = section.object("node", topology_params());
+    cluster.node = std::make_shared<Topology>(read_topology(node));
+    cluster.metric =
+        node.get<std::string>("routes") == "widest" ? RouteMetric::kWidest : RouteMetric::kShortest;
+    const auto gpus = cluster.node->of_kind(VertexKind::kGpu).size();
+    if (static_cast<std::size_t>(cluster.gpus_per_node) > gpus) {
+      section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
+                                       gpus, cluster.gpus_per_node));
+    }
+  }
+  if (section.has("fabric")) {
+    cluster.fabric = [section](const FabricUse& use) {
+      return Fabrics::instance().make(section, "fabric", use);
+    };
+    // Reports what is wrong with the section now, and not when the first message is sent.
+    cluster.fabric({cluster.nodes, cluster.network.latency, cluster.network.bandwidth});
+  }
+  const Config messages = section.object("messages", message_params());
+  cluster.messages = {messages.get<std::string>("switching") == "store-and-forward",
+                      messages.get<Bytes>("eager_limit"), messages.get<Duration>("eager_overhead"),
+                      messages.get<Duration>("rendezvous_overhead")};
+  cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
+}
+
+}  // namespace
 
 Cluster read_cluster(const Config& section) {
   if (section.has("preset")) return read_cluster(over_preset(section));
@@ -117,6 +201,7 @@ Cluster read_cluster(const Config& section) {
           ? Networks::instance().make(section, "intra_node")->link(cluster.gpus_per_node)
           : cluster.network;
   cluster.reduction = section.get<TimePerByte>("reduction");
+  read_graph(section, cluster);
   return cluster;
 }
 

@@ -1,10 +1,14 @@
 // The machines: nodes, GPUs, and the alpha, beta and gamma of the link that limits a collective.
 #pragma once
 #include "sim/config.h"
+#include "sim/fabric.h"
 #include "sim/registry.h"
+#include "sim/topology.h"
+#include "sim/transport.h"
 #include "sim/units.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,15 +39,27 @@ struct Cluster {
   Link intra_node;        ///< between the GPUs of a node
   TimePerByte reduction;  ///< gamma: adding two values that are in memory, per byte
 
+  // What only message fidelity looks at.
+  std::shared_ptr<const Topology> node;  ///< inside of a node; null: its GPUs are on one switch
+  RouteMetric metric = RouteMetric::kShortest;
+  /// Between the nodes; empty: one switch.
+  std::function<std::unique_ptr<Fabric>(const FabricUse&)> fabric;
+  TransportOptions messages;
+  bool fifo_ports = false;  ///< a port of the fabric carries one message at a time
+
   std::int64_t workers() const { return nodes * gpus_per_node; }
   /// The link that a flat collective over all workers runs at: the network as soon as there are
   /// two nodes.
   const Link& bottleneck() const { return nodes > 1 ? network : intra_node; }
 };
 
+/// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.
+std::unique_ptr<Fabric> switch_fabric(const FabricUse& use);
+
 /// Reads the "cluster" section: a preset with overrides, or spelled out.
 Cluster read_cluster(const Config& section);
 const Params& cluster_params();
+const Params& message_params();
 
 /// The section with its preset's keys written out beneath its own.
 Json resolved_preset(const Json& section);

@@ -1,13 +1,16 @@
-// The analytic cost of one collective operation: how long all ranks together take to reduce M
-// bytes. Implemented in netmodels/, one file each.
+// One collective operation, at two fidelities: how long all ranks together take for M bytes, in
+// closed form, and the messages that it consists of. Implemented in netmodels/, one file each.
 #pragma once
 #include "sim/cluster.h"
+#include "sim/collective_program.h"
 #include "sim/registry.h"
 #include "sim/units.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace steptime {
 
@@ -34,18 +37,33 @@ class Collective {
   virtual std::optional<LinearCost> linear() const { return std::nullopt; }
   /// Empty, or why a message of this size lies outside what the model was calibrated on.
   virtual std::string outside_domain(Bytes) const { return ""; }
+  /// What each worker sends and receives; empty for a collective that is known by its time only.
+  virtual Programs programs(Bytes) const { return {}; }
+  /// Whether every worker ends with the sum over all of them.
+  virtual bool is_all_reduce() const { return true; }
 };
 
 /// A collective whose cost is a + b M for every M.
 class LinearCollective : public Collective {
  public:
-  explicit LinearCollective(LinearCost cost) : cost_(cost) {}
+  using MakeProgram = std::function<std::unique_ptr<Program>(Slice whole)>;
+  explicit LinearCollective(LinearCost cost, MakeProgram program = nullptr,
+                            bool is_all_reduce = true)
+      : cost_(cost), program_(std::move(program)), is_all_reduce_(is_all_reduce) {}
   Duration time(Bytes m) const final { return cost_.time(m); }
   Duration startup() const final { return cost_.a; }
   std::optional<LinearCost> linear() const final { return cost_; }
+  bool is_all_reduce() const final { return is_all_reduce_; }
+  Programs programs(Bytes m) const override {
+    Programs programs;
+    if (program_) programs.push_back(program_({0, m.count}));
+    return programs;
+  }
 
  private:
   LinearCost cost_;
+  MakeProgram program_;
+  bool is_all_reduce_;
 };
 
 using Collectives = Registry<Collective, const Cluster&>;

@@ -1,6 +1,7 @@
 #include "sim/experiment.h"
 
 #include "sim/error.h"
+#include "sim/message_time.h"
 #include "sim/registry.h"
 
 #include <algorithm>
@@ -137,24 +138,25 @@ const Params& aggregation_params() {
 }
 
 const Params& run_params() {
-  static const Params params{{.key = "fidelity",
-                              .kind = Kind::kText,
-                              .help = "a collective is one operation of cost a + bM",
-                              .need = Need::kDefault,
-                              .fallback = "analytic",
-                              .words = {"analytic"}},
-                             {.key = "steps",
-                              .kind = Kind::kInteger,
-                              .help = "training steps",
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 1, .high = 1e6}},
-                             {.key = "seed",
-                              .kind = Kind::kInteger,
-                              .help = "of everything random",
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 0, .high = 9e18}}};
+  static const Params params{
+      {.key = "fidelity",
+       .kind = Kind::kText,
+       .help = "a collective is one operation of cost a + bM, or its messages",
+       .need = Need::kDefault,
+       .fallback = "analytic",
+       .words = {"analytic", "message"}},
+      {.key = "steps",
+       .kind = Kind::kInteger,
+       .help = "training steps",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "seed",
+       .kind = Kind::kInteger,
+       .help = "of everything random",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 0, .high = 9e18}}};
   return params;
 }
 
@@ -180,6 +182,9 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       } catch (const RangeError& e) {
         aggregation.fail("collective", e.what());
       }
+      if (!experiment.collective->is_all_reduce()) {
+        aggregation.fail("collective", "does not leave every worker with the sum");
+      }
       return;
     }
     case Part::kSchedule: {
@@ -190,9 +195,10 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
-      run.get<std::string>("fidelity");
+      const bool plays = run.get<std::string>("fidelity") == "message";
       experiment.run = std::make_shared<RunSettings>(
-          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed")});
+          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed"),
+                      plays ? Fidelity::kMessage : Fidelity::kAnalytic});
       return;
     }
   }
@@ -203,6 +209,13 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
     read_part(document, part, experiment);
+  if (experiment.run->fidelity == Fidelity::kMessage && experiment.cluster->workers() > 1) {
+    try {
+      MessageTimes(*experiment.cluster, *experiment.collective);
+    } catch (const InputError& error) {
+      config.fail("run", error.what());
+    }
+  }
   return experiment;
 }
 

@@ -29,9 +29,15 @@ struct PreparedWorkload {
   }
 };
 
+enum class Fidelity {
+  kAnalytic,  ///< a collective is one operation of cost a + b M
+  kMessage,   ///< a collective is its messages, on the cluster's channels
+};
+
 struct RunSettings {
   std::int64_t steps = 1;
   std::int64_t seed = 1;
+  Fidelity fidelity = Fidelity::kAnalytic;
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.

@@ -1,6 +1,7 @@
 #include "sim/result.h"
 
 #include "sim/error.h"
+#include "sim/message_time.h"
 
 #include <algorithm>
 #include <array>
@@ -56,8 +57,11 @@ PlannedStep plan_of(const Experiment& e) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
-  return {*e.workload, units,
-          plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+  PlannedStep step{
+      *e.workload, units,
+      plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+  if (e.run->fidelity == Fidelity::kMessage) play_buckets(step.plan, *e.cluster, *e.collective);
+  return step;
 }
 
 std::string domain_of(const Experiment& e, const StepPlan& plan) {

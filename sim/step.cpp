@@ -53,15 +53,6 @@ StepTimes recurrence(const StepPlan& plan, OnEnd on_end) {
   return {step, busy, step - compute, hash.value()};
 }
 
-/// Half the range of simulated time, so that no sum of a step's times can leave it.
-void check_range(double seconds) {
-  constexpr double kLimit = 4e6;
-  if (seconds > kLimit) {
-    throw RangeError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
-                                 seconds, kLimit));
-  }
-}
-
 }  // namespace
 
 std::uint64_t step_fingerprint(Duration forward, Duration backward,
@@ -72,11 +63,19 @@ std::uint64_t step_fingerprint(Duration forward, Duration backward,
   return hash.value();
 }
 
+void check_step_length(double seconds) {
+  constexpr double kLimit = 4e6;  // half the range of simulated time: no sum of a step can leave it
+  if (seconds > kLimit) {
+    throw RangeError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
+                                 seconds, kLimit));
+  }
+}
+
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
   StepPlan step{workload.trace.forward(), workload.trace.backward(), {}, plan.after_backward};
   double seconds = to_seconds(step.forward) + to_seconds(step.backward);
-  check_range(seconds);
+  check_step_length(seconds);
   if (workers == 1) return step;
   std::int32_t unit = 0;
   step.buckets.reserve(plan.sizes.size());
@@ -91,7 +90,7 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
   }
   STEPTIME_CHECK(static_cast<std::size_t>(unit) == units.size(),
                  "a plan must cover every gradient");
-  check_range(seconds);
+  check_step_length(seconds);
   return step;
 }
 

@@ -38,6 +38,9 @@ struct StepPlan {
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers);
 
+/// Throws InputError when a step of this length would exceed the range of simulated time.
+void check_step_length(double seconds);
+
 struct StepTimes {
   Duration step{};                ///< from the start of the forward pass to the start of the next
   Duration comm_busy{};           ///< sum over the all-reduces

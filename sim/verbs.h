@@ -35,6 +35,7 @@ Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_report(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_check(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_schema(const Verb&, std::span<const std::string> args, const Terminal&);

@@ -1,0 +1,81 @@
+// Plays the programs of a collective on a transport: the general path. Any number of players may
+// share a transport; their messages then contend.
+#pragma once
+#include "sim/collective_program.h"
+#include "sim/transport.h"
+#include "sim/units.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+/// Sees the data move, for tests: both calls come in the order of simulated time.
+class DataObserver {
+ public:
+  virtual ~DataObserver() = default;
+  virtual void started(Rank from, Rank to, Slice slice) = 0;
+  virtual void delivered(Rank from, Rank to, Slice slice, bool reduce) = 0;
+};
+
+class ProgramPlayer final : public MessageSink {
+ public:
+  /// `placement`: the endpoint of each rank; empty: rank r is at endpoint r. All references must
+  /// outlive the player.
+  ProgramPlayer(Transport& transport, const Program& program, TimePerByte reduction,
+                std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+  ProgramPlayer(const ProgramPlayer&) = delete;
+  ProgramPlayer& operator=(const ProgramPlayer&) = delete;
+
+  /// Starts all ranks at `time`.
+  void start_at(Time time) { transport_.wake(time, *this, kStart); }
+  bool is_over() const { return ranks_over_ == program_.ranks(); }
+  /// When the last rank had its result; only once is_over().
+  Time end() const { return end_; }
+
+  void delivered(const Message& message) override;
+  void woken(std::int32_t who) override;
+
+ private:
+  static constexpr std::int32_t kStart = -1;
+  struct State {
+    std::int32_t step = -1;  ///< the one that it has come to
+    std::int32_t steps = 0;
+    std::int32_t open = 0;  ///< messages and reductions of the step that are not over
+    bool reduces = false;
+  };
+  Endpoint place(Rank rank) const {
+    return placement_.empty() ? rank : placement_[static_cast<std::size_t>(rank)];
+  }
+  void come_to(Rank rank, std::int32_t step);
+  void transfer(Rank from, Rank to, Slice slice);
+  void end_one(Rank rank);
+  Slice incoming(Rank from, Rank to) const;
+
+  Transport& transport_;
+  const Program& program_;
+  TimePerByte reduction_;
+  std::span<const Endpoint> placement_;
+  DataObserver* observer_;
+  std::vector<State> states_;
+  Rank ranks_over_ = 0;
+  Time end_{};
+};
+
+/// All programs of a collective, started together.
+class CollectivePlayer {
+ public:
+  CollectivePlayer(Transport& transport, const Programs& programs, TimePerByte reduction,
+                   std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+  void start_at(Time time);
+  bool is_over() const;
+  Time end() const;
+
+ private:
+  std::vector<std::unique_ptr<ProgramPlayer>> players_;
+};
+
+/// How long a device takes to add up `bytes`.
+Duration reduction_time(std::int64_t bytes, TimePerByte reduction);
+
+}  // namespace steptime

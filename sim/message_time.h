@@ -1,0 +1,43 @@
+// The time of one collective at message fidelity, on a network that carries nothing else.
+#pragma once
+#include "sim/cluster.h"
+#include "sim/collective.h"
+#include "sim/collective_program.h"
+#include "sim/machine.h"
+#include "sim/step.h"
+#include "sim/units.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace steptime {
+
+/// The general path: every message is played on the transport.
+Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
+                     const TransportOptions& options);
+
+/// The symmetric path: the sum over the rounds, when the program stays in step on these links.
+/// Equal to played_time() wherever it is set.
+std::optional<Duration> symmetric_time(const Programs& programs, const Machine& machine,
+                                       TimePerByte reduction, const TransportOptions& options);
+
+/// Times of a collective by size, on the path that fits. A size is played once: the network is idle
+/// when a collective starts, so that its time does not depend on when that is.
+class MessageTimes {
+ public:
+  /// Throws InputError when the collective is known by its time only. Both must outlive this.
+  MessageTimes(const Cluster& cluster, const Collective& collective);
+  Duration time(Bytes m);
+
+ private:
+  const Cluster& cluster_;
+  const Collective& collective_;
+  Machine machine_;
+  std::map<std::int64_t, Duration> known_;
+};
+
+/// Replaces the cost of every bucket by its time at message fidelity.
+void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective);
+
+}  // namespace steptime

@@ -1,0 +1,316 @@
+#include "sim/transport.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+Duration transfer_time(double bytes, double bytes_per_second) {
+  constexpr double kLimit = 4e18;  // ps; half the range of simulated time
+  const double ps = bytes / bytes_per_second * 1e12;
+  if (!(ps < kLimit)) {
+    throw InputError(fmt::format("a transfer of {} B at {} B/s takes longer than can be simulated",
+                                 bytes, bytes_per_second));
+  }
+  return Duration(static_cast<std::int64_t>(ps + 0.5));
+}
+
+Transport::Transport(const Routes& routes, TransportOptions options)
+    : routes_(routes),
+      options_(options),
+      has_overhead_(options.eager_overhead != Duration{} ||
+                    options.rendezvous_overhead != Duration{}),
+      states_(routes.channels().size()),
+      sharing_(routes.channels().size()),
+      device_free_(static_cast<std::size_t>(routes.endpoints())) {
+  for (std::size_t c = 0; c < states_.size(); ++c) {
+    const Channel& channel = routes.channels()[c];
+    states_[c].rate = channel.bandwidth.bytes_per_second;
+    states_[c].latency = channel.latency;
+    sharing_[c].fifo = channel.fifo;
+    has_fifo_ = has_fifo_ || channel.fifo;
+  }
+}
+
+Transport::FlowId Transport::take_flow() {
+  if (free_.empty()) {
+    flows_.emplace_back();
+    shares_.emplace_back();
+    return static_cast<FlowId>(flows_.size() - 1);
+  }
+  const FlowId id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
+void Transport::free_flow(FlowId id) {
+  ++flows_[id].generation;
+  free_.push_back(id);
+}
+
+void Transport::find_path(const Flow& flow, std::vector<ChannelId>& path) const {
+  path.clear();
+  routes_.route(flow.message.from, flow.message.to, path);
+  if (options_.store_and_forward && path.size() > 1) path = {path[flow.hop]};
+}
+
+Duration Transport::overhead(const Flow& flow) const {
+  if (!has_overhead_ || flow.hop > 0) return {};
+  return flow.message.bytes <= options_.eager_limit.count ? options_.eager_overhead
+                                                          : options_.rendezvous_overhead;
+}
+
+Duration Transport::path_latency(std::span<const ChannelId> path) const {
+  Duration latency{};
+  for (const ChannelId c : path)
+    latency += states_[c].latency;
+  return latency;
+}
+
+void Transport::send(const Message& message) {
+  const FlowId id = take_flow();
+  Flow& flow = flows_[id];
+  flow.message = message;
+  flow.hop = 0;
+  begin(id, false);
+}
+
+void Transport::begin(FlowId id, bool from_queue) {
+  Flow& flow = flows_[id];
+  find_path(flow, path_);
+  if (has_fifo_ && waits(id, path_, from_queue)) return;
+  flow.start = now_;
+  double rate = std::numeric_limits<double>::infinity();
+  Duration latency = overhead(flow);
+  Time free{};
+  std::uint32_t sharers = 0;
+  for (const ChannelId c : path_) {
+    State& state = states_[c];
+    state.carried += flow.message.bytes;
+    rate = std::min(rate, state.rate);
+    latency += state.latency;
+    free = std::max(free, state.busy_until);
+    sharers += state.sharers;
+  }
+  if (flow.message.bytes == 0 || path_.empty()) {
+    push(now_ + latency, id, What::kDeliver, flow.generation);
+    return;
+  }
+  if (free > now_ || sharers > 0) {
+    shares_[id].path.assign(path_.begin(), path_.end());
+    share(id);
+    return;
+  }
+  flow.rate = rate;
+  flow.drained = now_ + transfer_time(static_cast<double>(flow.message.bytes), rate);
+  for (const ChannelId c : path_) {
+    states_[c].busy_until = flow.drained;
+    states_[c].user = id;
+  }
+  push(flow.drained + latency, id, What::kDeliver, flow.generation);
+}
+
+/// Whether the flow has to queue for a FIFO channel of its path. `from_queue`: it was the next one.
+bool Transport::waits(FlowId id, std::span<const ChannelId> path, bool from_queue) {
+  for (const ChannelId c : path) {
+    Sharing& sharing = sharing_[c];
+    if (!sharing.fifo || (!is_busy(c) && (from_queue || sharing.waiting.empty()))) continue;
+    sharing.waiting.push_back(id);
+    if (states_[c].busy_until > now_) push(states_[c].busy_until, c, What::kRelease, 0);
+    return true;
+  }
+  return false;
+}
+
+void Transport::release(ChannelId channel) {
+  Sharing& sharing = sharing_[channel];
+  while (!sharing.waiting.empty() && !is_busy(channel)) {
+    const FlowId next = sharing.waiting.front();
+    sharing.waiting.erase(sharing.waiting.begin());
+    begin(next, true);
+  }
+  if (!sharing.waiting.empty() && states_[channel].busy_until > now_)
+    push(states_[channel].busy_until, channel, What::kRelease, 0);
+}
+
+void Transport::mark(ChannelId channel) {
+  if (sharing_[channel].dirty) return;
+  sharing_[channel].dirty = true;
+  dirty_.push_back(channel);
+}
+
+/// Makes the flow, and whoever is alone on one of its channels, share.
+void Transport::share(FlowId id) {
+  flows_[id].rate = 0;
+  shares_[id].remaining = static_cast<double>(flows_[id].message.bytes);
+  shares_[id].updated = now_;
+  for (const ChannelId c : shares_[id].path) {
+    if (states_[c].busy_until > now_) convert(states_[c].user);
+  }
+  join(id);
+}
+
+/// Makes a flow that was alone on its channels one that shares.
+void Transport::convert(FlowId id) {
+  Flow& flow = flows_[id];
+  Share& share = shares_[id];
+  find_path(flow, share.path);
+  share.remaining = flow.start == now_ ? static_cast<double>(flow.message.bytes)
+                                       : to_seconds(flow.drained - now_) * flow.rate;
+  share.updated = now_;
+  ++flow.generation;  // its delivery is no longer certain
+  flow.rate = 0;
+  for (const ChannelId c : share.path)
+    states_[c].busy_until = now_;
+  join(id);
+}
+
+void Transport::join(FlowId id) {
+  for (const ChannelId c : shares_[id].path) {
+    sharing_[c].flows.push_back(id);
+    ++states_[c].sharers;
+    mark(c);
+  }
+}
+
+void Transport::stop_sharing(FlowId id) {
+  for (const ChannelId c : shares_[id].path) {
+    std::vector<FlowId>& flows = sharing_[c].flows;
+    flows.erase(std::find(flows.begin(), flows.end(), id));
+    --states_[c].sharers;
+    mark(c);
+  }
+}
+
+/// Everything that the dirty channels' rates depend on, in the order in which it is reached.
+void Transport::gather_component() {
+  ++visit_;
+  component_.clear();
+  component_flows_.clear();
+  const auto reach = [this](ChannelId c) {
+    if (sharing_[c].visited == visit_ || states_[c].sharers == 0) return;
+    sharing_[c].visited = visit_;
+    component_.push_back(c);
+  };
+  for (const ChannelId c : dirty_) {
+    sharing_[c].dirty = false;
+    reach(c);
+  }
+  dirty_.clear();
+  for (std::size_t i = 0; i < component_.size(); ++i) {
+    for (const FlowId id : sharing_[component_[i]].flows) {
+      if (shares_[id].visited == visit_) continue;
+      shares_[id].visited = visit_;
+      component_flows_.push_back(id);
+      for (const ChannelId c : shares_[id].path)
+        reach(c);
+    }
+  }
+}
+
+void Transport::set_rate(FlowId id, double rate) {
+  Flow& flow = flows_[id];
+  if (rate == flow.rate) return;
+  Share& share = shares_[id];
+  share.remaining = std::max(0.0, share.remaining - flow.rate * to_seconds(now_ - share.updated));
+  share.updated = now_;
+  flow.rate = rate;
+  ++flow.generation;
+  flow.drained = now_ + transfer_time(share.remaining, rate);
+  push(flow.drained, id, What::kDrain, flow.generation);
+}
+
+void Transport::solve() {
+  gather_component();
+  solver_.clear();
+  for (const ChannelId c : component_)
+    sharing_[c].solver_index = solver_.add_channel(states_[c].rate);
+  for (const FlowId id : component_flows_) {
+    solver_path_.clear();
+    for (const ChannelId c : shares_[id].path)
+      solver_path_.push_back(sharing_[c].solver_index);
+    solver_.add_flow(solver_path_);
+  }
+  const std::span<const double> rates = solver_.solve();
+  for (std::size_t i = 0; i < component_flows_.size(); ++i)
+    set_rate(component_flows_[i], rates[i]);
+}
+
+void Transport::wake(Time time, MessageSink& sink, std::int32_t who) {
+  STEPTIME_CHECK(time >= now_, "a wake-up lies in the past");
+  const FlowId id = take_flow();
+  flows_[id].message = {.sink = &sink, .sender = who};
+  push(time, id, What::kWake, flows_[id].generation);
+}
+
+Time Transport::occupy_device(Endpoint endpoint, Duration length) {
+  Time& free = device_free_[static_cast<std::size_t>(endpoint)];
+  return free = std::max(free, now_) + length;
+}
+
+void Transport::deliver(FlowId id) {
+  Flow& flow = flows_[id];
+  if (options_.store_and_forward) {
+    path_.clear();
+    routes_.route(flow.message.from, flow.message.to, path_);
+    if (++flow.hop < path_.size()) {
+      ++flow.generation;
+      return begin(id, false);
+    }
+  }
+  const Message message = flow.message;
+  free_flow(id);
+  ++delivered_;
+  message.sink->delivered(message);
+}
+
+void Transport::drain(FlowId id) {
+  Flow& flow = flows_[id];
+  stop_sharing(id);
+  ++flow.generation;
+  push(now_ + path_latency(shares_[id].path) + overhead(flow), id, What::kDeliver, flow.generation);
+  if (!has_fifo_) return;
+  const std::vector<ChannelId> path =
+      shares_[id].path;  // a release may begin flows and move this one
+  for (const ChannelId c : path)
+    release(c);
+}
+
+bool Transport::step() {
+  for (;;) {
+    if (!dirty_.empty() && (queue_.empty() || queue_.next_time() > now_)) solve();
+    if (queue_.empty()) return false;
+    now_ = queue_.next_time();
+    const DeliveryQueue::Item item = queue_.pop();
+    const auto what = static_cast<What>(item.tag & 3);
+    if (what == What::kRelease) {
+      release(item.index);
+      return true;
+    }
+    if ((flows_[item.index].generation << 2) != (item.tag & ~std::uint32_t{3})) continue;
+    if (what == What::kDeliver) {
+      deliver(item.index);
+    } else if (what == What::kDrain) {
+      drain(item.index);
+    } else {
+      const Message wake = flows_[item.index].message;
+      free_flow(item.index);
+      wake.sink->woken(wake.sender);
+    }
+    return true;
+  }
+}
+
+double Transport::load(ChannelId channel) const {
+  if (states_[channel].busy_until > now_) return flows_[states_[channel].user].rate;
+  double sum = 0;
+  for (const FlowId id : sharing_[channel].flows)
+    sum += flows_[id].rate;
+  return sum;
+}
+
+}  // namespace steptime

@@ -1,0 +1,23 @@
+#include "tests/support/collectives.h"
+#include "tests/support/play.h"
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(ReduceScatter, ClosedFormAndMessagesAgree) {
+  // 8 ranks: 7 (alpha + M / 8 beta + M / 8 gamma)
+  const Cluster cluster = star_cluster(8, kGamma);
+  const auto collective = collective_of(R"({"type": "reduce-scatter"})", cluster);
+  const std::int64_t expected = 7 * (message_ps(1000) + sum_ps(1000));
+  EXPECT_EQ(collective->time({8000}).count(), expected);
+  EXPECT_EQ(MessageTimes(cluster, *collective).time({8000}).count(), expected);
+}
+
+TEST(ReduceScatter, IsNoAllReduce) {
+  EXPECT_FALSE(collective_of(R"({"type": "reduce-scatter"})", star_cluster(2))->is_all_reduce());
+}
+
+}  // namespace
+}  // namespace steptime

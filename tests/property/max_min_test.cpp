@@ -1,0 +1,185 @@
+// The incremental solver and the transport against slow and obvious ones.
+#include "sim/max_min.h"
+
+#include "sim/transport.h"
+#include "tests/support/wires.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// Water filling by the book: raise all rates together until a channel is full, fix its flows,
+/// go on with the rest.
+std::vector<double> water_fill(const std::vector<double>& capacity,
+                               const std::vector<std::vector<std::uint32_t>>& flows) {
+  std::vector<double> rate(flows.size(), 0);
+  std::vector<bool> fixed(flows.size(), false);
+  for (;;) {
+    double raise = std::numeric_limits<double>::infinity();
+    std::uint32_t full = 0;
+    for (std::uint32_t c = 0; c < capacity.size(); ++c) {
+      double left = capacity[c];
+      int open = 0;
+      for (std::size_t f = 0; f < flows.size(); ++f) {
+        if (std::find(flows[f].begin(), flows[f].end(), c) == flows[f].end()) continue;
+        if (fixed[f]) {
+          left -= rate[f];
+        } else {
+          ++open;
+        }
+      }
+      if (open > 0 && left / open < raise) {
+        raise = left / open;
+        full = c;
+      }
+    }
+    if (std::isinf(raise)) return rate;
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      if (fixed[f] || std::find(flows[f].begin(), flows[f].end(), full) == flows[f].end()) continue;
+      rate[f] = raise;
+      fixed[f] = true;
+    }
+  }
+}
+
+struct Problem {
+  std::vector<double> capacity;
+  std::vector<std::vector<std::uint32_t>> flows;
+};
+
+/// Few distinct capacities, so that ties are common.
+Problem arbitrary_problem() {
+  Problem p;
+  const auto channels = *rc::gen::inRange<std::uint32_t>(1, 20);
+  const bool ties = *rc::gen::arbitrary<bool>();
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    p.capacity.push_back(ties ? *rc::gen::element(1e9, 1.25e9, 1e10)
+                              : *rc::gen::inRange(1, 1'000'000'000) * 13.7);
+  }
+  const auto flows = *rc::gen::inRange(1, 30);
+  for (int f = 0; f < flows; ++f) {
+    const auto hops = *rc::gen::inRange<std::uint32_t>(1, std::min(channels, 5U) + 1);
+    auto path = *rc::gen::unique<std::vector<std::uint32_t>>(
+        hops, rc::gen::inRange<std::uint32_t>(0, channels));
+    p.flows.push_back(std::move(path));
+  }
+  return p;
+}
+
+RC_GTEST_PROP(MaxMin, EqualsWaterFilling, ()) {
+  const Problem p = arbitrary_problem();
+  MaxMinSolver solver;
+  for (const double capacity : p.capacity)
+    solver.add_channel(capacity);
+  for (const auto& flow : p.flows)
+    solver.add_flow(flow);
+  const auto rates = solver.solve();
+  const auto expected = water_fill(p.capacity, p.flows);
+  for (std::size_t f = 0; f < expected.size(); ++f)
+    RC_ASSERT(std::abs(rates[f] / expected[f] - 1) < 1e-12);
+}
+
+struct Arrival {
+  std::int64_t time;  ///< ps
+  std::size_t flow;   ///< which path
+  std::int64_t bytes;
+};
+
+/// When each message is delivered, by solving everything anew at each arrival and departure.
+std::vector<double> slow_transport(const Problem& p, const std::vector<Arrival>& arrivals) {
+  struct Live {
+    std::size_t arrival;
+    double left;
+  };
+  std::vector<double> end(arrivals.size(), 0);
+  std::vector<Live> live;
+  std::size_t next = 0;  // arrivals in order of time
+  double now = 0;        // ps
+  while (next < arrivals.size() || !live.empty()) {
+    std::vector<std::vector<std::uint32_t>> flows;
+    for (const Live& l : live)
+      flows.push_back(p.flows[arrivals[l.arrival].flow]);
+    const auto rates = water_fill(p.capacity, flows);
+    double until = next < arrivals.size() ? static_cast<double>(arrivals[next].time)
+                                          : std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < live.size(); ++i)
+      until = std::min(until, now + live[i].left / rates[i] * 1e12);
+    for (std::size_t i = 0; i < live.size(); ++i)
+      live[i].left -= rates[i] * (until - now) / 1e12;
+    now = until;
+    for (std::size_t i = live.size(); i-- > 0;) {
+      if (live[i].left > 1e-9 * rates[i] / 1e3 && live[i].left > 1e-6) continue;
+      end[live[i].arrival] = now;
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    while (next < arrivals.size() && static_cast<double>(arrivals[next].time) <= now) {
+      live.push_back({next, static_cast<double>(arrivals[next].bytes)});
+      ++next;
+    }
+  }
+  return end;
+}
+
+RC_GTEST_PROP(Transport, EqualsASimulationThatSolvesEverythingAnew, ()) {
+  const Problem p = arbitrary_problem();
+  std::vector<Channel> channels;
+  for (const double capacity : p.capacity)
+    channels.push_back({{std::max(capacity, 1e6)}, Duration{}});
+  Problem rounded = p;
+  for (double& capacity : rounded.capacity)
+    capacity = std::max(capacity, 1e6);
+  // Path f leads from endpoint f to endpoint `flows`.
+  const auto flows = static_cast<Endpoint>(p.flows.size());
+  Wires wires(flows + 1, channels);
+  for (Endpoint f = 0; f < flows; ++f)
+    wires.set(f, flows, p.flows[static_cast<std::size_t>(f)]);
+  std::vector<Arrival> arrivals;
+  const auto count = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < count; ++i) {
+    arrivals.push_back({*rc::gen::inRange<std::int64_t>(0, 5) * 1'000'000,
+                        *rc::gen::inRange<std::size_t>(0, p.flows.size()),
+                        *rc::gen::inRange<std::int64_t>(1, 100'000)});
+  }
+  std::stable_sort(arrivals.begin(), arrivals.end(),
+                   [](const Arrival& x, const Arrival& y) { return x.time < y.time; });
+
+  Transport transport(wires);
+  Mailbox box(transport);
+  for (const Arrival& a : arrivals)
+    box.send_at(Time(Duration(a.time)), static_cast<Endpoint>(a.flow), flows, a.bytes);
+  std::vector<std::int64_t> expected_bytes(p.capacity.size(), 0);
+  std::int64_t sent = 0;
+  for (const Arrival& a : arrivals) {
+    sent += a.bytes;
+    for (const std::uint32_t c : p.flows[a.flow])
+      expected_bytes[c] += a.bytes;
+  }
+  Time before{};
+  while (transport.step()) {
+    if (transport.now() == before) continue;  // rates are set when an instant is over
+    before = transport.now();
+    for (std::uint32_t c = 0; c < channels.size(); ++c)
+      RC_ASSERT(transport.load(c) <= channels[c].bandwidth.bytes_per_second * (1 + 1e-12));
+  }
+  // Every byte that went in came out, and over the channels of its route.
+  RC_ASSERT(box.bytes == sent);
+  for (std::uint32_t c = 0; c < channels.size(); ++c)
+    RC_ASSERT(transport.carried(c) == expected_bytes[c]);
+  const auto expected = slow_transport(rounded, arrivals);
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    // Each change of rate rounds a completion to a picosecond.
+    RC_ASSERT(std::abs(static_cast<double>(box.at[static_cast<std::int32_t>(i)]) - expected[i]) <
+              100 + 1e-9 * expected[i]);
+  }
+}
+
+}  // namespace
+}  // namespace steptime

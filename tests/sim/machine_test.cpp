@@ -1,0 +1,122 @@
+#include "sim/machine.h"
+
+#include "sim/error.h"
+#include "tests/support/play.h"
+
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::vector<ChannelId> path(const Machine& machine, Endpoint from, Endpoint to) {
+  std::vector<ChannelId> path;
+  machine.route(from, to, path);
+  return path;
+}
+
+Duration latency(const Machine& machine, Endpoint from, Endpoint to) {
+  Duration sum{};
+  for (const ChannelId c : path(machine, from, to))
+    sum += machine.channels()[c].latency;
+  return sum;
+}
+
+TEST(Machine, OneGpuPerNodeIsAPortOfTheFabric) {
+  const Machine machine(star_cluster(3));
+  EXPECT_EQ(machine.endpoints(), 3);
+  EXPECT_EQ(path(machine, 0, 2), (std::vector<ChannelId>{0, 5}));
+  EXPECT_EQ(path(machine, 1, 1), std::vector<ChannelId>{});
+  EXPECT_EQ(latency(machine, 0, 2), std::chrono::microseconds(50));
+}
+
+TEST(Machine, GpusOfANodeShareItsNic) {
+  //  Channels of node k: 4 k + {out 0, out 1, in 0, in 1}; then the fabric's: 8, 9 out, 10, 11 in.
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 2;
+  cluster.intra_node = {std::chrono::microseconds(3), {1e10}};
+  const Machine machine(cluster);
+  EXPECT_EQ(path(machine, 0, 1), (std::vector<ChannelId>{0, 3}));
+  EXPECT_EQ(latency(machine, 0, 1), std::chrono::microseconds(3));
+  EXPECT_EQ(path(machine, 3, 2), (std::vector<ChannelId>{5, 6}));
+  EXPECT_EQ(path(machine, 0, 3), (std::vector<ChannelId>{8, 11}));
+  EXPECT_EQ(path(machine, 1, 2), (std::vector<ChannelId>{8, 11}));
+  EXPECT_EQ(latency(machine, 1, 2), std::chrono::microseconds(50));
+}
+
+TEST(Machine, KnowsWhereItsLinksAreEqual) {
+  using Where = Round::Where;
+  Machine star(star_cluster(3));
+  ASSERT_TRUE(star.uniform(Where::kAnywhere));
+  EXPECT_EQ(star.uniform(Where::kAnywhere)->latency, std::chrono::microseconds(50));
+  star.set_bandwidth(0, {1});
+  EXPECT_FALSE(star.uniform(Where::kAnywhere));
+  Cluster several = star_cluster(2);
+  several.gpus_per_node = 2;
+  EXPECT_FALSE(Machine(several).uniform(Where::kAnywhere));
+  EXPECT_TRUE(Machine(several).uniform(Where::kInNode));
+  EXPECT_TRUE(Machine(several).uniform(Where::kBetweenNodes));
+}
+
+/// Two GPUs, each with a NIC of its own.
+std::shared_ptr<Topology> two_rails() {
+  auto node = std::make_shared<Topology>();
+  for (const char* name : {"g0", "g1"})
+    node->add_vertex(name, VertexKind::kGpu);
+  for (const char* name : {"n0", "n1"})
+    node->add_vertex(name, VertexKind::kNic);
+  node->add_link({0, 1, std::chrono::microseconds(1), {20e9}});  // channels 0, 1
+  node->add_link({0, 2, std::chrono::microseconds(2), {12e9}});  // 2, 3
+  node->add_link({1, 3, std::chrono::microseconds(2), {12e9}});  // 4, 5
+  return node;
+}
+
+TEST(Machine, RoutesThroughTheNodeGraphToTheNearestNic) {
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 2;
+  cluster.node = two_rails();
+  const Machine machine(cluster);
+  // Node 0 has channels 0 to 5, node 1 has 6 to 11, the 4 ports of the fabric 12 to 15 out, 16 to
+  // 19 in.
+  EXPECT_EQ(path(machine, 0, 1), std::vector<ChannelId>{0});
+  EXPECT_EQ(path(machine, 3, 2), std::vector<ChannelId>{7});
+  EXPECT_EQ(path(machine, 0, 3), (std::vector<ChannelId>{2, 12, 19, 11}));
+  EXPECT_EQ(path(machine, 3, 0), (std::vector<ChannelId>{10, 15, 16, 3}));
+  EXPECT_EQ(latency(machine, 0, 3), std::chrono::microseconds(54));
+  EXPECT_FALSE(machine.uniform(Round::Where::kInNode));
+}
+
+TEST(Machine, NeedsANicBetweenNodes) {
+  Cluster cluster = star_cluster(2);
+  auto node = std::make_shared<Topology>();
+  node->add_vertex("g", VertexKind::kGpu);
+  cluster.node = node;
+  EXPECT_THROW(Machine{cluster}, InputError);
+}
+
+TEST(Machine, NeedsARouteBetweenAnyTwoGpus) {
+  Cluster cluster = star_cluster(1);
+  cluster.gpus_per_node = 2;
+  auto node = std::make_shared<Topology>();
+  node->add_vertex("g0", VertexKind::kGpu);
+  node->add_vertex("g1", VertexKind::kGpu);
+  cluster.node = node;
+  try {
+    const Machine machine(cluster);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "no route from \"g0\" to \"g1\"");
+  }
+}
+
+TEST(Machine, FifoPortsAreThoseOfTheFabric) {
+  Cluster cluster = star_cluster(2);
+  cluster.fifo_ports = true;
+  for (const Channel& channel : Machine(cluster).channels())
+    EXPECT_TRUE(channel.fifo);
+}
+
+}  // namespace
+}  // namespace steptime

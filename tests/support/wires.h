@@ -1,0 +1,59 @@
+// Routes written down by hand.
+#pragma once
+#include "sim/transport.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+class Wires final : public Routes {
+ public:
+  Wires(Endpoint endpoints, std::vector<Channel> channels)
+      : endpoints_(endpoints), channels_(std::move(channels)) {}
+  void set(Endpoint from, Endpoint to, std::vector<ChannelId> path) {
+    paths_[{from, to}] = std::move(path);
+  }
+  std::span<const Channel> channels() const override { return channels_; }
+  Endpoint endpoints() const override { return endpoints_; }
+  void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override {
+    const auto found = paths_.find({from, to});
+    if (found != paths_.end()) path.insert(path.end(), found->second.begin(), found->second.end());
+  }
+
+ private:
+  Endpoint endpoints_;
+  std::vector<Channel> channels_;
+  std::map<std::pair<Endpoint, Endpoint>, std::vector<ChannelId>> paths_;
+};
+
+/// Notes what is delivered, and when.
+class Mailbox final : public MessageSink {
+ public:
+  explicit Mailbox(Transport& transport) : transport_(transport) {}
+  void send(Endpoint from, Endpoint to, std::int64_t size, std::int32_t name = 0) {
+    transport_.send({this, from, to, size, name, 0});
+  }
+  /// Sends at a later time: woken() looks the message up.
+  void send_at(Time time, Endpoint from, Endpoint to, std::int64_t size) {
+    planned_.push_back({this, from, to, size, static_cast<std::int32_t>(planned_.size()), 0});
+    transport_.wake(time, *this, static_cast<std::int32_t>(planned_.size() - 1));
+  }
+  void delivered(const Message& message) override {
+    at[message.sender] = since_start(transport_.now()).count();
+    bytes += message.bytes;
+  }
+  void woken(std::int32_t who) override {
+    transport_.send(planned_[static_cast<std::size_t>(who)]);
+  }
+
+  std::map<std::int32_t, std::int64_t> at;  ///< ps, by name
+  std::int64_t bytes = 0;
+
+ private:
+  Transport& transport_;
+  std::vector<Message> planned_;
+};
+
+}  // namespace steptime
