@@ -103,7 +103,11 @@ const Params& cluster_params() {
        .help = "gamma, the time to add one more byte of gradients",
        .need = Need::kDefault,
        .fallback = "0 s/B",
-       .range = kNotNegative}};
+       .range = kNotNegative},
+      {.key = "gpus",
+       .kind = Kind::kObject,
+       .help = "what the GPUs are and what joins them, for NCCL",
+       .need = Need::kOptional}};
   return params;
 }
 
@@ -117,6 +121,9 @@ Cluster read_cluster(const Config& section) {
           ? Networks::instance().make(section, "intra_node")->link(cluster.gpus_per_node)
           : cluster.network;
   cluster.reduction = section.get<TimePerByte>("reduction");
+  if (section.has("gpus")) {
+    cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);
+  }
   return cluster;
 }
 

@@ -1,6 +1,7 @@
 // The machines: nodes, GPUs, and the alpha, beta and gamma of the link that limits a collective.
 #pragma once
 #include "sim/config.h"
+#include "sim/gpus.h"
 #include "sim/registry.h"
 #include "sim/units.h"
 
@@ -31,9 +32,10 @@ using Networks = Registry<Network>;
 struct Cluster {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
-  Link network;           ///< between nodes
-  Link intra_node;        ///< between the GPUs of a node
-  TimePerByte reduction;  ///< gamma: adding two values that are in memory, per byte
+  Link network;                 ///< between nodes
+  Link intra_node;              ///< between the GPUs of a node
+  TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
+  std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
 
   std::int64_t workers() const { return nodes * gpus_per_node; }
   /// The link that a flat collective over all workers runs at: the network as soon as there are

@@ -34,6 +34,8 @@ class Collective {
   virtual std::optional<LinearCost> linear() const { return std::nullopt; }
   /// Empty, or why a message of this size lies outside what the model was calibrated on.
   virtual std::string outside_domain(Bytes) const { return ""; }
+  /// How a message of this size travels, where that depends on its size: "Ring/LL128 x8".
+  virtual std::string choice(Bytes) const { return ""; }
 };
 
 /// A collective whose cost is a + b M for every M.

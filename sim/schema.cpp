@@ -94,6 +94,7 @@ Json experiment_schema() {
   Json& sections = schema["properties"];
   sections["workload"] = object_schema(workload_params());
   sections["cluster"] = object_schema(cluster_params());
+  sections["cluster"]["properties"]["gpus"] = object_schema(gpus_params());
   // A preset brings the keys that an experiment would otherwise have to spell out.
   Json spelled_out = sections["cluster"]["required"];
   sections["cluster"].erase("required");

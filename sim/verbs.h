@@ -31,6 +31,7 @@ std::optional<boost::program_options::variables_map> parse_arguments(
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_collective(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_check(const Verb&, std::span<const std::string> args, const Terminal&);
