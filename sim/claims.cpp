@@ -1,9 +1,11 @@
 #include "sim/claims.h"
 
+#include "sim/collective_table.h"
 #include "sim/config.h"
 #include "sim/data_dir.h"
 #include "sim/error.h"
 #include "sim/experiment.h"
+#include "sim/measurements.h"
 #include "sim/result.h"
 #include "sim/text_table.h"
 
@@ -76,7 +78,16 @@ const Params& figure_params() {
 /// value(set), or value(set + of) / value(set + over).
 const Params& measure_params() {
   static const Params params{
-      {.key = "value", .kind = Kind::kText, .help = "a key of a result"},
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result, or of a collective"},
+      {.key = "bytes",
+       .kind = Kind::kInteger,
+       .help = "of one collective, without the rest of the step",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1e18}},
+      {.key = "measured",
+       .kind = Kind::kPath,
+       .help = "times of the collective, to compare powers of two with",
+       .need = Need::kOptional},
       {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
       {.key = "of", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
       {.key = "over", .kind = Kind::kObject, .need = Need::kOptional},
@@ -98,8 +109,10 @@ class ClaimRunner {
 
   const std::shared_ptr<const Document>& document() const { return base_; }
 
-  /// The figure `key` of the experiment with the values of all `sets`, in order.
-  double value(const std::string& key, std::initializer_list<const Json*> sets) const {
+  using Sets = std::initializer_list<const Json*>;
+
+  /// The experiment with the values of all `sets`, in order.
+  std::shared_ptr<const Document> with(Sets sets) const {
     auto point = std::make_shared<Document>(*base_);
     point->root.erase("claims");
     point->root.erase("sweep");
@@ -113,14 +126,44 @@ class ClaimRunner {
         }
       }
     }
-    return simulate(read_experiment(point)).figure(key);
+    return point;
+  }
+
+  double value(const std::string& key, Sets sets) const {
+    return simulate(read_experiment(with(sets))).figure(key);
+  }
+
+  /// A figure of one collective of the experiment.
+  double collective(const Config& measure, Sets sets) const {
+    const CollectiveModel model(with(sets));
+    const auto key = measure.get<std::string>("value");
+    if (measure.has("measured")) {
+      std::vector<CollectiveRow> rows;
+      for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
+        rows.push_back(model.row(m.bytes));
+        rows.back().measured_us = m.time_us;
+      }
+      if (key == "geomean_error_pct") return errors(rows, true).geomean_pct;
+      measure.fail("value", fmt::format("unknown {}; known: geomean_error_pct", brief(key)));
+    }
+    const CollectiveRow row = model.row(measure.get<std::int64_t>("bytes"));
+    if (key == "time_us") return row.time_us;
+    if (key == "algbw_GBps") return row.algbw_gbps;
+    if (key == "busbw_GBps") return row.busbw_gbps;
+    measure.fail("value",
+                 fmt::format("unknown {}; known: time_us, algbw_GBps, busbw_GBps", brief(key)));
   }
 
   double measure(const Config& measure, const Json& more) const {
     const auto key = measure.get<std::string>("value");
     const Json& set = measure.raw("set");
-    double figure = value(key, {&set, &measure.raw("of"), &more});
-    if (measure.has("over")) figure /= value(key, {&set, &measure.raw("over"), &more});
+    const bool of_collective = measure.has("bytes") || measure.has("measured");
+    const auto figure_of = [&](const Json& own) {
+      const Sets sets = {&set, &own, &more};
+      return of_collective ? collective(measure, sets) : value(key, sets);
+    };
+    double figure = figure_of(measure.raw("of"));
+    if (measure.has("over")) figure /= figure_of(measure.raw("over"));
     return figure * measure.get<double>("scale");
   }
 

@@ -155,7 +155,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
     throw InputError(fmt::format("--fidelity: unknown {}; known: analytic", brief(fidelity)));
   }
   if (!first.empty()) range.first = parse_size("-b", first);
-  if (!last.empty()) range.last = parse_size("-e", last);
+  range.last = last.empty() ? std::max(range.first, range.last) : parse_size("-e", last);
   if (!step.empty()) {
     range.step = parse_size("-i", step);
     if (range.step == 0) throw InputError("-i: must be positive, got 0");
