@@ -84,7 +84,8 @@ NcclChoice NcclThresholds::choose_2_3_7(const NcclGraph& g, std::int64_t bytes) 
 }
 
 NcclChoice NcclThresholds::choose_2_4_8(const NcclGraph& g, std::int64_t bytes) const {
-  const bool tree = bytes <= tree_threshold(g.nodes, g.ranks, g.channels, g.nvlink);
+  const std::int64_t threshold = tree_threshold(g.nodes, g.ranks, g.channels, g.nvlink);
+  const bool tree = threshold > 0 && bytes <= threshold;
   const NcclAlgorithm algorithm = tree ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
   const std::int64_t chunks = tree ? 1 : g.ranks;
   std::int64_t threads = kFewestThreads;

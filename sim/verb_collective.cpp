@@ -154,9 +154,10 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   if (fidelity != "analytic") {
     throw InputError(fmt::format("--fidelity: unknown {}; known: analytic", brief(fidelity)));
   }
-  if (!first.empty()) range.first = parse_size("-b", first);
-  range.last = last.empty() ? std::max(range.first, range.last) : parse_size("-e", last);
-  if (!step.empty()) {
+  if (values->contains("minbytes")) range.first = parse_size("-b", first);
+  range.last =
+      values->contains("maxbytes") ? parse_size("-e", last) : std::max(range.first, range.last);
+  if (values->contains("stepbytes")) {
     range.step = parse_size("-i", step);
     if (range.step == 0) throw InputError("-i: must be positive, got 0");
   }
@@ -164,13 +165,13 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   const CollectiveModel model(document(*values, sets));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::vector<CollectiveRow> rows =
-      compare.empty() ? predicted(model, range)
-                      : compared(model, compare, first.empty() ? 0 : range.first,
-                                 last.empty() ? kMost : range.last);
+      values->contains("compare") ? compared(model, compare, first.empty() ? 0 : range.first,
+                                             last.empty() ? kMost : range.last)
+                                  : predicted(model, range);
   if (format == "table") terminal.out << collective_text(rows);
   if (format == "csv") terminal.out << collective_csv(rows);
   if (format == "json") terminal.out << collective_json(rows).dump(2) << "\n";
-  if (format != "table" && !compare.empty()) terminal.err << error_summary(rows);
+  if (format != "table" && values->contains("compare")) terminal.err << error_summary(rows);
 
   const auto outside = std::find_if(rows.begin(), rows.end(), [](const CollectiveRow& row) {
     return !row.outside_domain.empty();
