@@ -87,7 +87,7 @@ constexpr std::array<ByNodes, 3> kMostTreeLl128PerChannel2_18{
     {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}}};
 
 int log2_floor(std::int64_t n) {
-  return n < 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(n)) - 1;
+  return n < 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
 }
 
 std::size_t at(NcclProtocol p) {

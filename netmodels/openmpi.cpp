@@ -128,7 +128,7 @@ class OpenMpi final : public Collective {
 
   double rounds() const {
     const auto n = static_cast<std::uint64_t>(ranks_);
-    return std::bit_width(n) - 1 + (std::has_single_bit(n) ? 0 : 2);
+    return static_cast<double>(std::bit_width(n)) - (std::has_single_bit(n) ? 1 : -1);
   }
 
   double message(double bytes, double wait) const {
