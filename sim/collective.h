@@ -5,6 +5,7 @@
 #include "sim/registry.h"
 #include "sim/units.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ class Collective {
   virtual std::string outside_domain(Bytes) const { return ""; }
   /// How a message of this size travels, where that depends on its size: "Ring/LL128 x8".
   virtual std::string choice(Bytes) const { return ""; }
+  /// What nccl-tests multiplies algbw by to get busbw, for n ranks; this is an all-reduce's.
+  virtual double bus_factor(std::int64_t n) const {
+    return 2 * (static_cast<double>(n) - 1) / static_cast<double>(n);
+  }
 };
 
 /// A collective whose cost is a + b M for every M.

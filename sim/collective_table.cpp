@@ -54,8 +54,7 @@ CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
                     .choice = collective_->choice(Bytes{bytes}),
                     .outside_domain = collective_->outside_domain(Bytes{bytes})};
   if (row.time_us > 0) row.algbw_gbps = static_cast<double>(bytes) / row.time_us * 1e-3;
-  const auto n = static_cast<double>(cluster_->workers());
-  row.busbw_gbps = row.algbw_gbps * 2 * (n - 1) / n;
+  row.busbw_gbps = row.algbw_gbps * collective_->bus_factor(cluster_->workers());
   return row;
 }
 

@@ -17,8 +17,9 @@ struct CollectiveRow {
   std::int64_t bytes = 0;
   double time_us = 0;
   double algbw_gbps = 0;  ///< GB/s (1e9): bytes / time
-  double busbw_gbps = 0;  ///< algbw x 2 (n - 1) / n: what a link carries in a ring all-reduce
-  std::string choice;     ///< how it travels; "" when that does not depend on size
+  double busbw_gbps =
+      0;               ///< algbw x 2 (n - 1) / n for an all-reduce: what a link of a ring carries
+  std::string choice;  ///< how it travels; "" when that does not depend on size
   std::string outside_domain;
   std::optional<double> measured_us;
 
