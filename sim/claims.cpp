@@ -1,9 +1,11 @@
 #include "sim/claims.h"
 
+#include "sim/collective_table.h"
 #include "sim/config.h"
 #include "sim/data_dir.h"
 #include "sim/error.h"
 #include "sim/experiment.h"
+#include "sim/measurements.h"
 #include "sim/result.h"
 #include "sim/text_table.h"
 
@@ -76,7 +78,16 @@ const Params& figure_params() {
 /// value(set), or value(set + of) / value(set + over).
 const Params& measure_params() {
   static const Params params{
-      {.key = "value", .kind = Kind::kText, .help = "a key of a result"},
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result, or of a collective"},
+      {.key = "bytes",
+       .kind = Kind::kInteger,
+       .help = "of one collective, without the rest of the step",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1e18}},
+      {.key = "measured",
+       .kind = Kind::kPath,
+       .help = "times of the collective, to compare powers of two with",
+       .need = Need::kOptional},
       {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
       {.key = "of", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
       {.key = "over", .kind = Kind::kObject, .need = Need::kOptional},
@@ -108,9 +119,11 @@ class ClaimRunner {
 
   const std::shared_ptr<const Document>& document() const { return base_; }
 
-  /// The figure under `owner`'s "value", of the experiment with the values of all `sets` in turn:
-  /// objects of `owner`, or of a figure's alternatives.
-  double value(const Config& owner, std::initializer_list<Config> sets) const {
+  using Sets = std::initializer_list<Config>;
+
+  /// The experiment with the values of all `sets` in turn: objects of a measure or an order, or of
+  /// a figure's alternatives.
+  std::shared_ptr<const Document> with(Sets sets) const {
     auto point = std::make_shared<Document>(*base_);
     point->root.erase("claims");
     point->root.erase("sweep");
@@ -123,7 +136,12 @@ class ClaimRunner {
         *found = each;
       }
     }
-    const Result result = simulate(read_experiment(point));
+    return point;
+  }
+
+  /// The figure of a run under `owner`'s "value".
+  double value(const Config& owner, Sets sets) const {
+    const Result result = simulate(read_experiment(with(sets)));
     try {
       return result.figure(owner.get<std::string>("value"));
     } catch (const InputError& e) {
@@ -131,11 +149,36 @@ class ClaimRunner {
     }
   }
 
+  /// A figure of one collective of the experiment.
+  double collective(const Config& measure, Sets sets) const {
+    const CollectiveModel model(with(sets));
+    const auto key = measure.get<std::string>("value");
+    if (measure.has("measured")) {
+      std::vector<CollectiveRow> rows;
+      for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
+        rows.push_back(model.row(m.bytes));
+        rows.back().measured_us = m.time_us;
+      }
+      if (key == "geomean_error_pct") return errors(rows, true).geomean_pct;
+      measure.fail("value", fmt::format("unknown {}; known: geomean_error_pct", brief(key)));
+    }
+    const CollectiveRow row = model.row(measure.get<std::int64_t>("bytes"));
+    if (key == "time_us") return row.time_us;
+    if (key == "algbw_GBps") return row.algbw_gbps;
+    if (key == "busbw_GBps") return row.busbw_gbps;
+    measure.fail("value",
+                 fmt::format("unknown {}; known: time_us, algbw_GBps, busbw_GBps", brief(key)));
+  }
+
   double measure(const Config& measure, const Config& more) const {
     const Config set = measure.object("set", any_keys());
-    double figure = value(measure, {set, measure.object("of", any_keys()), more});
+    const bool of_collective = measure.has("bytes") || measure.has("measured");
+    const auto figure_of = [&](const Config& own) {
+      return of_collective ? collective(measure, {set, own, more}) : value(measure, {set, own, more});
+    };
+    double figure = figure_of(measure.object("of", any_keys()));
     if (measure.has("over")) {
-      const double over = value(measure, {set, measure.object("over", any_keys()), more});
+      const double over = figure_of(measure.object("over", any_keys()));
       if (over == 0) {
         measure.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
                                          measure.get<std::string>("value")));

@@ -25,6 +25,7 @@ constexpr std::array kVerbs{
     Verb{"run", "CONFIG", "simulates one experiment and prints a summary", verb_run},
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
     Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
+    Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
     Verb{"import", "FORMAT FILE", "converts a profile to a trace", verb_import},
     Verb{"report", "TARGET", "the links of a preset's or a config's machine", verb_report},
     Verb{"check", "CONFIG...", "validates experiments", verb_check},

@@ -117,7 +117,11 @@ const Params& cluster_params() {
        .kind = Kind::kObject,
        .help = "how messages travel, for message fidelity",
        .need = Need::kDefault,
-       .fallback = Json::object()}};
+       .fallback = Json::object()},
+      {.key = "gpus",
+       .kind = Kind::kObject,
+       .help = "what the GPUs are and what joins them, for NCCL",
+       .need = Need::kOptional}};
   return params;
 }
 
@@ -202,6 +206,9 @@ Cluster read_cluster(const Config& section) {
           : cluster.network;
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
+  if (section.has("gpus")) {
+    cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);
+  }
   return cluster;
 }
 

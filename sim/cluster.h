@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/config.h"
 #include "sim/fabric.h"
+#include "sim/gpus.h"
 #include "sim/registry.h"
 #include "sim/topology.h"
 #include "sim/transport.h"
@@ -35,9 +36,10 @@ using Networks = Registry<Network>;
 struct Cluster {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
-  Link network;           ///< between nodes
-  Link intra_node;        ///< between the GPUs of a node
-  TimePerByte reduction;  ///< gamma: adding two values that are in memory, per byte
+  Link network;                 ///< between nodes
+  Link intra_node;              ///< between the GPUs of a node
+  TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
+  std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
 
   // What only message fidelity looks at.
   std::shared_ptr<const Topology> node;  ///< inside of a node; null: its GPUs are on one switch

@@ -6,6 +6,7 @@
 #include "sim/registry.h"
 #include "sim/units.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,12 @@ class Collective {
   virtual std::optional<LinearCost> linear() const { return std::nullopt; }
   /// Empty, or why a message of this size lies outside what the model was calibrated on.
   virtual std::string outside_domain(Bytes) const { return ""; }
+  /// How a message of this size travels, where that depends on its size: "Ring/LL128 x8".
+  virtual std::string choice(Bytes) const { return ""; }
+  /// What nccl-tests multiplies algbw by to get busbw, for n ranks; this is an all-reduce's.
+  virtual double bus_factor(std::int64_t n) const {
+    return 2 * (static_cast<double>(n) - 1) / static_cast<double>(n);
+  }
   /// What each worker sends and receives; empty for a collective that is known by its time only.
   virtual Programs programs(Bytes) const { return {}; }
   /// Whether every worker ends with the sum over all of them.

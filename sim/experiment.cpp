@@ -244,7 +244,12 @@ std::string read_name(const Config& config) {
 
 std::shared_ptr<const Document> load_document(const std::string& path,
                                               std::span<const std::string> sets) {
-  auto document = std::make_shared<Document>(Document{path, parse_json(read_file(path), path)});
+  return with_sets(std::make_shared<Document>(Document{path, parse_json(read_file(path), path)}),
+                   sets);
+}
+
+std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
+                                          std::span<const std::string> sets) {
   for (const std::string& set : sets) {
     const auto equals = set.find('=');
     if (equals == std::string::npos || set.empty() || set.front() != '/') {

@@ -82,6 +82,9 @@ Json set_value(const std::string& text, const std::string& context);
 /// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text).
 std::shared_ptr<const Document> load_document(const std::string& path,
                                               std::span<const std::string> sets);
+/// A document with `sets` applied to it.
+std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
+                                          std::span<const std::string> sets);
 /// The config with every default written out.
 Json resolved(const Json& config);
 

@@ -99,6 +99,7 @@ Json experiment_schema() {
   sections["cluster"] = object_schema(cluster_params());
   sections["cluster"]["properties"]["node"] = object_schema(topology_params());
   sections["cluster"]["properties"]["messages"] = object_schema(message_params());
+  sections["cluster"]["properties"]["gpus"] = object_schema(gpus_params());
   // A preset brings the keys that an experiment would otherwise have to spell out.
   Json spelled_out = sections["cluster"]["required"];
   sections["cluster"].erase("required");

@@ -34,6 +34,7 @@ void check_format(const std::string& format);
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_collective(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_report(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);

@@ -1,0 +1,19 @@
+// What NCCL's topology search finds on a cluster: how many rings, how fast, over what.
+#pragma once
+#include "netmodels/nccl_tuning.h"
+#include "sim/cluster.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+/// The most rings that the NVLinks among the first `gpus` GPUs of `matrix` carry at once, each link
+/// used once in each direction; 0 when no ring closes.
+std::int64_t nvlink_rings(std::span<const std::vector<int>> matrix, std::int64_t gpus);
+
+/// The graph of all-reduces over all GPUs of the cluster.
+NcclGraph nccl_graph(const Cluster& cluster);
+
+}  // namespace steptime

@@ -1,0 +1,88 @@
+// NCCL's own estimate of an all-reduce: which algorithm and protocol it takes, and why.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+/// In the order in which NCCL compares them: of two equal times the first stands.
+enum class NcclAlgorithm { kTree, kRing };
+enum class NcclProtocol {
+  kLl,     ///< 8-byte lines, half of them flags
+  kLl128,  ///< 128-byte lines, 8 bytes of them flags
+  kSimple
+};
+std::string_view name(NcclAlgorithm algorithm);
+std::string_view name(NcclProtocol protocol);
+
+/// What NCCL's search of the topology found, the same for trees and rings.
+struct NcclGraph {
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  std::int64_t channels = 1;  ///< rings, before NCCL uses each one twice
+  double channel_gbps = 0;    ///< GB/s (1e9) of one channel
+  bool nvlink = false;        ///< the channels run over NVLink inside a node
+  int compute_capability = 70;
+  bool amd = false;
+  bool power = false;
+  bool nic_near_gpu = false;
+};
+
+struct NcclEstimate {
+  double latency_us = 0;
+  double algorithm_gbps = 0;  ///< 0: NCCL does not use this algorithm with this protocol here
+};
+
+struct NcclChoice {
+  NcclAlgorithm algorithm = NcclAlgorithm::kRing;
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  std::int64_t channels = 1;  ///< thread blocks
+  double time_us = 0;         ///< from the first instruction of the kernel to its end
+};
+
+/// Constants and formulas of one release, from 2.5 on.
+class NcclTuning {
+ public:
+  enum class Release { k2_5_7, k2_7_8, k2_12_12, k2_18_3 };
+  explicit NcclTuning(Release release) : release_(release) {}
+
+  NcclEstimate estimate(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
+  /// Negative when NCCL does not use this algorithm with this protocol here.
+  double time_us(const NcclGraph& graph, NcclAlgorithm, NcclProtocol, std::int64_t bytes) const;
+  /// Thread blocks that take part: few for few bytes.
+  std::int64_t channels(const NcclGraph& graph, NcclAlgorithm, NcclProtocol,
+                        std::int64_t bytes) const;
+  /// The sizes from which on another correction of trees holds.
+  static std::vector<std::int64_t> sizes_of_steps();
+
+ private:
+  double bandwidth(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
+  double latency(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
+  bool enabled(const NcclGraph& graph, NcclProtocol) const;
+
+  Release release_;
+};
+
+/// The releases before NCCL estimated times: fixed thresholds. 2.3 has rings only, 2.4 adds trees.
+class NcclThresholds {
+ public:
+  enum class Release { k2_3_7, k2_4_8 };
+  explicit NcclThresholds(Release release) : release_(release) {}
+
+  /// Largest size that 2.4.8 sends along trees; `nvlink`: the GPUs have NVLink. 0: none.
+  static std::int64_t tree_threshold(std::int64_t nodes, std::int64_t ranks, std::int64_t channels,
+                                     bool nvlink);
+  /// Without a time.
+  NcclChoice choose(const NcclGraph& graph, std::int64_t bytes) const;
+  /// The sizes from which on another choice may hold.
+  std::vector<std::int64_t> sizes_of_steps(const NcclGraph& graph) const;
+
+ private:
+  NcclChoice choose_2_3_7(const NcclGraph& graph, std::int64_t bytes) const;
+  NcclChoice choose_2_4_8(const NcclGraph& graph, std::int64_t bytes) const;
+
+  Release release_;
+};
+
+}  // namespace steptime

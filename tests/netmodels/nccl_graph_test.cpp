@@ -1,0 +1,89 @@
+// How many rings do the links of real machines carry?
+#include "netmodels/nccl_graph.h"
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// NVLinks of a DGX-1 with V100 (and of p3.16xlarge).
+const std::vector<std::vector<int>> kDgx1V{{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
+                                           {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
+                                           {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+                                           {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
+
+/// A GPU of n >= 3 needs two links per ring, and each ring runs both ways: at most as many rings as
+/// the poorest GPU has links. 8: all six links of all GPUs. 4: four each. GPU 4 alone of the other
+/// quad has links to GPU 0 only.
+TEST(NcclGraph, RingsOfADgx1) {
+  const std::int64_t expected[] = {0, 0, 1, 2, 4, 0, 2, 4, 6};
+  for (std::int64_t gpus = 1; gpus <= 8; ++gpus)
+    EXPECT_EQ(nvlink_rings(kDgx1V, gpus), expected[gpus]) << gpus;
+}
+
+TEST(NcclGraph, ManyGpusAreCountedByDegree) {
+  const std::vector<std::vector<int>> all(16, std::vector<int>(16, 1));
+  std::vector<std::vector<int>> matrix = all;
+  for (std::size_t i = 0; i < 16; ++i)
+    matrix[i][i] = 0;
+  EXPECT_EQ(nvlink_rings(matrix, 16), 14);  // 15 links each, 7 pairs of them
+}
+
+Cluster dgx1(std::int64_t nodes, std::int64_t gpus) {
+  Cluster cluster{.nodes = nodes,
+                  .gpus_per_node = gpus,
+                  .network = {Duration{}, Bandwidth{12.5e9}},
+                  .intra_node = {Duration{}, Bandwidth{10e9}}};
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvlink,
+                         .link_bandwidth = {22e9},
+                         .matrix = kDgx1V,
+                         .pcie_bandwidth = {11e9},
+                         .compute_capability = 70};
+  return cluster;
+}
+
+TEST(NcclGraph, InsideANodeTheLinksCount) {
+  const NcclGraph graph = nccl_graph(dgx1(1, 8));
+  EXPECT_EQ(graph.ranks, 8);
+  EXPECT_EQ(graph.channels, 6);
+  EXPECT_EQ(graph.channel_gbps, 22);
+  EXPECT_TRUE(graph.nvlink);
+}
+
+TEST(NcclGraph, WithoutARingOverNvlinkPcieCarriesOne) {
+  const NcclGraph graph = nccl_graph(dgx1(1, 5));
+  EXPECT_EQ(graph.channels, 1);
+  EXPECT_EQ(graph.channel_gbps, 11);
+  EXPECT_FALSE(graph.nvlink);
+}
+
+TEST(NcclGraph, BetweenNodesTheNetworkLimits) {
+  EXPECT_EQ(nccl_graph(dgx1(2, 8)).channel_gbps, 12.5);
+  EXPECT_EQ(nccl_graph(dgx1(2, 5)).channel_gbps, 11);  // PCIe is slower still
+  EXPECT_EQ(nccl_graph(dgx1(2, 1)).channel_gbps, 12.5);
+  EXPECT_TRUE(nccl_graph(dgx1(2, 1)).nvlink);
+}
+
+TEST(NcclGraph, UnknownGpusAreJoinedByTheIntraNodeLink) {
+  Cluster cluster = dgx1(1, 8);
+  cluster.gpus.reset();
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 10);
+  EXPECT_FALSE(nccl_graph(cluster).nvlink);
+}
+
+TEST(NcclGraph, AnNvswitchGivesOneRingPerLink) {
+  Cluster cluster = dgx1(1, 8);
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {22e9},
+                         .links_per_gpu = 12,
+                         .compute_capability = 80,
+                         .cpu = GpuNode::Cpu::kAmd};
+  EXPECT_EQ(nccl_graph(cluster).channels, 12);
+  EXPECT_TRUE(nccl_graph(cluster).amd);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,138 @@
+// Does the collective take the time that its page states?
+#include "sim/collective.h"
+#include "sim/error.h"
+#include "tests/support/config_text.h"
+#include "tests/support/messages.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+Cluster pcie(std::int64_t nodes, std::int64_t gpus) {
+  Cluster cluster{.nodes = nodes,
+                  .gpus_per_node = gpus,
+                  .network = {Duration{}, Bandwidth{4e9}},
+                  .intra_node = {Duration{}, Bandwidth{10e9}}};
+  cluster.gpus =
+      GpuNode{.pcie_bandwidth = {2e9}, .compute_capability = 75, .launch = Duration{5'000'000}};
+  return cluster;
+}
+
+std::unique_ptr<Collective> nccl(const Cluster& cluster, const std::string& more) {
+  return make<Collective>(R"({"type": "nccl")" + more + "}", cluster);
+}
+double us(const Collective& collective, std::int64_t bytes) {
+  return to_seconds(collective.time(Bytes{bytes})) * 1e6;
+}
+std::string error_of(const std::string& more) {
+  return message_of<InputError>([&] { nccl(pcie(1, 8), more); });
+}
+
+/// 2.4.8, 8 GPUs, one PCIe ring of 2 GB/s, launch 5 us. LL: 3.6 + 14 x 1 = 17.6 us and half the
+/// bandwidth, so 14/8 x M / 1 GB/s; Simple: 8.4 + 14 x 5.7 = 88.2 us, 14/8 x M / 2 GB/s.
+TEST(Nccl, OldReleasesTakeLatencyAndBandwidthOfTheRing) {
+  const auto collective = nccl(pcie(1, 8), R"(, "version": "2.4.8")");
+  EXPECT_NEAR(us(*collective, 0), 5 + 17.6, 1e-6);
+  EXPECT_NEAR(us(*collective, 65536), 5 + 17.6 + 1.75 * 65.536, 1e-6);
+  EXPECT_NEAR(us(*collective, 1'000'000), 5 + 88.2 + 875, 1e-6);
+  EXPECT_EQ(collective->choice(Bytes{65536}), "Ring/LL x1");
+  EXPECT_EQ(collective->choice(Bytes{1'000'000}), "Ring/Simple x1");
+  EXPECT_EQ(collective->startup(), collective->time(Bytes{0}));
+  EXPECT_FALSE(collective->linear().has_value());
+}
+
+/// LL ends at 128 KiB with 5 + 17.6 + 1.75 x 131.072 = 251.976 us; Simple would begin with 207.9
+/// us.
+TEST(Nccl, ATimeDoesNotFallWhereTheProtocolChanges) {
+  const auto collective = nccl(pcie(1, 8), R"(, "version": "2.3.7")");
+  EXPECT_NEAR(us(*collective, 131072), 251.976, 1e-6);
+  EXPECT_NEAR(us(*collective, 131073), 251.976, 1e-6);
+  EXPECT_EQ(collective->choice(Bytes{131073}), "Ring/Simple x1");
+}
+
+TEST(Nccl, NoTimeFallsAnywhere) {
+  for (const std::string version : {"2.3.7", "2.4.8", "2.5.7", "2.7.8", "2.12.12", "2.18.3"}) {
+    for (const std::int64_t nodes : {1, 2, 4, 16}) {
+      for (const std::int64_t gpus : {1, 8}) {
+        const auto collective = nccl(pcie(nodes, gpus), R"(, "version": ")" + version + '"');
+        Duration last{};
+        for (std::int64_t bytes = 0; bytes < (1LL << 32); bytes += 1 + bytes / 97) {
+          ASSERT_GE(collective->time(Bytes{bytes}), last) << version << nodes << gpus << bytes;
+          last = collective->time(Bytes{bytes});
+        }
+      }
+    }
+  }
+}
+
+/// A process that starts 8 kernels, 5 us each, cannot do so more often than every 40 us.
+TEST(Nccl, OneProcessStartsItsGpusInTurn) {
+  const auto collective = nccl(pcie(1, 8), R"(, "version": "2.4.8", "gpus_per_process": 8)");
+  EXPECT_NEAR(us(*collective, 8), 40, 1e-6);
+  EXPECT_NEAR(us(*collective, 65536), 5 + 17.6 + 1.75 * 65.536, 1e-6);
+}
+
+/// 2 nodes of 8 GPUs with NVLink in sight: 2.4 takes trees. One channel of 2 x 0.5 = 1 GB/s:
+/// reduce, then broadcast, 2 M / B; latency 2 (7 x 28 + 50) = 492 us.
+TEST(Nccl, ATreeOfOneChannelCarriesTheMessageTwice) {
+  Cluster cluster = pcie(2, 8);
+  cluster.gpus->launch = {};
+  cluster.gpus->links = GpuNode::Links::kNvlink;
+  cluster.gpus->link_bandwidth = {22e9};
+  cluster.gpus->matrix = std::vector<std::vector<int>>(8, std::vector<int>(8, 1));
+  const auto collective =
+      nccl(cluster, R"(, "version": "2.4.7", "sockets": 2, "socket_bandwidth": "0.5 GB/s")");
+  EXPECT_EQ(collective->choice(Bytes{1 << 30}), "Tree/Simple x1");
+  EXPECT_NEAR(us(*collective, 1'000'000'000), 492 + 2e6, 1e-3);
+}
+
+TEST(Nccl, AlgorithmProtocolAndChannelsCanBeForced) {
+  const auto collective =
+      nccl(pcie(1, 8),
+           R"(, "version": "2.7.8", "algorithm": "tree", "protocol": "simple", "channels": 2,
+               "channel_bandwidth": "10 GB/s")");
+  // Tree, Simple: 2 x 7 x 28 us; 2 x 10 x .9 / 2 GB/s; at 512 MiB no correction.
+  EXPECT_NEAR(us(*collective, 1LL << 29), 5 + 392 + (1LL << 29) / 9000.0, 1e-3);
+  EXPECT_EQ(collective->choice(Bytes{1LL << 29}), "Tree/Simple x4");
+}
+
+TEST(Nccl, ALoneGpuNeedsNoTime) {
+  EXPECT_EQ(nccl(pcie(1, 1), "")->time(Bytes{1000}), Duration{});
+  EXPECT_EQ(nccl(pcie(1, 1), "")->choice(Bytes{1000}), "");
+}
+
+TEST(Nccl, UnlistedReleasesBehaveAsTheOneBefore) {
+  const auto same = [](const char* x, const char* y) {
+    const auto of = [](const char* version) {
+      return nccl(pcie(4, 8), std::string(R"(, "version": ")") + version + '"')
+          ->time(Bytes{1 << 22});
+    };
+    return of(x) == of(y);
+  };
+  EXPECT_TRUE(same("2.4.2", "2.4.8"));
+  EXPECT_TRUE(same("2.6.4", "2.5.7"));
+  EXPECT_TRUE(same("2.11.4", "2.7.8"));
+  EXPECT_TRUE(same("2.17", "2.12.12"));
+  EXPECT_FALSE(same("2.17", "2.18"));
+}
+
+TEST(Nccl, ErrorsSayWhatIsWrong) {
+  EXPECT_EQ(error_of(R"(, "version": "2.2.13")"),
+            "x.json: /collective/version: expected a release of NCCL from 2.3 to 2.18, got "
+            "\"2.2.13\"");
+  for (const char* version : {"", "2", "2.", "2.x", "2.12.12.1", "3.0", "-2.12", "2.19.3"})
+    EXPECT_NE(error_of(std::string(R"(, "version": ")") + version + '"'), "no error") << version;
+  EXPECT_EQ(error_of(R"(, "sockets": 4)"),
+            "x.json: /collective: expected both or neither of \"sockets\" and "
+            "\"socket_bandwidth\"");
+  EXPECT_EQ(error_of(R"(, "protocol": "ll128")"),
+            "x.json: /collective/protocol: NCCL does not use this protocol on this cluster");
+}
+
+}  // namespace
+}  // namespace steptime
