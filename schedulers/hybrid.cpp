@@ -4,11 +4,27 @@
 #include "sim/aggregation.h"
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
+
+/// The all-reduce inside a client, then the servers.
+class Both final : public Collective {
+ public:
+  Both(std::shared_ptr<const Collective> inside, LinearCost servers)
+      : inside_(std::move(inside)), servers_(servers) {}
+  Duration time(Bytes m) const override { return inside_->time(m) + servers_.time(m); }
+  Duration startup() const override { return inside_->startup() + servers_.a; }
+  std::string outside_domain(Bytes m) const override { return inside_->outside_domain(m); }
+
+ private:
+  std::shared_ptr<const Collective> inside_;
+  LinearCost servers_;
+};
 
 Params params() {
   Params all = server_params();
@@ -30,9 +46,13 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
     c.fail("servers", fmt::format("{} clients need servers to meet at; 0 servers take 1 client",
                                   clients));
   }
-  const Cluster inside = client_cluster(cluster, clients, c);
-  return std::make_unique<Aggregation>(
-      Aggregation{clients, Collectives::instance().make(c, "collective", inside), servers});
+  const std::shared_ptr<const Collective> inside =
+      Collectives::instance().make(c, "collective", client_cluster(cluster, clients, c));
+  auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
+  if (servers.count > 0) {
+    made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
+  }
+  return made;
 }
 
 const bool kRegistered = Aggregations::instance().add(

@@ -1,4 +1,4 @@
-// Parameter servers alone: every worker is a client of its own.
+// Parameter servers alone: every worker is a client of its own, with nothing to reduce inside.
 #include "sim/aggregation.h"
 
 #include <memory>
@@ -6,17 +6,13 @@
 namespace steptime {
 namespace {
 
-/// Among the one worker of a client there is nothing to reduce.
-class NoCollective final : public LinearCollective {
- public:
-  NoCollective() : LinearCollective(LinearCost{}) {}
-};
-
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   ServerGroup servers = read_servers(c);
   if (servers.count == 0) c.fail("servers", "expected at least 1; all-reduce needs none");
+  const LinearCost cost = server_cost(cluster, cluster.workers(), servers);
   return std::make_unique<Aggregation>(
-      Aggregation{cluster.workers(), std::make_shared<NoCollective>(), servers});
+      Aggregation{cluster.workers(), std::make_shared<LinearCollective>(LinearCost{}), servers,
+                  std::make_shared<LinearCollective>(cost)});
 }
 
 const bool kRegistered = Aggregations::instance().add(

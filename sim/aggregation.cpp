@@ -1,5 +1,6 @@
 #include "sim/aggregation.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -59,6 +60,14 @@ ServerGroup read_servers(const Config& config) {
                       .sharding = Shardings::instance().make(config, "sharding")};
   if (config.has("rate")) servers.rate = config.get<Bandwidth>("rate");
   return servers;
+}
+
+LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
+  const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
+  const double port = 2 * inverse(cluster.network.bandwidth).seconds_per_byte;
+  const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
+  return {(servers.fused ? 2 : 4) * cluster.network.latency,
+          {per_server * std::max(port, thread)}};
 }
 
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config) {

@@ -31,6 +31,9 @@ struct Aggregation {
   std::int64_t clients = 1;                 ///< divides the number of workers
   std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
   ServerGroup servers{};                    ///< count 0: pure MPI
+  /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
+  /// sent. Null: as `inside`.
+  std::shared_ptr<const Collective> whole{};
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 
@@ -49,6 +52,10 @@ using Updates = Registry<Update>;
 /// The keys of parameter servers, and their values.
 Params server_params();
 ServerGroup read_servers(const Config& config);
+
+/// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
+/// on ports of their own, and pull them.
+LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
 
 /// What a collective among the workers of one of `clients` clients runs on. Throws InputError when
 /// `clients` does not divide the workers.

@@ -18,10 +18,6 @@ namespace {
 Params only(const char* type) {
   return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
 }
-const Params& update_params() {
-  static const Params params = only("sgd");
-  return params;
-}
 const Params& embedding_params() {
   static const Params params = only("async");
   return params;
@@ -109,14 +105,16 @@ const Params& experiment_params() {
 const Params& strategy_params() {
   static const Params params{{.key = "aggregation",
                               .kind = Kind::kObject,
-                              .help = "all-reduce",
+                              .help = "who adds gradients up",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "all-reduce"}}},
+                              .fallback = Json{{"type", "all-reduce"}},
+                              .choice = Aggregation::kNoun},
                              {.key = "update",
                               .kind = Kind::kObject,
-                              .help = "sgd",
+                              .help = "what is done with the sum",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "sgd"}}},
+                              .fallback = Json{{"type", "sgd"}},
+                              .choice = Update::kNoun},
                              {.key = "schedule",
                               .kind = Kind::kObject,
                               .help = "when gradients are sent",
@@ -136,15 +134,31 @@ const Params& strategy_params() {
   return params;
 }
 
-const Params& aggregation_params() {
-  static const Params params{
-      {.key = "type", .kind = Kind::kText, .help = "all-reduce", .words = {"all-reduce"}},
-      {.key = "collective",
-       .kind = Kind::kObject,
-       .help = "the cost of one all-reduce",
-       .need = Need::kDefault,
-       .fallback = Json{{"type", "ring"}},
-       .choice = Collective::kNoun}};
+const Params& variation_params() {
+  static const Params params{{.key = "spread",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of speed between workers",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "jitter",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of a worker's speed between steps",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_chance",
+                              .kind = Kind::kNumber,
+                              .help = "of a worker in a step",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_factor",
+                              .kind = Kind::kNumber,
+                              .help = "how much longer a straggler computes",
+                              .need = Need::kDefault,
+                              .fallback = 1,
+                              .range = {.low = 1, .high = 1e6}}};
   return params;
 }
 
@@ -166,9 +180,26 @@ const Params& run_params() {
                               .help = "of everything random",
                               .need = Need::kDefault,
                               .fallback = 1,
-                              .range = {.low = 0, .high = 9e18}}};
+                              .range = {.low = 0, .high = 9e18}},
+                             {.key = "variation",
+                              .kind = Kind::kObject,
+                              .help = "how workers differ in speed",
+                              .need = Need::kOptional},
+                             {.key = "convergence",
+                              .kind = Kind::kObject,
+                              .help = "a model to train in simulated time",
+                              .need = Need::kOptional}};
   return params;
 }
+
+namespace {
+
+Variation read_variation(const Config& config) {
+  return {config.get<double>("spread"), config.get<double>("jitter"),
+          config.get<double>("straggle_chance"), config.get<double>("straggle_factor")};
+}
+
+}  // namespace
 
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
   const Config config(document, experiment_params());
@@ -182,13 +213,13 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       return;
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
-      strategy.object("update", update_params()).get<std::string>("type");
       strategy.object("embedding", embedding_params()).get<std::string>("type");
       strategy.object("transport", transport_params()).get<std::string>("type");
-      const Config aggregation = strategy.object("aggregation", aggregation_params());
-      aggregation.get<std::string>("type");
-      experiment.collective =
-          Collectives::instance().make(aggregation, "collective", *experiment.cluster);
+      experiment.aggregation =
+          Aggregations::instance().make(strategy, "aggregation", *experiment.cluster);
+      experiment.update = Updates::instance().make(strategy, "update");
+      experiment.collective = experiment.aggregation->inside;
+      check_update(strategy, *experiment.aggregation, *experiment.update);
       return;
     }
     case Part::kSchedule:
@@ -198,8 +229,15 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       run.get<std::string>("fidelity");
-      experiment.run = std::make_shared<RunSettings>(
-          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed")});
+      RunSettings settings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed")};
+      if (run.has("variation")) {
+        settings.variation = read_variation(run.object("variation", variation_params()));
+      }
+      if (run.has("convergence")) {
+        settings.convergence = std::make_shared<Convergence>(
+            read_convergence(run.object("convergence", convergence_params())));
+      }
+      experiment.run = std::make_shared<RunSettings>(std::move(settings));
       return;
     }
   }
@@ -260,8 +298,13 @@ Json resolved(const Json& config) {
   }
   Json& strategy = full["strategy"];
   strategy = resolved_object(strategy, strategy_params());
-  strategy["aggregation"] = resolved_object(strategy["aggregation"], aggregation_params());
   full["run"] = with_defaults(full["run"], run_params());
+  if (full["run"].contains("variation")) {
+    full["run"]["variation"] = with_defaults(full["run"]["variation"], variation_params());
+  }
+  if (full["run"].contains("convergence")) {
+    full["run"]["convergence"] = resolved_object(full["run"]["convergence"], convergence_params());
+  }
   return full;
 }
 

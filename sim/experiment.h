@@ -1,10 +1,13 @@
 // From a config to a result: a pure function of the config and the files that it names.
 #pragma once
+#include "sim/aggregation.h"
 #include "sim/cluster.h"
 #include "sim/collective.h"
 #include "sim/config.h"
+#include "sim/learning.h"
 #include "sim/schedule.h"
 #include "sim/step.h"
+#include "sim/training.h"
 #include "sim/workload.h"
 
 #include <cstdint>
@@ -31,6 +34,8 @@ struct PreparedWorkload {
 struct RunSettings {
   std::int64_t steps = 1;
   std::int64_t seed = 1;
+  Variation variation{};
+  std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
@@ -38,7 +43,9 @@ struct Experiment {
   std::string name;
   std::shared_ptr<const PreparedWorkload> workload;
   std::shared_ptr<const Cluster> cluster;
-  std::shared_ptr<const Collective> collective;
+  std::shared_ptr<const Aggregation> aggregation;
+  std::shared_ptr<const Update> update;
+  std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const RunSettings> run;
 };
@@ -55,7 +62,7 @@ std::span<const std::string_view> sections(Part part);
 const Params& experiment_params();
 const Params& strategy_params();
 const Params& run_params();
-const Params& aggregation_params();
+const Params& variation_params();
 
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);

@@ -4,8 +4,10 @@
 #include "sim/json.h"
 #include "sim/step.h"
 #include "sim/timeline.h"
+#include "sim/training_run.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +31,10 @@ struct Result {
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
   std::string domain = "inside";       ///< or what was extrapolated
   std::uint64_t fingerprint = 0;
+  /// Set when clients need not move in step: then times are means over clients and steps,
+  /// comm_busy_s is the time per step of the busiest server's thread, and messages are those with
+  /// bytes, per step.
+  std::shared_ptr<const TrainingOutcome> training{};
 
   /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
   double figure(std::string_view key) const;
@@ -50,7 +56,7 @@ Result simulate(const Experiment& experiment, Timeline& timeline);
 /// The buckets of a step in send order.
 std::vector<SentBucket> sent_buckets(const Experiment& experiment);
 
-/// The keys of a result, in order.
+/// The keys of every result, in order; a training run has more, in its JSON.
 std::span<const std::string_view> result_keys();
 /// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
 void append_json(std::string& text, const Result& result);

@@ -99,8 +99,9 @@ Json experiment_schema() {
   sections["cluster"].erase("required");
   sections["cluster"]["anyOf"] = {Json{{"required", {"preset"}}}, Json{{"required", spelled_out}}};
   sections["strategy"] = object_schema(strategy_params());
-  sections["strategy"]["properties"]["aggregation"] = object_schema(aggregation_params());
   sections["run"] = object_schema(run_params());
+  sections["run"]["properties"]["variation"] = object_schema(variation_params());
+  sections["run"]["properties"]["convergence"] = object_schema(convergence_params());
   return schema;
 }
 
