@@ -5,13 +5,13 @@
 #include "sim/error.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,16 +29,11 @@ constexpr double kMostParams = 1e12;
 constexpr std::size_t kMostLayers = 1'000'000;
 
 // In the order of LayerKind.
-const std::vector<std::string> kKinds{"activation",
-                                      "add",
-                                      "batch-norm",
-                                      "concat",
-                                      "convolution",
-                                      "depthwise-convolution",
-                                      "dropout",
-                                      "fully-connected",
-                                      "lrn",
-                                      "pooling",
+const std::vector<std::string> kKinds{"activation",  "add",
+                                      "batch-norm",  "concat",
+                                      "convolution", "depthwise-convolution",
+                                      "dropout",     "fully-connected",
+                                      "lrn",         "pooling",
                                       "softmax"};
 
 const Params& table_params() {
@@ -63,23 +58,22 @@ const Params& provenance_params() {
 }
 
 const Params& layer_params() {
-  static const Params params{
-      {.key = "name", .kind = Kind::kText},
-      {.key = "kind", .kind = Kind::kText, .words = kKinds},
-      {.key = "macs",
-       .kind = Kind::kInteger,
-       .help = "forward multiply-accumulates per sample",
-       .need = Need::kOptional,
-       .range = {.low = 1, .high = kMostMacs}},
-      {.key = "input",
-       .kind = Kind::kInteger,
-       .help = "values per sample",
-       .range = {.low = 1, .high = kMostValues}},
-      {.key = "output",
-       .kind = Kind::kInteger,
-       .help = "values per sample",
-       .range = {.low = 1, .high = kMostValues}},
-      {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
+  static const Params params{{.key = "name", .kind = Kind::kText},
+                             {.key = "kind", .kind = Kind::kText, .words = kKinds},
+                             {.key = "macs",
+                              .kind = Kind::kInteger,
+                              .help = "forward multiply-accumulates per sample",
+                              .need = Need::kOptional,
+                              .range = {.low = 1, .high = kMostMacs}},
+                             {.key = "input",
+                              .kind = Kind::kInteger,
+                              .help = "values per sample",
+                              .range = {.low = 1, .high = kMostValues}},
+                             {.key = "output",
+                              .kind = Kind::kInteger,
+                              .help = "values per sample",
+                              .range = {.low = 1, .high = kMostValues}},
+                             {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
   return params;
 }
 
@@ -157,9 +151,23 @@ TableLayer read_layer(const Config& config) {
   return layer;
 }
 
+/// models/<family>/<model>.json, sorted.
+std::vector<fs::path> table_files() {
+  const fs::path models = data_dir() / "models";
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& family : fs::directory_iterator(models, error)) {
+    if (!family.is_directory() || family.path().filename() == "devices") continue;
+    for (fs::path& file : json_files(family.path()))
+      files.push_back(std::move(file));
+  }
+  if (error) throw InputError(fmt::format("{}: {}", models.string(), error.message()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 /// By full name and by alias; a full name is its own entry.
 std::map<std::string, std::string> index_tables() {
-  const fs::path models = data_dir() / "models";
   std::map<std::string, std::string> files;
   const auto add = [&](const std::string& name, const std::string& file) {
     const auto [entry, is_new] = files.emplace(name, file);
@@ -168,15 +176,7 @@ std::map<std::string, std::string> index_tables() {
           fmt::format("{}: the name \"{}\" is already that of {}", file, name, entry->second));
     }
   };
-  std::vector<fs::path> paths;
-  for (const auto& family : fs::directory_iterator(models)) {
-    if (!family.is_directory() || family.path().filename() == "devices") continue;
-    for (const auto& file : fs::directory_iterator(family.path())) {
-      if (file.path().extension() == ".json") paths.push_back(file.path());
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths) {
+  for (const fs::path& path : table_files()) {
     const LayerTable table = read_layer_table(path.string());
     if (const auto stem = path.parent_path().filename() / path.stem(); table.name != stem) {
       throw InputError(fmt::format("{}: /name: expected \"{}\", got \"{}\"", path.string(),
@@ -243,7 +243,8 @@ LayerTable read_layer_table(const std::string& path) {
 std::string find_layer_table(const std::string& model) {
   if (is_full_name(model)) {
     const fs::path path = data_dir() / "models" / (model + ".json");
-    if (fs::is_regular_file(path)) return path.string();
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) return path.string();
   }
   const auto found = index().find(model);
   return found == index().end() ? "" : found->second;
@@ -254,6 +255,17 @@ std::vector<std::string> layer_table_names() {
   for (const auto& [name, unused] : index())
     names.push_back(name);
   return names;
+}
+
+std::vector<fs::path> json_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder, error)) {
+    if (file.path().extension() == ".json") files.push_back(file.path());
+  }
+  if (error) throw InputError(fmt::format("{}: {}", folder.string(), error.message()));
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace steptime

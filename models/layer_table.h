@@ -10,6 +10,7 @@
 #include "sim/workload.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -58,5 +59,8 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file);
 std::string find_layer_table(const std::string& model);
 /// Full names and aliases of the shipped models, sorted.
 std::vector<std::string> layer_table_names();
+
+/// The JSON files in a folder, sorted. Throws InputError when it cannot be read.
+std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder);
 
 }  // namespace steptime

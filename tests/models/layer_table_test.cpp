@@ -1,0 +1,152 @@
+// Are the shipped layer tables those of the published models, and is a broken one refused?
+#include "models/layer_table.h"
+
+#include "sim/data_dir.h"
+#include "sim/error.h"
+#include "sim/json.h"
+#include "tests/support/messages.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::string_view kFc =
+    R"({"name": "fc", "kind": "fully-connected", "macs": 6, "input": 3, "output": 2,
+        "tensors": [{"name": "fc.w", "params": 6}, {"name": "fc.b", "params": 2}]})";
+
+std::string table_text(std::string_view layers, std::string_view input = "[3, 2, 1]",
+                       std::string_view aliases = "[\"tiny\"]") {
+  return fmt::format(R"({{"format": "steptime-model", "version": 1, "name": "test/tiny",
+    "aliases": {}, "input": {}, "provenance": {{"source": "s", "licence": "l", "date": "d"}},
+    "layers": {}}})",
+                     aliases, input, layers);
+}
+
+std::string error_of(const std::string& text) {
+  return message_of<InputError>([&] { parse_layer_table(text, "x.json"); });
+}
+
+TEST(LayerTable, HoldsWhatTheFileSays) {
+  const LayerTable table = parse_layer_table(
+      table_text(fmt::format(
+          R"([{}, {{"name": "out", "kind": "softmax", "input": 2, "output": 2}}])", kFc)),
+      "x.json");
+  EXPECT_EQ(table.name, "test/tiny");
+  EXPECT_EQ(table.aliases, std::vector<std::string>{"tiny"});
+  EXPECT_EQ(table.input, 6);  // 3 * 2 * 1
+  EXPECT_EQ(table.provenance.at("licence"), "l");
+  ASSERT_EQ(table.layers.size(), 2u);
+  EXPECT_EQ(table.layers[0].kind, LayerKind::kFullyConnected);
+  EXPECT_EQ(table.layers[0].macs, 6);
+  EXPECT_EQ(table.layers[0].input, 3);
+  EXPECT_EQ(table.layers[0].output, 2);
+  EXPECT_EQ(table.layers[0].weights(), 6);  // the larger of 6 weights and 2 biases
+  ASSERT_EQ(table.layers[0].tensors.size(), 2u);
+  EXPECT_EQ(table.layers[0].tensors[1].name, "fc.b");
+  EXPECT_EQ(table.layers[1].kind, LayerKind::kSoftmax);
+  EXPECT_EQ(table.layers[1].macs, 0);
+  EXPECT_EQ(table.layers[1].weights(), 0);
+}
+
+TEST(LayerTable, RefusesALayerOfAnUnknownKind) {
+  EXPECT_EQ(error_of(table_text(R"([{"name": "a", "kind": "conv", "input": 1, "output": 1}])")),
+            "x.json: /layers/0/kind: unknown \"conv\"; known: activation, add, batch-norm, concat, "
+            "convolution, depthwise-convolution, dropout, fully-connected, lrn, pooling, softmax");
+}
+
+TEST(LayerTable, RefusesWorkWithoutWeightsAndWeightsWithoutWork) {
+  EXPECT_EQ(
+      error_of(table_text(R"([{"name": "a", "kind": "convolution", "input": 1, "output": 1}])")),
+      "x.json: /layers/0/macs: required but missing, as the layer is a convolution");
+  EXPECT_EQ(error_of(table_text(
+                R"([{"name": "a", "kind": "convolution", "macs": 1, "input": 1, "output": 1}])")),
+            "x.json: /layers/0/tensors: required but missing, as the layer is a convolution");
+  EXPECT_EQ(error_of(table_text(R"([{"name": "a", "kind": "convolution", "macs": 1, "input": 1,
+                                     "output": 1, "tensors": []}])")),
+            "x.json: /layers/0/tensors: expected at least one tensor, got an empty list");
+  EXPECT_EQ(error_of(table_text(
+                R"([{"name": "a", "kind": "pooling", "macs": 1, "input": 1, "output": 1}])")),
+            "x.json: /layers/0/macs: unexpected, as the layer is of kind \"pooling\"");
+}
+
+TEST(LayerTable, RefusesAbsurdSizes) {
+  EXPECT_EQ(error_of(table_text(R"([{"name": "a", "kind": "add", "input": 0, "output": 1}])")),
+            "x.json: /layers/0/input: must be at least 1 and at most 1000000000000, got 0");
+  EXPECT_EQ(error_of(table_text("[]")), "x.json: /layers: expected 1 to 1000000 layers, got 0");
+  EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "[3, 0, 1]")),
+            "x.json: /input: expected whole numbers of at least 1, got 0");
+  EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "[1000000, 1000000, 1000000]")),
+            "x.json: /input: expected 1 to 1000000000000 values in all, got 1e+18");
+  EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "[]")),
+            "x.json: /input: expected 1 to 1000000000000 values in all, got 0");
+}
+
+TEST(LayerTable, RefusesTheWrongType) {
+  EXPECT_EQ(error_of(table_text("7")), "x.json: /layers: expected a list, got 7");
+  EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "7")),
+            "x.json: /input: expected a list, got 7");
+  EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "[1]", "[1]")),
+            "x.json: /aliases: expected a list of strings, got 1 in it");
+}
+
+TEST(LayerTables, AreFoundByFullNameAndByAlias) {
+  const auto file = [](const std::string& name) {
+    return (data_dir() / "models" / (name + ".json")).string();
+  };
+  EXPECT_EQ(find_layer_table("caffe/googlenet"), file("caffe/googlenet"));
+  EXPECT_EQ(find_layer_table("resnet50"), file("mxnet/resnet-50-v1"));
+  EXPECT_EQ(find_layer_table("tf/nasnetlarge+aux"), file("tf/nasnetlarge-aux"));
+}
+
+TEST(LayerTables, AreNotFoundOutsideTheirFolder) {
+  for (const char* name : {"", "/", "no-such-model", "caffe/no-such-model", "devices/k80",
+                           "../models/caffe/googlenet", "caffe/../caffe/googlenet", "caffe"}) {
+    EXPECT_EQ(find_layer_table(name), "") << name;
+  }
+}
+
+TEST(LayerTables, AreListedByNameAndAlias) {
+  const std::vector<std::string> names = layer_table_names();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  for (const char* name : {"caffe/googlenet", "mxnet/resnet-50-v1", "resnet50"})
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << name;
+}
+
+// The number of tensors and parameters, and where it is known the forward multiply-accumulates of
+// convolutions and fully-connected layers, as the public definitions give them.
+TEST(LayerTables, HaveThePublishedTotals) {
+  const std::string file = STEPTIME_TESTS_DIR "/models/layer_tables.json";
+  const Json expected = parse_json(read_file(file), file);
+  for (const Json& model : expected.at("models")) {
+    const auto name = model.at("name").get<std::string>();
+    SCOPED_TRACE(name);
+    const LayerTable table = read_layer_table(find_layer_table(name));
+    std::size_t tensors = 0;
+    std::int64_t params = 0;
+    std::int64_t macs = 0;
+    for (const TableLayer& layer : table.layers) {
+      macs += layer.macs;
+      tensors += layer.tensors.size();
+      for (const Tensor& tensor : layer.tensors)
+        params += tensor.params;
+    }
+    EXPECT_EQ(tensors, model.at("tensors").get<std::size_t>());
+    EXPECT_EQ(params, model.at("params").get<std::int64_t>());
+    if (model.contains("forward_gmacs")) {  // given to four decimals
+      EXPECT_NEAR(static_cast<double>(macs) * 1e-9, model.at("forward_gmacs").get<double>(), 5e-5);
+    }
+  }
+  EXPECT_EQ(expected.at("models").size(), 21u);
+}
+
+}  // namespace
+}  // namespace steptime
