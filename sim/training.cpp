@@ -181,7 +181,10 @@ class TrainingPlayer {
     open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
     last_[at(c, bucket)] = engine_.now();
     if (plan_.pieces[bucket].empty()) return complete(c, bucket);
-    for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
+    // Every client begins with another server, as its connections would share its port.
+    const std::size_t pieces = plan_.pieces[bucket].size();
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::size_t s = first_slot_[bucket] + (i + static_cast<std::size_t>(c)) % pieces;
       const Piece& piece = *slots_[s].piece;
       const Passage message = ports_.depart(client_end(c), server_end(piece.server), piece.bytes,
                                             engine_.now());
@@ -226,8 +229,9 @@ class TrainingPlayer {
         for (const ParameterRange& range : piece.ranges)
           learner_->apply_all(range);
       }
-      for (std::int32_t each = 0; each < static_cast<std::int32_t>(clients_.size()); ++each)
-        answer_push(each, slot_index, end);
+      const auto clients = static_cast<std::int32_t>(clients_.size());
+      for (std::int32_t i = 0; i < clients; ++i)  // and every server with another client
+        answer_push((piece.server + i) % clients, slot_index, end);
       return;
     }
     work += updating(piece.bytes);
@@ -347,9 +351,9 @@ class TrainingPlayer {
       computed += to_seconds(c.computed);
       last = std::max(last, c.end);
     }
-    times_.step_s = ends / clients / steps;
-    times_.compute_s = computed / clients / steps;
     times_.end_s = to_seconds(since_start(last));
+    times_.step_s = (synchronous() ? times_.end_s : ends / clients) / steps;
+    times_.compute_s = computed / clients / steps;
     for (const Server& s : servers_)
       times_.server_busy_s = std::max(times_.server_busy_s, to_seconds(s.busy) / steps);
     times_.fingerprint = engine_.fingerprint();

@@ -72,8 +72,8 @@ struct CurvePoint {
 };
 
 struct TrainingTimes {
-  double step_s = 0;     ///< mean over clients and steps
-  double compute_s = 0;  ///< the same, of forward and backward pass
+  double step_s = 0;     ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
+  double compute_s = 0;  ///< mean over clients and steps of forward plus backward pass
   double server_busy_s = 0;  ///< per step, of the busiest server's thread
   double end_s = 0;          ///< when the last client is done
   std::int64_t messages = 0;  ///< pushes and pulls with bytes
