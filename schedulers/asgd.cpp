@@ -7,9 +7,8 @@ namespace steptime {
 namespace {
 
 const bool kRegistered = Updates::instance().add(
-    "asgd", "asynchronous: servers apply every push when it arrives", {}, [](const Config&) {
-      return std::make_unique<Update>(Update{.kind = Update::Kind::kAsgd});
-    });
+    "asgd", "asynchronous: servers apply every push when it arrives", {},
+    [](const Config&) { return std::make_unique<Update>(Update{.kind = Update::Kind::kAsgd}); });
 
 }  // namespace
 }  // namespace steptime

@@ -5,9 +5,9 @@
 //
 // Parameters: interval [steps], alpha, reading: "push-then-pull" is Figure 8, where the pull comes
 // after the push and so returns c'; "simultaneous" is the equations as printed, both with c.
-// Limits: Figure 8 as printed updates the parameters only in exchange steps, and counts keys instead
-// of batches; here every batch does an SGD update, and `interval` counts batches.
-// Source: 001 section 5, equations 2 and 3, Figure 8.
+// Limits: Figure 8 as printed updates the parameters only in exchange steps, and counts keys
+// instead of batches; here every batch does an SGD update, and `interval` counts batches. Source:
+// 001 section 5, equations 2 and 3, Figure 8.
 #include "sim/aggregation.h"
 
 #include <memory>

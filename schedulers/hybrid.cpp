@@ -43,8 +43,8 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   const auto clients = c.get<std::int64_t>("clients");
   ServerGroup servers = read_servers(c);
   if (servers.count == 0 && clients != 1) {
-    c.fail("servers", fmt::format("{} clients need servers to meet at; 0 servers take 1 client",
-                                  clients));
+    c.fail("servers",
+           fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
   const std::shared_ptr<const Collective> inside =
       Collectives::instance().make(c, "collective", client_cluster(cluster, clients, c));

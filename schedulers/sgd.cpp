@@ -6,9 +6,9 @@
 namespace steptime {
 namespace {
 
-const bool kRegistered = Updates::instance().add(
-    "sgd", "synchronous: everyone waits for the sum of all gradients", {},
-    [](const Config&) { return std::make_unique<Update>(); });
+const bool kRegistered =
+    Updates::instance().add("sgd", "synchronous: everyone waits for the sum of all gradients", {},
+                            [](const Config&) { return std::make_unique<Update>(); });
 
 }  // namespace
 }  // namespace steptime

@@ -8,47 +8,48 @@
 namespace steptime {
 
 Params server_params() {
-  return {{.key = "servers",
-           .kind = Kind::kInteger,
-           .help = "how many",
-           .range = {.low = 0, .high = 1e5}},
-          {.key = "placement",
-           .kind = Kind::kText,
-           .help = "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
-                   "nodes",
-           .need = Need::kDefault,
-           .fallback = "own-nodes",
-           .words = {"own-nodes", "with-workers"}},
-          {.key = "sharding",
-           .kind = Kind::kObject,
-           .help = "which server holds what",
-           .need = Need::kDefault,
-           .fallback = Json{{"type", "mxnet"}},
-           .choice = Sharding::kNoun},
-          {.key = "rate",
-           .kind = Kind::kBandwidth,
-           .help = "bytes in and out that a server's thread handles; default: any",
-           .need = Need::kOptional,
-           .range = kPositive},
-          {.key = "request_time",
-           .kind = Kind::kTime,
-           .help = "of a server's thread, per push and per pull",
-           .need = Need::kDefault,
-           .fallback = "0 s",
-           .range = kNotNegative},
-          {.key = "update_cost",
-           .kind = Kind::kTimePerByte,
-           .help = "of a server's thread, each time that parameters change",
-           .need = Need::kDefault,
-           .fallback = "0 s/B",
-           .range = kNotNegative},
-          {.key = "requests",
-           .kind = Kind::kText,
-           .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
-                   "request does both",
-           .need = Need::kDefault,
-           .fallback = "push-pull",
-           .words = {"push-pull", "pushpull"}}};
+  return {
+      {.key = "servers",
+       .kind = Kind::kInteger,
+       .help = "how many",
+       .range = {.low = 0, .high = 1e5}},
+      {.key = "placement",
+       .kind = Kind::kText,
+       .help = "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
+               "nodes",
+       .need = Need::kDefault,
+       .fallback = "own-nodes",
+       .words = {"own-nodes", "with-workers"}},
+      {.key = "sharding",
+       .kind = Kind::kObject,
+       .help = "which server holds what",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "mxnet"}},
+       .choice = Sharding::kNoun},
+      {.key = "rate",
+       .kind = Kind::kBandwidth,
+       .help = "bytes in and out that a server's thread handles; default: any",
+       .need = Need::kOptional,
+       .range = kPositive},
+      {.key = "request_time",
+       .kind = Kind::kTime,
+       .help = "of a server's thread, per push and per pull",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "update_cost",
+       .kind = Kind::kTimePerByte,
+       .help = "of a server's thread, each time that parameters change",
+       .need = Need::kDefault,
+       .fallback = "0 s/B",
+       .range = kNotNegative},
+      {.key = "requests",
+       .kind = Kind::kText,
+       .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
+               "request does both",
+       .need = Need::kDefault,
+       .fallback = "push-pull",
+       .words = {"push-pull", "pushpull"}}};
 }
 
 ServerGroup read_servers(const Config& config) {
@@ -66,14 +67,14 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
   const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
   const double port = 2 * inverse(cluster.network.bandwidth).seconds_per_byte;
   const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
-  return {(servers.fused ? 2 : 4) * cluster.network.latency,
-          {per_server * std::max(port, thread)}};
+  return {(servers.fused ? 2 : 4) * cluster.network.latency, {per_server * std::max(port, thread)}};
 }
 
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config) {
   const std::int64_t workers = cluster.workers();
   if (clients > workers || workers % clients != 0) {
-    config.fail("clients", fmt::format("{} clients cannot share {} workers evenly", clients, workers));
+    config.fail("clients",
+                fmt::format("{} clients cannot share {} workers evenly", clients, workers));
   }
   Cluster inside = cluster;
   const std::int64_t members = workers / clients;

@@ -18,19 +18,20 @@ namespace steptime {
 /// which they arrive.
 struct ServerGroup {
   std::int64_t count = 0;
-  bool with_workers = false;      ///< server i on node i mod nodes; else each on a node of its own
-  std::optional<Bandwidth> rate;  ///< of the thread, bytes in and bytes out together; none: no limit
-  Duration request_time{};        ///< of the thread, per push and per pull
-  TimePerByte update;             ///< of the thread, each time that parameters change
-  bool fused = false;             ///< push and pull are one request: the answer carries the values
+  bool with_workers = false;  ///< server i on node i mod nodes; else each on a node of its own
+  std::optional<Bandwidth>
+      rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
+  Duration request_time{};  ///< of the thread, per push and per pull
+  TimePerByte update;       ///< of the thread, each time that parameters change
+  bool fused = false;       ///< push and pull are one request: the answer carries the values
   std::shared_ptr<const Sharding> sharding;
 };
 
 struct Aggregation {
   static constexpr const char* kNoun = "aggregation";
-  std::int64_t clients = 1;                 ///< divides the number of workers
+  std::int64_t clients = 1;                  ///< divides the number of workers
   std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
-  ServerGroup servers{};                    ///< count 0: pure MPI
+  ServerGroup servers{};                     ///< count 0: pure MPI
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};

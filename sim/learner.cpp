@@ -15,8 +15,8 @@ Learner::Learner(const Convergence& convergence, const Update& update, std::int6
       sum_(convergence.problem->parameters()) {
   // 001 section 5: the mini-batch of one update is every worker's batch in synchronous SGD, and a
   // client's in the other modes.
-  const auto averaged = static_cast<double>(
-      update.kind == Update::Kind::kSgd ? clients * members : members);
+  const auto averaged =
+      static_cast<double>(update.kind == Update::Kind::kSgd ? clients * members : members);
   rate_ = convergence.learning_rate * (convergence.scaling == 0   ? 1
                                        : convergence.scaling == 1 ? averaged
                                                                   : std::sqrt(averaged));

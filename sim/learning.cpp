@@ -29,8 +29,7 @@ void shuffle(std::vector<std::int32_t>& samples, std::int64_t seed, std::uint32_
 
 std::int64_t Convergence::steps(std::int64_t workers) const {
   const double samples = epochs * static_cast<double>(problem->samples());
-  return std::max<std::int64_t>(
-      1, std::llround(samples / static_cast<double>(workers * batch)));
+  return std::max<std::int64_t>(1, std::llround(samples / static_cast<double>(workers * batch)));
 }
 
 const Params& convergence_params() {
@@ -97,7 +96,9 @@ Convergence read_convergence(const Config& config) {
           .batch = config.get<std::int64_t>("batch"),
           .learning_rate = config.get<double>("learning_rate"),
           .momentum = config.get<double>("momentum"),
-          .scaling = scaling == "none" ? 0 : scaling == "sqrt" ? 0.5 : 1,
+          .scaling = scaling == "none"   ? 0
+                     : scaling == "sqrt" ? 0.5
+                                         : 1,
           .split = data == "shuffled" ? DataSplit::kShuffled
                    : data == "fixed"  ? DataSplit::kFixed
                                       : DataSplit::kByLabel,

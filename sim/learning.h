@@ -51,10 +51,10 @@ struct Convergence {
   double momentum = 0;
   double scaling = 1;  ///< rate = learning_rate * (workers of a mini-batch)^scaling
   DataSplit split = DataSplit::kShuffled;
-  double target = 0.9;         ///< accuracy
-  std::int64_t evaluate = 1;   ///< steps from one test to the next
-  bool test_center = false;    ///< the servers' parameters; else those of client 0
-  std::int64_t seeds = 1;      ///< repetitions: run.seed, run.seed + 1, ...
+  double target = 0.9;        ///< accuracy
+  std::int64_t evaluate = 1;  ///< steps from one test to the next
+  bool test_center = false;   ///< the servers' parameters; else those of client 0
+  std::int64_t seeds = 1;     ///< repetitions: run.seed, run.seed + 1, ...
 
   /// Steps of each of `workers` workers.
   std::int64_t steps(std::int64_t workers) const;

@@ -2,20 +2,25 @@
 // so that it does not depend on who asked first, on threads, or on the compiler. The distributions
 // are this file's own, with additions and products only.
 #pragma once
-#include <cstdint>
-
 #include <Random123/philox.h>
+#include <cstdint>
 
 namespace steptime {
 
 /// What a number is drawn for; a stream is a purpose and an index (of a worker, an epoch, ...).
-enum class Purpose : std::uint32_t { kWorkerSpeed, kStepTime, kStraggler, kOrder, kWeights, kProblem };
+enum class Purpose : std::uint32_t {
+  kWorkerSpeed,
+  kStepTime,
+  kStraggler,
+  kOrder,
+  kWeights,
+  kProblem
+};
 
 /// Uniform in [0, 1), a multiple of 2^-53.
 inline double uniform(std::int64_t seed, Purpose purpose, std::uint32_t index, std::uint32_t n) {
   const auto bits = static_cast<std::uint64_t>(seed);
-  const r123::Philox4x32::ctr_type counter{
-      {n, index, static_cast<std::uint32_t>(purpose), 0}};
+  const r123::Philox4x32::ctr_type counter{{n, index, static_cast<std::uint32_t>(purpose), 0}};
   const r123::Philox4x32::key_type key{
       {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32)}};
   const auto drawn = r123::Philox4x32{}(counter, key);

@@ -195,8 +195,8 @@ Result simulate(const Experiment& experiment) {
 
 Result simulate(const Experiment& experiment, Timeline& timeline) {
   if (needs_training(experiment)) {
-    throw InputError(
-        fmt::format("{}: a timeline is drawn for all-reduce without variation only", experiment.name));
+    throw InputError(fmt::format("{}: a timeline is drawn for all-reduce without variation only",
+                                 experiment.name));
   }
   const PlannedStep step = plan_of(experiment);
   return result_of(
@@ -210,8 +210,7 @@ namespace {
 std::vector<SentBucket> training_buckets(const Experiment& experiment) {
   TrainingPlan plan = plan_training(experiment);
   plan.steps = 1;
-  const TrainingTimes times =
-      play_training(plan, experiment.run->seed, nullptr, nullptr, 0);
+  const TrainingTimes times = play_training(plan, experiment.run->seed, nullptr, nullptr, 0);
   const auto& units = experiment.workload->units(experiment.schedule->granularity());
   std::vector<SentBucket> sent;
   for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {

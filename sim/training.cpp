@@ -68,11 +68,11 @@ class TrainingPlayer {
     Time start{};
     double factor = 1;
     bool exchanges = false;
-    std::size_t bucket = 0;    ///< whose all-reduce is next or running
-    std::size_t open = 0;      ///< parts of the step that are not over
-    Time done{};               ///< of the parts that are over, the latest
-    Time broadcast_free{};     ///< when the client's broadcasts so far are over
-    Duration computed{};       ///< sum over the steps
+    std::size_t bucket = 0;  ///< whose all-reduce is next or running
+    std::size_t open = 0;    ///< parts of the step that are not over
+    Time done{};             ///< of the parts that are over, the latest
+    Time broadcast_free{};   ///< when the client's broadcasts so far are over
+    Duration computed{};     ///< sum over the steps
     Time end{};
   };
   struct Server {
@@ -115,8 +115,7 @@ class TrainingPlayer {
     me.start = engine_.now();
     me.factor = 0;
     for (std::int64_t m = 0; m < members_; ++m) {
-      me.factor =
-          std::max(me.factor, plan_.variation.factor(seed_, c * members_ + m, me.step));
+      me.factor = std::max(me.factor, plan_.variation.factor(seed_, c * members_ + m, me.step));
     }
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
@@ -186,11 +185,13 @@ class TrainingPlayer {
     for (std::size_t i = 0; i < pieces; ++i) {
       const std::size_t s = first_slot_[bucket] + (i + static_cast<std::size_t>(c)) % pieces;
       const Piece& piece = *slots_[s].piece;
-      const Passage message = ports_.depart(client_end(c), server_end(piece.server), piece.bytes,
-                                            engine_.now());
+      const Passage message =
+          ports_.depart(client_end(c), server_end(piece.server), piece.bytes, engine_.now());
       ++times_.messages;
-      engine_.at(message.head, Phase::kNormal, [this, c, slot = static_cast<std::uint32_t>(s),
-                                                tail = message.tail] { pushed(c, slot, tail); });
+      engine_.at(message.head, Phase::kNormal,
+                 [this, c, slot = static_cast<std::uint32_t>(s), tail = message.tail] {
+                   pushed(c, slot, tail);
+                 });
     }
   }
 
@@ -215,8 +216,8 @@ class TrainingPlayer {
   void pushed(std::int32_t c, std::uint32_t slot_index, Time tail) {
     Slot& slot = slots_[slot_index];
     const Piece& piece = *slot.piece;
-    const Time in = ports_.arrive(client_end(c), server_end(piece.server), piece.bytes,
-                                  {engine_.now(), tail});
+    const Time in =
+        ports_.arrive(client_end(c), server_end(piece.server), piece.bytes, {engine_.now(), tail});
     Duration work = handling(piece.bytes);
     if (synchronous()) {
       const bool complete = ++slot.pushed == static_cast<std::int64_t>(clients_.size());
@@ -270,10 +271,9 @@ class TrainingPlayer {
       open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
       for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
         const auto asked = static_cast<std::uint32_t>(s);
-        engine_.after(ports_.latency(client_end(c), server_end(slots_[s].piece->server)),
-                      Phase::kNormal, [this, c, asked] {
-                        send_values(c, asked, serve_pull(c, asked, engine_.now()));
-                      });
+        engine_.after(
+            ports_.latency(client_end(c), server_end(slots_[s].piece->server)), Phase::kNormal,
+            [this, c, asked] { send_values(c, asked, serve_pull(c, asked, engine_.now())); });
       }
     });
   }

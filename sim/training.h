@@ -4,13 +4,13 @@
 //
 //   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
 //               broadcast inside the client; the next step waits for all buckets
-//   ESGD        the same without servers; in every `interval`-th step parameters are exchanged, from
+//   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
+//   from
 //               the start of the step on, because nothing writes them before its end
 //
 // Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
-// moves at the speed of its slowest worker. A bucket is one message to each server that holds a part
-// of it. Answers to pushes and requests to pull carry no bytes.
-// Source: 001 sections 4 and 5.
+// moves at the speed of its slowest worker. A bucket is one message to each server that holds a
+// part of it. Answers to pushes and requests to pull carry no bytes. Source: 001 sections 4 and 5.
 #pragma once
 #include "sim/aggregation.h"
 #include "sim/learner.h"
@@ -28,8 +28,8 @@ namespace steptime {
 /// How fast workers are: factors on their compute times, 1 + sd * z with z about normal, at least
 /// 0.1.
 struct Variation {
-  double spread = 0;          ///< sd between workers, for the whole run
-  double jitter = 0;          ///< sd from step to step
+  double spread = 0;           ///< sd between workers, for the whole run
+  double jitter = 0;           ///< sd from step to step
   double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
   double straggle_factor = 1;
 
@@ -72,10 +72,10 @@ struct CurvePoint {
 };
 
 struct TrainingTimes {
-  double step_s = 0;     ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
-  double compute_s = 0;  ///< mean over clients and steps of forward plus backward pass
-  double server_busy_s = 0;  ///< per step, of the busiest server's thread
-  double end_s = 0;          ///< when the last client is done
+  double step_s = 0;  ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
+  double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
+  double server_busy_s = 0;   ///< per step, of the busiest server's thread
+  double end_s = 0;           ///< when the last client is done
   std::int64_t messages = 0;  ///< pushes and pulls with bytes
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it

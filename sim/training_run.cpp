@@ -58,21 +58,22 @@ TrainingPlan plan_training(const Experiment& e) {
   if (communicates) {
     buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
   }
-  plan.step = plan_step(e.workload->workload, units, buckets, *aggregation.inside,
-                        communicates ? 2 : 1);
+  plan.step =
+      plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
   const Convergence* learns = e.run->convergence.get();
-  plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
-                           e.schedule->granularity(),
-                           learns != nullptr ? learns->problem->parameters() : 0);
+  plan.pieces =
+      cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                 e.schedule->granularity(), learns != nullptr ? learns->problem->parameters() : 0);
   for (const Bucket& bucket : plan.step.buckets)
     plan.broadcasts.push_back(broadcast_time(*e.cluster, members, bucket.bytes));
   plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
   constexpr double kLimit = 4e6;  // s, as for a single step
-  const double least = to_seconds(plan.step.forward + plan.step.backward) *
-                       static_cast<double>(plan.steps);
+  const double least =
+      to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
   if (least > kLimit) {
-    throw InputError(fmt::format("{}: the run takes {} s or more, of the {} s that can be simulated",
-                                 e.name, least, kLimit));
+    throw InputError(
+        fmt::format("{}: the run takes {} s or more, of the {} s that can be simulated", e.name,
+                    least, kLimit));
   }
   return plan;
 }
@@ -91,8 +92,7 @@ TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan) {
     const std::int64_t clients = plan.aggregation.clients;
     Learner learner(*learns, plan.update, clients, e.cluster->workers() / clients,
                     outcome.has_servers, seed);
-    outcome.runs.push_back(
-        play_training(plan, seed, &learner, learns, learns->problem->samples()));
+    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples()));
     const auto& curve = outcome.runs.back().curve;
     const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
       return point.score.accuracy >= learns->target;

@@ -63,7 +63,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "seed", po::value<std::int64_t>(), "replaces /run/seed")(
       "timeline", po::value(&timeline_file),
       "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
-      "output,o", po::value(&folder), "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
+      "output,o", po::value(&folder),
+      "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
       "strict", "exit 5 when the result lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;

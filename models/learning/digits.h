@@ -1,9 +1,8 @@
 // Handwritten digits: 1,797 images of 8 x 8 pixels (traces/digits/), a quarter of them for testing.
 #pragma once
+#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
-
-#include <Eigen/Core>
 
 namespace steptime {
 

@@ -2,9 +2,9 @@
 //
 //   1/2 sum_i h_i (w_i - o_i - e_si)^2,   o_i = i + 1,   h_i from 1 down to 1 / condition
 //
-// where the e_si of samples 2j and 2j + 1 are opposite, so that the mean gradient is h_i (w_i - o_i)
-// and o is the optimum. The start is zero. The test's accuracy is 1 / (1 + loss), its loss
-// 1/2 sum_i h_i (w_i - o_i)^2.
+// where the e_si of samples 2j and 2j + 1 are opposite, so that the mean gradient is h_i (w_i -
+// o_i) and o is the optimum. The start is zero. The test's accuracy is 1 / (1 + loss), its loss 1/2
+// sum_i h_i (w_i - o_i)^2.
 //
 // Parameters: dimensions, samples (even), condition (largest over smallest h), noise (of e).
 #include "sim/learning.h"
@@ -80,9 +80,9 @@ class Quadratic final : public Problem {
   static double optimum(std::size_t i) { return static_cast<double>(i + 1); }
   double error(std::int32_t sample, std::size_t i) const {
     if (noise_ == 0) return 0;
-    const double drawn = noise_ * normal(0, Purpose::kProblem,
-                                         static_cast<std::uint32_t>(sample / 2),
-                                         static_cast<std::uint32_t>(i));
+    const double drawn =
+        noise_ * normal(0, Purpose::kProblem, static_cast<std::uint32_t>(sample / 2),
+                        static_cast<std::uint32_t>(i));
     return sample % 2 == 0 ? drawn : -drawn;
   }
 

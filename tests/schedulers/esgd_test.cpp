@@ -14,8 +14,8 @@ TEST(Esgd, DefaultsAreThePapers) {
 }
 
 TEST(Esgd, ReadsItsParameters) {
-  const auto update = make<Update>(
-      R"({"type": "esgd", "interval": 4, "alpha": 0.25, "reading": "simultaneous"})");
+  const auto update =
+      make<Update>(R"({"type": "esgd", "interval": 4, "alpha": 0.25, "reading": "simultaneous"})");
   EXPECT_EQ(update->interval, 4);
   EXPECT_EQ(update->alpha, 0.25);
   EXPECT_FALSE(update->pull_sees_push);

@@ -9,8 +9,8 @@ namespace steptime {
 namespace {
 
 TEST(Hybrid, AClientReducesAmongItsWorkersOnly) {
-  const Experiment e = training_experiment(
-      strategy(R"({"type": "hybrid", "clients": 2, "servers": 1})", kSgd), 4);
+  const Experiment e =
+      training_experiment(strategy(R"({"type": "hybrid", "clients": 2, "servers": 1})", kSgd), 4);
   EXPECT_EQ(e.aggregation->clients, 2);
   // Ring of 2 over 4 MB: 2 ms + 4 ms; the servers' way adds 4 latencies and 2 * 2 * 4 ms.
   EXPECT_EQ(e.aggregation->inside->time(Bytes{4000000}), std::chrono::milliseconds(6));

@@ -52,8 +52,7 @@ TEST(Aggregation, AClientFillsNodes) {
 }
 
 TEST(Aggregation, ServerCostIsTheIncastBothWays) {
-  const Cluster cluster{.nodes = 8,
-                        .network = {std::chrono::milliseconds(1), {1e9}}};
+  const Cluster cluster{.nodes = 8, .network = {std::chrono::milliseconds(1), {1e9}}};
   ServerGroup servers{.count = 2, .fused = true};
   // 8 M / 2 servers * 1 ns/B, there and back.
   EXPECT_DOUBLE_EQ(server_cost(cluster, 8, servers).b.seconds_per_byte, 8e-9);

@@ -64,10 +64,9 @@ TEST(Learner, OneSynchronousClientEqualsPureMpi) {
 TEST(Learner, SynchronousTrajectoriesDoNotDependOnTheNetwork) {
   const Convergence c = learning(kDigits, 0.01);
   const Played fast(training_experiment(strategy(servers(1), kSgd), 6, "{}", 1e12), c);
-  const Played slow(
-      training_experiment(strategy(servers(4, R"(, "rate": "1 MB/s")"), kSgd, "wfbp"), 6,
-                          R"({"variation": {"spread": 0.3, "jitter": 0.3}})", 1e6),
-      c);
+  const Played slow(training_experiment(strategy(servers(4, R"(, "rate": "1 MB/s")"), kSgd, "wfbp"),
+                                        6, R"({"variation": {"spread": 0.3, "jitter": 0.3}})", 1e6),
+                    c);
   EXPECT_EQ(fast.client(0), slow.client(0));
   ASSERT_EQ(fast.times.curve.size(), slow.times.curve.size());
   for (std::size_t i = 0; i < fast.times.curve.size(); ++i)
@@ -78,9 +77,8 @@ TEST(Learner, SynchronousTrajectoriesDoNotDependOnTheNetwork) {
 TEST(Learner, AlphaZeroMakesElasticClientsIndependent) {
   const Convergence c = learning(kBowl, 0.05);
   const std::string alone = R"({"type": "esgd", "interval": 2, "alpha": 0})";
-  const Played run(training_experiment(strategy(servers(2), alone), 3,
-                                       R"({"variation": {"spread": 0.4}})"),
-                   c);
+  const Played run(
+      training_experiment(strategy(servers(2), alone), 3, R"({"variation": {"spread": 0.4}})"), c);
   for (std::int64_t worker = 0; worker < 3; ++worker)
     EXPECT_EQ(run.client(worker), plain_sgd(c, worker, 3));
   EXPECT_EQ(run.center(), c.problem->initial(1));
@@ -127,9 +125,9 @@ TEST(Learner, EveryGradientCountsExactlyOnce) {
 }
 
 TEST(Learner, ReadingsOfTheElasticEquations) {
-  // One client, interval 1, gradient 2^s in step k: s_k. With alpha = 1, the pull that sees the push
-  // returns the client's own parameters, so that it trains alone; the simultaneous reading swaps the
-  // client's parameters with the centre.
+  // One client, interval 1, gradient 2^s in step k: s_k. With alpha = 1, the pull that sees the
+  // push returns the client's own parameters, so that it trains alone; the simultaneous reading
+  // swaps the client's parameters with the centre.
   Convergence c = powers();
   Batches batches(c, 1, 1);
   std::vector<double> gradients;

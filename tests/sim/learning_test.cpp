@@ -81,9 +81,10 @@ TEST(Batches, AShareMustHoldABatch) {
     Batches(c, 13, 1);
     FAIL();
   } catch (const InputError& e) {
-    EXPECT_EQ(std::string(e.what()),
-              "/run/convergence/batch: 2 samples per worker and step, but 24 samples for 13 workers "
-              "are 1 each");
+    EXPECT_EQ(
+        std::string(e.what()),
+        "/run/convergence/batch: 2 samples per worker and step, but 24 samples for 13 workers "
+        "are 1 each");
   }
 }
 

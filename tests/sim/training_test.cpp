@@ -3,8 +3,8 @@
 #include "sim/result.h"
 #include "tests/support/training.h"
 
-#include <memory>
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +13,14 @@
 namespace steptime {
 namespace {
 
-/// N workers push 8 MB at the same time, and get it back: N M beta / S each way, and a latency each.
-/// With fewer workers than servers the worker's own port is the narrow place: M beta.
+/// N workers push 8 MB at the same time, and get it back: N M beta / S each way, and a latency
+/// each. With fewer workers than servers the worker's own port is the narrow place: M beta.
 TEST(Training, IncastIsTheClosedForm) {
   for (const int n : {1, 2, 7, 64}) {
     for (const int s : {1, 2, 4}) {
       const Result r = simulate(training_experiment(strategy(servers(s), kSgd), n));
-      EXPECT_NEAR(r.exposed_comm_s, 2 * (0.001 + 0.008 * std::max(1.0, 1.0 * n / s)), 1e-9) << n << " on " << s;
+      EXPECT_NEAR(r.exposed_comm_s, 2 * (0.001 + 0.008 * std::max(1.0, 1.0 * n / s)), 1e-9)
+          << n << " on " << s;
     }
   }
 }
@@ -50,8 +51,8 @@ TEST(Training, RequestTimeAndUpdateCostOccupyTheThread) {
 
 /// A server on every node: of each 8 MB, half crosses the network to the other node.
 TEST(Training, ServersBesideWorkers) {
-  const Experiment e = training_experiment(
-      strategy(servers(2, R"(, "placement": "with-workers")"), kSgd), 2);
+  const Experiment e =
+      training_experiment(strategy(servers(2, R"(, "placement": "with-workers")"), kSgd), 2);
   EXPECT_NEAR(simulate(e).exposed_comm_s, 2 * (0.001 + 0.004), 1e-9);
 }
 
@@ -84,8 +85,8 @@ TEST(Training, OneClientWithoutServersIsPureMpi) {
   const std::string hybrid = R"({"type": "hybrid", "clients": 1, "servers": 0})";
   for (const char* schedule : {"wfbp", "naive", "sync-easgd"}) {
     const Result closed = simulate(training_experiment(strategy(ring, kSgd, schedule), 4));
-    const Result events =
-        simulate(training_experiment(strategy(hybrid, kSgd, schedule), 4,
+    const Result events = simulate(
+        training_experiment(strategy(hybrid, kSgd, schedule), 4,
                             R"({"variation": {"straggle_chance": 1, "straggle_factor": 1}})"));
     EXPECT_FALSE(closed.training);
     ASSERT_TRUE(events.training);
@@ -104,7 +105,8 @@ TEST(Training, ClientsReduceBeforeTheyPush) {
 
 TEST(Training, ElasticClientsMeetTheServersEveryInterval) {
   const std::string esgd = R"({"type": "esgd", "interval": 10})";
-  const Result r = simulate(training_experiment(strategy(servers(1), esgd), 2, R"({"steps": 100})"));
+  const Result r =
+      simulate(training_experiment(strategy(servers(1), esgd), 2, R"({"steps": 100})"));
   // 10 exchanges in 100 steps: 2 clients push and pull 1 message each; all hidden behind 3 s of
   // compute.
   std::int64_t updates = 0;

@@ -1,12 +1,12 @@
 // Does every published figure under configs/papers still come out within its tolerance? A miss must
 // have its reason on record, and a reason must belong to a miss.
+#include "sim/claims.h"
+
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "sim/claims.h"
 
 namespace steptime {
 namespace {

@@ -39,7 +39,9 @@ TEST(Mlp, AGradientStepLowersTheTrainingLoss) {
   EXPECT_NEAR(gh / gg, 1, 0.05);
 }
 
-TEST(Mlp, Learns) { expect_learns(R"({"type": "digits-mlp"})", 0.95); }
+TEST(Mlp, Learns) {
+  expect_learns(R"({"type": "digits-mlp"})", 0.95);
+}
 
 }  // namespace
 }  // namespace steptime

@@ -23,7 +23,9 @@ TEST(Softmax, GradientIsTheSlopeOfTheLoss) {
     EXPECT_NEAR(g[static_cast<std::size_t>(640 + k)], k == problem->label(5) ? -0.9 : 0.1, 1e-15);
 }
 
-TEST(Softmax, Learns) { expect_learns(R"({"type": "digits-softmax"})", 0.95); }
+TEST(Softmax, Learns) {
+  expect_learns(R"({"type": "digits-softmax"})", 0.95);
+}
 
 }  // namespace
 }  // namespace steptime

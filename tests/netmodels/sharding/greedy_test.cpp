@@ -37,8 +37,7 @@ TEST(GreedySharding, KnownLoadsOfMergeBuffers) {
         elements.push_back(tensor.at("params").get<std::int64_t>());
     }
     std::vector<std::int64_t> loads(one.at("gpus").get<std::size_t>());
-    for (const Shard& shard :
-         sharding->shards(elements, static_cast<std::int64_t>(loads.size())))
+    for (const Shard& shard : sharding->shards(elements, static_cast<std::int64_t>(loads.size())))
       loads[static_cast<std::size_t>(shard.server)] += shard.elements;
     std::sort(loads.begin(), loads.end(), std::greater<>());
     EXPECT_EQ(Json(loads), one.at("sorted_loads_elements")) << model << " on " << loads.size();
