@@ -51,7 +51,7 @@ class ConCum final : public Embedding {
     return communicators_ == 0 ? keys : communicators_;
   }
 
-  Program main_thread(Worker& worker) const override {
+  MainThread main_thread(Worker& worker) const override {
     while (worker.next_batch()) {
       co_await worker.forward_backward();
       std::int64_t number = 0;
@@ -71,12 +71,12 @@ class ConCum final : public Embedding {
   }
 
  private:
-  static Program push(Worker& worker, std::int32_t key) {
+  static MainThread push(Worker& worker, std::int32_t key) {
     co_await worker.copy_to_host(key);
     co_await worker.wait_for_host_buffer(key);
     co_await worker.push_all_reduce(key);
   }
-  static Program pull(Worker& worker, std::int32_t key) { co_await worker.copy_to_device(key); }
+  static MainThread pull(Worker& worker, std::int32_t key) { co_await worker.copy_to_device(key); }
 
   std::int64_t outstanding_;
   std::int64_t communicators_;

@@ -18,7 +18,7 @@ class DepCha final : public Embedding {
  public:
   using Embedding::Embedding;
 
-  Program main_thread(Worker& worker) const override {
+  MainThread main_thread(Worker& worker) const override {
     while (worker.next_batch()) {
       co_await worker.forward_backward();
       for (const std::int32_t key : worker.keys()) {

@@ -14,7 +14,7 @@ class Funnel final : public Embedding {
  public:
   using Embedding::Embedding;
 
-  Program main_thread(Worker& worker) const override {
+  MainThread main_thread(Worker& worker) const override {
     while (worker.next_batch()) {
       co_await worker.forward_backward();
       for (const std::int32_t key : worker.keys()) {
@@ -30,12 +30,12 @@ class Funnel final : public Embedding {
   }
 
  private:
-  static Program push(Worker& worker, std::int32_t key) {
+  static MainThread push(Worker& worker, std::int32_t key) {
     co_await worker.copy_to_host(key);
     co_await worker.wait_for_host_buffer(key);
     co_await worker.all_reduce(key);
   }
-  static Program pull(Worker& worker, std::int32_t key) { co_await worker.copy_to_device(key); }
+  static MainThread pull(Worker& worker, std::int32_t key) { co_await worker.copy_to_device(key); }
 };
 
 const bool kRegistered = Embeddings::instance().add(

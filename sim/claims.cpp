@@ -13,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -141,9 +142,14 @@ class ClaimRunner {
 
   /// The figure of a run under `owner`'s "value".
   double value(const Config& owner, Sets sets) const {
-    const Result result = simulate(read_experiment(with(sets)));
+    const auto point = with(sets);
+    const std::string text = point->root.dump();
+    auto found = simulated_.find(text);
+    if (found == simulated_.end()) {
+      found = simulated_.emplace(text, simulate(read_experiment(point))).first;
+    }
     try {
-      return result.figure(owner.get<std::string>("value"));
+      return found->second.figure(owner.get<std::string>("value"));
     } catch (const InputError& e) {
       owner.fail("value", e.what());
     }
@@ -174,7 +180,8 @@ class ClaimRunner {
     const Config set = measure.object("set", any_keys());
     const bool of_collective = measure.has("bytes") || measure.has("measured");
     const auto figure_of = [&](const Config& own) {
-      return of_collective ? collective(measure, {set, own, more}) : value(measure, {set, own, more});
+      return of_collective ? collective(measure, {set, own, more})
+                           : value(measure, {set, own, more});
     };
     double figure = figure_of(measure.object("of", any_keys()));
     if (measure.has("over")) {
@@ -226,6 +233,7 @@ class ClaimRunner {
 
  private:
   std::shared_ptr<const Document> base_;
+  mutable std::map<std::string, Result> simulated_;  ///< by config: figures share runs
 };
 
 bool within(const ClaimRow& row) {

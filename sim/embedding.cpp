@@ -14,7 +14,7 @@
 
 namespace steptime {
 
-Program Embedding::main_thread(Worker& /*worker*/) const {
+MainThread Embedding::main_thread(Worker& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;
 }
@@ -210,18 +210,18 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                            recorder,      RandomStream(run.seed, Embedding::kNoun),
                            communicators, barrier_time(run)};
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<Program> main_threads;
+  std::vector<MainThread> main_threads;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     workers.push_back(std::make_unique<Worker>(shared, rank, run.timeline));
     main_threads.push_back(embedding.main_thread(*workers.back()));
   }
-  for (Program& program : main_threads)
+  for (MainThread& program : main_threads)
     clock.at(Time{}, Phase::kNormal, [start = &program] { start->start(); });
   clock.run();
-  for (const Program& program : main_threads)
+  for (const MainThread& program : main_threads)
     program.check();
   const bool all_done = std::all_of(main_threads.begin(), main_threads.end(),
-                                    [](const Program& program) { return program.done(); });
+                                    [](const MainThread& program) { return program.done(); });
   const bool all_ended = std::all_of(workers.begin(), workers.end(), [](const auto& worker) {
     return worker->engine().pending() == 0;
   });

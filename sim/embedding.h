@@ -32,7 +32,7 @@ class Embedding {
   const std::optional<WorkerSettings>& settings() const { return settings_; }
 
   /// The main thread of one rank.
-  virtual Program main_thread(Worker& worker) const;
+  virtual MainThread main_thread(Worker& worker) const;
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 

@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/message_time.h"
 #include "sim/registry.h"
+#include "sim/training_run.h"
 
 #include <algorithm>
 #include <array>
@@ -37,10 +38,6 @@ std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
 /// A choice with a single implementation so far.
 static Params only(const char* type) {
   return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
-}
-const Params& update_params() {
-  static const Params params = only("sgd");
-  return params;
 }
 const Params& transport_params() {
   static const Params params = only("mpi");
@@ -97,14 +94,16 @@ const Params& experiment_params() {
 const Params& strategy_params() {
   static const Params params{{.key = "aggregation",
                               .kind = Kind::kObject,
-                              .help = "all-reduce",
+                              .help = "who adds gradients up",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "all-reduce"}}},
+                              .fallback = Json{{"type", "all-reduce"}},
+                              .choice = Aggregation::kNoun},
                              {.key = "update",
                               .kind = Kind::kObject,
-                              .help = "sgd",
+                              .help = "what is done with the sum",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "sgd"}}},
+                              .fallback = Json{{"type", "sgd"}},
+                              .choice = Update::kNoun},
                              {.key = "schedule",
                               .kind = Kind::kObject,
                               .help = "when gradients are sent",
@@ -125,15 +124,31 @@ const Params& strategy_params() {
   return params;
 }
 
-const Params& aggregation_params() {
-  static const Params params{
-      {.key = "type", .kind = Kind::kText, .help = "all-reduce", .words = {"all-reduce"}},
-      {.key = "collective",
-       .kind = Kind::kObject,
-       .help = "the cost of one all-reduce",
-       .need = Need::kDefault,
-       .fallback = Json{{"type", "ring"}},
-       .choice = Collective::kNoun}};
+const Params& variation_params() {
+  static const Params params{{.key = "spread",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of speed between workers",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "jitter",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of a worker's speed between steps",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_chance",
+                              .kind = Kind::kNumber,
+                              .help = "of a worker in a step",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_factor",
+                              .kind = Kind::kNumber,
+                              .help = "how much longer a straggler computes",
+                              .need = Need::kDefault,
+                              .fallback = 1,
+                              .range = {.low = 1, .high = 1e6}}};
   return params;
 }
 
@@ -156,9 +171,26 @@ const Params& run_params() {
        .help = "of everything random",
        .need = Need::kDefault,
        .fallback = 1,
-       .range = {.low = 0, .high = 9e18}}};
+       .range = {.low = 0, .high = 9e18}},
+      {.key = "variation",
+       .kind = Kind::kObject,
+       .help = "how workers differ in speed",
+       .need = Need::kOptional},
+      {.key = "convergence",
+       .kind = Kind::kObject,
+       .help = "a model to train in simulated time",
+       .need = Need::kOptional}};
   return params;
 }
+
+namespace {
+
+Variation read_variation(const Config& config) {
+  return {config.get<double>("spread"), config.get<double>("jitter"),
+          config.get<double>("straggle_chance"), config.get<double>("straggle_factor")};
+}
+
+}  // namespace
 
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
   const Config config(document, experiment_params());
@@ -172,19 +204,12 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       return;
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
-      strategy.object("update", update_params()).get<std::string>("type");
       strategy.object("transport", transport_params()).get<std::string>("type");
-      const Config aggregation = strategy.object("aggregation", aggregation_params());
-      aggregation.get<std::string>("type");
-      try {
-        experiment.collective =
-            Collectives::instance().make(aggregation, "collective", *experiment.cluster);
-      } catch (const RangeError& e) {
-        aggregation.fail("collective", e.what());
-      }
-      if (!experiment.collective->is_all_reduce()) {
-        aggregation.fail("collective", "does not leave every worker with the sum");
-      }
+      experiment.aggregation =
+          Aggregations::instance().make(strategy, "aggregation", *experiment.cluster);
+      experiment.update = Updates::instance().make(strategy, "update");
+      experiment.collective = experiment.aggregation->inside;
+      check_update(strategy, *experiment.aggregation, *experiment.update);
       return;
     }
     case Part::kSchedule: {
@@ -196,19 +221,46 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       const bool plays = run.get<std::string>("fidelity") == "message";
-      experiment.run = std::make_shared<RunSettings>(
-          RunSettings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed"),
-                      plays ? Fidelity::kMessage : Fidelity::kAnalytic});
+      RunSettings settings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed"),
+                           plays ? Fidelity::kMessage : Fidelity::kAnalytic};
+      if (run.has("variation")) {
+        settings.variation = read_variation(run.object("variation", variation_params()));
+      }
+      if (run.has("convergence")) {
+        settings.convergence = std::make_shared<Convergence>(
+            read_convergence(run.object("convergence", convergence_params())));
+      }
+      experiment.run = std::make_shared<RunSettings>(std::move(settings));
       return;
     }
   }
 }
+
+namespace {
+
+/// Throws InputError for parts that are right each but say nothing together.
+void check_combination(const Config& config, const Experiment& e) {
+  if (!needs_training(e)) return;
+  const Config strategy = config.object("strategy", strategy_params());
+  if (e.embedding->settings()) {
+    strategy.fail("embedding",
+                  "an engine embeds all-reduce in step; with servers, variation or convergence "
+                  "expected {\"type\": \"async\"}");
+  }
+  if (e.run->fidelity == Fidelity::kMessage) {
+    config.fail("run",
+                "servers, variation and convergence are simulated at analytic fidelity only");
+  }
+}
+
+}  // namespace
 
 Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   const Config config(document, experiment_params());
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
     read_part(document, part, experiment);
+  check_combination(config, experiment);
   if (experiment.run->fidelity == Fidelity::kMessage && experiment.cluster->workers() > 1) {
     try {
       MessageTimes(*experiment.cluster, *experiment.collective);
@@ -295,8 +347,13 @@ Json resolved(const Json& config) {
   full["cluster"] = resolved_object(resolved_preset(full["cluster"]), cluster_params());
   Json& strategy = full["strategy"];
   strategy = resolved_object(strategy, strategy_params());
-  strategy["aggregation"] = resolved_object(strategy["aggregation"], aggregation_params());
   full["run"] = with_defaults(full["run"], run_params());
+  if (full["run"].contains("variation")) {
+    full["run"]["variation"] = with_defaults(full["run"]["variation"], variation_params());
+  }
+  if (full["run"].contains("convergence")) {
+    full["run"]["convergence"] = resolved_object(full["run"]["convergence"], convergence_params());
+  }
   return full;
 }
 

@@ -1,11 +1,14 @@
 // From a config to a result: a pure function of the config and the files that it names.
 #pragma once
+#include "sim/aggregation.h"
 #include "sim/cluster.h"
 #include "sim/collective.h"
 #include "sim/config.h"
 #include "sim/embedding.h"
+#include "sim/learning.h"
 #include "sim/schedule.h"
 #include "sim/step.h"
+#include "sim/training.h"
 #include "sim/workload.h"
 
 #include <cstdint>
@@ -38,6 +41,8 @@ struct RunSettings {
   std::int64_t steps = 1;
   std::int64_t seed = 1;
   Fidelity fidelity = Fidelity::kAnalytic;
+  Variation variation{};
+  std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
@@ -46,7 +51,9 @@ struct Experiment {
   std::string file;  ///< for messages
   std::shared_ptr<const PreparedWorkload> workload;
   std::shared_ptr<const Cluster> cluster;
-  std::shared_ptr<const Collective> collective;
+  std::shared_ptr<const Aggregation> aggregation;
+  std::shared_ptr<const Update> update;
+  std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
   std::shared_ptr<const RunSettings> run;
@@ -64,9 +71,8 @@ std::span<const std::string_view> sections(Part part);
 const Params& experiment_params();
 const Params& strategy_params();
 const Params& run_params();
-const Params& aggregation_params();
-const Params& update_params();
 const Params& transport_params();
+const Params& variation_params();
 
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);

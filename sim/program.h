@@ -1,6 +1,6 @@
 // A blocking program of simulated time, such as a framework's main thread, as a coroutine.
 //
-//   Program loop(Worker& worker) {
+//   MainThread loop(Worker& worker) {
 //     co_await worker.push(key);      // another program, which runs to its end
 //     co_await Pause{clock, 5us};     // time passes
 //   }
@@ -16,7 +16,7 @@
 
 namespace steptime {
 
-class [[nodiscard]] Program {
+class [[nodiscard]] MainThread {
  public:
   struct promise_type;
   using Handle = std::coroutine_handle<promise_type>;
@@ -25,7 +25,7 @@ class [[nodiscard]] Program {
     std::coroutine_handle<> caller = std::noop_coroutine();
     std::exception_ptr error{};
 
-    Program get_return_object() { return Program(Handle::from_promise(*this)); }
+    MainThread get_return_object() { return MainThread(Handle::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     struct Return {
       bool await_ready() noexcept { return false; }
@@ -37,12 +37,12 @@ class [[nodiscard]] Program {
     void unhandled_exception() { error = std::current_exception(); }
   };
 
-  Program(Program&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Program& operator=(Program&& other) noexcept {
+  MainThread(MainThread&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  MainThread& operator=(MainThread&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~Program() {
+  ~MainThread() {
     if (handle_) handle_.destroy();
   }
 
@@ -63,7 +63,7 @@ class [[nodiscard]] Program {
   void await_resume() const { check(); }
 
  private:
-  explicit Program(Handle handle) : handle_(handle) {}
+  explicit MainThread(Handle handle) : handle_(handle) {}
   Handle handle_;
 };
 

@@ -1,14 +1,17 @@
 #include "sim/result.h"
 
 #include "sim/error.h"
+#include "sim/fingerprint.h"
 #include "sim/message_time.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,6 +48,34 @@ constexpr std::array kFigures{
         [](const Result& r) -> std::optional<double> { return static_cast<double>(r.messages); }},
     Figure{"epoch_time_s", [](const Result& r) { return r.epoch_time_s; }}};
 
+/// Of a training run.
+struct TrainingFigure {
+  std::string_view key;
+  std::optional<double> (*get)(const TrainingOutcome&);
+};
+
+constexpr std::array kTrainingFigures{
+    TrainingFigure{"staleness_mean",
+                   [](const TrainingOutcome& t) -> std::optional<double> {
+                     return t.has_servers ? std::optional(t.mean_staleness()) : std::nullopt;
+                   }},
+    TrainingFigure{"final_accuracy", [](const TrainingOutcome& t) { return t.final_accuracy(); }},
+    TrainingFigure{"time_to_target_s", [](const TrainingOutcome& t) { return t.time_to_target(); }},
+    TrainingFigure{"time_to_target_min_s",
+                   [](const TrainingOutcome& t) { return t.fastest_to_target(); }},
+    TrainingFigure{"time_to_target_max_s",
+                   [](const TrainingOutcome& t) { return t.slowest_to_target(); }},
+    TrainingFigure{"epochs_to_target",
+                   [](const TrainingOutcome& t) { return t.epochs_to_target(); }}};
+
+template <class Visit>
+void visit_training(const Result& result, Visit visit) {
+  if (!result.training) return;
+  for (const TrainingFigure& figure : kTrainingFigures) {
+    if (const auto value = figure.get(*result.training)) visit(figure.key, *value);
+  }
+}
+
 constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
 
 struct PlannedStep {
@@ -74,14 +105,25 @@ std::string domain_of(const Experiment& e, const StepPlan& plan) {
   return domain;
 }
 
-Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times) {
+/// The figures that follow from step and compute time.
+void derive(const Experiment& e, Result& r) {
   const Workload& workload = e.workload->workload;
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto batch = static_cast<double>(workload.trace.batch);
-  const Duration compute = plan.forward + plan.backward;
-  if (times.step == Duration{}) {
-    throw RangeError("a step takes no time at all");
+  if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
+  r.throughput_samples_per_s = workers * batch / r.step_time_s;
+  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
+  r.speedup = workers * r.scaling_efficiency;
+  r.workers = e.cluster->workers();
+  if (workload.dataset_samples) {
+    const double steps =
+        std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
+    r.epoch_time_s = steps * r.step_time_s;
   }
+}
+
+Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times) {
+  const Duration compute = plan.forward + plan.backward;
   Result r;
   r.step_time_s = to_seconds(times.step);
   r.compute_time_s = to_seconds(compute);
@@ -89,18 +131,35 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   r.backward_time_s = to_seconds(plan.backward);
   r.comm_busy_s = to_seconds(times.comm_busy);
   r.exposed_comm_s = to_seconds(times.exposed_comm);
-  r.throughput_samples_per_s = workers * batch / r.step_time_s;
-  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
-  r.speedup = workers * r.scaling_efficiency;
-  r.workers = e.cluster->workers();
   r.messages = static_cast<std::int64_t>(plan.buckets.size());
-  if (workload.dataset_samples) {
-    const double steps =
-        std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
-    r.epoch_time_s = steps * r.step_time_s;
-  }
   r.domain = domain_of(e, plan);
   r.fingerprint = times.fingerprint;
+  derive(e, r);
+  return r;
+}
+
+Result training_result(const Experiment& e) {
+  const TrainingPlan plan = plan_training(e);
+  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan));
+  const auto runs = static_cast<double>(outcome->runs.size());
+  Result r;
+  double messages = 0;
+  for (const TrainingTimes& run : outcome->runs) {
+    r.step_time_s += run.step_s / runs;
+    r.compute_time_s += run.compute_s / runs;
+    r.comm_busy_s += run.server_busy_s / runs;
+    messages += static_cast<double>(run.messages) / runs / static_cast<double>(plan.steps);
+    r.fingerprint = mix(r.fingerprint, run.fingerprint);
+  }
+  const double nominal = to_seconds(plan.step.forward + plan.step.backward);
+  const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
+  r.forward_time_s = to_seconds(plan.step.forward) * stretch;
+  r.backward_time_s = to_seconds(plan.step.backward) * stretch;
+  r.exposed_comm_s = r.step_time_s - r.compute_time_s;
+  r.messages = std::llround(messages);
+  r.domain = domain_of(e, plan.step);
+  r.training = std::move(outcome);
+  derive(e, r);
   return r;
 }
 
@@ -161,12 +220,21 @@ double Result::figure(std::string_view key) const {
     if (const auto value = figure.get(*this)) return *value;
     throw InputError(fmt::format("\"{}\" is not known for this run", key));
   }
+  std::optional<double> found;
+  visit_training(*this, [&](std::string_view name, double value) {
+    if (name == key) found = value;
+  });
+  if (found) return *found;
+  for (const TrainingFigure& figure : kTrainingFigures) {
+    if (figure.key == key) throw InputError(fmt::format("\"{}\" is not known for this run", key));
+  }
   throw InputError(fmt::format("\"{}\" is no figure of a result; known: {}", key,
                                fmt::join(result_keys().first(kFigures.size()), ", ")));
 }
 
 Result simulate(const Experiment& experiment) {
   return naming_the_file(experiment, [&] {
+    if (needs_training(experiment)) return training_result(experiment);
     const PlannedStep step = plan_of(experiment);
     if (experiment.embedding->settings()) return result_of(experiment, step, nullptr);
     return result_of(experiment, step.plan, closed_step(step.plan));
@@ -175,6 +243,9 @@ Result simulate(const Experiment& experiment) {
 
 Result simulate(const Experiment& experiment, Timeline& timeline) {
   return naming_the_file(experiment, [&] {
+    if (needs_training(experiment)) {
+      throw RangeError("a timeline is drawn for all-reduce without variation only");
+    }
     const PlannedStep step = plan_of(experiment);
     if (experiment.embedding->settings()) return result_of(experiment, step, &timeline);
     return result_of(experiment, step.plan,
@@ -183,7 +254,32 @@ Result simulate(const Experiment& experiment, Timeline& timeline) {
   });
 }
 
+namespace {
+
+/// Of client 0's first step.
+std::vector<SentBucket> training_buckets(const Experiment& experiment) {
+  TrainingPlan plan = plan_training(experiment);
+  plan.steps = 1;
+  const TrainingTimes times = play_training(plan, experiment.run->seed, nullptr, nullptr, 0);
+  const auto& units = experiment.workload->units(experiment.schedule->granularity());
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {
+    const Bucket& bucket = plan.step.buckets[i];
+    sent.push_back({{},
+                    bucket.bytes,
+                    to_seconds(times.bucket_ready[i]),
+                    to_seconds(times.bucket_sent[i]),
+                    to_seconds(times.bucket_end[i])});
+    for (std::int32_t u = 0; u < bucket.units; ++u)
+      sent.back().tensors.push_back(units[static_cast<std::size_t>(bucket.first_unit + u)].name);
+  }
+  return sent;
+}
+
+}  // namespace
+
 std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
+  if (needs_training(experiment)) return training_buckets(experiment);
   const PlannedStep step = plan_of(experiment);
   std::vector<StepRecorder::KeyTimes> times(step.plan.buckets.size());
   if (experiment.embedding->settings()) {
@@ -233,6 +329,9 @@ void append_json(std::string& text, const Result& result) {
     if (const auto value = figure.get(result))
       fmt::format_to(out, "\"{}\":{},", figure.key, *value);
   }
+  visit_training(result, [&](std::string_view key, double value) {
+    fmt::format_to(out, "\"{}\":{},", key, value);
+  });
   fmt::format_to(out, "\"domain\":{},\"fingerprint\":\"{:016x}\",\"version\":\"{}\"",
                  result.domain == "inside" ? "\"inside\"" : Json(result.domain).dump(),
                  result.fingerprint, STEPTIME_VERSION);
@@ -248,6 +347,9 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
       json[std::string(figure.key)] = *value;
     }
   }
+  visit_training(result,
+                 [&](std::string_view key, double value) { json[std::string(key)] = value; });
+  if (result.training) json["training"] = result.training->json();
   json["buckets"] = Json::array();
   for (const SentBucket& b : buckets) {
     json["buckets"].push_back(Json{{"tensors", b.tensors},
@@ -317,6 +419,9 @@ std::string summary(const Experiment& e, const Result& r) {
   line("speedup", fmt::format("{:.2f} x", r.speedup),
        fmt::format("of {}: scaling efficiency {:.1f} %", r.workers, r.scaling_efficiency * 100));
   if (r.epoch_time_s) line("epoch", fmt::format("{:.1f} s", *r.epoch_time_s), "");
+  visit_training(r, [&](std::string_view key, double value) {
+    line(std::string(key), fmt::format("{:.4g}", value), "");
+  });
   line("domain", r.domain == "inside" ? "inside" : "extrapolated",
        r.domain == "inside" ? "" : r.domain);
   line("fingerprint", fingerprint_text(r.fingerprint), "");

@@ -4,6 +4,7 @@
 #include "sim/json.h"
 #include "sim/step.h"
 #include "sim/timeline.h"
+#include "sim/training_run.h"
 
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,10 @@ struct Result {
   std::string domain = "inside";       ///< or what was extrapolated
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
+  /// Set when clients need not move in step: then times are means over clients and steps,
+  /// comm_busy_s is the time per step of the busiest server's thread, and messages are those with
+  /// bytes, per step.
+  std::shared_ptr<const TrainingOutcome> training{};
 
   /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
   double figure(std::string_view key) const;
@@ -53,7 +58,7 @@ Result simulate(const Experiment& experiment, Timeline& timeline);
 /// The buckets of a step in send order.
 std::vector<SentBucket> sent_buckets(const Experiment& experiment);
 
-/// The keys of a result, in order.
+/// The keys of every result, in order; a training run has more, in its JSON.
 std::span<const std::string_view> result_keys();
 /// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
 void append_json(std::string& text, const Result& result);

@@ -107,11 +107,10 @@ Json experiment_schema() {
   sections["workload"]["oneOf"] = {Json{{"required", {"trace"}}},
                                    Json{{"required", {"model", "device", "batch"}}}};
   sections["strategy"] = object_schema(strategy_params());
-  Json& strategy = sections["strategy"]["properties"];
-  strategy["update"] = object_schema(update_params());
-  strategy["transport"] = object_schema(transport_params());
-  strategy["aggregation"] = object_schema(aggregation_params());
+  sections["strategy"]["properties"]["transport"] = object_schema(transport_params());
   sections["run"] = object_schema(run_params());
+  sections["run"]["properties"]["variation"] = object_schema(variation_params());
+  sections["run"]["properties"]["convergence"] = object_schema(convergence_params());
   return schema;
 }
 

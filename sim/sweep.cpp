@@ -264,6 +264,8 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       to.cluster = from.cluster;
       return;
     case Part::kCollective:
+      to.aggregation = from.aggregation;
+      to.update = from.update;
       to.collective = from.collective;
       return;
     case Part::kSchedule:

@@ -34,6 +34,18 @@ void write_timeline(const std::string& path, const Timeline& timeline) {
   write_file(path, path.ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
 }
 
+/// Test accuracy of every seed over time.
+std::string curves(const TrainingOutcome& training) {
+  std::string text = csv_row({"seed", "time_s", "epoch", "accuracy", "loss"});
+  for (std::size_t i = 0; i < training.runs.size(); ++i) {
+    for (const CurvePoint& p : training.runs[i].curve) {
+      text += fmt::format("{},{},{},{},{}\n", training.seeds[i], p.time_s, p.epoch,
+                          p.score.accuracy, p.score.loss);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Exit verb_run(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -48,7 +60,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "seed", po::value<std::int64_t>(), "replaces /run/seed")(
       "timeline", po::value(&timeline_file),
       "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
-      "output,o", po::value(&folder), "folder that gets NAME.json")(
+      "output,o", po::value(&folder),
+      "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
       "strict", "exit 5 when the result lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
@@ -78,6 +91,11 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
     const std::string path = folder + "/" + experiment.name + ".json";
     write_file(path, rendered("json", experiment, result, document->root));
     terminal.err << "wrote " << path << "\n";
+    if (result.training && result.training->learns) {
+      const std::string curve = folder + "/" + experiment.name + ".accuracy.csv";
+      write_file(curve, curves(*result.training));
+      terminal.err << "wrote " << curve << "\n";
+    }
   }
   if (points > 1) {
     terminal.err << fmt::format("note: the config has a sweep; steptime sweep runs its {} points\n",

@@ -40,7 +40,7 @@ bool Worker::next_batch() {
   return run_.recorder.wants_step(++step_);
 }
 
-Program Worker::forward_backward() {
+MainThread Worker::forward_backward() {
   co_await python_call();
   for (std::size_t i = 0; i < run_.graph.segments.size(); ++i) {
     co_await Pause{run_.clock, run_.settings.engine_push};
@@ -101,16 +101,16 @@ void Worker::push(std::uint64_t tag) {
   STEPTIME_CHECK(false, "an operation of this kind has a push of its own");
 }
 
-Program Worker::update_metric() {
+MainThread Worker::update_metric() {
   co_await python_call();
   co_await wait_to_read(output_, -1);
 }
 
-Program Worker::wait_for_host_buffer(std::int32_t key) {
+MainThread Worker::wait_for_host_buffer(std::int32_t key) {
   co_await wait_to_read(buffers_[static_cast<std::size_t>(key)], key);
 }
 
-Program Worker::wait_to_read(DependencyEngine::Variable variable, std::int32_t key) {
+MainThread Worker::wait_to_read(DependencyEngine::Variable variable, std::int32_t key) {
   co_await Pause{run_.clock, run_.settings.engine_push};
   engine_.push({.pool = cpu_pool_,
                 .tag = tag_of(Kind::kWait, static_cast<std::size_t>(std::max(key, 0))),
@@ -155,7 +155,7 @@ Worker::Blocking Worker::all_reduce(std::int32_t key) {
   return {*this, communicator_of(key), {key, step_}, cost_of(key)};
 }
 
-Program Worker::barrier() {
+MainThread Worker::barrier() {
   struct Drain {
     Worker& worker;
     bool await_ready() const { return false; }

@@ -66,10 +66,10 @@ class Worker final : private DependencyEngine::Listener {
   /// One call of the Python API.
   Pause python_call() const { return {run_.clock, run_.settings.python_call}; }
   /// Pushes a step's compute segments.
-  Program forward_backward();
+  MainThread forward_backward();
   /// Waits for the step's forward pass, as reading the training metric does.
-  Program update_metric();
-  Program wait_for_host_buffer(std::int32_t key);
+  MainThread update_metric();
+  MainThread wait_for_host_buffer(std::int32_t key);
 
   /// A pushed operation; the pause is the main thread's share.
   struct Pushed {
@@ -101,7 +101,7 @@ class Worker final : private DependencyEngine::Listener {
   };
   Blocking all_reduce(std::int32_t key);
   /// Waits until no pushed all-reduce is outstanding, then for all ranks.
-  Program barrier();
+  MainThread barrier();
 
   // For the search for deadlocks (sim/deadlock.h).
 
@@ -151,7 +151,7 @@ class Worker final : private DependencyEngine::Listener {
   void push(std::uint64_t tag);
   void push_segment(std::size_t segment);
   void push_wait(DependencyEngine::Variable variable);
-  Program wait_to_read(DependencyEngine::Variable variable, std::int32_t key);
+  MainThread wait_to_read(DependencyEngine::Variable variable, std::int32_t key);
   void wait(std::coroutine_handle<> program, MainState state);
   void resume_main();
 

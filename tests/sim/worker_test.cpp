@@ -17,8 +17,8 @@ struct OneRank {
   Engine clock;
 
   /// Runs the program on one rank; each all-reduce costs 1 s.
-  template <class MainThread>
-  void run(MainThread main_thread) {
+  template <class Body>
+  void run(Body main_thread) {
     const LinearCollective collective = line(kSecond, {});
     const auto units = workload.units(Granularity::kTensor);
     const StepPlan plan = plan_step(workload, units, {.sizes = {1, 1}}, collective, 2);
@@ -29,7 +29,7 @@ struct OneRank {
     Worker worker({clock, graph, settings, world, recorder, RandomStream(1, "test"), 1, {}}, 0,
                   nullptr);
     EXPECT_TRUE(worker.next_batch());
-    Program program = main_thread(*this, worker);
+    MainThread program = main_thread(*this, worker);
     program.start();
     clock.run();
     EXPECT_TRUE(program.done());
@@ -43,7 +43,7 @@ TEST(Worker, ChargesCallsAndPushes) {
   OneRank rank;
   rank.settings.python_call = 10 * kSecond;
   rank.settings.engine_push = kSecond;
-  rank.run([](OneRank& r, Worker& worker) -> Program {
+  rank.run([](OneRank& r, Worker& worker) -> MainThread {
     co_await worker.forward_backward();
     EXPECT_EQ(r.now(), 13);
     co_await worker.copy_to_host(0);
@@ -55,7 +55,7 @@ TEST(Worker, ChargesCallsAndPushes) {
 TEST(Worker, WaitsForAGradient) {
   OneRank rank;
   rank.settings.wake_up = kSecond / 2;
-  rank.run([](OneRank& r, Worker& worker) -> Program {
+  rank.run([](OneRank& r, Worker& worker) -> MainThread {
     co_await worker.forward_backward();
     co_await worker.copy_to_host(1);
     co_await worker.wait_for_host_buffer(1);
@@ -70,7 +70,7 @@ TEST(Worker, WaitsForAGradient) {
 
 TEST(Worker, BarrierWaitsForWhatWasPushed) {
   OneRank rank;
-  rank.run([](OneRank& r, Worker& worker) -> Program {
+  rank.run([](OneRank& r, Worker& worker) -> MainThread {
     co_await worker.forward_backward();
     co_await worker.copy_to_host(0);
     co_await worker.push_all_reduce(0);
@@ -82,13 +82,13 @@ TEST(Worker, BarrierWaitsForWhatWasPushed) {
 
 TEST(Worker, GoesThroughKeysInTheOrderThatIsSet) {
   OneRank rank;
-  rank.run([](OneRank&, Worker& worker) -> Program {
+  rank.run([](OneRank&, Worker& worker) -> MainThread {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{0, 1}));
     co_return;
   });
   OneRank backward;
   backward.settings.forward_keys = false;
-  backward.run([](OneRank&, Worker& worker) -> Program {
+  backward.run([](OneRank&, Worker& worker) -> MainThread {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{1, 0}));
     co_return;
   });

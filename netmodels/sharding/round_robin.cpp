@@ -1,0 +1,30 @@
+// TensorFlow's default placement: variables to parameter-server tasks in turn, each whole.
+// Source: tensorflow/python/training/device_setter.py, _RoundRobinStrategy.
+#include "sim/sharding.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+class RoundRobin final : public Sharding {
+ public:
+  std::vector<Shard> shards(std::span<const std::int64_t> elements,
+                            std::int64_t servers) const override {
+    std::vector<Shard> all;
+    for (std::size_t k = 0; k < elements.size(); ++k) {
+      const auto server = static_cast<std::int64_t>(k) % servers;
+      all.push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(server), elements[k]});
+    }
+    return all;
+  }
+};
+
+const bool kRegistered =
+    Shardings::instance().add("round-robin", "whole keys to the servers in turn, as in TensorFlow",
+                              {}, [](const Config&) { return std::make_unique<RoundRobin>(); });
+
+}  // namespace
+}  // namespace steptime

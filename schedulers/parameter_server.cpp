@@ -1,0 +1,22 @@
+// Parameter servers alone: every worker is a client of its own, with nothing to reduce inside.
+#include "sim/aggregation.h"
+
+#include <memory>
+
+namespace steptime {
+namespace {
+
+std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
+  ServerGroup servers = read_servers(c);
+  if (servers.count == 0) c.fail("servers", "expected at least 1; all-reduce needs none");
+  const LinearCost cost = server_cost(cluster, cluster.workers(), servers);
+  return std::make_unique<Aggregation>(
+      Aggregation{cluster.workers(), std::make_shared<LinearCollective>(LinearCost{}), servers,
+                  std::make_shared<LinearCollective>(cost)});
+}
+
+const bool kRegistered = Aggregations::instance().add(
+    "parameter-server", "every worker pushes to and pulls from servers", server_params(), make);
+
+}  // namespace
+}  // namespace steptime

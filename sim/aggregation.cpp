@@ -1,0 +1,116 @@
+#include "sim/aggregation.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+Params server_params() {
+  return {
+      {.key = "servers",
+       .kind = Kind::kInteger,
+       .help = "how many",
+       .range = {.low = 0, .high = 1e5}},
+      {.key = "placement",
+       .kind = Kind::kText,
+       .help = "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
+               "nodes",
+       .need = Need::kDefault,
+       .fallback = "own-nodes",
+       .words = {"own-nodes", "with-workers"}},
+      {.key = "sharding",
+       .kind = Kind::kObject,
+       .help = "which server holds what",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "mxnet"}},
+       .choice = Sharding::kNoun},
+      {.key = "rate",
+       .kind = Kind::kBandwidth,
+       .help = "bytes in and out that a server's thread handles; default: any",
+       .need = Need::kOptional,
+       .range = kPositive},
+      {.key = "request_time",
+       .kind = Kind::kTime,
+       .help = "of a server's thread, per push and per pull",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "update_cost",
+       .kind = Kind::kTimePerByte,
+       .help = "of a server's thread, each time that parameters change",
+       .need = Need::kDefault,
+       .fallback = "0 s/B",
+       .range = kNotNegative},
+      {.key = "requests",
+       .kind = Kind::kText,
+       .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
+               "request does both",
+       .need = Need::kDefault,
+       .fallback = "push-pull",
+       .words = {"push-pull", "pushpull"}}};
+}
+
+ServerGroup read_servers(const Config& config) {
+  ServerGroup servers{.count = config.get<std::int64_t>("servers"),
+                      .with_workers = config.get<std::string>("placement") == "with-workers",
+                      .request_time = config.get<Duration>("request_time"),
+                      .update = config.get<TimePerByte>("update_cost"),
+                      .fused = config.get<std::string>("requests") == "pushpull",
+                      .sharding = Shardings::instance().make(config, "sharding")};
+  if (config.has("rate")) servers.rate = config.get<Bandwidth>("rate");
+  return servers;
+}
+
+LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
+  const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
+  const double port = 2 * inverse(cluster.network.bandwidth).seconds_per_byte;
+  const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
+  return {(servers.fused ? 2 : 4) * cluster.network.latency, {per_server * std::max(port, thread)}};
+}
+
+std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster& cluster) {
+  try {
+    auto collective = Collectives::instance().make(config, "collective", cluster);
+    if (!collective->is_all_reduce()) {
+      config.fail("collective", "does not leave every worker with the sum");
+    }
+    return collective;
+  } catch (const RangeError& e) {
+    config.fail("collective", e.what());
+  }
+}
+
+Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config) {
+  const std::int64_t workers = cluster.workers();
+  if (clients > workers || workers % clients != 0) {
+    config.fail("clients",
+                fmt::format("{} clients cannot share {} workers evenly", clients, workers));
+  }
+  Cluster inside = cluster;
+  const std::int64_t members = workers / clients;
+  if (members <= cluster.gpus_per_node) {
+    inside.nodes = 1;
+    inside.gpus_per_node = members;
+  } else if (members % cluster.gpus_per_node == 0) {
+    inside.nodes = members / cluster.gpus_per_node;
+  } else {
+    config.fail("clients", fmt::format("a client of {} workers does not fill nodes of {} workers",
+                                       members, cluster.gpus_per_node));
+  }
+  return inside;
+}
+
+void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update) {
+  if (update.kind == Update::Kind::kSgd || aggregation.servers.count > 0) return;
+  strategy.fail("update", update.kind == Update::Kind::kAsgd
+                              ? "asgd needs parameter servers, as workers meet nowhere else; "
+                                "choose parameter-server, or hybrid with servers"
+                              : "esgd needs parameter servers, which hold the centre; choose "
+                                "parameter-server, or hybrid with servers");
+}
+
+}  // namespace steptime

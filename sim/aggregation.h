@@ -1,0 +1,71 @@
+// Who adds gradients up, and what is done with the sum. An aggregation divides the workers into
+// clients (MPI groups that all-reduce inside) and says which parameter servers they talk to; an
+// update says what the servers and clients compute. Both are data, read by files in schedulers/.
+#pragma once
+#include "sim/cluster.h"
+#include "sim/collective.h"
+#include "sim/registry.h"
+#include "sim/sharding.h"
+#include "sim/units.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace steptime {
+
+/// Parameter servers that are alike. A server is one thread, which takes requests in the order in
+/// which they arrive.
+struct ServerGroup {
+  std::int64_t count = 0;
+  bool with_workers = false;  ///< server i on node i mod nodes; else each on a node of its own
+  std::optional<Bandwidth>
+      rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
+  Duration request_time{};  ///< of the thread, per push and per pull
+  TimePerByte update;       ///< of the thread, each time that parameters change
+  bool fused = false;       ///< push and pull are one request: the answer carries the values
+  std::shared_ptr<const Sharding> sharding;
+};
+
+struct Aggregation {
+  static constexpr const char* kNoun = "aggregation";
+  std::int64_t clients = 1;                  ///< divides the number of workers
+  std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
+  ServerGroup servers{};                     ///< count 0: pure MPI
+  /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
+  /// sent. Null: as `inside`.
+  std::shared_ptr<const Collective> whole{};
+};
+using Aggregations = Registry<Aggregation, const Cluster&>;
+
+struct Update {
+  static constexpr const char* kNoun = "update";
+  enum class Kind { kSgd, kAsgd, kEsgd };
+  Kind kind = Kind::kSgd;
+  std::int64_t interval = 1;  ///< ESGD: steps from one exchange with the servers to the next
+  double alpha = 0;           ///< ESGD: of 001 equations 2 and 3
+  /// ESGD: the client's pull sees the centre after its own push (Figure 8); else equations 2 and 3
+  /// both use the centre before it.
+  bool pull_sees_push = true;
+};
+using Updates = Registry<Update>;
+
+/// The keys of parameter servers, and their values.
+Params server_params();
+ServerGroup read_servers(const Config& config);
+
+/// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
+/// on ports of their own, and pull them.
+LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
+
+/// The "collective" of `config`, which must leave every worker with the sum. Throws InputError.
+std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster& cluster);
+
+/// What a collective among the workers of one of `clients` clients runs on. Throws InputError when
+/// `clients` does not divide the workers.
+Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config);
+
+/// Throws InputError, through `strategy`, for an update that the aggregation cannot carry out.
+void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update);
+
+}  // namespace steptime

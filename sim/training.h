@@ -1,0 +1,95 @@
+// A training run in which clients need not move in step: parameter servers, stragglers, and
+// learning. Clients compute, reduce inside, push, pull and broadcast; servers take requests in the
+// order in which they arrive.
+//
+//   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
+//               broadcast inside the client; the next step waits for all buckets
+//   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
+//   from
+//               the start of the step on, because nothing writes them before its end
+//
+// Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
+// moves at the speed of its slowest worker. A bucket is one message to each server that holds a
+// part of it. Answers to pushes and requests to pull carry no bytes. Source: 001 sections 4 and 5.
+#pragma once
+#include "sim/aggregation.h"
+#include "sim/learner.h"
+#include "sim/learning.h"
+#include "sim/step.h"
+#include "sim/workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+/// How fast workers are: factors on their compute times, 1 + sd * z with z about normal, at least
+/// 0.1.
+struct Variation {
+  double spread = 0;           ///< sd between workers, for the whole run
+  double jitter = 0;           ///< sd from step to step
+  double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
+  double straggle_factor = 1;
+
+  bool any() const { return spread > 0 || jitter > 0 || straggle_chance > 0; }
+  /// Of a worker in a step.
+  double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
+};
+
+/// The part of a bucket that one server holds.
+struct Piece {
+  std::int32_t server = 0;
+  Bytes bytes;
+  std::vector<ParameterRange> ranges;  ///< of the learnt parameters that it stands for
+};
+
+/// All that a run depends on.
+struct TrainingPlan {
+  Cluster cluster;
+  Aggregation aggregation;
+  Update update;
+  Variation variation;
+  StepPlan step;                           ///< cost: of the all-reduce inside a client
+  std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
+  std::vector<Duration> broadcasts;        ///< of each bucket, inside a client
+  std::int64_t steps = 1;
+};
+
+/// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
+/// keys in forward order.
+std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
+                                           std::span<const GradientUnit> units,
+                                           std::span<const Bucket> buckets,
+                                           const ServerGroup& servers, Granularity granularity,
+                                           std::size_t parameters);
+
+struct CurvePoint {
+  double time_s = 0;
+  double epoch = 0;  ///< samples that all clients have computed, over the training samples
+  Score score;
+};
+
+struct TrainingTimes {
+  double step_s = 0;  ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
+  double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
+  double server_busy_s = 0;   ///< per step, of the busiest server's thread
+  double end_s = 0;           ///< when the last client is done
+  std::int64_t messages = 0;  ///< pushes and pulls with bytes
+  std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
+                                        ///< since their client had pulled it
+  std::vector<CurvePoint> curve;
+  std::vector<Duration> bucket_ready;  ///< of client 0's first step
+  std::vector<Duration> bucket_sent;
+  std::vector<Duration> bucket_end;
+  std::uint64_t fingerprint = 0;
+
+  double mean_staleness() const;
+};
+
+/// `learner` may be null. Throws InputError when the run is too large.
+TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
+                            const Convergence* convergence, std::int64_t evaluate_samples);
+
+}  // namespace steptime

@@ -1,0 +1,159 @@
+#include "sim/training_run.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+/// Binomial tree over `members`, pipelined: ceil(log2 p) alpha + M beta.
+Duration broadcast_time(const Cluster& cluster, std::int64_t members, Bytes bytes) {
+  if (members == 1) return {};
+  const Link& link = members <= cluster.gpus_per_node ? cluster.intra_node : cluster.network;
+  const auto levels = std::bit_width(static_cast<std::uint64_t>(members - 1));
+  return levels * link.latency +
+         from_seconds(static_cast<double>(bytes.count) / link.bandwidth.bytes_per_second);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+template <class Get>
+std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
+  std::vector<double> values;
+  for (const auto& point : outcome.reached) {
+    if (point) values.push_back(get(*point));
+  }
+  return values;
+}
+
+}  // namespace
+
+bool needs_training(const Experiment& e) {
+  return e.aggregation->servers.count > 0 || e.update->kind != Update::Kind::kSgd ||
+         e.run->variation.any() || e.run->convergence;
+}
+
+TrainingPlan plan_training(const Experiment& e) {
+  const Aggregation& aggregation = *e.aggregation;
+  const auto& units = e.workload->units(e.schedule->granularity());
+  const std::int64_t workers = e.cluster->workers();
+  const std::int64_t members = workers / aggregation.clients;
+  TrainingPlan plan{.cluster = *e.cluster,
+                    .aggregation = aggregation,
+                    .update = *e.update,
+                    .variation = e.run->variation};
+  const bool communicates = workers > 1 || aggregation.servers.count > 0;
+  BucketPlan buckets;
+  if (communicates) {
+    buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
+  }
+  plan.step =
+      plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
+  const Convergence* learns = e.run->convergence.get();
+  plan.pieces =
+      cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                 e.schedule->granularity(), learns != nullptr ? learns->problem->parameters() : 0);
+  for (const Bucket& bucket : plan.step.buckets)
+    plan.broadcasts.push_back(broadcast_time(*e.cluster, members, bucket.bytes));
+  plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
+  constexpr double kLimit = 4e6;  // s, as for a single step
+  const double least =
+      to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
+  if (least > kLimit) {
+    throw InputError(
+        fmt::format("{}: the run takes {} s or more, of the {} s that can be simulated", e.name,
+                    least, kLimit));
+  }
+  return plan;
+}
+
+TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan) {
+  const Convergence* learns = e.run->convergence.get();
+  TrainingOutcome outcome{.learns = learns != nullptr,
+                          .has_servers = e.aggregation->servers.count > 0};
+  const std::int64_t seeds = learns != nullptr ? learns->seeds : 1;
+  for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
+    outcome.seeds.push_back(seed);
+    if (learns == nullptr) {
+      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0));
+      continue;
+    }
+    const std::int64_t clients = plan.aggregation.clients;
+    Learner learner(*learns, plan.update, clients, e.cluster->workers() / clients,
+                    outcome.has_servers, seed);
+    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples()));
+    const auto& curve = outcome.runs.back().curve;
+    const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
+      return point.score.accuracy >= learns->target;
+    });
+    outcome.reached.push_back(hit == curve.end() ? std::nullopt : std::optional(*hit));
+  }
+  return outcome;
+}
+
+std::optional<double> TrainingOutcome::time_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (2 * times.size() <= seeds.size()) return std::nullopt;
+  return median(times);
+}
+
+std::optional<double> TrainingOutcome::epochs_to_target() const {
+  const auto epochs = of_reached(*this, [](const CurvePoint& p) { return p.epoch; });
+  if (2 * epochs.size() <= seeds.size()) return std::nullopt;
+  return median(epochs);
+}
+
+std::optional<double> TrainingOutcome::fastest_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (times.empty()) return std::nullopt;
+  return *std::min_element(times.begin(), times.end());
+}
+
+std::optional<double> TrainingOutcome::slowest_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (!learns || times.size() < seeds.size()) return std::nullopt;
+  return *std::max_element(times.begin(), times.end());
+}
+
+std::optional<double> TrainingOutcome::final_accuracy() const {
+  if (!learns) return std::nullopt;
+  double sum = 0;
+  for (const TrainingTimes& run : runs)
+    sum += run.curve.back().score.accuracy;
+  return sum / static_cast<double>(runs.size());
+}
+
+double TrainingOutcome::mean_staleness() const {
+  double sum = 0;
+  for (const TrainingTimes& run : runs)
+    sum += run.mean_staleness();
+  return sum / static_cast<double>(runs.size());
+}
+
+Json TrainingOutcome::json() const {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Json run{{"seed", seeds[i]}, {"staleness", runs[i].staleness}, {"curve", Json::array()}};
+    for (const CurvePoint& p : runs[i].curve) {
+      run["curve"].push_back(Json{{"time_s", p.time_s},
+                                  {"epoch", p.epoch},
+                                  {"accuracy", p.score.accuracy},
+                                  {"loss", p.score.loss}});
+    }
+    list.push_back(run);
+  }
+  return list;
+}
+
+}  // namespace steptime

@@ -1,0 +1,30 @@
+#include "sim/error.h"
+#include "tests/support/training.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(ParameterServer, EveryWorkerIsAClient) {
+  const Experiment e = training_experiment(strategy(servers(2), kSgd), 6);
+  EXPECT_EQ(e.aggregation->clients, 6);
+  EXPECT_EQ(e.aggregation->servers.count, 2);
+  EXPECT_EQ(e.collective->time(Bytes{1000000000}), Duration{});
+  EXPECT_TRUE(needs_training(e));
+}
+
+TEST(ParameterServer, NeedsAServer) {
+  try {
+    training_experiment(strategy(servers(0), kSgd), 6);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "x.json: /strategy/aggregation/servers: expected at least 1; all-reduce needs none");
+  }
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,56 @@
+#include "sim/training_run.h"
+
+#include "sim/result.h"
+#include "tests/support/training.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TrainingOutcome outcome(std::vector<std::optional<CurvePoint>> reached) {
+  TrainingOutcome o{.learns = true};
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    o.seeds.push_back(static_cast<std::int64_t>(i));
+  o.reached = std::move(reached);
+  return o;
+}
+
+TEST(TrainingRun, TimeToTargetIsTheMedianOverTheSeeds) {
+  const TrainingOutcome three =
+      outcome({CurvePoint{.time_s = 5}, CurvePoint{.time_s = 1}, CurvePoint{.time_s = 2}});
+  EXPECT_EQ(three.time_to_target(), 2);
+  EXPECT_EQ(three.fastest_to_target(), 1);
+  EXPECT_EQ(three.slowest_to_target(), 5);
+}
+
+TEST(TrainingRun, HalfTheSeedsAreNotEnough) {
+  const TrainingOutcome half = outcome({CurvePoint{.time_s = 5}, std::nullopt});
+  EXPECT_FALSE(half.time_to_target());
+  EXPECT_FALSE(half.slowest_to_target());
+  EXPECT_EQ(half.fastest_to_target(), 5);
+}
+
+TEST(TrainingRun, OneRunPerSeed) {
+  const std::string run = R"({"convergence": {"problem": {"type": "quadratic"}, "epochs": 2,
+      "batch": 10, "learning_rate": 0.1, "target": 0.5, "seeds": 3}})";
+  const Result r = simulate(training_experiment(strategy(servers(2), kAsgd), 4, run));
+  ASSERT_EQ(r.training->runs.size(), 3u);
+  EXPECT_EQ(r.training->seeds, (std::vector<std::int64_t>{1, 2, 3}));
+  // 2 epochs of 1000 samples by 4 workers of 10: 50 steps, tested before the first and after each.
+  EXPECT_EQ(r.training->runs[0].curve.size(), 51u);
+  EXPECT_EQ(r.training->runs[0].curve.front().time_s, 0);
+  EXPECT_NEAR(r.figure("final_accuracy"), 1, 0.01);
+  EXPECT_GT(r.figure("time_to_target_s"), 0);
+}
+
+TEST(TrainingRun, WithoutLearningThereIsNoAccuracy) {
+  const Result r = simulate(training_experiment(strategy(servers(2), kAsgd), 4));
+  EXPECT_FALSE(r.training->final_accuracy());
+  EXPECT_THROW(r.figure("final_accuracy"), InputError);
+}
+
+}  // namespace
+}  // namespace steptime
