@@ -8,9 +8,12 @@ source scripts/packages.sh
 
 usage() {
   cat <<'USAGE'
-usage: ./test.sh [quick | all]
+usage: ./test.sh [quick | ci | all]
 
 quick (default): gcc Release build, all tests.
+ci, --ci:        quick, and layering, clang-format, equal results for one and two threads, and the
+                 fuzzers, built by clang with ASan and UBSan, for some seconds each; the clang build
+                 gives the same results to the byte.
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; headers
                  that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
@@ -22,6 +25,7 @@ USAGE
 
 case ${1:-quick} in
   quick | --quick) mode=quick ;;
+  ci | --ci) mode=ci ;;
   all | --all) mode=all ;;
   -h | --help)
     usage
@@ -120,11 +124,12 @@ build_and_test() {
   fi
 }
 
+# same_results PRESET...: every experiment but those that learn, which take minutes.
 same_results() {
   local preset threads file reference=$scratch/reference.jsonl output=$scratch/output.jsonl
   local -a configs
-  mapfile -t configs < <(find configs -name '*.json' | sort)
-  for preset in release dev clang clang-dev; do
+  mapfile -t configs < <(grep -rL '"convergence"' configs --include='*.json' | sort)
+  for preset in "$@"; do
     for threads in 1 2; do
       for file in "${configs[@]}"; do
         "build/$preset/steptime" sweep "$file" --format jsonl --jobs "$threads" || return
@@ -156,32 +161,53 @@ check_headers() {
   cmake --build --preset dev --parallel "$jobs" --target all_verify_interface_header_sets
 }
 
-# Eight seconds from the shipped files; the new inputs are thrown away, what breaks is kept.
+# fuzz PRESET NAME CORPUS...: eight seconds from the shipped files; the new inputs are thrown away,
+# what breaks is kept.
 fuzz() {
-  local name=$1 found=$scratch/$1
-  shift
+  local preset=$1 name=$2 found=$scratch/$2
+  shift 2
   mkdir -p "$found" build/findings
-  build/clang-dev/tests/fuzz/"$name" -max_total_time=8 -timeout=60 -rss_limit_mb=4096 \
+  "build/$preset/tests/fuzz/$name" -max_total_time=8 -timeout=60 -rss_limit_mb=4096 \
     -artifact_prefix="build/findings/$name-" "$found" "$@"
+}
+fuzz_all() {
+  check "fuzz config" quietly fuzz "$1" fuzz_config configs tests/fuzz/corpus/config
+  check "fuzz trace" quietly fuzz "$1" fuzz_trace traces tests/fuzz/corpus/trace
+  check "fuzz table" quietly fuzz "$1" fuzz_table traces/k80/allreduce tests/fuzz/corpus/table
+  check "fuzz layer table" quietly fuzz "$1" fuzz_layer_table models
+  check "fuzz import" quietly fuzz "$1" fuzz_import tests/fuzz/corpus/import
+}
+build_fuzzers() {
+  quietly cmake --preset fuzz || return
+  quietly cmake --build --preset fuzz --parallel "$jobs" --target steptime fuzz_config fuzz_trace \
+    fuzz_table fuzz_layer_table fuzz_import
 }
 
 trap close EXIT
-if [[ $mode == quick ]]; then
-  need_packages build test
-  build_and_test release
-else
-  need_packages build test check
-  check layering quietly scripts/check_layering.sh
-  check format quietly check_format
-  for preset in release dev clang clang-dev; do
-    build_and_test "$preset"
-  done
-  check "same results" quietly same_results
-  check headers quietly check_headers
-  check tidy quietly check_tidy
-  check "fuzz config" quietly fuzz fuzz_config configs tests/fuzz/corpus/config
-  check "fuzz trace" quietly fuzz fuzz_trace traces tests/fuzz/corpus/trace
-  check "fuzz table" quietly fuzz fuzz_table traces/k80/allreduce tests/fuzz/corpus/table
-  check "fuzz layer table" quietly fuzz fuzz_layer_table models
-  check "fuzz import" quietly fuzz fuzz_import tests/fuzz/corpus/import
-fi
+case $mode in
+  quick)
+    need_packages build test
+    build_and_test release
+    ;;
+  ci)
+    need_packages build test check
+    check layering quietly scripts/check_layering.sh
+    check format quietly check_format
+    build_and_test release
+    check "build fuzz" build_fuzzers
+    check "same results" quietly same_results release fuzz
+    fuzz_all fuzz
+    ;;
+  all)
+    need_packages build test check
+    check layering quietly scripts/check_layering.sh
+    check format quietly check_format
+    for preset in release dev clang clang-dev; do
+      build_and_test "$preset"
+    done
+    check "same results" quietly same_results release dev clang clang-dev
+    check headers quietly check_headers
+    check tidy quietly check_tidy
+    fuzz_all clang-dev
+    ;;
+esac

@@ -59,11 +59,31 @@ void limit_steps(Json& root) {
   }
 }
 
+/// What plays every message, rank or step takes long when it is large: a few of each will do.
+void limit_size(Json& root) {
+  const std::string text = root.dump(-1, ' ', true, Json::error_handler_t::replace);
+  const auto names = {"message", "server", "hybrid", "funnel",    "concum",
+                      "depcha",  "naive",  "fabric", "variation", "convergence"};
+  const bool plays = std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return text.find(name) != std::string::npos;
+  });
+  if (!plays || !root.is_object()) return;
+  root.erase("sweep");
+  constexpr std::int64_t kMost = 4;
+  for (const char* pointer : {"/cluster/nodes", "/cluster/gpus_per_node",
+                              "/strategy/aggregation/servers", "/strategy/aggregation/clients",
+                              "/run/steps", "/run/convergence/seeds", "/run/convergence/epochs"}) {
+    const Json::json_pointer at(pointer);
+    if (root.contains(at) && root[at].is_number() && root[at] > kMost) root[at] = kMost;
+  }
+}
+
 void run_experiment(std::string_view text) {
   auto document = std::make_shared<Document>(
       Document{(data_dir() / "configs" / "fuzz.json").string(), parse_json(text, "fuzz.json")});
   confine(document->root);
   limit_steps(document->root);
+  limit_size(document->root);
   const Sweep sweep(document);
   PointRunner runner(sweep);
   for (std::int64_t point = 0; point < std::min(sweep.points(), kMostPoints); ++point) {

@@ -323,7 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
         config("AggregationTypeIsANumber", R"({"strategy": {"aggregation": {"type": 5}}})",
                "/strategy/aggregation/type: expected a string, got 5"),
         config("UnknownAggregation", R"({"strategy": {"aggregation": {"type": "gossip"}}})",
-               "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, parameter-server"),
+               "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, "
+               "parameter-server"),
         config("UnknownFidelity", R"({"run": {"fidelity": "x"}})",
                "/run/fidelity: unknown \"x\"; known: analytic, message"),
         config("UnknownDtype", R"({"workload": {"dtype": "int8"}})",

@@ -19,8 +19,7 @@ TEST(Training, IncastIsTheClosedForm) {
     for (const int s : {1, 2, 4}) {
       if (n < s) continue;
       const Result r = simulate(training_experiment(strategy(servers(s), kSgd), n));
-      EXPECT_NEAR(r.exposed_comm_s, 2 * (0.001 + 0.008 * n / s), 1e-9)
-          << n << " on " << s;
+      EXPECT_NEAR(r.exposed_comm_s, 2 * (0.001 + 0.008 * n / s), 1e-9) << n << " on " << s;
     }
   }
 }

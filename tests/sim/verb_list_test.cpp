@@ -62,8 +62,7 @@ TEST(VerbList, UnknownKindIsOneLine) {
   const Outcome list = steptime({"list", "scheduler"});
   EXPECT_EQ(list.exit, 2);
   EXPECT_EQ(list.out, "");
-  EXPECT_EQ(list.err.rfind("steptime: list: unknown \"scheduler\"; known: ", 0), 0U)
-      << list.err;
+  EXPECT_EQ(list.err.rfind("steptime: list: unknown \"scheduler\"; known: ", 0), 0U) << list.err;
   EXPECT_EQ(lines_of(list.err).size(), 1U);
 }
 
