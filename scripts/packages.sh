@@ -5,8 +5,8 @@
 packages_of() {
   case $1 in
     build)
-      echo cmake g++ ninja-build libboost-program-options-dev libfmt-dev libprotozero-dev \
-        libspdlog-dev libtbb-dev nlohmann-json3-dev
+      echo cmake g++ ninja-build libboost-dev libboost-program-options-dev libeigen3-dev libfmt-dev \
+        libprotozero-dev librandom123-dev libspdlog-dev libtbb-dev nlohmann-json3-dev
       ;;
     plot) echo gnuplot-nox ;;
     test) echo libgtest-dev librapidcheck-dev libvalijson-dev ;;
