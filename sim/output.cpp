@@ -23,6 +23,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
       !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
   temporary_ = replaceable ? path_ + ".partial" : path_;
   const auto folder = std::filesystem::path(path_).parent_path();
+  error.clear();  // that the file does not exist yet is no error
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) {
     throw InputError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));

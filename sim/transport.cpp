@@ -8,12 +8,20 @@
 #include <fmt/format.h>
 
 namespace steptime {
+namespace {
+
+// ps. A time, a transfer and the latencies of a route add up to less than the range of simulated
+// time, 9.2e18 ps, so that no event time can overflow.
+constexpr double kMostTransfer = 2e18;
+constexpr Duration kMostTime{4'000'000'000'000'000'000};
+constexpr Duration kMostLatency{100'000'000'000'000'000};
+
+}  // namespace
 
 Duration transfer_time(double bytes, double bytes_per_second) {
-  constexpr double kLimit = 4e18;  // ps; half the range of simulated time
   const double ps = bytes / bytes_per_second * 1e12;
-  if (!(ps < kLimit)) {
-    throw InputError(fmt::format("a transfer of {} B at {} B/s takes longer than can be simulated",
+  if (!(ps < kMostTransfer)) {
+    throw RangeError(fmt::format("a transfer of {} B at {} B/s takes longer than can be simulated",
                                  bytes, bytes_per_second));
   }
   return Duration(static_cast<std::int64_t>(ps + 0.5));
@@ -29,6 +37,11 @@ Transport::Transport(const Routes& routes, TransportOptions options)
       device_free_(static_cast<std::size_t>(routes.endpoints())) {
   for (std::size_t c = 0; c < states_.size(); ++c) {
     const Channel& channel = routes.channels()[c];
+    if (channel.latency + options.eager_overhead > kMostLatency ||
+        channel.latency + options.rendezvous_overhead > kMostLatency) {
+      throw RangeError(fmt::format("a message's latency of {} is longer than can be simulated",
+                                   format_quantity(channel.latency)));
+    }
     states_[c].rate = channel.bandwidth.bytes_per_second;
     states_[c].latency = channel.latency;
     sharing_[c].fifo = channel.fifo;
@@ -285,6 +298,9 @@ bool Transport::step() {
     if (!dirty_.empty() && (queue_.empty() || queue_.next_time() > now_)) solve();
     if (queue_.empty()) return false;
     now_ = queue_.next_time();
+    if (since_start(now_) > kMostTime) {
+      throw RangeError("the messages take longer than can be simulated");
+    }
     const DeliveryQueue::Item item = queue_.pop();
     const auto what = static_cast<What>(item.tag & 3);
     if (what == What::kRelease) {
