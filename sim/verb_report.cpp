@@ -1,7 +1,10 @@
-// report --topology: a machine as a graph, for Graphviz or as the routes between its GPUs.
+// report --topology: a machine as pictures for Graphviz, or as the routes between its GPUs.
 #include "sim/cluster.h"
+#include "sim/error.h"
 #include "sim/experiment.h"
+#include "sim/fabric_drawing.h"
 #include "sim/machine.h"
+#include "sim/node_drawing.h"
 #include "sim/verbs.h"
 
 #include <algorithm>
@@ -17,14 +20,18 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// The cluster of an experiment, or a shipped machine.
-Cluster cluster_of(const std::string& target) {
+constexpr std::int64_t kMostDrawn = 1024;  ///< nodes
+
+/// The cluster of an experiment, or a shipped machine; with `nodes` nodes, 0: its own number.
+Cluster cluster_of(const std::string& target, std::int64_t nodes) {
   static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
   if (target.ends_with(".json")) {
-    const Config config(load_document(target, {}), experiment_params());
+    std::vector<std::string> sets;
+    if (nodes != 0) sets.push_back(fmt::format("/cluster/nodes={}", nodes));
+    const Config config(load_document(target, sets), experiment_params());
     return read_cluster(config.object("cluster", cluster_params()));
   }
-  const Json cluster{{"preset", target}, {"nodes", 2}};
+  const Json cluster{{"preset", target}, {"nodes", nodes != 0 ? nodes : 2}};
   const Config config(
       std::make_shared<Document>(Document{"steptime report", Json{{"cluster", cluster}}}), wrapper);
   return read_cluster(config.object("cluster", cluster_params()));
@@ -46,31 +53,6 @@ Topology node_of(const Cluster& cluster) {
                  1,
                  "port of the network"});
   return node;
-}
-
-std::string escaped(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string dot(const Topology& node) {
-  std::string text = "graph node {\n  layout=neato; overlap=false; node [style=filled];\n";
-  for (const auto& vertex : node.vertices()) {
-    const bool ends = vertex.kind == VertexKind::kGpu || vertex.kind == VertexKind::kNic ||
-                      vertex.kind == VertexKind::kHostMemory;
-    text += fmt::format("  {} [shape={}, tooltip={}];\n", escaped(vertex.name),
-                        ends ? "box" : "ellipse", escaped(std::string(name_of(vertex.kind))));
-  }
-  for (const auto& link : node.links()) {
-    const auto name = [&](Topology::Vertex v) {
-      return escaped(node.vertices()[static_cast<std::size_t>(v)].name);
-    };
-    const std::string label = fmt::format(
-        "{}{}{:.4g} GB/s", link.count > 1 ? fmt::format("{} x ", link.count) : "",
-        link.kind.empty() ? "" : link.kind + " ", link.bandwidth.bytes_per_second / 1e9);
-    text += fmt::format("  {} -- {} [label={}, penwidth={}];\n", name(link.first),
-                        name(link.second), escaped(label), std::min<std::int64_t>(link.count, 8));
-  }
-  return text + "}\n";
 }
 
 /// Between any two GPUs of a node and to another node: bandwidth of the route and its hops.
@@ -96,6 +78,22 @@ std::string table(const Cluster& cluster) {
   return text + "\n";
 }
 
+/// What connects the nodes.
+std::string fabric_of(const Cluster& cluster) {
+  if (cluster.nodes > kMostDrawn) {
+    throw InputError(fmt::format("steptime report: --fabric draws {} nodes at most, got {}",
+                                 kMostDrawn, cluster.nodes));
+  }
+  const std::int64_t nics =
+      cluster.node == nullptr
+          ? 1
+          : std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
+  const FabricUse use{std::max<std::int64_t>(3, cluster.nodes * nics), cluster.network.latency,
+                      cluster.network.bandwidth};
+  const auto fabric = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
+  return drawing(graph_of(*fabric, cluster.nodes, nics));
+}
+
 }  // namespace
 
 Exit verb_report(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -103,13 +101,20 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
   po::options_description options("options");
   options.add_options()("topology", "the machine's links (the only report so far)")(
       "format", po::value(&format)->default_value("table"),
-      "table: routes between GPUs; dot: the node's links, for Graphviz");
+      "table: routes between GPUs; dot: the inside of a node, for Graphviz")(
+      "fabric", "with --format dot: what connects the nodes, instead of the inside of one")(
+      "nodes", po::value<std::int64_t>()->default_value(0, ""),
+      "number of nodes; default: the config's, 2 of a preset");
   const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
   if (!values) return Exit::kOk;
   if (values->count("topology") == 0) throw InputError("steptime report: expected --topology");
-  const Cluster cluster = cluster_of((*values)["TARGET"].as<std::string>());
+  if (values->contains("fabric") && format != "dot")
+    throw InputError("steptime report: --fabric needs --format dot");
+  const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();
+  if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
+  const Cluster cluster = cluster_of((*values)["TARGET"].as<std::string>(), nodes);
   if (format == "dot") {
-    terminal.out << dot(node_of(cluster));
+    terminal.out << (values->contains("fabric") ? fabric_of(cluster) : drawing(node_of(cluster)));
   } else if (format == "table") {
     terminal.out << table(cluster);
   } else {
