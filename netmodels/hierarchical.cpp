@@ -27,9 +27,9 @@ LinearCost cost(const Cluster& cluster) {
   const auto beta = [](const Link& link) { return inverse(link.bandwidth).seconds_per_byte; };
   const double gamma = cluster.reduction.seconds_per_byte;
   return {from_seconds(2 * log_g * to_seconds(cluster.intra_node.latency) +
-                       2 * (n - 1) * to_seconds(cluster.network.latency)),
+                       2 * (n - 1) * to_seconds(cluster.between_nodes().latency)),
           {log_g * (2 * beta(cluster.intra_node) + gamma) +
-           (n - 1) / n * (2 * beta(cluster.network) + gamma)}};
+           (n - 1) / n * (2 * beta(cluster.between_nodes()) + gamma)}};
 }
 
 const bool kRegistered = Collectives::instance().add(

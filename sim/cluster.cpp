@@ -2,7 +2,9 @@
 
 #include "sim/data_dir.h"
 #include "sim/error.h"
+#include "sim/machine.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -167,6 +169,21 @@ std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
 
 namespace {
 
+/// The way between the first GPUs of two nodes on one switch.
+Link link_over_nics(Cluster cluster) {
+  cluster.nodes = 2;
+  cluster.gpus_per_node = 1;
+  const Machine pair(cluster);
+  std::vector<ChannelId> path;
+  pair.route(0, 1, path);
+  Link link{{}, cluster.network.bandwidth};
+  for (const ChannelId c : path) {
+    link.latency = checked_add(link.latency, pair.channels()[c].latency);
+    link.bandwidth = std::min(link.bandwidth, pair.channels()[c].bandwidth);
+  }
+  return link;
+}
+
 void read_graph(const Config& section, Cluster& cluster) {
   if (section.has("node")) {
     const Config node = section.object("node", topology_params());
@@ -177,6 +194,13 @@ void read_graph(const Config& section, Cluster& cluster) {
     if (static_cast<std::size_t>(cluster.gpus_per_node) > gpus) {
       section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
                                        gpus, cluster.gpus_per_node));
+    }
+    if (cluster.nodes > 1 && !cluster.node->of_kind(VertexKind::kNic).empty()) {
+      try {
+        cluster.gpu_to_gpu = link_over_nics(cluster);
+      } catch (const InputError& e) {
+        section.fail("node", e.what());
+      }
     }
   }
   if (section.has("fabric")) {

@@ -36,10 +36,13 @@ using Networks = Registry<Network>;
 struct Cluster {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
-  Link network;                 ///< between nodes
+  Link network;                 ///< between nodes, NIC to NIC where `node` has NICs
   Link intra_node;              ///< between the GPUs of a node
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
+
+  /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
+  std::optional<Link> gpu_to_gpu;
 
   // What only message fidelity looks at.
   std::shared_ptr<const Topology> node;  ///< inside of a node; null: its GPUs are on one switch
@@ -50,9 +53,11 @@ struct Cluster {
   bool fifo_ports = false;  ///< a port of the fabric carries one message at a time
 
   std::int64_t workers() const { return nodes * gpus_per_node; }
-  /// The link that a flat collective over all workers runs at: the network as soon as there are
-  /// two nodes.
-  const Link& bottleneck() const { return nodes > 1 ? network : intra_node; }
+  /// Between GPUs of different nodes, in a closed form.
+  const Link& between_nodes() const { return gpu_to_gpu ? *gpu_to_gpu : network; }
+  /// The link that a flat collective over all workers runs at: that between nodes as soon as there
+  /// are two.
+  const Link& bottleneck() const { return nodes > 1 ? between_nodes() : intra_node; }
 };
 
 /// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.

@@ -50,6 +50,24 @@ TEST(Cluster, TheNetworkLimitsAsSoonAsThereAreTwoNodes) {
   EXPECT_EQ(cluster_of(R"({"nodes": 2)" + rest).bottleneck().latency, Duration(5'000'000));
 }
 
+// 5 us and 1 GB/s between NICs, 2 us and 0.5 GB/s from a GPU to its NIC.
+TEST(Cluster, ClosedFormsCountTheWayToTheNic) {
+  const std::string rest = std::string(R"(, )") + kSwitch + R"(, "node": {
+      "vertices": [{"name": "g", "kind": "gpu"}, {"name": "n", "kind": "nic"}],
+      "links": [{"ends": ["g", "n"], "latency": "2 us", "bandwidth": "0.5 GB/s"}]}})";
+  const Cluster two = cluster_of(R"({"nodes": 2)" + rest);
+  EXPECT_EQ(two.bottleneck().latency, Duration(9'000'000));
+  EXPECT_EQ(two.bottleneck().bandwidth, Bandwidth{0.5e9});
+  EXPECT_EQ(two.network.latency, Duration(5'000'000));  // what the fabric is made of
+  EXPECT_EQ(cluster_of(R"({"nodes": 1)" + rest).between_nodes().latency, Duration(5'000'000));
+}
+
+TEST(Cluster, AGpuThatReachesNoNicIsAnError) {
+  EXPECT_EQ(cluster_error(std::string(R"({"nodes": 2, )") + kSwitch + R"(, "node": {
+      "vertices": [{"name": "g", "kind": "gpu"}, {"name": "n", "kind": "nic"}], "links": []}})"),
+            "x.json: /node: no route from \"g\" to a NIC");
+}
+
 TEST(Cluster, ErrorsNameThePlace) {
   EXPECT_EQ(cluster_error(std::string("{") + kSwitch + "}"),
             "x.json: /nodes: required but missing");

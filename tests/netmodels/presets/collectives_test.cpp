@@ -72,6 +72,34 @@ TEST(PresetCollectives, PlayOnAnyNumberOfNodesAndGpus) {
   }
 }
 
+// One GPU a node, nothing shared: four nodes on one switch or router; or eight GPUs on NVSwitch.
+TEST(PresetCollectives, WithoutContentionTheClosedFormHolds) {
+  struct Case {
+    const char* preset;
+    std::int64_t nodes;
+    std::int64_t gpus;
+  };
+  for (const Case& c : {Case{"ri2", 4, 1},
+                        {"owens", 4, 1},
+                        {"piz-daint", 4, 1},
+                        {"switch", 8, 1},
+                        {"dgx-a100", 4, 1},
+                        {"dgx-a100", 1, 8},
+                        {"dgx-h100", 1, 8}}) {
+    const Cluster cluster = preset_cluster(c.preset, c.nodes, c.gpus);
+    for (const char* type : {"ring", "recursive-doubling", "halving-doubling", "hierarchical"}) {
+      if (type == std::string("hierarchical") && c.nodes == 1) continue;  // a tree: links rest
+      const auto made = make<Collective>(fmt::format(R"({{"type": "{}"}})", type), cluster);
+      const Bytes size{1 << 20};
+      const Duration played = MessageTimes(cluster, *made).time(size);
+      // Each of at most 14 rounds rounds its transfer and its sum to a picosecond.
+      EXPECT_NEAR(static_cast<double>(played.count()),
+                  static_cast<double>(made->time(size).count()), 2 * 14)
+          << c.preset << ", " << type;
+    }
+  }
+}
+
 TEST(PresetCollectives, NcclTakesAnyNumberOfNodesAndGpus) {
   for (const auto& [name, help] : cluster_presets()) {
     const Cluster machine = preset_cluster(name);
