@@ -21,6 +21,9 @@ std::unique_ptr<Program> binomial_reduce(Rank n, Slice data);
 /// The mirror: from rank 0 to all.
 std::unique_ptr<Program> binomial_broadcast(Rank n, Slice data);
 
+/// From rank 0 along the chain of ranks, in segments that follow one another.
+std::unique_ptr<Program> chain_broadcast(Rank n, Slice data, std::int32_t segments);
+
 /// The reduction, then the broadcast.
 std::unique_ptr<Program> binomial_all_reduce(Rank n, Slice data);
 

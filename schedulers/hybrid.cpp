@@ -1,5 +1,7 @@
 // MPI clients that talk to parameter servers: the workers of a client all-reduce, rank 0 pushes the
 // sum and pulls, and broadcasts what it got. No servers, which takes a single client, is pure MPI.
+// The broadcast is a pipelined tree, ceil(log2 p) alpha + M beta, at analytic fidelity, and a
+// pipelined chain at message fidelity.
 // Source: 001 sections 4.1 and 4.2.
 #include "sim/aggregation.h"
 
@@ -46,10 +48,11 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
     c.fail("servers",
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
-  const std::shared_ptr<const Collective> inside =
-      read_all_reduce(c, client_cluster(cluster, clients, c));
+  const Cluster client = client_cluster(cluster, clients, c);
+  const std::shared_ptr<const Collective> inside = read_all_reduce(c, client);
   auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
   if (servers.count > 0) {
+    made->spread = named_collective("chain-broadcast", client);
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
   }
   return made;

@@ -56,7 +56,9 @@ Params server_params() {
 
 ServerGroup read_servers(const Config& config) {
   ServerGroup servers{.count = config.get<std::int64_t>("servers"),
-                      .with_workers = config.get<std::string>("placement") == "with-workers",
+                      .placement = config.get<std::string>("placement") == "with-workers"
+                                       ? ServerGroup::Placement::kWithWorkers
+                                       : ServerGroup::Placement::kOwnNodes,
                       .request_time = config.get<Duration>("request_time"),
                       .update = config.get<TimePerByte>("update_cost"),
                       .fused = config.get<std::string>("requests") == "pushpull",
@@ -82,6 +84,14 @@ std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster&
   } catch (const RangeError& e) {
     config.fail("collective", e.what());
   }
+}
+
+std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster) {
+  static const Params params{
+      {.key = "collective", .kind = Kind::kObject, .choice = Collective::kNoun}};
+  const Config config(
+      std::make_shared<Document>(Document{"", Json{{"collective", {{"type", name}}}}}), params);
+  return Collectives::instance().make(config, "collective", cluster);
 }
 
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config) {

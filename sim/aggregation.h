@@ -17,14 +17,25 @@ namespace steptime {
 /// Parameter servers that are alike. A server is one thread, which takes requests in the order in
 /// which they arrive.
 struct ServerGroup {
+  enum class Placement {
+    kOwnNodes,     ///< each on a node of its own
+    kWithWorkers,  ///< server i on the host of node i mod nodes
+    kOnGpus,       ///< server i on GPU i mod workers
+  };
   std::int64_t count = 0;
-  bool with_workers = false;  ///< server i on node i mod nodes; else each on a node of its own
+  Placement placement = Placement::kOwnNodes;
   std::optional<Bandwidth>
       rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
   Duration request_time{};  ///< of the thread, per push and per pull
   TimePerByte update;       ///< of the thread, each time that parameters change
   bool fused = false;       ///< push and pull are one request: the answer carries the values
   std::shared_ptr<const Sharding> sharding;
+
+  // What only message fidelity looks at.
+  /// Messages that a GPU has under way at once, its own and, from a host, those to it; 0: any
+  /// number. Of those that wait, the earliest bucket goes first, or the latest.
+  std::int64_t copies_at_once = 0;
+  bool last_bucket_first = false;
 };
 
 struct Aggregation {
@@ -35,6 +46,9 @@ struct Aggregation {
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};
+  /// The messages of a broadcast from rank 0 of a client to its other workers, for message
+  /// fidelity.
+  std::shared_ptr<const Collective> spread{};
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 
@@ -60,6 +74,9 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
 
 /// The "collective" of `config`, which must leave every worker with the sum. Throws InputError.
 std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster& cluster);
+
+/// A collective without parameters, by its name.
+std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster);
 
 /// What a collective among the workers of one of `clients` clients runs on. Throws InputError when
 /// `clients` does not divide the workers.

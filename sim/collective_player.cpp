@@ -38,6 +38,7 @@ void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
     if (step == state.steps) {
       ++ranks_over_;
       end_ = std::max(end_, transport_.now());
+      if (listener_ != nullptr && is_over()) transport_.wake(end_, *listener_, listener_name_);
       return;
     }
     const Op op = program_.op(rank, step);

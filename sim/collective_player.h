@@ -29,6 +29,11 @@ class ProgramPlayer final : public MessageSink {
 
   /// Starts all ranks at `time`.
   void start_at(Time time) { transport_.wake(time, *this, kStart); }
+  /// Wakes `sink` when the last rank has its result; nothing of the player is under way then.
+  void tell(MessageSink& sink, std::int32_t who) {
+    listener_ = &sink;
+    listener_name_ = who;
+  }
   bool is_over() const { return ranks_over_ == program_.ranks(); }
   /// When the last rank had its result; only once is_over().
   Time end() const { return end_; }
@@ -60,6 +65,8 @@ class ProgramPlayer final : public MessageSink {
   std::vector<State> states_;
   Rank ranks_over_ = 0;
   Time end_{};
+  MessageSink* listener_ = nullptr;
+  std::int32_t listener_name_ = 0;
 };
 
 /// All programs of a collective, started together.
@@ -68,6 +75,11 @@ class CollectivePlayer {
   CollectivePlayer(Transport& transport, const Programs& programs, TimePerByte reduction,
                    std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
   void start_at(Time time);
+  /// Wakes `sink` whenever a program is over.
+  void tell(MessageSink& sink, std::int32_t who) {
+    for (const auto& player : players_)
+      player->tell(sink, who);
+  }
   bool is_over() const;
   Time end() const;
 

@@ -1,6 +1,7 @@
 #include "sim/experiment.h"
 
 #include "sim/error.h"
+#include "sim/message_carrier.h"
 #include "sim/message_time.h"
 #include "sim/registry.h"
 #include "sim/training_run.h"
@@ -247,9 +248,17 @@ void check_combination(const Config& config, const Experiment& e) {
                   "an engine embeds all-reduce in step; with servers, variation or convergence "
                   "expected {\"type\": \"async\"}");
   }
-  if (e.run->fidelity == Fidelity::kMessage) {
-    config.fail("run",
-                "servers, variation and convergence are simulated at analytic fidelity only");
+}
+
+/// Throws InputError when the parts do not make messages.
+void check_messages(const Config& config, const Experiment& e) {
+  if (e.run->fidelity != Fidelity::kMessage) return;
+  try {
+    if (needs_training(e)) machine_with_servers(*e.cluster, e.aggregation->servers);
+    // Clients of one worker have nothing to add up among themselves.
+    if (e.cluster->workers() > e.aggregation->clients) MessageTimes(*e.cluster, *e.collective);
+  } catch (const InputError& error) {
+    config.fail("run", error.what());
   }
 }
 
@@ -261,13 +270,7 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   for (const Part part : kParts)
     read_part(document, part, experiment);
   check_combination(config, experiment);
-  if (experiment.run->fidelity == Fidelity::kMessage && experiment.cluster->workers() > 1) {
-    try {
-      MessageTimes(*experiment.cluster, *experiment.collective);
-    } catch (const InputError& error) {
-      config.fail("run", error.what());
-    }
-  }
+  check_messages(config, experiment);
   return experiment;
 }
 

@@ -14,107 +14,114 @@ namespace {
 
 constexpr std::int64_t kMostWorkers = 16'000'000;
 
-/// A node of which only the link between two of its GPUs is known: channel g leads out of GPU g,
-/// channel `gpus` + g into it.
-std::vector<Channel> star(std::int64_t gpus, const Link& link) {
-  const LatencyHalves latency(link.latency);
-  const auto count = static_cast<std::size_t>(gpus);
-  std::vector<Channel> channels(count, {link.bandwidth, latency.out});
-  channels.insert(channels.end(), count, {link.bandwidth, latency.in});
-  return channels;
-}
-
 }  // namespace
 
-Machine::Machine(const Cluster& cluster) : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node) {
+Machine::Machine(const Cluster& cluster, Guests guests)
+    : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node), guests_(guests) {
   if (nodes_ > kMostWorkers / gpus_) {
     throw InputError(
         fmt::format("{} nodes of {} GPUs are more than the {} workers that message "
                     "fidelity can hold",
                     nodes_, gpus_, kMostWorkers));
   }
-  build_node(cluster);
-  if (nodes_ > 1) build_fabric(cluster);
+  const auto locals = static_cast<std::size_t>(this->locals());
+  local_to_local_.resize(locals * locals);
+  out_.resize(locals);
+  in_.resize(locals);
+  nic_of_.assign(locals, 0);
+  const std::vector<Channel> node = cluster.node ? build_graph(cluster) : build_star(cluster);
+  node_channels_ = static_cast<std::int64_t>(node.size());
+  channels_.reserve(static_cast<std::size_t>(nodes_) * node.size());
+  for (std::int64_t n = 0; n < nodes_; ++n)
+    channels_.insert(channels_.end(), node.begin(), node.end());
+  if (has_fabric()) build_fabric(cluster);
 }
 
-void Machine::build_node(const Cluster& cluster) {
-  const auto gpus = static_cast<std::size_t>(gpus_);
-  std::vector<Channel> channels;
-  gpu_to_gpu_.resize(gpus * gpus);
-  out_.resize(gpus);
-  in_.resize(gpus);
-  nic_of_.assign(gpus, 0);
-  if (cluster.node == nullptr) {
-    if (gpus > 1) channels = star(gpus_, cluster.intra_node);
-    for (std::size_t from = 0; from < gpus; ++from) {
-      for (std::size_t to = 0; to < gpus; ++to) {
-        if (from != to) {
-          gpu_to_gpu_[from * gpus + to] = {static_cast<ChannelId>(from),
-                                           static_cast<ChannelId>(gpus + to)};
-        }
-      }
-    }
-    in_node_ = cluster.intra_node;
-  } else {
-    const Topology& node = *cluster.node;
-    channels = node.channels();
-    const auto gpu_vertices = node.of_kind(VertexKind::kGpu);
-    const auto nic_vertices = node.of_kind(VertexKind::kNic);
-    STEPTIME_CHECK(gpu_vertices.size() >= gpus, "a node has fewer GPUs than it should");
-    if (nodes_ > 1 && nic_vertices.empty())
-      throw InputError("several nodes, but the node has no vertex of kind \"nic\"");
-    nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nic_vertices.size()));
-    Paths from_nics;
-    std::vector<Paths> nic_routes;
-    for (const auto nic : nic_vertices)
-      nic_routes.push_back(node.routes_from(nic, cluster.metric));
-    for (std::size_t g = 0; g < gpus; ++g) {
-      const Paths routes = node.routes_from(gpu_vertices[g], cluster.metric);
-      for (std::size_t to = 0; to < gpus; ++to) {
-        const auto vertex = static_cast<std::size_t>(gpu_vertices[to]);
-        if (to != g && routes[vertex].empty()) {
-          throw InputError(
-              fmt::format("no route from \"{}\" to \"{}\"",
-                          node.vertices()[static_cast<std::size_t>(gpu_vertices[g])].name,
-                          node.vertices()[vertex].name));
-        }
-        gpu_to_gpu_[g * gpus + to] = routes[vertex];
-      }
-      if (nodes_ == 1) continue;
-      // The nearest NIC; equally near ones are dealt out in turn.
-      std::vector<std::size_t> nearest;
-      for (std::size_t n = 0; n < nic_vertices.size(); ++n) {
-        const auto& route = routes[static_cast<std::size_t>(nic_vertices[n])];
-        if (route.empty()) continue;
-        if (!nearest.empty()) {
-          const auto& best = routes[static_cast<std::size_t>(nic_vertices[nearest[0]])];
-          const auto rank = [&](const auto& path) {
-            return std::pair(path.size(), node.latency(path));
-          };
-          if (rank(route) > rank(best)) continue;
-          if (rank(route) < rank(best)) nearest.clear();
-        }
-        nearest.push_back(n);
-      }
-      if (nearest.empty()) {
-        throw InputError(
-            fmt::format("no route from \"{}\" to a NIC",
-                        node.vertices()[static_cast<std::size_t>(gpu_vertices[g])].name));
-      }
-      const std::size_t nic = nearest[g % nearest.size()];
-      nic_of_[g] = static_cast<std::int64_t>(nic);
-      out_[g] = routes[static_cast<std::size_t>(nic_vertices[nic])];
-      in_[g] = nic_routes[nic][static_cast<std::size_t>(gpu_vertices[g])];
+/// A node of which only the link between two of its endpoints is known: channel i leads out of
+/// endpoint i, channel `locals` + i into it.
+std::vector<Channel> Machine::build_star(const Cluster& cluster) {
+  in_node_ = cluster.intra_node;
+  const auto count = static_cast<std::size_t>(locals());
+  if (count == 1) return {};
+  for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t to = 0; to < count; ++to) {
+      if (from == to) continue;
+      local_to_local_[from * count + to] = {static_cast<ChannelId>(from),
+                                            static_cast<ChannelId>(count + to)};
     }
   }
-  node_channels_ = static_cast<std::int64_t>(channels.size());
-  channels_.reserve(static_cast<std::size_t>(nodes_) * channels.size());
-  for (std::int64_t n = 0; n < nodes_; ++n)
-    channels_.insert(channels_.end(), channels.begin(), channels.end());
+  const LatencyHalves latency(cluster.intra_node.latency);
+  std::vector<Channel> channels(count, {cluster.intra_node.bandwidth, latency.out});
+  channels.insert(channels.end(), count, {cluster.intra_node.bandwidth, latency.in});
+  return channels;
+}
+
+std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
+  const Topology& node = *cluster.node;
+  vertices_ = node.of_kind(VertexKind::kGpu);
+  STEPTIME_CHECK(static_cast<std::int64_t>(vertices_.size()) >= gpus_,
+                 "a node has fewer GPUs than it should");
+  vertices_.resize(static_cast<std::size_t>(gpus_));
+  if (guests_.hosts) {
+    const auto memories = node.of_kind(VertexKind::kHostMemory);
+    if (memories.empty())
+      throw InputError(
+          "servers on the workers' hosts, but the node has no vertex of kind "
+          "\"host-memory\"");
+    vertices_.push_back(memories.front());
+  }
+  const auto nics = node.of_kind(VertexKind::kNic);
+  if (has_fabric() && nics.empty())
+    throw InputError("several nodes, but the node has no vertex of kind \"nic\"");
+  nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nics.size()));
+  std::vector<Paths> nic_routes;
+  for (const auto nic : nics)
+    nic_routes.push_back(node.routes_from(nic, cluster.metric));
+  for (std::size_t from = 0; from < vertices_.size(); ++from) {
+    const Paths routes = node.routes_from(vertices_[from], cluster.metric);
+    for (std::size_t to = 0; to < vertices_.size(); ++to) {
+      const auto vertex = static_cast<std::size_t>(vertices_[to]);
+      if (to != from && routes[vertex].empty()) {
+        throw InputError(
+            fmt::format("no route from \"{}\" to \"{}\"",
+                        node.vertices()[static_cast<std::size_t>(vertices_[from])].name,
+                        node.vertices()[vertex].name));
+      }
+      local_to_local_[from * vertices_.size() + to] = routes[vertex];
+    }
+    if (has_fabric()) find_nic(from, node, routes, nic_routes);
+  }
+  return node.channels();
+}
+
+/// The nearest NIC; equally near ones are dealt out in turn.
+void Machine::find_nic(std::size_t local, const Topology& node, const Paths& routes,
+                       const std::vector<Paths>& nic_routes) {
+  const auto nics = node.of_kind(VertexKind::kNic);
+  const auto rank = [&](std::size_t nic) {
+    const auto& path = routes[static_cast<std::size_t>(nics[nic])];
+    return std::pair(path.size(), node.latency(path));
+  };
+  std::vector<std::size_t> nearest;
+  for (std::size_t n = 0; n < nics.size(); ++n) {
+    if (routes[static_cast<std::size_t>(nics[n])].empty()) continue;
+    if (!nearest.empty() && rank(n) > rank(nearest[0])) continue;
+    if (!nearest.empty() && rank(n) < rank(nearest[0])) nearest.clear();
+    nearest.push_back(n);
+  }
+  if (nearest.empty()) {
+    throw InputError(fmt::format("no route from \"{}\" to a NIC",
+                                 node.vertices()[static_cast<std::size_t>(vertices_[local])].name));
+  }
+  const std::size_t nic = nearest[local % nearest.size()];
+  nic_of_[local] = static_cast<std::int64_t>(nic);
+  out_[local] = routes[static_cast<std::size_t>(nics[nic])];
+  in_[local] = nic_routes[nic][static_cast<std::size_t>(vertices_[local])];
 }
 
 void Machine::build_fabric(const Cluster& cluster) {
-  const FabricUse use{nodes_ * nics_, cluster.network.latency, cluster.network.bandwidth};
+  const FabricUse use{nodes_ * nics_ + guests_.nodes, cluster.network.latency,
+                      cluster.network.bandwidth};
   fabric_ = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
   fabric_first_ = static_cast<ChannelId>(channels_.size());
   std::vector<Channel> fabric = fabric_->channels();
@@ -130,22 +137,30 @@ void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) co
     fabric_->route(from, to, path);
     return;
   }
-  const std::int64_t node_from = from / gpus_;
-  const std::int64_t node_to = to / gpus_;
-  const std::int64_t gpu_from = from % gpus_;
-  const std::int64_t gpu_to = to % gpus_;
+  const Place sender = place_of(from);
+  const Place receiver = place_of(to);
   const auto add = [&](std::int64_t node, const std::vector<ChannelId>& part) {
     for (const ChannelId c : part)
       path.push_back(static_cast<ChannelId>(node * node_channels_ + c));
   };
-  if (node_from == node_to) return add(node_from, inside(gpu_from, gpu_to));
-  add(node_from, out_[static_cast<std::size_t>(gpu_from)]);
+  if (sender.node == receiver.node) return add(sender.node, inside(sender.local, receiver.local));
+  if (sender.local >= 0) add(sender.node, out_[static_cast<std::size_t>(sender.local)]);
   const std::size_t begin = path.size();
-  fabric_->route(node_from * nics_ + nic_of_[static_cast<std::size_t>(gpu_from)],
-                 node_to * nics_ + nic_of_[static_cast<std::size_t>(gpu_to)], path);
+  fabric_->route(port_of(sender), port_of(receiver), path);
   for (std::size_t i = begin; i < path.size(); ++i)
     path[i] += fabric_first_;
-  add(node_to, in_[static_cast<std::size_t>(gpu_to)]);
+  if (receiver.local >= 0) add(receiver.node, in_[static_cast<std::size_t>(receiver.local)]);
+}
+
+Machine::Place Machine::place_of(Endpoint endpoint) const {
+  if (endpoint < workers()) return {endpoint / gpus_, endpoint % gpus_};
+  const std::int64_t guest = endpoint - workers();
+  return guests_.hosts ? Place{guest, gpus_} : Place{nodes_ + guest};
+}
+
+std::int64_t Machine::port_of(Place place) const {
+  if (place.local < 0) return nodes_ * nics_ + place.node - nodes_;
+  return place.node * nics_ + nic_of_[static_cast<std::size_t>(place.local)];
 }
 
 std::optional<Link> Machine::uniform(Round::Where where) const {

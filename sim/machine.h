@@ -1,5 +1,6 @@
-// A cluster as channels and routes: the workers are endpoints, in node order. A route between nodes
-// goes through the sender's node to a NIC, through the fabric, and through the receiver's node.
+// A cluster as channels and routes: the workers are endpoints, in node order, and after them the
+// guests, if there are any. A route between nodes goes through the sender's node to a NIC, through
+// the fabric, and through the receiver's node.
 #pragma once
 #include "sim/cluster.h"
 #include "sim/collective_program.h"
@@ -14,13 +15,23 @@
 
 namespace steptime {
 
+/// Endpoints that are no workers: after all workers, the host of every node, or else nodes that
+/// stand beside the cluster's, each a port of the fabric. A host is the node's first vertex of kind
+/// "host-memory"; without a graph of the node it is one more port beside those of the GPUs.
+struct Guests {
+  std::int64_t nodes = 0;
+  bool hosts = false;
+};
+
 class Machine final : public Routes {
  public:
-  /// Throws InputError when some worker cannot reach another.
-  explicit Machine(const Cluster& cluster);
+  /// Throws InputError when some endpoint cannot reach another.
+  explicit Machine(const Cluster& cluster, Guests guests = {});
 
   std::span<const Channel> channels() const override { return channels_; }
-  Endpoint endpoints() const override { return static_cast<Endpoint>(nodes_ * gpus_); }
+  Endpoint endpoints() const override {
+    return static_cast<Endpoint>(workers() + (guests_.hosts ? nodes_ : guests_.nodes));
+  }
   void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override;
 
   /// The link between any two workers when it is the same for all pairs and each worker has it to
@@ -32,23 +43,39 @@ class Machine final : public Routes {
 
  private:
   using Paths = std::vector<std::vector<ChannelId>>;
-  void build_node(const Cluster& cluster);
+  /// Where an endpoint is: the `local`-th of a node, or, with local < 0, a guest node.
+  struct Place {
+    std::int64_t node = 0;
+    std::int64_t local = -1;
+  };
+  std::int64_t workers() const { return nodes_ * gpus_; }
+  /// Endpoints in each node.
+  std::int64_t locals() const { return gpus_ + (guests_.hosts ? 1 : 0); }
+  bool has_fabric() const { return nodes_ + guests_.nodes > 1; }
+  std::vector<Channel> build_star(const Cluster& cluster);
+  std::vector<Channel> build_graph(const Cluster& cluster);
+  void find_nic(std::size_t local, const Topology& node, const Paths& routes,
+                const std::vector<Paths>& nic_routes);
   void build_fabric(const Cluster& cluster);
+  Place place_of(Endpoint endpoint) const;
+  std::int64_t port_of(Place place) const;
   const std::vector<ChannelId>& inside(std::int64_t from, std::int64_t to) const {
-    return gpu_to_gpu_[static_cast<std::size_t>(from * gpus_ + to)];
+    return local_to_local_[static_cast<std::size_t>(from * locals() + to)];
   }
 
   std::int64_t nodes_;
   std::int64_t gpus_;
+  Guests guests_;
   std::int64_t nics_ = 1;  ///< of a node
   std::vector<Channel> channels_;
   std::int64_t node_channels_ = 0;  ///< of one node; the nodes' come first, then the fabric's
   ChannelId fabric_first_ = 0;
-  // Within a node, by GPU number and channel number of the node.
-  Paths gpu_to_gpu_;  ///< from * gpus + to
-  Paths out_;         ///< from the GPU to its NIC
+  // Within a node, by its endpoints (the GPUs, then the host) and its channels.
+  std::vector<Topology::Vertex> vertices_;  ///< of the endpoints, in the graph
+  Paths local_to_local_;                    ///< from * locals + to
+  Paths out_;                               ///< from the endpoint to its NIC
   Paths in_;
-  std::vector<std::int64_t> nic_of_;  ///< of each GPU
+  std::vector<std::int64_t> nic_of_;  ///< of each endpoint
   std::shared_ptr<const Fabric> fabric_;
   std::optional<Link> in_node_;
   std::optional<Link> between_nodes_;

@@ -3,7 +3,8 @@
 // bandwidth, and N messages of M bytes into one port take latency + N M / bandwidth.
 //
 // Scope: analytic fidelity. A node has one full-duplex port to the network, which its workers and
-// servers share; a worker has one to its own host, for a server on its node. The network between
+// servers share; a worker has one to the inside of its node, for servers on the node's host or on
+// another worker's GPU, and none to itself. The network between
 // the ports never limits, and the collectives inside MPI clients do not use these ports.
 #pragma once
 #include "sim/cluster.h"
@@ -21,10 +22,12 @@ struct Passage {
   Time tail{};
 };
 
-/// One end of a message: a worker's, or with worker < 0 a server's.
+/// One end of a message: a worker's GPU, or the host of a node.
 struct PortEnd {
+  static constexpr std::int32_t kHost = -1;
   std::int32_t node = 0;
-  std::int32_t worker = -1;
+  std::int32_t worker = kHost;
+  bool operator==(const PortEnd&) const = default;
 };
 
 class Ports {
@@ -41,6 +44,7 @@ class Ports {
   /// Calls for one port are in the order of `at`.
   Passage depart(PortEnd from, PortEnd to, Bytes bytes, Time at) {
     if (from.node != to.node) return pass(out(from), network_, bytes, {at, at}, network_.latency);
+    if (from == to) return {at, at};
     if (from.worker < 0) return {at + host_.latency, at + host_.latency};
     return pass(host_out_[static_cast<std::size_t>(from.worker)], host_, bytes, {at, at},
                 host_.latency);
@@ -52,11 +56,12 @@ class Ports {
     if (from.node != to.node) {
       return pass(in_[static_cast<std::size_t>(to.node)], network_, bytes, message, {}).tail;
     }
-    if (to.worker < 0) return message.tail;
+    if (to.worker < 0 || from == to) return message.tail;
     return pass(host_in_[static_cast<std::size_t>(to.worker)], host_, bytes, message, {}).tail;
   }
 
   Duration latency(PortEnd from, PortEnd to) const {
+    if (from == to) return {};
     return from.node != to.node ? network_.latency : host_.latency;
   }
 

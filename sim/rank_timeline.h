@@ -1,4 +1,4 @@
-// The spans of one rank on a timeline; draws nothing without one.
+// The spans of one rank, or of another actor, on a timeline; draws nothing without one.
 #pragma once
 #include "sim/timeline.h"
 #include "sim/units.h"
@@ -15,7 +15,10 @@ namespace steptime {
 
 class RankTimeline {
  public:
-  RankTimeline(Timeline* timeline, std::int32_t rank) : timeline_(timeline), rank_(rank) {}
+  RankTimeline(Timeline* timeline, std::int32_t rank)
+      : timeline_(timeline), actor_(timeline == nullptr ? "" : fmt::format("rank {}", rank)) {}
+  RankTimeline(Timeline* timeline, std::string actor)
+      : timeline_(timeline), actor_(std::move(actor)) {}
   bool is_on() const { return timeline_ != nullptr; }
 
   /// Spans of one lane come in the order in which they end; those that overlap get a track each.
@@ -30,7 +33,7 @@ class RankTimeline {
       }
       ++number;
     }
-    std::string title = fmt::format("rank {} {}", rank_, lane);
+    std::string title = fmt::format("{} {}", actor_, lane);
     if (number > 1) title += fmt::format(" {}", number);
     tracks_.push_back({std::string(lane), timeline_->add_track(title), end});
     timeline_->add_span(tracks_.back().number, std::move(name), start, end);
@@ -43,7 +46,7 @@ class RankTimeline {
     Time free;
   };
   Timeline* timeline_;
-  std::int32_t rank_;
+  std::string actor_;
   std::vector<Track> tracks_;
 };
 

@@ -138,9 +138,9 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   return r;
 }
 
-Result training_result(const Experiment& e) {
+Result training_result(const Experiment& e, Timeline* timeline) {
   const TrainingPlan plan = plan_training(e);
-  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan));
+  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
   double messages = 0;
@@ -234,7 +234,7 @@ double Result::figure(std::string_view key) const {
 
 Result simulate(const Experiment& experiment) {
   return naming_the_file(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment);
+    if (needs_training(experiment)) return training_result(experiment, nullptr);
     const PlannedStep step = plan_of(experiment);
     if (experiment.embedding->settings()) return result_of(experiment, step, nullptr);
     return result_of(experiment, step.plan, closed_step(step.plan));
@@ -243,9 +243,7 @@ Result simulate(const Experiment& experiment) {
 
 Result simulate(const Experiment& experiment, Timeline& timeline) {
   return naming_the_file(experiment, [&] {
-    if (needs_training(experiment)) {
-      throw RangeError("a timeline is drawn for all-reduce without variation only");
-    }
+    if (needs_training(experiment)) return training_result(experiment, &timeline);
     const PlannedStep step = plan_of(experiment);
     if (experiment.embedding->settings()) return result_of(experiment, step, &timeline);
     return result_of(experiment, step.plan,

@@ -3,50 +3,43 @@
 
 #include "sim/engine.h"
 #include "sim/error.h"
+#include "sim/exchange.h"
 #include "sim/fingerprint.h"
-#include "sim/ports.h"
+#include "sim/message_carrier.h"
+#include "sim/port_carrier.h"
+#include "sim/rank_timeline.h"
 
 #include <algorithm>
 #include <bit>
-#include <span>
+#include <memory>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace steptime {
 namespace {
 
-class TrainingPlayer {
+std::unique_ptr<Carrier> carrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user) {
+  if (plan.plays_messages) return std::make_unique<MessageCarrier>(plan, engine, user);
+  return std::make_unique<PortCarrier>(plan, engine, user);
+}
+
+class TrainingPlayer final : private CarrierUser, private ExchangeUser {
  public:
   TrainingPlayer(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                 const Convergence* convergence, std::int64_t samples)
+                 const Convergence* convergence, std::int64_t samples, Timeline* timeline)
       : plan_(plan),
         seed_(seed),
         learner_(learner),
         convergence_(convergence),
         samples_(static_cast<double>(samples)),
         servers_count_(plan.aggregation.servers.count),
-        members_(plan.cluster.workers() / plan.aggregation.clients),
+        members_(plan.members()),
         buckets_(plan.step.buckets.size()),
-        ports_(plan.cluster, nodes(plan)),
         clients_(static_cast<std::size_t>(plan.aggregation.clients)),
-        servers_(static_cast<std::size_t>(servers_count_)) {
-    for (std::size_t b = 0; b < buckets_; ++b) {
-      first_slot_.push_back(slots_.size());
-      for (const Piece& piece : plan.pieces[b])
-        slots_.push_back({&piece, b, 0, 0});
-    }
-    first_slot_.push_back(slots_.size());
-    constexpr double kMostStates = 3e8;
-    if (static_cast<double>(clients_.size()) * static_cast<double>(slots_.size() + buckets_) >
-        kMostStates) {
-      throw InputError(fmt::format("{} clients with {} messages each are more than fit in memory",
-                                   clients_.size(), slots_.size()));
-    }
-    if (servers_count_ > 0) {
-      open_.resize(clients_.size() * buckets_);
-      last_.resize(clients_.size() * buckets_);
-      seen_.resize(clients_.size() * slots_.size());
+        carrier_(carrier(plan, engine_, *this)),
+        exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
+    if (timeline != nullptr) {
+      for (std::size_t c = 0; c < clients_.size(); ++c)
+        drawn_.emplace_back(timeline, static_cast<std::int32_t>(c * members()));
     }
     times_.bucket_ready.resize(buckets_);
     times_.bucket_sent.resize(buckets_);
@@ -57,7 +50,7 @@ class TrainingPlayer {
     test(0);
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(clients_.size()); ++c)
       engine_.at(Time{}, Phase::kNormal, [this, c] { start_step(c); });
-    engine_.run();
+    carrier_->run();
     summarise();
     return std::move(times_);
   }
@@ -69,43 +62,16 @@ class TrainingPlayer {
     double factor = 1;
     bool exchanges = false;
     std::size_t bucket = 0;  ///< whose all-reduce is next or running
+    Time reduce_start{};     ///< of that all-reduce
     std::size_t open = 0;    ///< parts of the step that are not over
     Time done{};             ///< of the parts that are over, the latest
-    Time broadcast_free{};   ///< when the client's broadcasts so far are over
     Duration computed{};     ///< sum over the steps
     Time end{};
   };
-  struct Server {
-    Time free{};  ///< when its thread is free
-    Duration busy{};
-  };
-  /// A piece with its state on the server.
-  struct Slot {
-    const Piece* piece;
-    std::size_t bucket;
-    std::int64_t pushed;    ///< synchronous: pushes of this step that are in
-    std::uint32_t version;  ///< updates so far
-  };
-
-  static std::int64_t nodes(const TrainingPlan& plan) {
-    const ServerGroup& servers = plan.aggregation.servers;
-    return plan.cluster.nodes + (servers.with_workers ? 0 : servers.count);
-  }
-  PortEnd client_end(std::int32_t c) const {
-    const std::int64_t rank_0 = c * members_;
-    return {static_cast<std::int32_t>(rank_0 / plan_.cluster.gpus_per_node),
-            static_cast<std::int32_t>(rank_0)};
-  }
-  PortEnd server_end(std::int32_t s) const {
-    const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
-    return {plan_.aggregation.servers.with_workers ? s % nodes : nodes + s, -1};
-  }
   bool elastic() const { return plan_.update.kind == Update::Kind::kEsgd; }
   bool synchronous() const { return plan_.update.kind == Update::Kind::kSgd; }
   Client& client(std::int32_t c) { return clients_[static_cast<std::size_t>(c)]; }
-  std::size_t at(std::int32_t c, std::size_t bucket) const {
-    return static_cast<std::size_t>(c) * buckets_ + bucket;
-  }
+  std::size_t members() const { return static_cast<std::size_t>(members_); }
   static Duration scaled(Duration d, double factor) {
     return factor == 1 ? d : from_seconds(to_seconds(d) * factor);
   }
@@ -120,6 +86,11 @@ class TrainingPlayer {
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
+    if (!drawn_.empty()) {
+      const Time middle = me.start + scaled(plan_.step.forward, me.factor);
+      drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle);
+      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.start + compute);
+    }
     me.done = me.start + compute;
     me.exchanges = elastic() && me.step % plan_.update.interval == 0;
     me.open = 1;
@@ -130,7 +101,7 @@ class TrainingPlayer {
     if (me.exchanges) me.open += buckets_;
     if (me.exchanges) {
       for (std::size_t b = buckets_; b > 0; --b)  // keys in forward order, as in Figure 8
-        push(c, b - 1);
+        exchange_.push(c, b - 1);
     }
     if (reduces) reduce_next(c);
     close(c, me.done);
@@ -142,21 +113,25 @@ class TrainingPlayer {
     Client& me = client(c);
     const Bucket& bucket = plan_.step.buckets[me.bucket];
     const Time ready = me.start + scaled(bucket.ready, me.factor);
-    const Time end = std::max(engine_.now(), ready) + bucket.cost;
+    me.reduce_start = std::max(engine_.now(), ready);
     if (c == 0 && me.step == 0) {
       times_.bucket_ready[me.bucket] = ready - me.start;
-      times_.bucket_sent[me.bucket] = end - bucket.cost - me.start;
-      times_.bucket_end[me.bucket] = end - me.start;
+      times_.bucket_sent[me.bucket] = me.reduce_start - me.start;
     }
-    engine_.at(end, Phase::kComplete, [this, c] {
-      const std::size_t reduced = client(c).bucket++;
-      if (client(c).bucket < buckets_) reduce_next(c);
-      if (elastic() || servers_count_ == 0) {
-        close(c, engine_.now());
-      } else {
-        push(c, reduced);
-      }
-    });
+    carrier_->all_reduce(c, me.bucket, me.reduce_start);
+  }
+
+  void reduced(std::int32_t c) override {
+    Client& me = client(c);
+    const std::size_t bucket = me.bucket++;
+    if (c == 0 && me.step == 0) times_.bucket_end[bucket] = engine_.now() - me.start;
+    if (members_ > 1) draw(c, "all-reduce", bucket, me.reduce_start, engine_.now());
+    if (me.bucket < buckets_) reduce_next(c);
+    if (elastic() || servers_count_ == 0) {
+      close(c, engine_.now());
+    } else {
+      exchange_.push(c, bucket);
+    }
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -176,156 +151,28 @@ class TrainingPlayer {
     if (me.step < plan_.steps) start_step(c);
   }
 
-  void push(std::int32_t c, std::size_t bucket) {
-    open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
-    last_[at(c, bucket)] = engine_.now();
-    if (plan_.pieces[bucket].empty()) return complete(c, bucket);
-    // Every client begins with another server, as its connections would share its port.
-    const std::size_t pieces = plan_.pieces[bucket].size();
-    for (std::size_t i = 0; i < pieces; ++i) {
-      const std::size_t s = first_slot_[bucket] + (i + static_cast<std::size_t>(c)) % pieces;
-      const Piece& piece = *slots_[s].piece;
-      const Passage message =
-          ports_.depart(client_end(c), server_end(piece.server), piece.bytes, engine_.now());
-      ++times_.messages;
-      engine_.at(message.head, Phase::kNormal,
-                 [this, c, slot = static_cast<std::uint32_t>(s), tail = message.tail] {
-                   pushed(c, slot, tail);
-                 });
+  void arrived(const Parcel& parcel, Time in) override {
+    if (!drawn_.empty()) {
+      draw(parcel.client, parcel.is_push ? "push" : "pull", parcel.bucket, exchange_.sent(parcel),
+           in);
     }
+    exchange_.arrived(parcel, in);
   }
 
-  /// The thread of a server works on a request that is there at `when`; returns when it is done.
-  Time serve(std::int32_t server, Time when, Duration work) {
-    Server& s = servers_[static_cast<std::size_t>(server)];
-    const Duration all = plan_.aggregation.servers.request_time + work;
-    s.busy += all;
-    return s.free = std::max(s.free, when) + all;
-  }
-  Duration handling(Bytes bytes) const {
-    const auto& rate = plan_.aggregation.servers.rate;
-    if (!rate) return {};
-    return from_seconds(static_cast<double>(bytes.count) / rate->bytes_per_second);
-  }
-  Duration updating(Bytes bytes) const {
-    return from_seconds(plan_.aggregation.servers.update.seconds_per_byte *
-                        static_cast<double>(bytes.count));
+  void exchanged(std::int32_t c, std::size_t bucket, Time end) override {
+    if (members_ == 1) return spread(c, bucket, end);
+    carrier_->broadcast(c, bucket, end);
   }
 
-  /// The first byte of a push is at the server.
-  void pushed(std::int32_t c, std::uint32_t slot_index, Time tail) {
-    Slot& slot = slots_[slot_index];
-    const Piece& piece = *slot.piece;
-    const Time in =
-        ports_.arrive(client_end(c), server_end(piece.server), piece.bytes, {engine_.now(), tail});
-    Duration work = handling(piece.bytes);
-    if (synchronous()) {
-      const bool complete = ++slot.pushed == static_cast<std::int64_t>(clients_.size());
-      if (complete) work += updating(piece.bytes);
-      const Time end = serve(piece.server, in, work);
-      if (!complete) return;
-      slot.pushed = 0;
-      count_staleness(0, static_cast<std::int64_t>(clients_.size()));
-      if (learner_ != nullptr) {
-        for (const ParameterRange& range : piece.ranges)
-          learner_->apply_all(range);
-      }
-      const auto clients = static_cast<std::int32_t>(clients_.size());
-      for (std::int32_t i = 0; i < clients; ++i)  // and every server with another client
-        answer_push((piece.server + i) % clients, slot_index, end);
-      return;
-    }
-    work += updating(piece.bytes);
-    const Time end = serve(piece.server, in, work);
-    count_staleness(slot.version - seen_[seen(c, slot_index)], 1);
-    ++slot.version;
-    if (learner_ != nullptr) {
-      for (const ParameterRange& range : piece.ranges)
-        learner_->apply(c, range);
-    }
-    answer_push(c, slot_index, end);
-  }
-
-  std::size_t seen(std::int32_t c, std::uint32_t slot) const {
-    return static_cast<std::size_t>(c) * slots_.size() + slot;
-  }
-
-  void count_staleness(std::uint32_t staleness, std::int64_t updates) {
-    constexpr std::uint32_t kMost = 1 << 20;
-    staleness = std::min(staleness, kMost);
-    if (times_.staleness.size() <= staleness) times_.staleness.resize(staleness + 1);
-    times_.staleness[staleness] += updates;
-  }
-
-  void answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
-    const Piece& piece = *slots_[slot_index].piece;
-    if (plan_.aggregation.servers.fused) {
-      const Time sent = serve_pull(c, slot_index, end);
-      return send_values(c, slot_index, sent);
-    }
-    // The pull of a bucket is asked for when all its pushes were answered.
-    const Duration latency = ports_.latency(server_end(piece.server), client_end(c));
-    engine_.at(end + latency, Phase::kNormal, [this, c, slot_index] {
-      const std::size_t bucket = slots_[slot_index].bucket;
-      if (--open_[at(c, bucket)] > 0) return;
-      open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
-      for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
-        const auto asked = static_cast<std::uint32_t>(s);
-        engine_.after(
-            ports_.latency(client_end(c), server_end(slots_[s].piece->server)), Phase::kNormal,
-            [this, c, asked] { send_values(c, asked, serve_pull(c, asked, engine_.now())); });
-      }
-    });
-  }
-
-  /// Returns when the server's thread has the values ready.
-  Time serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
-    const Slot& slot = slots_[slot_index];
-    seen_[seen(c, slot_index)] = slot.version;
-    const bool simultaneous = elastic() && !plan_.update.pull_sees_push;
-    if (learner_ != nullptr && !simultaneous) {
-      for (const ParameterRange& range : slot.piece->ranges)
-        learner_->pull(c, range);
-    }
-    const Duration work = handling(slot.piece->bytes);
-    if (plan_.aggregation.servers.fused) {  // no request of its own
-      Server& s = servers_[static_cast<std::size_t>(slot.piece->server)];
-      s.busy += work;
-      return s.free = std::max(s.free, when) + work;
-    }
-    return serve(slot.piece->server, when, work);
-  }
-
-  void send_values(std::int32_t c, std::uint32_t slot_index, Time when) {
-    if (plan_.aggregation.servers.with_workers && when > engine_.now()) {
-      // Workers use the same port until then.
-      engine_.at(when, Phase::kNormal,
-                 [this, c, slot_index] { send_values(c, slot_index, engine_.now()); });
-      return;
-    }
-    const Piece& piece = *slots_[slot_index].piece;
-    const PortEnd from = server_end(piece.server);
-    const Passage message = ports_.depart(from, client_end(c), piece.bytes, when);
-    ++times_.messages;
-    engine_.at(message.head, Phase::kNormal, [this, c, slot_index, tail = message.tail] {
-      const Piece& sent = *slots_[slot_index].piece;
-      const std::size_t bucket = slots_[slot_index].bucket;
-      Time& last = last_[at(c, bucket)];
-      last = std::max(last, ports_.arrive(server_end(sent.server), client_end(c), sent.bytes,
-                                          {engine_.now(), tail}));
-      if (--open_[at(c, bucket)] == 0) complete(c, bucket);
-    });
-  }
-
-  /// Rank 0 has all values of a bucket; its client gets them too.
-  void complete(std::int32_t c, std::size_t bucket) {
+  void spread(std::int32_t c, std::size_t bucket, Time end) override {
     Client& me = client(c);
-    Time end = last_[at(c, bucket)];
-    if (members_ > 1) {
-      end = me.broadcast_free = std::max(end, me.broadcast_free) + plan_.broadcasts[bucket];
-    }
     if (c == 0 && me.step == 0) times_.bucket_end[bucket] = end - me.start;
     close(c, end);
+  }
+
+  void draw(std::int32_t c, const char* lane, std::size_t bucket, Time start, Time end) {
+    if (drawn_.empty()) return;
+    drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end);
   }
 
   void test(std::int64_t step) {
@@ -354,8 +201,9 @@ class TrainingPlayer {
     times_.end_s = to_seconds(since_start(last));
     times_.step_s = (synchronous() ? times_.end_s : ends / clients) / steps;
     times_.compute_s = computed / clients / steps;
-    for (const Server& s : servers_)
-      times_.server_busy_s = std::max(times_.server_busy_s, to_seconds(s.busy) / steps);
+    times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
+    times_.messages = exchange_.messages();
+    times_.staleness = exchange_.staleness();
     times_.fingerprint = engine_.fingerprint();
     if (learner_ == nullptr) return;
     for (const double value : learner_->client(0))
@@ -371,23 +219,19 @@ class TrainingPlayer {
   std::int64_t servers_count_;
   std::int64_t members_;  ///< workers of a client
   std::size_t buckets_;
-  Ports ports_;
   std::vector<Client> clients_;
-  std::vector<Server> servers_;
-  std::vector<Slot> slots_;
-  std::vector<std::size_t> first_slot_;  ///< of every bucket, and the end
-  // Per client and bucket: answers that are missing, and when the last one came.
-  std::vector<std::int32_t> open_;
-  std::vector<Time> last_;
-  std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
+  std::unique_ptr<Carrier> carrier_;
+  Exchange exchange_;
+  std::vector<RankTimeline> drawn_;  ///< of every client; none without a timeline
   TrainingTimes times_;
 };
 
 }  // namespace
 
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                            const Convergence* convergence, std::int64_t samples) {
-  return TrainingPlayer(plan, seed, learner, convergence, samples).play();
+                            const Convergence* convergence, std::int64_t samples,
+                            Timeline* timeline) {
+  return TrainingPlayer(plan, seed, learner, convergence, samples, timeline).play();
 }
 
 }  // namespace steptime

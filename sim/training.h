@@ -5,8 +5,7 @@
 //   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
 //               broadcast inside the client; the next step waits for all buckets
 //   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
-//   from
-//               the start of the step on, because nothing writes them before its end
+//               from the start of the step on, because nothing writes them before its end
 //
 // Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
 // moves at the speed of its slowest worker. A bucket is one message to each server that holds a
@@ -16,11 +15,13 @@
 #include "sim/learner.h"
 #include "sim/learning.h"
 #include "sim/step.h"
+#include "sim/timeline.h"
 #include "sim/workload.h"
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace steptime {
@@ -52,9 +53,14 @@ struct TrainingPlan {
   Update update;
   Variation variation;
   StepPlan step;                           ///< cost: of the all-reduce inside a client
+  std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
-  std::vector<Duration> broadcasts;        ///< of each bucket, inside a client
+  std::vector<Duration> broadcasts;        ///< of each bucket, inside a client, in closed form
   std::int64_t steps = 1;
+  bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
+
+  /// Workers of a client.
+  std::int64_t members() const { return cluster.workers() / aggregation.clients; }
 };
 
 /// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
@@ -88,8 +94,9 @@ struct TrainingTimes {
   double mean_staleness() const;
 };
 
-/// `learner` may be null. Throws InputError when the run is too large.
+/// `learner` and `timeline` may be null. Throws InputError when the run is too large.
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                            const Convergence* convergence, std::int64_t evaluate_samples);
+                            const Convergence* convergence, std::int64_t evaluate_samples,
+                            Timeline* timeline = nullptr);
 
 }  // namespace steptime

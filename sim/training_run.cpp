@@ -48,7 +48,6 @@ TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
   const std::int64_t workers = e.cluster->workers();
-  const std::int64_t members = workers / aggregation.clients;
   TrainingPlan plan{.cluster = *e.cluster,
                     .aggregation = aggregation,
                     .update = *e.update,
@@ -64,8 +63,13 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.pieces =
       cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
                  e.schedule->granularity(), learns != nullptr ? learns->problem->parameters() : 0);
-  for (const Bucket& bucket : plan.step.buckets)
-    plan.broadcasts.push_back(broadcast_time(*e.cluster, members, bucket.bytes));
+  for (const Bucket& bucket : plan.step.buckets) {
+    plan.broadcasts.push_back(broadcast_time(*e.cluster, plan.members(), bucket.bytes));
+    const auto& first = units[static_cast<std::size_t>(bucket.first_unit)].name;
+    plan.names.push_back(bucket.units == 1 ? first
+                                           : fmt::format("{} +{}", first, bucket.units - 1));
+  }
+  plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
   plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
@@ -78,7 +82,7 @@ TrainingPlan plan_training(const Experiment& e) {
   return plan;
 }
 
-TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan) {
+TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan, Timeline* timeline) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
                           .has_servers = e.aggregation->servers.count > 0};
@@ -86,13 +90,14 @@ TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan) {
   for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
     outcome.seeds.push_back(seed);
     if (learns == nullptr) {
-      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0));
+      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline));
       continue;
     }
     const std::int64_t clients = plan.aggregation.clients;
     Learner learner(*learns, plan.update, clients, e.cluster->workers() / clients,
                     outcome.has_servers, seed);
-    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples()));
+    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
+                                         seed == e.run->seed ? timeline : nullptr));
     const auto& curve = outcome.runs.back().curve;
     const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
       return point.score.accuracy >= learns->target;

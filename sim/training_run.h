@@ -36,6 +36,8 @@ bool needs_training(const Experiment& experiment);
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
-TrainingOutcome run_training(const Experiment& experiment, const TrainingPlan& plan);
+/// `timeline` may be null; it shows the run of the first seed.
+TrainingOutcome run_training(const Experiment& experiment, const TrainingPlan& plan,
+                             Timeline* timeline = nullptr);
 
 }  // namespace steptime

@@ -111,6 +111,41 @@ TEST(Machine, NeedsARouteBetweenAnyTwoGpus) {
   }
 }
 
+TEST(Machine, GuestNodesArePortsOfTheFabric) {
+  Cluster cluster = star_cluster(1);
+  cluster.gpus_per_node = 2;
+  cluster.intra_node = {std::chrono::microseconds(3), {1e10}};
+  const Machine machine(cluster, {.nodes = 2});
+  // Channels: {out 0, out 1, in 0, in 1} of the node, then 3 ports out and 3 in.
+  EXPECT_EQ(machine.endpoints(), 4);
+  EXPECT_EQ(path(machine, 1, 2), (std::vector<ChannelId>{4, 8}));
+  EXPECT_EQ(path(machine, 3, 0), (std::vector<ChannelId>{6, 7}));
+  EXPECT_EQ(path(machine, 2, 3), (std::vector<ChannelId>{5, 9}));
+  EXPECT_EQ(latency(machine, 1, 2), std::chrono::microseconds(50));
+}
+
+TEST(Machine, AHostIsOneMorePortOfItsNode) {
+  const Machine machine(star_cluster(2), {.hosts = true});
+  // Node k has 4 k + {GPU out, host out, GPU in, host in}; the fabric 8, 9 out and 10, 11 in.
+  EXPECT_EQ(machine.endpoints(), 4);
+  EXPECT_EQ(path(machine, 0, 2), (std::vector<ChannelId>{0, 3}));
+  EXPECT_EQ(path(machine, 3, 1), (std::vector<ChannelId>{5, 6}));
+  EXPECT_EQ(path(machine, 0, 3), (std::vector<ChannelId>{8, 11}));
+  EXPECT_EQ(latency(machine, 0, 2), std::chrono::microseconds(50));
+}
+
+TEST(Machine, AHostIsTheMemoryOfTheGraph) {
+  Cluster cluster = star_cluster(1);
+  auto node = std::make_shared<Topology>();
+  node->add_vertex("m", VertexKind::kHostMemory);
+  node->add_vertex("g", VertexKind::kGpu);
+  node->add_link({0, 1, std::chrono::microseconds(1), {20e9}});
+  cluster.node = node;
+  const Machine machine(cluster, {.hosts = true});
+  EXPECT_EQ(path(machine, 0, 1), std::vector<ChannelId>{1});
+  EXPECT_EQ(path(machine, 1, 0), std::vector<ChannelId>{0});
+}
+
 TEST(Machine, FifoPortsAreThoseOfTheFabric) {
   Cluster cluster = star_cluster(2);
   cluster.fifo_ports = true;

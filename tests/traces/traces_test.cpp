@@ -42,6 +42,9 @@ const std::vector<Shipped> kShipped{
     {"pipedream/resnet50.json", 128, 176, 107, 25557032, 182.488, 260.931},
     {"pipedream/resnext50.json", 128, 176, 107, 25028904, 221.803, 368.99},
     {"pipedream/squeezenet1_0.json", 256, 67, 26, 1248424, 113.247, 172.119},
+    // 205 arrays, 257.991328 MB, and 96 arrays, 95.200544 MB, as tools/bandwidth prints.
+    {"mxnet/resnet-200-weights.json", 32, 204, 204, 64497832, 0, 0},
+    {"mxnet/inception-v3-weights.json", 32, 95, 95, 23800136, 0, 0},
     {"pipedream/vgg16.json", 128, 40, 16, 138357544, 233.902, 438.633},
 };
 

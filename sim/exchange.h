@@ -1,0 +1,84 @@
+// Pushes to parameter servers and pulls from them: which part of a bucket goes where, when a server
+// applies it, and which version of the parameters a client gets back.
+#pragma once
+#include "sim/carrier.h"
+#include "sim/engine.h"
+#include "sim/learner.h"
+#include "sim/server_threads.h"
+#include "sim/training.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+/// Hears that rank 0 of a client has a bucket's values at `end`, which may lie ahead.
+class ExchangeUser {
+ public:
+  virtual ~ExchangeUser() = default;
+  virtual void exchanged(std::int32_t client, std::size_t bucket, Time end) = 0;
+};
+
+class Exchange {
+ public:
+  /// `learner` and `timeline` may be null; all others must outlive the exchange. Throws InputError
+  /// when the plan is too large.
+  Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, ExchangeUser& user,
+           Learner* learner, Timeline* timeline);
+
+  /// Client `c` pushes a bucket now, and pulls it when that was answered.
+  void push(std::int32_t c, std::size_t bucket);
+  /// The carrier delivers the parcel at `in`, now or later.
+  void arrived(const Parcel& parcel, Time in);
+  /// When the present exchange of a parcel began.
+  Time sent(const Parcel& parcel) const { return sent_[of(parcel.client, parcel.slot)]; }
+
+  std::int64_t messages() const { return messages_; }
+  /// How many updates met a range changed that many times since their client had pulled it.
+  const std::vector<std::int64_t>& staleness() const { return staleness_; }
+  /// Of the busiest server's thread.
+  Duration most_busy() const { return threads_.most_busy(); }
+
+ private:
+  /// A piece with its state on the server.
+  struct Slot {
+    const Piece* piece;
+    std::size_t bucket;
+    std::int64_t pushed;    ///< synchronous: pushes of this step that are in
+    std::uint32_t version;  ///< updates so far
+  };
+
+  std::size_t at(std::int32_t c, std::size_t bucket) const {
+    return static_cast<std::size_t>(c) * plan_.pieces.size() + bucket;
+  }
+  std::size_t of(std::int32_t c, std::uint32_t slot) const {
+    return static_cast<std::size_t>(c) * slots_.size() + slot;
+  }
+  void send(std::int32_t c, std::uint32_t slot_index, bool is_push, Time when);
+  void pushed(std::int32_t c, std::uint32_t slot_index, Time in);
+  void apply_all(Slot& slot);
+  void answer_push(std::int32_t c, std::uint32_t slot_index, Time end);
+  void ask_for(std::int32_t c, std::size_t bucket);
+  Time serve_pull(std::int32_t c, std::uint32_t slot_index, Time when);
+  void pulled(std::int32_t c, std::size_t bucket, Time in);
+  void count_staleness(std::uint32_t staleness, std::int64_t updates);
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  Carrier& carrier_;
+  ExchangeUser& user_;
+  Learner* learner_;
+  std::int64_t clients_;
+  ServerThreads threads_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> first_slot_;  ///< of every bucket, and the end
+  // Per client and bucket: answers that are missing, and when the last one came.
+  std::vector<std::int32_t> open_;
+  std::vector<Time> last_;
+  std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
+  std::vector<Time> sent_;           ///< per client and slot; only with a timeline
+  std::int64_t messages_ = 0;
+  std::vector<std::int64_t> staleness_;
+};
+
+}  // namespace steptime

@@ -1,0 +1,195 @@
+#include "sim/message_carrier.h"
+
+#include <numeric>
+#include <utility>
+
+namespace steptime {
+
+using Placement = ServerGroup::Placement;
+
+Machine machine_with_servers(const Cluster& cluster, const ServerGroup& servers) {
+  if (servers.count == 0) return Machine(cluster);
+  switch (servers.placement) {
+    case Placement::kOwnNodes:
+      return Machine(cluster, {.nodes = servers.count});
+    case Placement::kWithWorkers:
+      return Machine(cluster, {.hosts = true});
+    case Placement::kOnGpus:
+      break;
+  }
+  return Machine(cluster);
+}
+
+MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
+    : plan_(plan),
+      engine_(engine),
+      user_(user),
+      members_(plan.members()),
+      machine_(machine_with_servers(plan.cluster, plan.aggregation.servers)),
+      transport_(machine_, plan.cluster.messages) {
+  const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
+  if (plan.aggregation.servers.copies_at_once > 0)
+    copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
+  if (members_ == 1) return;
+  insides_.resize(2 * clients);
+  placements_.resize(clients, std::vector<Endpoint>(static_cast<std::size_t>(members_)));
+  for (std::size_t c = 0; c < clients; ++c)
+    std::iota(placements_[c].begin(), placements_[c].end(),
+              client_end(static_cast<std::int32_t>(c)));
+}
+
+Endpoint MessageCarrier::server_end(std::int32_t server) const {
+  const std::int64_t workers = plan_.cluster.workers();
+  switch (plan_.aggregation.servers.placement) {
+    case Placement::kOwnNodes:
+      return static_cast<Endpoint>(workers + server);
+    case Placement::kWithWorkers:
+      return static_cast<Endpoint>(workers + server % plan_.cluster.nodes);
+    case Placement::kOnGpus:
+      break;
+  }
+  return static_cast<Endpoint>(server % workers);
+}
+
+void MessageCarrier::run() {
+  for (arm(); transport_.step(); arm()) {
+  }
+}
+
+/// The engine's events run when the transport has come to their time.
+void MessageCarrier::arm() {
+  if (engine_.pending() == 0 || (armed_ && *armed_ <= engine_.next_time())) return;
+  armed_ = engine_.next_time();
+  transport_.wake(*armed_, *this, kClock);
+}
+
+void MessageCarrier::woken(std::int32_t who) {
+  if (who >= 0) return over(who / 2, static_cast<What>(who % 2));
+  if (armed_ && *armed_ <= transport_.now()) armed_.reset();
+  while (engine_.pending() > 0 && engine_.next_time() <= transport_.now())
+    engine_.step();
+}
+
+void MessageCarrier::send(const Parcel& parcel, Time at) {
+  if (at <= engine_.now()) return post(parcel);
+  engine_.at(at, Phase::kNormal, [this, parcel] { post(parcel); });
+}
+
+/// Null: the parcel need not wait for others.
+MessageCarrier::Copies* MessageCarrier::copies_of(const Parcel& parcel) {
+  if (copies_.empty()) return nullptr;
+  const Endpoint sender = parcel.is_push ? client_end(parcel.client) : server_end(parcel.server);
+  const bool is_host = static_cast<std::size_t>(sender) >= copies_.size();
+  return &copies_[static_cast<std::size_t>(is_host ? client_end(parcel.client) : sender)];
+}
+
+void MessageCarrier::post(const Parcel& parcel) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(parcels_.size()));
+    parcels_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  parcels_[index] = parcel;
+  const ServerGroup& servers = plan_.aggregation.servers;
+  if (Copies* const copies = copies_of(parcel); copies != nullptr) {
+    if (copies->under_way == servers.copies_at_once) {
+      const std::int64_t bucket = parcel.bucket;
+      copies->waiting.push({servers.last_bucket_first ? -bucket : bucket, arrivals_++, index});
+      return;
+    }
+    ++copies->under_way;
+  }
+  transmit(index);
+}
+
+void MessageCarrier::transmit(std::uint32_t index) {
+  const Parcel& parcel = parcels_[index];
+  Message message{.sink = this,
+                  .from = client_end(parcel.client),
+                  .to = server_end(parcel.server),
+                  .bytes = parcel.bytes.count,
+                  .sender = static_cast<std::int32_t>(index)};
+  if (!parcel.is_push) std::swap(message.from, message.to);
+  transport_.send(message);
+}
+
+void MessageCarrier::delivered(const Message& message) {
+  const auto index = static_cast<std::uint32_t>(message.sender);
+  const Parcel parcel = parcels_[index];
+  free_.push_back(index);
+  if (Copies* const copies = copies_of(parcel); copies != nullptr) {
+    if (copies->waiting.empty()) {
+      --copies->under_way;
+    } else {
+      const std::uint32_t next = copies->waiting.top().parcel;
+      copies->waiting.pop();
+      transmit(next);
+    }
+  }
+  engine_.at(transport_.now(), Phase::kNormal,
+             [this, parcel] { user_.arrived(parcel, engine_.now()); });
+}
+
+Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
+  path_.clear();
+  machine_.route(client_end(client), server_end(server), path_);
+  Duration sum = plan_.cluster.messages.eager_overhead;
+  for (const ChannelId channel : path_)
+    sum += machine_.channels()[channel].latency;
+  return sum;
+}
+
+MessageCarrier::Inside& MessageCarrier::inside(std::int32_t client, What what) {
+  return insides_[static_cast<std::size_t>(2 * client + static_cast<std::int32_t>(what))];
+}
+
+void MessageCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start_at) {
+  if (members_ == 1) {
+    engine_.at(start_at, Phase::kComplete, [this, client] { user_.reduced(client); });
+    return;
+  }
+  engine_.at(start_at, Phase::kNormal,
+             [this, client, bucket] { start(client, What::kReduce, bucket); });
+}
+
+void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start_at) {
+  engine_.at(start_at, Phase::kNormal,
+             [this, client, bucket] { start(client, What::kBroadcast, bucket); });
+}
+
+void MessageCarrier::start(std::int32_t client, What what, std::size_t bucket) {
+  Inside& in = inside(client, what);
+  if (in.player != nullptr) return in.waiting.push_back(bucket);
+  const Aggregation& aggregation = plan_.aggregation;
+  const Collective& collective = what == What::kReduce ? *aggregation.inside : *aggregation.spread;
+  in.bucket = bucket;
+  in.programs = collective.programs(plan_.step.buckets[bucket].bytes);
+  in.player = std::make_unique<CollectivePlayer>(
+      transport_, in.programs, plan_.cluster.reduction,
+      std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]));
+  in.player->tell(*this, 2 * client + static_cast<std::int32_t>(what));
+  in.player->start_at(engine_.now());
+}
+
+void MessageCarrier::over(std::int32_t client, What what) {
+  Inside& in = inside(client, what);
+  if (in.player == nullptr || !in.player->is_over()) return;
+  in.player.reset();
+  const std::size_t bucket = in.bucket;
+  engine_.at(transport_.now(), Phase::kComplete, [this, client, what, bucket] {
+    Inside& free = inside(client, what);
+    if (free.player == nullptr && !free.waiting.empty()) {
+      const std::size_t next = free.waiting.front();
+      free.waiting.pop_front();
+      start(client, what, next);
+    }
+    if (what == What::kReduce) {
+      user_.reduced(client);
+    } else {
+      user_.spread(client, bucket, engine_.now());
+    }
+  });
+}
+
+}  // namespace steptime

@@ -1,0 +1,90 @@
+// Message fidelity: pushes, pulls, and the collectives inside clients are messages that share the
+// cluster's links. Servers of their own nodes are ports of the fabric; the others are on the hosts
+// or GPUs of the workers' nodes.
+#pragma once
+#include "sim/carrier.h"
+#include "sim/collective_player.h"
+#include "sim/engine.h"
+#include "sim/machine.h"
+#include "sim/training.h"
+#include "sim/transport.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <vector>
+
+namespace steptime {
+
+/// The machine with the servers' endpoints. Throws InputError.
+Machine machine_with_servers(const Cluster& cluster, const ServerGroup& servers);
+
+class MessageCarrier final : public Carrier, private MessageSink {
+ public:
+  /// All must outlive the carrier.
+  MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
+
+  void send(const Parcel& parcel, Time at) override;
+  Duration latency(std::int32_t client, std::int32_t server) override;
+  void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
+  void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
+  /// The transport's events and the engine's, in the order of time.
+  void run() override;
+
+ private:
+  static constexpr std::int32_t kClock = -1;
+  enum class What : std::int32_t { kReduce, kBroadcast };
+  /// A collective inside a client; those that have to wait for it.
+  struct Inside {
+    Programs programs;
+    std::unique_ptr<CollectivePlayer> player;
+    std::size_t bucket = 0;
+    std::deque<std::size_t> waiting;
+  };
+  /// What a GPU has under way, and what waits for that.
+  struct Copies {
+    struct Waiting {
+      std::int64_t rank;  ///< the lowest goes first, and among equals the first that came
+      std::uint64_t arrival;
+      std::uint32_t parcel;
+      bool operator<(const Waiting& other) const {
+        return rank != other.rank ? rank > other.rank : arrival > other.arrival;
+      }
+    };
+    std::int64_t under_way = 0;
+    std::priority_queue<Waiting> waiting;
+  };
+
+  void delivered(const Message& message) override;
+  void woken(std::int32_t who) override;
+  void arm();
+  void post(const Parcel& parcel);
+  void transmit(std::uint32_t parcel);
+  Copies* copies_of(const Parcel& parcel);
+  void start(std::int32_t client, What what, std::size_t bucket);
+  void over(std::int32_t client, What what);
+  Inside& inside(std::int32_t client, What what);
+  Endpoint client_end(std::int32_t client) const {
+    return static_cast<Endpoint>(client * members_);
+  }
+  Endpoint server_end(std::int32_t server) const;
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  CarrierUser& user_;
+  std::int64_t members_;  ///< workers of a client
+  Machine machine_;
+  Transport transport_;
+  std::optional<Time> armed_;  ///< when the transport is to run the engine
+  std::vector<Parcel> parcels_;
+  std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
+  std::vector<Copies> copies_;       ///< of every worker
+  std::uint64_t arrivals_ = 0;
+  std::vector<Inside> insides_;  ///< two of every client with several workers
+  std::vector<std::vector<Endpoint>> placements_;
+  std::vector<ChannelId> path_;
+};
+
+}  // namespace steptime
