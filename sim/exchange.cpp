@@ -16,7 +16,7 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
       user_(user),
       learner_(learner),
       clients_(plan.aggregation.clients),
-      threads_(plan.aggregation.servers, timeline) {
+      threads_(plan.aggregation.servers, plan.names, timeline) {
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
     first_slot_.push_back(slots_.size());
     for (const Piece& piece : plan.pieces[b])
@@ -75,7 +75,7 @@ void Exchange::pushed(std::int32_t c, std::uint32_t slot_index, Time in) {
   const bool changes = !waits_for_all || ++slot.pushed == clients_;
   Duration work = threads_.handling(piece.bytes);
   if (changes) work += threads_.updating(piece.bytes);
-  const Time end = threads_.serve(piece.server, in, work, true, "push");
+  const Time end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
   if (!changes) return;
   if (waits_for_all) {
     apply_all(slot);
@@ -140,8 +140,9 @@ Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
     for (const ParameterRange& range : slot.piece->ranges)
       learner_->pull(c, range);
   }
-  return threads_.serve(slot.piece->server, when, threads_.handling(slot.piece->bytes),
-                        !plan_.aggregation.servers.fused, "pull");
+  return threads_.serve(slot.piece->server, when,
+                        {"pull", slot.bucket, threads_.handling(slot.piece->bytes),
+                         !plan_.aggregation.servers.fused});
 }
 
 void Exchange::pulled(std::int32_t c, std::size_t bucket, Time in) {

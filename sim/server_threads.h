@@ -16,23 +16,32 @@ namespace steptime {
 
 class ServerThreads {
  public:
-  ServerThreads(const ServerGroup& servers, Timeline* timeline)
-      : servers_(servers), threads_(static_cast<std::size_t>(servers.count)) {
+  /// `names`: of the buckets, on the timeline, which may be null.
+  ServerThreads(const ServerGroup& servers, const std::vector<std::string>& names,
+                Timeline* timeline)
+      : servers_(servers), names_(names), threads_(static_cast<std::size_t>(servers.count)) {
     if (timeline == nullptr) return;
     for (std::int64_t s = 0; s < servers.count; ++s)
       drawn_.emplace_back(timeline, fmt::format("server {}", s));
   }
 
-  /// Works on a request, or on an answer that needs none, that is there at `when`; returns when it
-  /// is done.
-  Time serve(std::int32_t server, Time when, Duration work, bool is_request, const char* what) {
+  struct Job {
+    const char* what;    ///< on the timeline
+    std::size_t bucket;  ///< that it is about
+    Duration work;
+    bool is_request = true;  ///< which costs its own time
+  };
+  /// Works on what is there at `when`; returns when it is done.
+  Time serve(std::int32_t server, Time when, const Job& job) {
     Thread& thread = threads_[static_cast<std::size_t>(server)];
-    if (is_request) work += servers_.request_time;
+    const Duration work = job.is_request ? job.work + servers_.request_time : job.work;
     const Time start = std::max(thread.free, when);
     thread.busy += work;
     thread.free = start + work;
-    if (!drawn_.empty() && work > Duration{})
-      drawn_[static_cast<std::size_t>(server)].add("thread", what, start, thread.free);
+    if (!drawn_.empty() && work > Duration{}) {
+      drawn_[static_cast<std::size_t>(server)].add(
+          "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start, thread.free);
+    }
     return thread.free;
   }
   /// Of bytes that come in or go out.
@@ -58,6 +67,7 @@ class ServerThreads {
     Duration busy{};
   };
   const ServerGroup& servers_;
+  const std::vector<std::string>& names_;
   std::vector<Thread> threads_;
   std::vector<RankTimeline> drawn_;
 };

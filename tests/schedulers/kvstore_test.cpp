@@ -73,6 +73,10 @@ TEST(Kvstore, TheHostsLinkIsShared) {
   EXPECT_NEAR(exposed_ms(node(4), R"(, "merge": "local")"), 2 * 32, 1e-9);
 }
 
+TEST(Kvstore, OneGpuHasNothingToAddUp) {
+  EXPECT_EQ(exposed_ms(node(1)), 0);
+}
+
 TEST(Kvstore, MergesWithinOneNode) {
   try {
     training_experiment(strategy(R"({"type": "kvstore"})", kSgd), 2);

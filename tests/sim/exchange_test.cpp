@@ -34,8 +34,8 @@ class Instant final : public Carrier {
 };
 
 /// Two servers hold a half each of the one bucket; three clients.
-struct Run final : public ExchangeUser {
-  explicit Run(Update::Kind kind, bool fused = true) : carrier(engine) {
+struct Meeting final : public ExchangeUser {
+  explicit Meeting(Update::Kind kind, bool fused = true) : carrier(engine) {
     plan.update.kind = kind;
     plan.aggregation = {.clients = 3, .servers = {.count = 2, .fused = fused}};
     plan.pieces = {{{.server = 0, .bytes = {4}}, {.server = 1, .bytes = {4}}}};
@@ -57,7 +57,7 @@ struct Run final : public ExchangeUser {
 };
 
 TEST(Exchange, SynchronousServersAnswerWhenAllHavePushed) {
-  Run run(Update::Kind::kSgd);
+  Meeting run(Update::Kind::kSgd);
   for (const std::int32_t c : {0, 1, 2})
     run.push_at(Time(milliseconds(10 * c)), c);
   run.engine.run();
@@ -69,7 +69,7 @@ TEST(Exchange, SynchronousServersAnswerWhenAllHavePushed) {
 }
 
 TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
-  Run run(Update::Kind::kAsgd);
+  Meeting run(Update::Kind::kAsgd);
   for (const std::int32_t c : {0, 1, 2})
     run.push_at(Time(milliseconds(10 * c)), c);
   run.engine.run();
@@ -81,7 +81,7 @@ TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
 }
 
 TEST(Exchange, EveryClientBeginsWithAnotherServer) {
-  Run run(Update::Kind::kAsgd);
+  Meeting run(Update::Kind::kAsgd);
   for (const std::int32_t c : {0, 1})
     run.push_at(Time{}, c);
   run.engine.step();
@@ -92,7 +92,7 @@ TEST(Exchange, EveryClientBeginsWithAnotherServer) {
 }
 
 TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
-  Run run(Update::Kind::kAsgd, false);
+  Meeting run(Update::Kind::kAsgd, false);
   run.push_at(Time{}, 0);
   run.engine.run();
   // Push 1 ms, answer 1 ms, request 1 ms, values 1 ms.
