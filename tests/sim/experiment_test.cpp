@@ -323,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(
         config("AggregationTypeIsANumber", R"({"strategy": {"aggregation": {"type": 5}}})",
                "/strategy/aggregation/type: expected a string, got 5"),
         config("UnknownAggregation", R"({"strategy": {"aggregation": {"type": "gossip"}}})",
-               "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, "
+               "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, kvstore, "
                "parameter-server"),
         config("UnknownFidelity", R"({"run": {"fidelity": "x"}})",
                "/run/fidelity: unknown \"x\"; known: analytic, message"),
