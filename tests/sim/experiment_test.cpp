@@ -322,9 +322,10 @@ INSTANTIATE_TEST_SUITE_P(
                "/strategy/aggregation/type: required but missing"),
         config("AggregationTypeIsANumber", R"({"strategy": {"aggregation": {"type": 5}}})",
                "/strategy/aggregation/type: expected a string, got 5"),
-        config("UnknownAggregation", R"({"strategy": {"aggregation": {"type": "gossip"}}})",
-               "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, "
-               "parameter-server"),
+        config(
+            "UnknownAggregation", R"({"strategy": {"aggregation": {"type": "gossip"}}})",
+            "/strategy/aggregation/type: unknown \"gossip\"; known: all-reduce, hybrid, kvstore, "
+            "parameter-server"),
         config("UnknownFidelity", R"({"run": {"fidelity": "x"}})",
                "/run/fidelity: unknown \"x\"; known: analytic, message"),
         config("UnknownDtype", R"({"workload": {"dtype": "int8"}})",

@@ -126,6 +126,21 @@ TEST(Training, TheSameSeedGivesTheSameRun) {
   EXPECT_NE(simulate(e).fingerprint, simulate(other).fingerprint);
 }
 
+TEST(Training, TheTimelineShowsComputeMessagesAndServers) {
+  //  compute |forward 1 s|backward 2 s|, push 9 ms, thread 80 ms, thread 80 ms, pull 9 ms
+  Timeline timeline;
+  simulate(training_experiment(strategy(servers(1, R"(, "rate": "100 MB/s")"), kSgd), 1), timeline);
+  std::vector<std::string> spans;
+  for (const Timeline::Span& span : timeline.spans()) {
+    spans.push_back(timeline.tracks()[span.track] + ": " + span.name + " " +
+                    std::to_string((span.end - span.start) / std::chrono::milliseconds(1)));
+  }
+  EXPECT_EQ(spans, (std::vector<std::string>{
+                       "rank 0 compute: forward 1000", "rank 0 compute: backward 2000",
+                       "rank 0 push: two +1 9", "server 0 thread: push two +1 80",
+                       "server 0 thread: pull two +1 80", "rank 0 pull: two +1 9"}));
+}
+
 TEST(Training, MoreBandwidthIsNeverSlower) {
   double before = 1e9;
   for (const double bandwidth : {1e7, 1e8, 1e9, 1e10}) {

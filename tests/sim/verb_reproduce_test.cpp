@@ -109,7 +109,8 @@ TEST(VerbReproduce, CsvHasOneRowPerFigure) {
 }
 
 TEST(VerbReproduce, TheShippedClaimsHaveTheDocumentedKeys) {
-  const Outcome outcome = steptime({"reproduce", "--format", "json"});
+  // A paper whose figures need no learning: the whole list is the validation suite's.
+  const Outcome outcome = steptime({"reproduce", "mg-wfbp", "--format", "json"});
   ASSERT_TRUE(outcome.exit == 0 || outcome.exit == 1) << outcome.err;
   bool news = false;
   for (const Json& row : parse_json(outcome.out, "stdout")) {
