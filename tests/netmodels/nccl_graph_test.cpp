@@ -2,8 +2,10 @@
 #include "netmodels/nccl_graph.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -83,6 +85,45 @@ TEST(NcclGraph, AnNvswitchGivesOneRingPerLink) {
                          .cpu = GpuNode::Cpu::kAmd};
   EXPECT_EQ(nccl_graph(cluster).channels, 12);
   EXPECT_TRUE(nccl_graph(cluster).amd);
+}
+
+/// 18 links of 20 GB/s. Rings: 6 of 60, halved: 12 of 30. NVLS over g GPUs: g channels, of which a
+/// GPU's links carry g + 1: 9 x 40 = 360, 5 x 60 <= 360, 3 x 60 <= 360.
+TEST(NcclGraph, HopperTakesItsSpeedsFromAList) {
+  Cluster cluster = dgx1(1, 8);
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {20e9},
+                         .links_per_gpu = 18,
+                         .compute_capability = 90};
+  EXPECT_EQ(nccl_graph(cluster).channels, 12);
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 30);
+  EXPECT_EQ(nccl_graph(cluster).switch_gbps, 360);
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 8 * 40);
+  cluster.gpus_per_node = 4;
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 4 * 60);
+  cluster.gpus_per_node = 2;
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 2 * 60);
+  // 8 links (H800): 2 x 60 < 4 x 40 = 160, few and fast enough to be halved.
+  cluster.gpus->links_per_gpu = 8;
+  EXPECT_EQ(nccl_graph(cluster).channels, 8);
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 20);
+}
+
+/// As many channels as NICs, but no more than GPUs; what is inside is shared among them.
+TEST(NcclGraph, EveryNicCarriesAChannel) {
+  const auto graph = [](std::int64_t nics, std::int64_t gpus) {
+    Cluster cluster = dgx1(2, gpus);
+    auto node = std::make_shared<Topology>();
+    for (std::int64_t i = 0; i < nics; ++i)
+      node->add_vertex(fmt::format("nic{}", i), VertexKind::kNic);
+    cluster.node = node;
+    return nccl_graph(cluster);
+  };
+  EXPECT_EQ(graph(4, 8).channels, 4);
+  EXPECT_EQ(graph(4, 8).channel_gbps, 12.5);
+  EXPECT_EQ(graph(4, 2).channels, 2);
+  EXPECT_EQ(graph(4, 2).channel_gbps, 11);  // one NVLink of 22 GB/s for two NICs
+  EXPECT_EQ(graph(0, 8).channels, 1);
 }
 
 }  // namespace
