@@ -1,11 +1,13 @@
 // NCCL: the algorithm, protocol and channels that a release chooses for each size, and the time
 // that they take.
 //
-//   time = max(g launch, launch + latency + M / bandwidth)
+//   time = launch + kernel                one process per GPU
+//          max(g launch, kernel)          a process starts the kernels of its g GPUs one after the
+//                                         other, while those before them run
 //
-// with g GPUs started by one process one after the other. From 2.5 on, latency and bandwidth are
-// NCCL's own estimates, which it chooses by. 2.3 and 2.4 choose by thresholds and publish no
-// times; theirs are
+// NCCL chooses by an estimate (netmodels/nccl_tuning.cpp), 2.3 and 2.4 by thresholds. What the
+// kernel takes is another matter: netmodels/nccl_kernel.cpp. Trees, and everything between several
+// nodes, take the estimate; 2.3 and 2.4 publish none, theirs is
 //
 //   latency    that of 2.5.7, the first release with a table
 //   ring       2(n-1)/n M / B      B = channels in use x speed of a channel; LL sends as many flags
@@ -16,8 +18,8 @@
 // 2.7.8). Where a choice makes a larger message faster, the time of the smaller one stands:
 // schedules rely on a time that does not decrease.
 //
-// Scope: all-reduce over all GPUs of the cluster; no other traffic. NCCL's estimates leave out what
-// happens before the kernel runs (launch) and are least true at protocol switches.
+// Scope: all-reduce over all GPUs of the cluster; no other traffic. Least true between nodes below
+// some 32 MiB.
 // Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
 // found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
 // Validation: tests/netmodels/nccl_test.cpp; configs/papers/collectives.

@@ -11,16 +11,18 @@
 //   NVLS                 base + (1 + 1/n) M / links (1 + ramp)
 //       A GPU sends its data to the switch, and its share of the sum to all.
 //
-// ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: the least
-// squares over 13 rows of 4 and 8 A100, of which the worst is 13 % off. No explanation is
-// published. With two A100 both directions of a pair carry data: 208 of 237 GB/s remain.
+// ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: least
+// squares over nine rows of 8 A100, the worst of them 12 % off; no explanation is published. Of two
+// A100 a pair's links carry data in both directions, and 208 of 237 GB/s remain.
 //
 // base, step: NVIDIA's own table of the release; LL and LL128 over NVLink as revised in 2.18.3.
 //
-// Scope: an idle machine. Validation: configs/papers/collectives, tests/validation.
+// Scope: an idle machine. Not modelled: caches, which carry messages of a few MiB over PCIe up to
+// 20 % faster than large ones.
+// Validation: configs/papers/collectives, tests/validation/collectives_test.cpp.
 // Source: NVIDIA/nccl v2.12.12-1 src/collectives/device/all_reduce.h runRing(), prims_ll.h,
-// prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp and pair: logs of
-// nccl-tests, traces/nccl/a100_8.csv, a100_4.csv; NVIDIA/nccl-tests issue 178 (2 GPUs).
+// prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp:
+// traces/nccl/a100_8.csv. Pair: NVIDIA/nccl-tests issue 178. NVLS: issue 212 there.
 #include "netmodels/nccl_kernel.h"
 
 #include <algorithm>
@@ -37,7 +39,7 @@ constexpr double kRampPerDoubling = .027;
 constexpr double kRampEnd = 4.0 * (1 << 30);
 constexpr double kMostAmpere = 237;
 constexpr double kPairShare = 208.0 / 237.0;
-/// Of the links' bandwidth: 8 H100 sustain 274 GB/s, 9/8 of it over 18 links of 20 GB/s.
+/// Of the links: 8 H100 reach 274 GB/s (busbw 480), 9/8 of it over 18 links of 20 GB/s.
 constexpr double kNvlsShare = .856;
 /// GB/s that one thread block moves with LL (4 V100 over PCIe, NCCL 2.4.2: 32 and 64 KiB).
 constexpr double kMostLlPerBlock = 3.5;

@@ -45,6 +45,8 @@ const std::vector<Table> kTables{
      "nccl/v100_pcie_4_old.csv",
      4,
      22},
+    {"nccl-a100", {"/cluster/gpus_per_node=2"}, "nccl/a100_2.csv", 2, 5},
+    {"nccl-a100", {"/cluster/gpus_per_node=4"}, "nccl/a100_4.csv", 4, 8},
     {"nccl-a100-8", {}, "nccl/a100_8.csv", 13, 37}};
 
 TEST(Collectives, OpenTablesArePredicted) {
