@@ -108,12 +108,17 @@ int release_number(std::string_view text) {
   return -1;
 }
 
-Rules read_rules(const Config& config) {
+int read_release(const Config& config) {
   const int release = release_number(config.get<std::string>("version"));
   if (release < 2003 || release > 2018) {
     config.fail("version", fmt::format("expected a release of NCCL from 2.3 to 2.18, got {}",
                                        brief(config.get<std::string>("version"))));
   }
+  return release;
+}
+
+Rules read_rules(const Config& config) {
+  const int release = read_release(config);
   if (release < 2004) return NcclThresholds(NcclThresholds::Release::k2_3_7);
   if (release < 2005) return NcclThresholds(NcclThresholds::Release::k2_4_8);
   if (release < 2007) return NcclTuning(NcclTuning::Release::k2_5_7);
@@ -137,7 +142,7 @@ std::optional<NcclProtocol> forced_protocol(const Config& config) {
 }
 
 NcclGraph read_graph(const Config& config, const Cluster& cluster) {
-  NcclGraph graph = nccl_graph(cluster);
+  NcclGraph graph = nccl_graph(cluster, read_release(config) >= 2008);
   if (config.has("channels")) graph.channels = config.get<std::int64_t>("channels");
   if (config.has("channel_bandwidth")) {
     graph.channel_gbps = config.get<Bandwidth>("channel_bandwidth").bytes_per_second / 1e9;

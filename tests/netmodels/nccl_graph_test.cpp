@@ -26,6 +26,26 @@ TEST(NcclGraph, RingsOfADgx1) {
     EXPECT_EQ(nvlink_rings(kDgx1V, gpus), expected[gpus]) << gpus;
 }
 
+/// GPU 4 hangs on GPU 0 by two links: a ring goes 0 - 4 - (0) - x, over one of them both ways. A
+/// GPU without links is out of reach.
+TEST(NcclGraph, GpusPassDataOnWhereNoRingCloses) {
+  EXPECT_EQ(transit_rings(kDgx1V, 5), 2);
+  EXPECT_EQ(transit_rings(kDgx1V, 2), 0);
+  EXPECT_EQ(transit_rings(std::vector<std::vector<int>>{{0, 1, 0}, {1, 0, 0}, {0, 0, 0}}, 3), 0);
+  // A chain of three: there over the middle, back through it.
+  EXPECT_EQ(transit_rings(std::vector<std::vector<int>>{{0, 1, 0}, {1, 0, 1}, {0, 1, 0}}, 3), 1);
+}
+
+/// Two cliques without a link between them.
+TEST(NcclGraph, AHopelessSearchEnds) {
+  std::vector<std::vector<int>> matrix(9, std::vector<int>(9, 0));
+  for (std::size_t i = 0; i < 9; ++i) {
+    for (std::size_t j = 0; j < 9; ++j)
+      matrix[i][j] = i != j && (i < 4) == (j < 4) ? 3 : 0;
+  }
+  EXPECT_EQ(transit_rings(matrix, 9), 0);
+}
+
 TEST(NcclGraph, ManyGpusAreCountedByDegree) {
   const std::vector<std::vector<int>> all(16, std::vector<int>(16, 1));
   std::vector<std::vector<int>> matrix = all;
@@ -60,6 +80,9 @@ TEST(NcclGraph, WithoutARingOverNvlinkPcieCarriesOne) {
   EXPECT_EQ(graph.channels, 1);
   EXPECT_EQ(graph.channel_gbps, 11);
   EXPECT_FALSE(graph.nvlink);
+  const NcclGraph transit = nccl_graph(dgx1(1, 5), true);
+  EXPECT_EQ(transit.channels, 2);
+  EXPECT_EQ(transit.channel_gbps, 22);
 }
 
 TEST(NcclGraph, BetweenNodesTheNetworkLimits) {
