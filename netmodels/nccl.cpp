@@ -1,11 +1,13 @@
 // NCCL: the algorithm, protocol and channels that a release chooses for each size, and the time
 // that they take.
 //
-//   time = max(g launch, launch + latency + M / bandwidth)
+//   time = launch + kernel                one process per GPU
+//          max(g launch, kernel)          a process starts the kernels of its g GPUs one after the
+//                                         other, while those before them run
 //
-// with g GPUs started by one process one after the other. From 2.5 on, latency and bandwidth are
-// NCCL's own estimates, which it chooses by. 2.3 and 2.4 choose by thresholds and publish no
-// times; theirs are
+// NCCL chooses by an estimate (netmodels/nccl_tuning.cpp), 2.3 and 2.4 by thresholds. What the
+// kernel takes is another matter: netmodels/nccl_kernel.cpp. Trees, and everything between several
+// nodes, take the estimate; 2.3 and 2.4 publish none, theirs is
 //
 //   latency    that of 2.5.7, the first release with a table
 //   ring       2(n-1)/n M / B      B = channels in use x speed of a channel; LL sends as many flags
@@ -16,14 +18,15 @@
 // 2.7.8). Where a choice makes a larger message faster, the time of the smaller one stands:
 // schedules rely on a time that does not decrease.
 //
-// Scope: all-reduce over all GPUs of the cluster; no other traffic. NCCL's estimates leave out what
-// happens before the kernel runs (launch) and are least true at protocol switches.
+// Scope: all-reduce over all GPUs of the cluster; no other traffic. Least true between nodes below
+// some 32 MiB.
 // Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
 // found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
 // Validation: tests/netmodels/nccl_test.cpp; configs/papers/collectives.
 // Source: see netmodels/nccl_tuning.cpp, netmodels/nccl_thresholds.cpp; NVIDIA/nccl v2.4.8-1
 // src/collectives/device/all_reduce.h (the two passes).
 #include "netmodels/nccl_graph.h"
+#include "netmodels/nccl_kernel.h"
 #include "netmodels/nccl_tuning.h"
 #include "sim/collective.h"
 #include "sim/error.h"
@@ -54,7 +57,7 @@ const Params kParams{
      .help = "NCCL_ALGO",
      .need = Need::kDefault,
      .fallback = "auto",
-     .words = {"auto", "ring", "tree"}},
+     .words = {"auto", "ring", "tree", "nvls"}},
     {.key = "protocol",
      .kind = Kind::kText,
      .help = "NCCL_PROTO",
@@ -105,12 +108,17 @@ int release_number(std::string_view text) {
   return -1;
 }
 
-Rules read_rules(const Config& config) {
+int read_release(const Config& config) {
   const int release = release_number(config.get<std::string>("version"));
   if (release < 2003 || release > 2018) {
     config.fail("version", fmt::format("expected a release of NCCL from 2.3 to 2.18, got {}",
                                        brief(config.get<std::string>("version"))));
   }
+  return release;
+}
+
+Rules read_rules(const Config& config) {
+  const int release = read_release(config);
   if (release < 2004) return NcclThresholds(NcclThresholds::Release::k2_3_7);
   if (release < 2005) return NcclThresholds(NcclThresholds::Release::k2_4_8);
   if (release < 2007) return NcclTuning(NcclTuning::Release::k2_5_7);
@@ -122,6 +130,7 @@ Rules read_rules(const Config& config) {
 std::optional<NcclAlgorithm> forced_algorithm(const Config& config) {
   const auto word = config.get<std::string>("algorithm");
   if (word == "auto") return std::nullopt;
+  if (word == "nvls") return NcclAlgorithm::kNvls;
   return word == "tree" ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
 }
 
@@ -133,7 +142,7 @@ std::optional<NcclProtocol> forced_protocol(const Config& config) {
 }
 
 NcclGraph read_graph(const Config& config, const Cluster& cluster) {
-  NcclGraph graph = nccl_graph(cluster);
+  NcclGraph graph = nccl_graph(cluster, read_release(config) >= 2008);
   if (config.has("channels")) graph.channels = config.get<std::int64_t>("channels");
   if (config.has("channel_bandwidth")) {
     graph.channel_gbps = config.get<Bandwidth>("channel_bandwidth").bytes_per_second / 1e9;
@@ -149,6 +158,10 @@ NcclGraph read_graph(const Config& config, const Cluster& cluster) {
   return graph;
 }
 
+/// Where choices are looked for; beyond it the last one stands.
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+constexpr NcclTuning kFirstTable(NcclTuning::Release::k2_5_7);
+
 class Nccl final : public Collective {
  public:
   Nccl(const Config& config, const Cluster& cluster)
@@ -157,13 +170,14 @@ class Nccl final : public Collective {
         protocol_(forced_protocol(config)),
         graph_(read_graph(config, cluster)),
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
-        process_us_(launch_us_ *
-                    static_cast<double>(config.get<std::int64_t>("gpus_per_process"))) {
-    if (graph_.ranks > 1 && decide(0).time_us < 0) {
-      config.fail("protocol", "NCCL does not use this protocol on this cluster");
+        process_us_(launch_us_ * static_cast<double>(config.get<std::int64_t>("gpus_per_process"))),
+        exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_) {
+    if (graph_.ranks == 1) return;
+    if (decide(0).time_us < 0) {
+      config.fail("protocol", "NCCL does not use this algorithm and protocol on this cluster");
     }
     for (const std::int64_t size : sizes_of_steps())
-      steps_.push_back({size, decide(size - 1).time_us});
+      steps_.push_back({size, own_us(size - 1)});
     std::sort(steps_.begin(), steps_.end());
     for (std::size_t i = 1; i < steps_.size(); ++i)
       steps_[i].second = std::max(steps_[i].second, steps_[i - 1].second);
@@ -171,22 +185,50 @@ class Nccl final : public Collective {
 
   Duration time(Bytes m) const override {
     if (graph_.ranks == 1) return Duration{};
-    return from_seconds(std::max(process_us_, launch_us_ + kernel_us(m.count)) * 1e-6);
+    return from_seconds(std::max(process_us_, exposed_us_ + kernel_us(m.count)) * 1e-6);
   }
   Duration startup() const override { return time(Bytes{0}); }
 
   std::string choice(Bytes m) const override {
     if (graph_.ranks == 1) return "";
     const NcclChoice choice = decide(m.count);
-    return fmt::format("{}/{} x{}", name(choice.algorithm), name(choice.protocol), choice.channels);
+    const bool trees = choice.algorithm == NcclAlgorithm::kNvls && graph_.nodes > 1;
+    return fmt::format("{}{}/{} x{}", name(choice.algorithm), trees ? "Tree" : "",
+                       name(choice.protocol), choice.channels);
   }
 
  private:
-  /// Sizes from which on another choice or correction may hold.
+  /// Sizes from which on a time may fall: another choice, or another correction of trees.
   std::vector<std::int64_t> sizes_of_steps() const {
     if (const auto* thresholds = std::get_if<NcclThresholds>(&rules_))
       return thresholds->sizes_of_steps(graph_);
-    return NcclTuning::sizes_of_steps();
+    std::vector<std::int64_t> sizes = NcclTuning::sizes_of_steps();
+    std::int64_t from = 0;
+    for (std::int64_t to = 64; to < kLargest; to += 1 + to / 4) {
+      // A cell may hold more than two choices.
+      while (!same(from, to)) {
+        from = first_other(from, to);
+        sizes.push_back(from);
+      }
+      from = to;
+    }
+    return sizes;
+  }
+
+  bool same(std::int64_t x, std::int64_t y) const {
+    const NcclChoice one = decide(x);
+    const NcclChoice other = decide(y);
+    return one.algorithm == other.algorithm && one.protocol == other.protocol;
+  }
+
+  /// Of sizes with different choices, one whose choice differs from that of the size before it.
+  std::int64_t first_other(std::int64_t from, std::int64_t to) const {
+    std::int64_t like_from = from;
+    while (to - like_from > 1) {
+      const std::int64_t middle = like_from + (to - like_from) / 2;
+      (same(from, middle) ? like_from : to) = middle;
+    }
+    return to;
   }
 
   NcclChoice decide(std::int64_t bytes) const {
@@ -195,13 +237,15 @@ class Nccl final : public Collective {
 
   NcclChoice decide(const NcclTuning& tuning, std::int64_t bytes) const {
     NcclChoice best{.time_us = -1};
-    for (const auto algorithm : {NcclAlgorithm::kTree, NcclAlgorithm::kRing}) {
+    for (const auto algorithm :
+         {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls}) {
       if (algorithm_ && *algorithm_ != algorithm) continue;
       for (const auto protocol : {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
         if (protocol_ && *protocol_ != protocol) continue;
         const double us = tuning.time_us(graph_, algorithm, protocol, bytes);
         if (us < 0 || (best.time_us >= 0 && us >= best.time_us)) continue;
-        best = {algorithm, protocol, tuning.channels(graph_, algorithm, protocol, bytes), us};
+        best = tuning.launch(graph_, algorithm, protocol, bytes);
+        best.time_us = us;
       }
     }
     return best;
@@ -212,24 +256,35 @@ class Nccl final : public Collective {
     if (algorithm_) choice.algorithm = *algorithm_;
     if (protocol_ && *protocol_ != choice.protocol) {
       choice.protocol = *protocol_;
-      choice.channels = graph_.channels;
+      choice.channels = choice.most_channels;
     }
-    if (choice.protocol == NcclProtocol::kLl128) {
-      choice.time_us = -1;  // it came with 2.5
-      return choice;
-    }
+    // LL128 came with 2.5, NVLS later.
+    const bool known =
+        choice.protocol != NcclProtocol::kLl128 && choice.algorithm != NcclAlgorithm::kNvls;
+    choice.time_us = known ? passes_us(choice, bytes) : -1;
+    return choice;
+  }
+
+  /// 2.3 and 2.4 publish no estimate: see above.
+  double passes_us(const NcclChoice& choice, std::int64_t bytes) const {
     const bool tree = choice.algorithm == NcclAlgorithm::kTree;
-    const double latency = NcclTuning(NcclTuning::Release::k2_5_7)
-                               .estimate(graph_, choice.algorithm, choice.protocol)
-                               .latency_us;
+    const double latency =
+        kFirstTable.estimate(graph_, choice.algorithm, choice.protocol).latency_us;
     const auto n = static_cast<double>(graph_.ranks);
-    double bandwidth = static_cast<double>(choice.channels) * graph_.channel_gbps;
+    double bandwidth = static_cast<double>(graph_.channels) * graph_.channel_gbps *
+                       static_cast<double>(choice.channels) /
+                       static_cast<double>(choice.most_channels);
     if (choice.protocol == NcclProtocol::kLl) bandwidth /= 2;
     const double ring_passes = 2 * (n - 1) / n;
     const double tree_passes = graph_.nodes == 2 && choice.channels > 1 ? 1 : 2;
-    const double passes = tree ? tree_passes : ring_passes;
-    choice.time_us = latency + passes * static_cast<double>(bytes) / (1000 * bandwidth);
-    return choice;
+    return latency +
+           (tree ? tree_passes : ring_passes) * static_cast<double>(bytes) / (1000 * bandwidth);
+  }
+
+  /// By the choice for this size, before smaller ones are looked at.
+  double own_us(std::int64_t bytes) const {
+    const auto* tuning = std::get_if<NcclTuning>(&rules_);
+    return nccl_kernel_us(tuning ? *tuning : kFirstTable, graph_, decide(bytes), bytes);
   }
 
   double kernel_us(std::int64_t bytes) const {
@@ -238,7 +293,7 @@ class Nccl final : public Collective {
                          [](std::int64_t size, const std::pair<std::int64_t, double>& step) {
                            return size < step.first;
                          });
-    const double own = decide(bytes).time_us;
+    const double own = own_us(bytes);
     return after == steps_.begin() ? own : std::max(own, std::prev(after)->second);
   }
 
@@ -248,6 +303,7 @@ class Nccl final : public Collective {
   NcclGraph graph_;
   double launch_us_;
   double process_us_;
+  double exposed_us_;  ///< launch that no other kernel hides
   /// Sizes from which on a time may fall, and the largest time before each.
   std::vector<std::pair<std::int64_t, double>> steps_;
 };

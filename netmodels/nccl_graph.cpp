@@ -1,15 +1,21 @@
 // Rings over the links of a cluster, as NCCL's search finds them.
 //
-// Scope: one NIC per node limits everything that leaves it; inside a node, rings over NVLink where
-// they close, else one ring over PCIe. NCCL rounds speeds to a list and gives up after a number of
-// tries; here rings keep the speed of their links and the search is exhaustive.
+// Scope: between nodes a channel per NIC, as fast as the NIC and its share of the links inside;
+// inside a node, rings over NVLink where they close, from 2.8 on also through a third GPU, else one
+// ring over PCIe. NCCL rounds speeds to
+// a list and gives up after a number of tries; here rings keep the speed of their links, except on
+// Hopper, where the list decides their number, and the search is exhaustive.
 // Validation: DGX-1 rings: 6 over 8 Volta GPUs, 4 over a quad
-// (tests/netmodels/nccl_graph_test.cpp). Source: NVIDIA/nccl v2.7.8-1 src/graph/search.cc.
+// (tests/netmodels/nccl_graph_test.cpp).
+// Source: NVIDIA/nccl v2.7.8-1 and v2.18.3-1 src/graph/search.cc.
 #include "netmodels/nccl_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,6 +28,8 @@ using Ring = std::vector<std::size_t>;
 constexpr std::size_t kMostSearched = 9;
 /// Steps after which the best packing so far stands.
 constexpr std::int64_t kMostTries = 2'000'000;
+/// The same for rings that pass through GPUs.
+constexpr std::int64_t kMostTransitTries = 200'000;
 
 /// The rings through 0..n-1 over pairs that have a link; each in one direction only.
 std::vector<Ring> all_rings(std::span<const std::vector<int>> links, std::size_t n) {
@@ -114,34 +122,135 @@ std::int64_t nvlink_rings(std::span<const std::vector<int>> matrix, std::int64_t
   return 2 * Packing(std::move(rings), std::move(free), bound).best();
 }
 
-NcclGraph nccl_graph(const Cluster& cluster) {
-  constexpr double kGiga = 1e9;
+namespace {
+
+/// Finds one ring after the other, in one direction each; a GPU without a link to the next one is
+/// reached through a third.
+class TransitRings {
+ public:
+  TransitRings(std::span<const std::vector<int>> links, std::size_t n) : n_(n) {
+    for (std::size_t i = 0; i < n; ++i)
+      free_.emplace_back(links[i].begin(), links[i].begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  std::int64_t count() {
+    std::int64_t rings = 0;
+    for (; extend(0, std::vector<bool>(n_, false), 1); ++rings) {
+    }
+    return rings;
+  }
+
+ private:
+  /// Goes on from the last of `placed` GPUs; keeps the links of the ring that it closes.
+  bool extend(std::size_t last, std::vector<bool> visited, std::size_t placed) {
+    if (++tries_ > kMostTransitTries) return false;
+    visited[last] = true;
+    for (std::size_t next = 0; next < n_; ++next) {
+      if (placed == n_ ? next != 0 : visited[next]) continue;
+      for (std::size_t through = 0; through < n_; ++through) {
+        // The GPU itself stands for the direct link.
+        const std::size_t first = through == last ? next : through;
+        if (!take(last, first)) continue;
+        if (first == next || take(first, next)) {
+          if (placed == n_ || extend(next, visited, placed + 1)) return true;
+          if (first != next) ++free_[first][next];
+        }
+        ++free_[last][first];
+      }
+    }
+    return false;
+  }
+  bool take(std::size_t from, std::size_t to) {
+    if (from == to || free_[from][to] == 0) return false;
+    --free_[from][to];
+    return true;
+  }
+
+  std::size_t n_;
+  std::vector<std::vector<int>> free_;  ///< links that no ring uses in this direction
+  std::int64_t tries_ = 0;
+};
+
+constexpr double kGiga = 1e9;
+
+/// GB/s of one channel that NCCL tries on Hopper, inside a node and between nodes.
+constexpr double kSpeedsInside[] = {60, 40, 30, 24, 20, 15, 12, 6, 3};
+constexpr double kSpeedsBetween[] = {48, 45, 42, 40, 30, 24, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2};
+
+/// Hopper's rings: as many as possible at one speed of the list; fast or few ones are halved.
+void take_hopper_rings(NcclGraph& graph) {
+  double best = 0;
+  for (const double speed : kSpeedsInside) {
+    const double rings = std::floor(graph.switch_gbps / speed);
+    if (rings * speed <= best) continue;
+    best = rings * speed;
+    const bool halved = speed >= 50 || (speed >= 25 && rings <= 4);
+    graph.channels = static_cast<std::int64_t>(rings) * (halved ? 2 : 1);
+    graph.channel_gbps = halved ? speed / 2 : speed;
+  }
+}
+
+/// NVLS: a channel per GPU, over which it sends once, and twice over its own.
+double nvls_gbps(std::int64_t gpus, double link_gbps, std::span<const double> speeds, double most) {
+  for (const double speed : speeds) {
+    if (speed <= most && static_cast<double>(gpus + 1) * speed <= link_gbps)
+      return static_cast<double>(gpus) * speed;
+  }
+  return 0;
+}
+
+void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, bool transit) {
+  graph.compute_capability = static_cast<int>(gpus.compute_capability);
+  graph.amd = gpus.cpu == GpuNode::Cpu::kAmd;
+  graph.power = gpus.cpu == GpuNode::Cpu::kPower;
+  graph.nic_near_gpu = gpus.nic_near_gpu;
+  const double link_gbps = gpus.link_bandwidth.bytes_per_second / kGiga;
+  std::int64_t rings = 0;
+  if (gpus.links == GpuNode::Links::kNvlink) {
+    rings = nvlink_rings(gpus.matrix, used);
+    if (rings == 0 && transit) rings = transit_rings(gpus.matrix, used);
+  } else if (gpus.links == GpuNode::Links::kNvswitch && used > 1) {
+    rings = gpus.links_per_gpu;
+    graph.switch_gbps = static_cast<double>(rings) * link_gbps;
+  }
+  // A lone GPU counts as joined by NVLink: nothing slower lies inside its node.
+  graph.nvlink = rings > 0 || (used == 1 && gpus.links != GpuNode::Links::kPcie);
+  graph.channels = std::max<std::int64_t>(rings, 1);
+  graph.channel_gbps = rings > 0 ? link_gbps : gpus.pcie_bandwidth.bytes_per_second / kGiga;
+  if (graph.switch_gbps >= kSpeedsInside[0] && gpus.compute_capability >= 90)
+    take_hopper_rings(graph);
+}
+
+std::int64_t nics_of(const Cluster& cluster) {
+  if (!cluster.gpus || !cluster.node) return 1;
+  return std::max<std::int64_t>(std::ssize(cluster.node->of_kind(VertexKind::kNic)), 1);
+}
+
+}  // namespace
+
+std::int64_t transit_rings(std::span<const std::vector<int>> matrix, std::int64_t gpus) {
+  const auto n = static_cast<std::size_t>(gpus);
+  return n < 3 || n > kMostSearched ? 0 : TransitRings(matrix, n).count();
+}
+
+NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
   NcclGraph graph{.ranks = cluster.workers(),
                   .nodes = cluster.nodes,
                   .channel_gbps = cluster.intra_node.bandwidth.bytes_per_second / kGiga};
-  if (cluster.gpus) {
-    const GpuNode& gpus = *cluster.gpus;
-    graph.compute_capability = static_cast<int>(gpus.compute_capability);
-    graph.amd = gpus.cpu == GpuNode::Cpu::kAmd;
-    graph.power = gpus.cpu == GpuNode::Cpu::kPower;
-    graph.nic_near_gpu = gpus.nic_near_gpu;
-    std::int64_t rings = 0;
-    if (gpus.links == GpuNode::Links::kNvlink) {
-      rings = nvlink_rings(gpus.matrix, cluster.gpus_per_node);
-    } else if (gpus.links == GpuNode::Links::kNvswitch && cluster.gpus_per_node > 1) {
-      rings = gpus.links_per_gpu;
-    }
-    // A lone GPU counts as joined by NVLink: nothing slower lies inside its node.
-    graph.nvlink = rings > 0 || (cluster.gpus_per_node == 1 && gpus.links != GpuNode::Links::kPcie);
-    graph.channels = std::max<std::int64_t>(rings, 1);
-    graph.channel_gbps =
-        (rings > 0 ? gpus.link_bandwidth : gpus.pcie_bandwidth).bytes_per_second / kGiga;
+  if (cluster.gpus) take_node(graph, *cluster.gpus, cluster.gpus_per_node, transit);
+  const bool hopper = graph.compute_capability >= 90;
+  if (cluster.nodes == 1) {
+    if (hopper)
+      graph.nvls_gbps = nvls_gbps(graph.ranks, graph.switch_gbps, kSpeedsInside, INFINITY);
+    return graph;
   }
-  if (cluster.nodes == 1) return graph;
   const double network = cluster.network.bandwidth.bytes_per_second / kGiga;
   const double inside = static_cast<double>(graph.channels) * graph.channel_gbps;
-  graph.channels = 1;
-  graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside) : network;
+  graph.channels = std::min(nics_of(cluster), cluster.gpus_per_node);
+  const auto nics = static_cast<double>(graph.channels);
+  graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside / nics) : network;
+  if (hopper && graph.channels == cluster.gpus_per_node) {
+    graph.nvls_gbps = nvls_gbps(cluster.gpus_per_node, graph.switch_gbps, kSpeedsBetween, network);
+  }
   return graph;
 }
 

@@ -13,7 +13,11 @@ namespace steptime {
 /// used once in each direction; 0 when no ring closes.
 std::int64_t nvlink_rings(std::span<const std::vector<int>> matrix, std::int64_t gpus);
 
-/// The graph of all-reduces over all GPUs of the cluster.
-NcclGraph nccl_graph(const Cluster& cluster);
+/// The same for GPUs that pass data on for others, each ring in one direction.
+std::int64_t transit_rings(std::span<const std::vector<int>> matrix, std::int64_t gpus);
+
+/// The graph of all-reduces over all GPUs of the cluster. `transit`: where no ring closes over
+/// NVLink, GPUs may pass data on (2.8 and later).
+NcclGraph nccl_graph(const Cluster& cluster, bool transit = false);
 
 }  // namespace steptime

@@ -22,6 +22,11 @@ std::int64_t divided_up(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
 }
 
+/// Inside a node every ring over NVLink is used twice.
+std::int64_t most_channels(const NcclGraph& g) {
+  return g.nodes == 1 && g.nvlink ? 2 * g.channels : g.channels;
+}
+
 /// Bytes per thread up to which LL is used.
 std::int64_t ll_bytes_per_thread(const NcclGraph& g) {
   return (g.compute_capability < 70 ? 32 : 64) * (g.nodes > 1 ? 2 : 1);
@@ -53,7 +58,7 @@ std::vector<std::int64_t> NcclThresholds::sizes_of_steps(const NcclGraph& g) con
   if (tree > 0 && tree < std::numeric_limits<std::int64_t>::max()) sizes.push_back(tree + 1);
   const std::int64_t per_thread = ll_bytes_per_thread(g);
   for (std::int64_t threads = kFewestThreads; threads <= kMostThreads; threads *= 2) {
-    for (std::int64_t used = 1; used <= g.channels; ++used) {
+    for (std::int64_t used = 1; used <= most_channels(g); ++used) {
       for (const std::int64_t each : {kBytesPerThread, per_thread, 4 * per_thread}) {
         sizes.push_back(used * threads * each + 1);
         sizes.push_back(used * threads * each * g.ranks + 1);
@@ -64,6 +69,7 @@ std::vector<std::int64_t> NcclThresholds::sizes_of_steps(const NcclGraph& g) con
 }
 
 NcclChoice NcclThresholds::choose_2_3_7(const NcclGraph& g, std::int64_t bytes) const {
+  const std::int64_t most = most_channels(g);
   const std::int64_t most_rings = g.ranks <= 4 ? 1 : kMostThreads / kFewestThreads;
   const auto rings = [&](std::int64_t threads) {
     return divided_up(bytes, kBytesPerThread * threads * g.ranks);
@@ -71,19 +77,20 @@ NcclChoice NcclThresholds::choose_2_3_7(const NcclGraph& g, std::int64_t bytes) 
   // Few threads take LL only while 8 bytes each are enough and few rings do.
   for (std::int64_t threads = kFewestThreads; threads < kMostThreads; threads *= 2) {
     if (rings(threads) > most_rings) continue;
-    const std::int64_t used = std::clamp<std::int64_t>(rings(threads), 1, g.channels);
+    const std::int64_t used = std::clamp<std::int64_t>(rings(threads), 1, most);
     if (bytes <= g.ranks * used * threads * kBytesPerThread) {
-      return {NcclAlgorithm::kRing, NcclProtocol::kLl, used};
+      return {NcclAlgorithm::kRing, NcclProtocol::kLl, used, most, kMostThreads};
     }
   }
-  const std::int64_t used = std::clamp<std::int64_t>(rings(kMostThreads), 1, g.channels);
+  const std::int64_t used = std::clamp<std::int64_t>(rings(kMostThreads), 1, most);
   if (bytes <= g.ranks * used * kMostThreads * ll_bytes_per_thread(g)) {
-    return {NcclAlgorithm::kRing, NcclProtocol::kLl, used};
+    return {NcclAlgorithm::kRing, NcclProtocol::kLl, used, most, kMostThreads};
   }
-  return {NcclAlgorithm::kRing, NcclProtocol::kSimple, g.channels};
+  return {NcclAlgorithm::kRing, NcclProtocol::kSimple, most, most, kMostThreads};
 }
 
 NcclChoice NcclThresholds::choose_2_4_8(const NcclGraph& g, std::int64_t bytes) const {
+  const std::int64_t most = most_channels(g);
   const std::int64_t threshold = tree_threshold(g.nodes, g.ranks, g.channels, g.nvlink);
   const bool tree = threshold > 0 && bytes <= threshold;
   const NcclAlgorithm algorithm = tree ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
@@ -91,11 +98,12 @@ NcclChoice NcclThresholds::choose_2_4_8(const NcclGraph& g, std::int64_t bytes) 
   std::int64_t threads = kFewestThreads;
   while (divided_up(bytes, threads * chunks) > kBytesPerThread && threads < kMostThreads)
     threads *= 2;
-  const std::int64_t used = std::clamp<std::int64_t>(
-      divided_up(bytes, threads * chunks * kBytesPerThread), 1, g.channels);
+  const std::int64_t used =
+      std::clamp<std::int64_t>(divided_up(bytes, threads * chunks * kBytesPerThread), 1, most);
   const std::int64_t per_thread = ll_bytes_per_thread(g) * (tree ? 4 : 1);
-  if (bytes <= used * threads * chunks * per_thread) return {algorithm, NcclProtocol::kLl, used};
-  return {algorithm, NcclProtocol::kSimple, g.channels};
+  if (bytes <= used * threads * chunks * per_thread)
+    return {algorithm, NcclProtocol::kLl, used, most, kMostThreads};
+  return {algorithm, NcclProtocol::kSimple, most, most, kMostThreads};
 }
 
 }  // namespace steptime

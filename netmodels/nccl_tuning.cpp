@@ -1,6 +1,6 @@
 // NCCL's estimates, release by release. Times in us, bandwidths in GB/s, all-reduce only.
 //
-// Scope: trees and rings; no CollNet, no NVLS. NCCL computes in single precision, this in double:
+// Scope: trees, rings and NVLS; no CollNet. NCCL computes in single precision, this in double:
 // a choice may differ where two estimates agree to six digits.
 // Validation: tests/netmodels/nccl_tuning_test.cpp, the published formula evaluated independently.
 // Source: NVIDIA/nccl v2.5.7-1, v2.7.8-1, v2.12.12-1 and v2.18.3-1, src/graph/tuning.cc
@@ -86,6 +86,17 @@ constexpr std::array<ByNodes, 3> kMostRingLl128PerChannel2_18{
 constexpr std::array<ByNodes, 3> kMostTreeLl128PerChannel2_18{
     {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}}};
 
+// NVLS, 2.18.3. Thread blocks: NCCL_NVLS_NCHANNELS.
+constexpr double kNvlsBase = 23;
+constexpr double kNvlsTreeStep = 19;
+constexpr std::int64_t kNvlsBlocks = 16;
+
+/// On several nodes the sums go along trees.
+double nvls_ratio(const NcclGraph& g) {
+  const auto nodes = static_cast<double>(g.nodes);
+  return g.nodes == 1 ? 5.0 / 6.0 : .7 * nodes / (2 * (nodes - 1));
+}
+
 int log2_floor(std::int64_t n) {
   return n < 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
 }
@@ -163,6 +174,7 @@ double bandwidth_2_12(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p, Relea
 }  // namespace
 
 std::string_view name(NcclAlgorithm algorithm) {
+  if (algorithm == NcclAlgorithm::kNvls) return "NVLS";
   return algorithm == kTree ? "Tree" : "Ring";
 }
 
@@ -178,15 +190,29 @@ std::string_view name(NcclProtocol protocol) {
   return "";
 }
 
+double NcclTuning::bus_gbps(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (a == NcclAlgorithm::kNvls) return g.nvls_gbps;
+  return release_ == Release::k2_5_7   ? bandwidth_2_5_7(g, a, p)
+         : release_ == Release::k2_7_8 ? bandwidth_2_7_8(g, a, p)
+                                       : bandwidth_2_12(g, a, p, release_);
+}
+
 double NcclTuning::bandwidth(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
-  const double bus = release_ == Release::k2_5_7   ? bandwidth_2_5_7(g, a, p)
-                     : release_ == Release::k2_7_8 ? bandwidth_2_7_8(g, a, p)
-                                                   : bandwidth_2_12(g, a, p, release_);
   const auto n = static_cast<double>(g.ranks);
-  return bus * (a == kTree ? .5 : n / (2 * (n - 1)));
+  double per_bus = n / (2 * (n - 1));
+  if (a == kTree) per_bus = .5;
+  if (a == NcclAlgorithm::kNvls) per_bus = nvls_ratio(g);
+  return bus_gbps(g, a, p) * per_bus;
+}
+
+NcclHop NcclTuning::ring_hop(const NcclGraph& g, NcclProtocol p) const {
+  const Latencies& table = latencies(release_);
+  return {table.base[at(kRing)][at(p)], table.step[g.nvlink ? kNvlink : kPci][at(kRing)][at(p)]};
 }
 
 double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (a == NcclAlgorithm::kNvls)
+    return kNvlsBase + (g.nodes > 1 ? static_cast<double>(2 * (g.nodes - 1)) * kNvlsTreeStep : 0);
   const Latencies& table = latencies(release_);
   const Hardware inside = g.nvlink ? kNvlink : kPci;
   double intra = table.step[inside][at(a)][at(p)];
@@ -220,7 +246,9 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
   return base + (steps - inter_steps) * intra + inter_steps * inter;
 }
 
-bool NcclTuning::enabled(const NcclGraph& g, NcclProtocol p) const {
+bool NcclTuning::enabled(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (a == NcclAlgorithm::kNvls)
+    return p == NcclProtocol::kSimple && release_ == Release::k2_18_3 && g.nvls_gbps > 0;
   if (p != NcclProtocol::kLl128) return true;
   // Other cases are untested: the store of a line might be torn.
   const int cc = g.compute_capability;
@@ -230,7 +258,7 @@ bool NcclTuning::enabled(const NcclGraph& g, NcclProtocol p) const {
 }
 
 NcclEstimate NcclTuning::estimate(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
-  return {latency(g, a, p), enabled(g, p) ? bandwidth(g, a, p) : 0};
+  return {latency(g, a, p), enabled(g, a, p) ? bandwidth(g, a, p) : 0};
 }
 
 double NcclTuning::time_us(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
@@ -262,27 +290,21 @@ std::vector<std::int64_t> NcclTuning::sizes_of_steps() {
   return sizes;
 }
 
-std::int64_t NcclTuning::channels(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
-                                  std::int64_t bytes) const {
-  std::int64_t channels = 2 * g.channels;  // each ring is used twice
-  std::int64_t threads = 512;
+NcclChoice NcclTuning::launch(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
+                              std::int64_t bytes) const {
+  if (a == NcclAlgorithm::kNvls) return {a, p, kNvlsBlocks, kNvlsBlocks, 640};
+  NcclChoice choice{a, p, 2 * g.channels, 2 * g.channels, 512};  // each ring is used twice
   std::int64_t bytes_per_thread = 8;
-  if (p == NcclProtocol::kLl128) threads = 640;
+  if (p == NcclProtocol::kLl128) choice.threads = 640;
   if (p == NcclProtocol::kSimple) {
     const bool slow = static_cast<double>(g.channels) * g.channel_gbps <= 12;
-    if (slow && (a == kRing || release_ == Release::k2_5_7)) threads = 256;
+    if (slow && (a == kRing || release_ == Release::k2_5_7)) choice.threads = 256;
     bytes_per_thread = 64;
   }
   if (p == NcclProtocol::kLl && a == kRing) bytes_per_thread *= g.ranks;
-  while (bytes < channels * threads * bytes_per_thread) {
-    if (channels >= 2)
-      --channels;
-    else if (threads % 128 == 0)
-      threads /= 2;
-    else
-      break;
-  }
-  return channels;
+  while (choice.channels > 1 && bytes < choice.channels * choice.threads * bytes_per_thread)
+    --choice.channels;
+  return choice;
 }
 
 }  // namespace steptime

@@ -7,7 +7,11 @@
 namespace steptime {
 
 /// In the order in which NCCL compares them: of two equal times the first stands.
-enum class NcclAlgorithm { kTree, kRing };
+enum class NcclAlgorithm {
+  kTree,
+  kRing,
+  kNvls  ///< the NVSwitch adds up and multicasts
+};
 enum class NcclProtocol {
   kLl,     ///< 8-byte lines, half of them flags
   kLl128,  ///< 128-byte lines, 8 bytes of them flags
@@ -27,6 +31,8 @@ struct NcclGraph {
   bool amd = false;
   bool power = false;
   bool nic_near_gpu = false;
+  double switch_gbps = 0;  ///< of one GPU's links to the NVSwitch together; 0: it has none
+  double nvls_gbps = 0;    ///< of all channels through the NVSwitch; 0: not on this machine
 };
 
 struct NcclEstimate {
@@ -37,29 +43,40 @@ struct NcclEstimate {
 struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;
   NcclProtocol protocol = NcclProtocol::kSimple;
-  std::int64_t channels = 1;  ///< thread blocks
-  double time_us = 0;         ///< from the first instruction of the kernel to its end
+  std::int64_t channels = 1;       ///< thread blocks that take part: few for few bytes
+  std::int64_t most_channels = 1;  ///< that share the speed of the rings
+  std::int64_t threads = 256;      ///< of one block, when there is work for them
+  double time_us = 0;              ///< NCCL's estimate
+};
+
+/// NCCL's view of the latency of a ring: once, and for each of its steps.
+struct NcclHop {
+  double base_us = 0;
+  double step_us = 0;
 };
 
 /// Constants and formulas of one release, from 2.5 on.
 class NcclTuning {
  public:
   enum class Release { k2_5_7, k2_7_8, k2_12_12, k2_18_3 };
-  explicit NcclTuning(Release release) : release_(release) {}
+  constexpr explicit NcclTuning(Release release) : release_(release) {}
 
   NcclEstimate estimate(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
   /// Negative when NCCL does not use this algorithm with this protocol here.
   double time_us(const NcclGraph& graph, NcclAlgorithm, NcclProtocol, std::int64_t bytes) const;
-  /// Thread blocks that take part: few for few bytes.
-  std::int64_t channels(const NcclGraph& graph, NcclAlgorithm, NcclProtocol,
-                        std::int64_t bytes) const;
+  /// All of a choice but the estimate.
+  NcclChoice launch(const NcclGraph& graph, NcclAlgorithm, NcclProtocol, std::int64_t bytes) const;
+  /// Bandwidth of all channels together, in nccl-tests' sense.
+  double bus_gbps(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
+  /// Inside a node.
+  NcclHop ring_hop(const NcclGraph& graph, NcclProtocol) const;
   /// The sizes from which on another correction of trees holds.
   static std::vector<std::int64_t> sizes_of_steps();
 
  private:
   double bandwidth(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
   double latency(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
-  bool enabled(const NcclGraph& graph, NcclProtocol) const;
+  bool enabled(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
 
   Release release_;
 };

@@ -2,8 +2,10 @@
 #include "netmodels/nccl_graph.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -22,6 +24,26 @@ TEST(NcclGraph, RingsOfADgx1) {
   const std::int64_t expected[] = {0, 0, 1, 2, 4, 0, 2, 4, 6};
   for (std::int64_t gpus = 1; gpus <= 8; ++gpus)
     EXPECT_EQ(nvlink_rings(kDgx1V, gpus), expected[gpus]) << gpus;
+}
+
+/// GPU 4 hangs on GPU 0 by two links: a ring goes 0 - 4 - (0) - x, over one of them both ways. A
+/// GPU without links is out of reach.
+TEST(NcclGraph, GpusPassDataOnWhereNoRingCloses) {
+  EXPECT_EQ(transit_rings(kDgx1V, 5), 2);
+  EXPECT_EQ(transit_rings(kDgx1V, 2), 0);
+  EXPECT_EQ(transit_rings(std::vector<std::vector<int>>{{0, 1, 0}, {1, 0, 0}, {0, 0, 0}}, 3), 0);
+  // A chain of three: there over the middle, back through it.
+  EXPECT_EQ(transit_rings(std::vector<std::vector<int>>{{0, 1, 0}, {1, 0, 1}, {0, 1, 0}}, 3), 1);
+}
+
+/// Two cliques without a link between them.
+TEST(NcclGraph, AHopelessSearchEnds) {
+  std::vector<std::vector<int>> matrix(9, std::vector<int>(9, 0));
+  for (std::size_t i = 0; i < 9; ++i) {
+    for (std::size_t j = 0; j < 9; ++j)
+      matrix[i][j] = i != j && (i < 4) == (j < 4) ? 3 : 0;
+  }
+  EXPECT_EQ(transit_rings(matrix, 9), 0);
 }
 
 TEST(NcclGraph, ManyGpusAreCountedByDegree) {
@@ -58,6 +80,9 @@ TEST(NcclGraph, WithoutARingOverNvlinkPcieCarriesOne) {
   EXPECT_EQ(graph.channels, 1);
   EXPECT_EQ(graph.channel_gbps, 11);
   EXPECT_FALSE(graph.nvlink);
+  const NcclGraph transit = nccl_graph(dgx1(1, 5), true);
+  EXPECT_EQ(transit.channels, 2);
+  EXPECT_EQ(transit.channel_gbps, 22);
 }
 
 TEST(NcclGraph, BetweenNodesTheNetworkLimits) {
@@ -83,6 +108,45 @@ TEST(NcclGraph, AnNvswitchGivesOneRingPerLink) {
                          .cpu = GpuNode::Cpu::kAmd};
   EXPECT_EQ(nccl_graph(cluster).channels, 12);
   EXPECT_TRUE(nccl_graph(cluster).amd);
+}
+
+/// 18 links of 20 GB/s. Rings: 6 of 60, halved: 12 of 30. NVLS over g GPUs: g channels, of which a
+/// GPU's links carry g + 1: 9 x 40 = 360, 5 x 60 <= 360, 3 x 60 <= 360.
+TEST(NcclGraph, HopperTakesItsSpeedsFromAList) {
+  Cluster cluster = dgx1(1, 8);
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {20e9},
+                         .links_per_gpu = 18,
+                         .compute_capability = 90};
+  EXPECT_EQ(nccl_graph(cluster).channels, 12);
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 30);
+  EXPECT_EQ(nccl_graph(cluster).switch_gbps, 360);
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 8 * 40);
+  cluster.gpus_per_node = 4;
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 4 * 60);
+  cluster.gpus_per_node = 2;
+  EXPECT_EQ(nccl_graph(cluster).nvls_gbps, 2 * 60);
+  // 8 links (H800): 2 x 60 < 4 x 40 = 160, few and fast enough to be halved.
+  cluster.gpus->links_per_gpu = 8;
+  EXPECT_EQ(nccl_graph(cluster).channels, 8);
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 20);
+}
+
+/// As many channels as NICs, but no more than GPUs; what is inside is shared among them.
+TEST(NcclGraph, EveryNicCarriesAChannel) {
+  const auto graph = [](std::int64_t nics, std::int64_t gpus) {
+    Cluster cluster = dgx1(2, gpus);
+    auto node = std::make_shared<Topology>();
+    for (std::int64_t i = 0; i < nics; ++i)
+      node->add_vertex(fmt::format("nic{}", i), VertexKind::kNic);
+    cluster.node = node;
+    return nccl_graph(cluster);
+  };
+  EXPECT_EQ(graph(4, 8).channels, 4);
+  EXPECT_EQ(graph(4, 8).channel_gbps, 12.5);
+  EXPECT_EQ(graph(4, 2).channels, 2);
+  EXPECT_EQ(graph(4, 2).channel_gbps, 11);  // one NVLink of 22 GB/s for two NICs
+  EXPECT_EQ(graph(0, 8).channels, 1);
 }
 
 }  // namespace

@@ -33,48 +33,75 @@ std::string error_of(const std::string& more) {
   return message_of<InputError>([&] { nccl(pcie(1, 8), more); });
 }
 
-/// 2.4.8, 8 GPUs, one PCIe ring of 2 GB/s, launch 5 us. LL: 3.6 + 14 x 1 = 17.6 us and half the
-/// bandwidth, so 14/8 x M / 1 GB/s; Simple: 8.4 + 14 x 5.7 = 88.2 us, 14/8 x M / 2 GB/s.
-TEST(Nccl, OldReleasesTakeLatencyAndBandwidthOfTheRing) {
+/// 2.4.8, 8 GPUs, one PCIe ring of 2 GB/s, launch 5 us. LL: 3.6 us, then 15 times 1 us and a chunk
+/// of M / 8 at half the bandwidth; Simple: 8.4 us, then 14/8 M / 2 GB/s or half of it and 14 x 5.7.
+TEST(Nccl, OldReleasesRunAChainOfChunks) {
   const auto collective = nccl(pcie(1, 8), R"(, "version": "2.4.8")");
-  EXPECT_NEAR(us(*collective, 0), 5 + 17.6, 1e-6);
-  EXPECT_NEAR(us(*collective, 65536), 5 + 17.6 + 1.75 * 65.536, 1e-6);
-  EXPECT_NEAR(us(*collective, 1'000'000), 5 + 88.2 + 875, 1e-6);
+  EXPECT_NEAR(us(*collective, 0), 5 + 3.6 + 15, 1e-6);
+  EXPECT_NEAR(us(*collective, 65536), 5 + 3.6 + 15 * (1 + 8.192), 1e-6);
+  EXPECT_NEAR(us(*collective, 1'000'000), 5 + 8.4 + 875, 1e-6);
   EXPECT_EQ(collective->choice(Bytes{65536}), "Ring/LL x1");
   EXPECT_EQ(collective->choice(Bytes{1'000'000}), "Ring/Simple x1");
   EXPECT_EQ(collective->startup(), collective->time(Bytes{0}));
   EXPECT_FALSE(collective->linear().has_value());
 }
 
-/// LL ends at 128 KiB with 5 + 17.6 + 1.75 x 131.072 = 251.976 us; Simple would begin with 207.9
-/// us.
+/// LL ends at 128 KiB with 5 + 3.6 + 15 x (1 + 16.384) = 269.36 us; Simple would begin with 5 + 8.4
+/// + 114.688 / 2 + 79.8 = 150.5 us.
 TEST(Nccl, ATimeDoesNotFallWhereTheProtocolChanges) {
   const auto collective = nccl(pcie(1, 8), R"(, "version": "2.3.7")");
-  EXPECT_NEAR(us(*collective, 131072), 251.976, 1e-6);
-  EXPECT_NEAR(us(*collective, 131073), 251.976, 1e-6);
+  EXPECT_NEAR(us(*collective, 131072), 269.36, 1e-6);
+  EXPECT_NEAR(us(*collective, 131073), 269.36, 1e-6);
   EXPECT_EQ(collective->choice(Bytes{131073}), "Ring/Simple x1");
+}
+
+Cluster nvswitch(std::int64_t nodes, std::int64_t gpus, std::int64_t links, std::int64_t cc) {
+  Cluster cluster = pcie(nodes, gpus);
+  cluster.gpus->links = GpuNode::Links::kNvswitch;
+  cluster.gpus->links_per_gpu = links;
+  cluster.gpus->link_bandwidth = {20e9};
+  cluster.gpus->compute_capability = cc;
+  return cluster;
 }
 
 TEST(Nccl, NoTimeFallsAnywhere) {
   for (const std::string version : {"2.3.7", "2.4.8", "2.5.7", "2.7.8", "2.12.12", "2.18.3"}) {
     for (const std::int64_t nodes : {1, 2, 4, 16}) {
       for (const std::int64_t gpus : {1, 8}) {
-        const auto collective = nccl(pcie(nodes, gpus), R"(, "version": ")" + version + '"');
-        Duration last{};
-        for (std::int64_t bytes = 0; bytes < (1LL << 32); bytes += 1 + bytes / 97) {
-          ASSERT_GE(collective->time(Bytes{bytes}), last) << version << nodes << gpus << bytes;
-          last = collective->time(Bytes{bytes});
+        for (const Cluster& cluster :
+             {pcie(nodes, gpus), nvswitch(nodes, gpus, 12, 80), nvswitch(nodes, gpus, 18, 90)}) {
+          const auto collective = nccl(cluster, R"(, "version": ")" + version + '"');
+          Duration last{};
+          for (std::int64_t bytes = 0; bytes < (1LL << 36); bytes += 1 + bytes / 47) {
+            ASSERT_GE(collective->time(Bytes{bytes}), last) << version << nodes << gpus << bytes;
+            last = collective->time(Bytes{bytes});
+          }
         }
       }
     }
   }
 }
 
-/// A process that starts 8 kernels, 5 us each, cannot do so more often than every 40 us.
+/// A process that starts 8 kernels, 5 us each, cannot do so more often than every 40 us, and does
+/// so while the kernels before them run.
 TEST(Nccl, OneProcessStartsItsGpusInTurn) {
   const auto collective = nccl(pcie(1, 8), R"(, "version": "2.4.8", "gpus_per_process": 8)");
   EXPECT_NEAR(us(*collective, 8), 40, 1e-6);
-  EXPECT_NEAR(us(*collective, 65536), 5 + 17.6 + 1.75 * 65.536, 1e-6);
+  EXPECT_NEAR(us(*collective, 65536), 3.6 + 15 * (1 + 8.192), 1e-6);
+}
+
+TEST(Nccl, NvlsIsTakenWhereItIsFastest) {
+  const auto choice = [](std::int64_t nodes, std::int64_t gpus, const char* version) {
+    return nccl(nvswitch(nodes, gpus, 18, 90), std::string(R"(, "version": ")") + version + '"')
+        ->choice(Bytes{1 << 30});
+  };
+  EXPECT_EQ(choice(1, 8, "2.18.3"), "NVLS/Simple x16");
+  EXPECT_EQ(choice(1, 8, "2.12.12"), "Ring/Simple x24");
+  // 4 GPUs: 240 x 5/6 = 200 GB/s against 360 x 4/6 = 240 GB/s.
+  EXPECT_EQ(choice(1, 4, "2.18.3"), "Ring/Simple x24");
+  EXPECT_EQ(nccl(nvswitch(1, 4, 18, 90), R"(, "version": "2.18.3", "algorithm": "nvls")")
+                ->choice(Bytes{8}),
+            "NVLS/Simple x16");
 }
 
 /// 2 nodes of 8 GPUs with NVLink in sight: 2.4 takes trees. One channel of 2 x 0.5 = 1 GB/s:
@@ -131,7 +158,11 @@ TEST(Nccl, ErrorsSayWhatIsWrong) {
             "x.json: /collective: expected both or neither of \"sockets\" and "
             "\"socket_bandwidth\"");
   EXPECT_EQ(error_of(R"(, "protocol": "ll128")"),
-            "x.json: /collective/protocol: NCCL does not use this protocol on this cluster");
+            "x.json: /collective/protocol: NCCL does not use this algorithm and protocol on this "
+            "cluster");
+  EXPECT_EQ(error_of(R"(, "algorithm": "nvls")"),
+            "x.json: /collective/protocol: NCCL does not use this algorithm and protocol on this "
+            "cluster");
 }
 
 }  // namespace

@@ -45,11 +45,11 @@ TEST(NcclThresholds, OneRingLeavesLlAt64BytesAThread) {
   }
 }
 
-/// 8 ranks, 12 rings. 2.3.7, 64 threads: a ring takes 8 x 64 x 8 = 4 KiB in LL, at most 4 rings;
-/// 128 threads: 8 KiB; 256 threads: 16 KiB, and rings up to 12.
+/// 8 ranks, 6 rings over NVLink, each used twice. 2.3.7, 64 threads: a ring takes 8 x 64 x 8 = 4
+/// KiB in LL, at most 4 rings; 128 threads: 8 KiB; 256 threads: 16 KiB, and rings up to 12.
 TEST(NcclThresholds, RingsJoinAsTheMessageGrows) {
   const NcclThresholds thresholds(Release::k2_3_7);
-  const NcclGraph graph{.ranks = 8, .nodes = 1, .channels = 12, .nvlink = true};
+  const NcclGraph graph{.ranks = 8, .nodes = 1, .channels = 6, .nvlink = true};
   EXPECT_EQ(thresholds.choose(graph, 4096).channels, 1);
   EXPECT_EQ(thresholds.choose(graph, 4097).channels, 2);
   EXPECT_EQ(thresholds.choose(graph, 16384).channels, 4);

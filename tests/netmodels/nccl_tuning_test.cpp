@@ -132,13 +132,39 @@ TEST(NcclTuning, Ll128NeedsATestedGpuWithNvlinkAndANearNic) {
 
 /// Four rings are eight channels. LL: 512 threads of 8 x 4 B: 16 KiB a channel.
 TEST(NcclTuning, FewBytesTakeFewChannels) {
-  const NcclTuning tuning(Release::k2_12_12);
-  EXPECT_EQ(tuning.channels(kQuad, kRing, kLl, 8 * 16384), 8);
-  EXPECT_EQ(tuning.channels(kQuad, kRing, kLl, 8 * 16384 - 1), 7);
-  EXPECT_EQ(tuning.channels(kQuad, kRing, kLl, 16384), 1);
-  EXPECT_EQ(tuning.channels(kQuad, kRing, kLl, 0), 1);
+  const auto channels = [](NcclProtocol p, std::int64_t bytes) {
+    return NcclTuning(Release::k2_12_12).launch(kQuad, kRing, p, bytes).channels;
+  };
+  EXPECT_EQ(channels(kLl, 8 * 16384), 8);
+  EXPECT_EQ(channels(kLl, 8 * 16384 - 1), 7);
+  EXPECT_EQ(channels(kLl, 16384), 1);
+  EXPECT_EQ(channels(kLl, 0), 1);
   // Simple: 512 threads of 64 B: 32 KiB a channel.
-  EXPECT_EQ(tuning.channels(kQuad, kRing, kSimple, 3 * 32768), 3);
+  EXPECT_EQ(channels(kSimple, 3 * 32768), 3);
+}
+
+/// 8 H100, 18 links of 20 GB/s: 8 channels of 40 GB/s, 320 x 5/6 GB/s from 23 us on. Two nodes:
+/// 23 + 2 x 19 us and 320 x .7.
+TEST(NcclTuning, NvlsNeedsHopperBehindAnNvswitchAnd2_18) {
+  NcclGraph graph{.ranks = 8,
+                  .channels = 12,
+                  .channel_gbps = 30,
+                  .nvlink = true,
+                  .compute_capability = 90,
+                  .switch_gbps = 360,
+                  .nvls_gbps = 320};
+  const auto estimate = [&](Release release, NcclProtocol p) {
+    return NcclTuning(release).estimate(graph, NcclAlgorithm::kNvls, p);
+  };
+  EXPECT_NEAR(estimate(Release::k2_18_3, kSimple).algorithm_gbps, 320 * 5 / 6.0, 1e-9);
+  EXPECT_NEAR(estimate(Release::k2_18_3, kSimple).latency_us, 23, 1e-9);
+  EXPECT_EQ(estimate(Release::k2_18_3, kLl).algorithm_gbps, 0);
+  EXPECT_EQ(estimate(Release::k2_12_12, kSimple).algorithm_gbps, 0);
+  graph.nodes = 2;
+  EXPECT_NEAR(estimate(Release::k2_18_3, kSimple).algorithm_gbps, 320 * .7, 1e-9);
+  EXPECT_NEAR(estimate(Release::k2_18_3, kSimple).latency_us, 61, 1e-9);
+  graph.nvls_gbps = 0;
+  EXPECT_EQ(estimate(Release::k2_18_3, kSimple).algorithm_gbps, 0);
 }
 
 }  // namespace

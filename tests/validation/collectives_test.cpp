@@ -34,9 +34,20 @@ const std::vector<Table> kTables{
      5,
      16},
     {"osu-10gbe", {"/cluster/nodes=8"}, "k80/allreduce/osu_8.csv", 7, 30},
-    {"nccl-2080ti", {}, "nccl/2080ti_8.csv", 10, 43},
+    {"nccl-2080ti", {}, "nccl/2080ti_8.csv", 6, 23},
     {"nccl-v100", {"/cluster/gpus_per_node=2"}, "nccl/v100_2.csv", 3, 4},
-    {"nccl-v100", {"/cluster/gpus_per_node=4"}, "nccl/v100_4.csv", 10, 27}};
+    {"nccl-v100", {"/cluster/gpus_per_node=4"}, "nccl/v100_4.csv", 4, 10},
+    {"nccl-dgx1-v100", {}, "nccl/v100_8.csv", 5, 21},
+    {"nccl-v100-pcie", {}, "nccl/v100_pcie_4.csv", 6, 15},
+    {"nccl-v100-pcie",
+     {"/cluster/gpus/pcie_bandwidth=11.18 GB/s", "/cluster/gpus/launch=4.09 us",
+      "/strategy/aggregation/collective/version=2.4.2"},
+     "nccl/v100_pcie_4_old.csv",
+     4,
+     22},
+    {"nccl-a100", {"/cluster/gpus_per_node=2"}, "nccl/a100_2.csv", 2, 5},
+    {"nccl-a100", {"/cluster/gpus_per_node=4"}, "nccl/a100_4.csv", 4, 8},
+    {"nccl-a100-8", {}, "nccl/a100_8.csv", 13, 37}};
 
 TEST(Collectives, OpenTablesArePredicted) {
   fmt::print("{:<26}{:>7}{:>12}{:>16}{:>10}\n", "table", "sizes", "geomean", "powers of two",

@@ -1,0 +1,127 @@
+// The kernels inside one node, for n GPUs, c of M bytes being one thread block's chunk. Everything
+// else (trees; several nodes) takes NCCL's own estimate.
+//
+//   Ring, LL and LL128   base + (2n - 1)(step + c / block)
+//       A block sends 2n - 2 times and copies the last chunk out. Chunks are whole multiples of
+//       what its threads move at a time, and as large as the buffer's step at most. block: its
+//       share of the rings' speed; LL over PCIe sends as many flags as data.
+//   Ring, Simple, NVLink base + (2n - 2) step + 2(n - 1)/n M / bus (1 + ramp)
+//   Ring, Simple, PCIe   base + (2n - 2) max(c / block, c / (2 block) + step)
+//       A chunk is two slices: one travels while the other waits for its flag.
+//   NVLS                 base + (1 + 1/n) M / links (1 + ramp)
+//       A GPU sends its data to the switch, and its share of the sum to all.
+//
+// ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: least
+// squares over nine rows of 8 A100, the worst of them 12 % off; no explanation is published. Of two
+// A100 a pair's links carry data in both directions, and 208 of 237 GB/s remain.
+//
+// base, step: NVIDIA's own table of the release; LL and LL128 over NVLink as revised in 2.18.3.
+//
+// Scope: an idle machine. Not modelled: caches, which carry messages of a few MiB over PCIe up to
+// 20 % faster than large ones.
+// Validation: configs/papers/collectives, tests/validation/collectives_test.cpp.
+// Source: NVIDIA/nccl v2.12.12-1 src/collectives/device/all_reduce.h runRing(), prims_ll.h,
+// prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp:
+// traces/nccl/a100_8.csv. Pair: NVIDIA/nccl-tests issue 178. NVLS: issue 212 there.
+#include "netmodels/nccl_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace steptime {
+namespace {
+
+constexpr auto kRing = NcclAlgorithm::kRing;
+constexpr NcclTuning kRevised(NcclTuning::Release::k2_18_3);
+constexpr double kGiga = 1000;  ///< bytes per us in one GB/s
+
+constexpr double kRampPerDoubling = .027;
+constexpr double kRampEnd = 4.0 * (1 << 30);
+constexpr double kMostAmpere = 237;
+constexpr double kPairShare = 208.0 / 237.0;
+/// Of the links: 8 H100 reach 274 GB/s (busbw 480), 9/8 of it over 18 links of 20 GB/s.
+constexpr double kNvlsShare = .856;
+/// GB/s that one thread block moves with LL (4 V100 over PCIe, NCCL 2.4.2: 32 and 64 KiB).
+constexpr double kMostLlPerBlock = 3.5;
+
+double ramp(const NcclGraph& g, double bytes) {
+  if (g.compute_capability < 80) return 1;
+  return 1 + kRampPerDoubling * std::max(0.0, std::log2(kRampEnd / std::max(bytes, 1.0)));
+}
+
+/// What a thread block moves at a time, and at most with one step of its buffer.
+struct Grain {
+  std::int64_t least;
+  std::int64_t most;
+};
+
+/// LL: 8 B per thread. LL128: 60 B, halved "for smoothness". A block of few bytes has few threads.
+Grain grain(const NcclGraph& g, const NcclChoice& choice, std::int64_t bytes) {
+  const bool ll = choice.protocol == NcclProtocol::kLl;
+  const std::int64_t each = ll ? 8 : 30;
+  std::int64_t threads = choice.threads;
+  while (threads > (ll ? 64 : 160) && bytes <= g.ranks * each * threads / 2)
+    threads /= 2;
+  return {threads * each, ll ? 32768 : 576000};
+}
+
+/// Bytes that the busiest block sends in one of its steps, all loops together. A block more takes
+/// part for each grain, until all do.
+double chunks(const NcclGraph& g, const NcclChoice& choice, std::int64_t bytes) {
+  const auto [least, most] = grain(g, choice, bytes);
+  const std::int64_t parts = g.ranks * choice.most_channels;
+  const std::int64_t loops = bytes / (parts * most);
+  const std::int64_t rest = bytes - loops * parts * most;
+  const std::int64_t share = (rest + parts - 1) / parts;
+  const std::int64_t rounded = std::min((share + least - 1) / least * least, most);
+  return static_cast<double>(loops * most + std::min(rounded, rest));
+}
+
+/// GB/s of one block.
+double block_gbps(const NcclGraph& g, const NcclChoice& choice, std::int64_t bytes) {
+  const auto most = static_cast<double>(choice.most_channels);
+  if (g.nvlink || choice.protocol != NcclProtocol::kLl)
+    return kRevised.bus_gbps(g, kRing, choice.protocol) / most;
+  const auto grains =
+      static_cast<double>(bytes) / static_cast<double>(g.ranks * grain(g, choice, bytes).least);
+  const double wire = static_cast<double>(g.channels) * g.channel_gbps / 2;
+  return std::min(wire / std::clamp(grains, 1.0, most), kMostLlPerBlock);
+}
+
+double ring_lines_us(const NcclTuning& tuning, const NcclGraph& g, const NcclChoice& choice,
+                     std::int64_t bytes) {
+  const NcclHop hop = (g.nvlink ? kRevised : tuning).ring_hop(g, choice.protocol);
+  const double copy_us = chunks(g, choice, bytes) / (kGiga * block_gbps(g, choice, bytes));
+  return hop.base_us + static_cast<double>(2 * g.ranks - 1) * (hop.step_us + copy_us);
+}
+
+double ring_simple_us(const NcclGraph& g, NcclHop hop, double bytes) {
+  const auto n = static_cast<double>(g.ranks);
+  const double steps = 2 * (n - 1);
+  double bus = static_cast<double>(g.channels) * g.channel_gbps;
+  if (g.nvlink && g.compute_capability >= 80) {
+    if (g.compute_capability < 90) bus = std::min(bus, kMostAmpere);
+    if (g.ranks == 2) bus *= kPairShare;
+  }
+  const double wire = steps / n * bytes / (kGiga * bus);
+  if (g.nvlink) return hop.base_us + steps * hop.step_us + wire * ramp(g, bytes);
+  return hop.base_us + std::max(wire, wire / 2 + steps * hop.step_us);
+}
+
+double nvls_us(const NcclGraph& g, double bytes) {
+  const double base = kRevised.estimate(g, NcclAlgorithm::kNvls, NcclProtocol::kSimple).latency_us;
+  const double traffic = (1 + 1 / static_cast<double>(g.ranks)) * bytes;
+  return base + traffic / (kGiga * kNvlsShare * g.switch_gbps) * ramp(g, bytes);
+}
+
+}  // namespace
+
+double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
+                      std::int64_t bytes) {
+  if (graph.nodes > 1 || choice.algorithm == NcclAlgorithm::kTree) return choice.time_us;
+  if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, static_cast<double>(bytes));
+  if (choice.protocol != NcclProtocol::kSimple) return ring_lines_us(tuning, graph, choice, bytes);
+  return ring_simple_us(graph, tuning.ring_hop(graph, choice.protocol), static_cast<double>(bytes));
+}
+
+}  // namespace steptime
