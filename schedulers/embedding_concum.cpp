@@ -8,6 +8,7 @@
 // those of every embedding (sim/embedding.cpp).
 // Source: 000 figures 7 to 9.
 #include "sim/embedding.h"
+#include "sim/worker.h"
 
 #include <memory>
 #include <string>
@@ -51,32 +52,21 @@ class ConCum final : public Embedding {
     return communicators_ == 0 ? keys : communicators_;
   }
 
-  MainThread main_thread(Worker& worker) const override {
-    while (worker.next_batch()) {
-      co_await worker.forward_backward();
-      std::int64_t number = 0;
-      for (const std::int32_t key : worker.keys()) {
-        const bool is_due = number++ % outstanding_ == 0;
-        if (is_due && barrier_before_) co_await worker.barrier();
-        co_await worker.python_call();
-        co_await push(worker, key);
-        if (is_due && !barrier_before_) co_await worker.barrier();
-        co_await worker.python_call();
-        co_await pull(worker, key);
-        co_await worker.python_call();
-        co_await worker.sgd_update(key);
-      }
-      co_await worker.update_metric();
+ private:
+  MainThread aggregate(Worker& worker) const override {
+    std::int64_t number = 0;
+    for (const std::int32_t key : worker.keys()) {
+      const bool is_due = number++ % outstanding_ == 0;
+      if (is_due && barrier_before_) co_await worker.barrier();
+      co_await worker.python_call();  // KVStore.Push
+      co_await worker.copy_to_host(key);
+      co_await worker.wait_for_host_buffer(key);
+      co_await worker.push_all_reduce(key);
+      if (is_due && !barrier_before_) co_await worker.barrier();
+      co_await worker.pull(key);
+      co_await worker.update(key);
     }
   }
-
- private:
-  static MainThread push(Worker& worker, std::int32_t key) {
-    co_await worker.copy_to_host(key);
-    co_await worker.wait_for_host_buffer(key);
-    co_await worker.push_all_reduce(key);
-  }
-  static MainThread pull(Worker& worker, std::int32_t key) { co_await worker.copy_to_device(key); }
 
   std::int64_t outstanding_;
   std::int64_t communicators_;

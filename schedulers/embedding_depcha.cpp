@@ -8,6 +8,7 @@
 // (sim/embedding.cpp).
 // Source: 000 figures 10 to 12.
 #include "sim/embedding.h"
+#include "sim/worker.h"
 
 #include <memory>
 
@@ -18,20 +19,16 @@ class DepCha final : public Embedding {
  public:
   using Embedding::Embedding;
 
-  MainThread main_thread(Worker& worker) const override {
-    while (worker.next_batch()) {
-      co_await worker.forward_backward();
-      for (const std::int32_t key : worker.keys()) {
-        co_await worker.python_call();  // KVStore.Push
-        co_await worker.copy_to_host(key);
-      }
-      for (const std::int32_t key : worker.keys()) {
-        co_await worker.python_call();  // KVStore.Pull
-        co_await worker.push_chained_all_reduce(key);
-        co_await worker.python_call();
-        co_await worker.sgd_update(key);
-      }
-      co_await worker.update_metric();
+ private:
+  MainThread aggregate(Worker& worker) const override {
+    for (const std::int32_t key : worker.keys()) {
+      co_await worker.python_call();  // KVStore.Push
+      co_await worker.copy_to_host(key);
+    }
+    for (const std::int32_t key : worker.keys()) {
+      co_await worker.python_call();  // KVStore.Pull
+      co_await worker.push_chained_all_reduce(key);
+      co_await worker.update(key);
     }
   }
 };

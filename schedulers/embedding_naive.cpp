@@ -6,6 +6,7 @@
 // (sim/embedding.cpp).
 // Source: 000 figures 5 and 6, with the push that section 4.1 says is wrong.
 #include "sim/embedding.h"
+#include "sim/worker.h"
 
 #include <memory>
 
@@ -16,19 +17,14 @@ class Naive final : public Embedding {
  public:
   using Embedding::Embedding;
 
-  MainThread main_thread(Worker& worker) const override {
-    while (worker.next_batch()) {
-      co_await worker.forward_backward();
-      for (const std::int32_t key : worker.keys()) {
-        co_await worker.python_call();  // KVStore.Push
-        co_await worker.copy_to_host(key);
-        co_await worker.push_all_reduce(key);
-        co_await worker.python_call();  // KVStore.Pull
-        co_await worker.copy_to_device(key);
-        co_await worker.python_call();  // SGD.Update
-        co_await worker.sgd_update(key);
-      }
-      co_await worker.update_metric();
+ private:
+  MainThread aggregate(Worker& worker) const override {
+    for (const std::int32_t key : worker.keys()) {
+      co_await worker.python_call();  // KVStore.Push
+      co_await worker.copy_to_host(key);
+      co_await worker.push_all_reduce(key);
+      co_await worker.pull(key);
+      co_await worker.update(key);
     }
   }
 };

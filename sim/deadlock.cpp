@@ -231,8 +231,9 @@ std::string describe_deadlock(const MpiWorld& world, const TrainingGraph& graph,
   const std::vector<std::string> cycle = wait_for.cycle();
   STEPTIME_CHECK(!cycle.empty(), "ranks that do not go on wait for each other");
   const std::string mismatch = wait_for.first_mismatch();
-  return fmt::format("deadlock after {}: {}{}", fmt::format("{} s", to_seconds(since_start(now))),
-                     mismatch.empty() ? "" : mismatch + "; ", fmt::join(cycle, "; "));
+  return fmt::format("deadlock after {} s: {}{} wait for each other:\n  {}",
+                     to_seconds(since_start(now)), mismatch.empty() ? "" : mismatch + ";\n",
+                     mismatch.empty() ? "ranks" : "so they", fmt::join(cycle, "\n  "));
 }
 
 }  // namespace steptime

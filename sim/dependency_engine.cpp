@@ -3,6 +3,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,90 +19,122 @@ DependencyEngine::Pool DependencyEngine::add_pool(std::int64_t threads, PoolOrde
   return static_cast<Pool>(pools_.size() - 1);
 }
 
+void DependencyEngine::check_names(std::span<const Variable> reads,
+                                   std::span<const Variable> writes) {
+  const auto fail = [](Variable variable) {
+    throw InternalError(fmt::format("an operation names variable {} twice", variable));
+  };
+  const std::size_t count = reads.size() + writes.size();
+  const auto named = [&](std::size_t i) {
+    return i < reads.size() ? reads[i] : writes[i - reads.size()];
+  };
+  if (count <= kInline) {
+    for (std::size_t i = 1; i < count; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (named(i) == named(j)) fail(named(i));
+      }
+    }
+    return;
+  }
+  named_by_.resize(variables_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::exchange(named_by_[named(i)], pushes_) == pushes_) fail(named(i));
+  }
+}
+
+DependencyEngine::OperationId DependencyEngine::take_slot() {
+  if (free_slots_.empty()) {
+    slots_.emplace_back();
+    return static_cast<OperationId>(slots_.size() - 1);
+  }
+  const OperationId id = free_slots_.back();
+  free_slots_.pop_back();
+  return id;
+}
+
 DependencyEngine::OperationId DependencyEngine::push(const Operation& operation,
                                                      std::span<const Variable> reads,
                                                      std::span<const Variable> writes) {
-  OperationId id = 0;
-  if (free_slots_.empty()) {
-    slots_.emplace_back();
-    id = static_cast<OperationId>(slots_.size() - 1);
-  } else {
-    id = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  ++pending_;
   ++pushes_;
+  check_names(reads, writes);
+  ++pending_;
+  const OperationId id = take_slot();
   Slot& slot = slots_[id];
   slot.state = State::kBlocked;
-  slot.pool = operation.pool;
+  slot.pool = static_cast<std::uint16_t>(operation.pool);
   slot.priority = operation.priority;
   slot.missing = static_cast<std::uint32_t>(reads.size() + writes.size() + 1);
   slot.last_granted = kPushed;
   slot.tag = operation.tag;
-  slot.push_number = pushes_;
-  slot.duration = operation.duration;
-  slot.uses.clear();
-  const auto name = [&](Variable variable, bool is_write) {
-    std::uint64_t& named_by = variables_[variable].named_by;
-    STEPTIME_CHECK(named_by != pushes_,
-                   fmt::format("an operation names variable {} twice", variable));
-    named_by = pushes_;
-    slot.uses.push_back({variable, is_write});
+  slot.push_number = static_cast<std::uint32_t>(pushes_);
+  slot.duration = operation.duration.value_or(kOpenEnd);
+  slot.inline_uses = 0;
+  slot.further = kNone;
+  std::uint32_t last = kNone;  // of the further uses
+  const auto add = [&](Variable variable, bool is_write) {
+    const Use use{variable << 1 | static_cast<std::uint32_t>(is_write), kNone};
+    if (slot.inline_uses < kInline) {
+      slot.uses[slot.inline_uses] = use;
+      return request(id << 2 | slot.inline_uses++);
+    }
+    last = add_further(id, use, last);
+    request(kFurther | last);
   };
   for (const Variable variable : reads)
-    name(variable, false);
+    add(variable, false);
   for (const Variable variable : writes)
-    name(variable, true);
-  for (const Use& use : slot.uses)
-    request(id, use.variable, use.writes);
+    add(variable, true);
   if (--slot.missing == 0) make_ready(id);
   return id;
 }
 
-void DependencyEngine::request(OperationId operation, Variable variable, bool writes) {
-  VariableState& v = variables_[variable];
-  const bool is_free = v.first == kNone && !v.writing && (!writes || v.reading == 0);
-  if (is_free) {
-    if (writes)
+std::uint32_t DependencyEngine::add_further(OperationId operation, Use use, std::uint32_t last) {
+  std::uint32_t place = free_further_;
+  if (place == kNone) {
+    more_.emplace_back();
+    place = static_cast<std::uint32_t>(more_.size() - 1);
+  } else {
+    free_further_ = more_[place].sibling;
+  }
+  more_[place] = {use, operation, kNone};
+  (last == kNone ? slots_[operation].further : more_[last].sibling) = place;
+  return place;
+}
+
+void DependencyEngine::request(UseId id) {
+  const Use asked = use(id);
+  VariableState& v = variables_[asked.variable()];
+  if (v.first == kNone && !v.writing && (!asked.writes() || v.reading == 0)) {
+    if (asked.writes())
       v.writing = true;
     else
       ++v.reading;
-    --slots_[operation].missing;
+    --slots_[user(id)].missing;
     return;
   }
-  std::uint32_t block = free_block_;
-  if (block == kNone) {
-    blocks_.emplace_back();
-    block = static_cast<std::uint32_t>(blocks_.size() - 1);
-  } else {
-    free_block_ = blocks_[block].next;
-  }
-  blocks_[block] = {operation, kNone, writes};
   if (v.first == kNone)
-    v.first = block;
+    v.first = id;
   else
-    blocks_[v.last].next = block;
-  v.last = block;
+    use(v.last).next = id;
+  v.last = id;
 }
 
-void DependencyEngine::release(Variable variable, bool writes) {
-  VariableState& v = variables_[variable];
-  if (writes)
+void DependencyEngine::release(Use ended) {
+  VariableState& v = variables_[ended.variable()];
+  if (ended.writes())
     v.writing = false;
   else
     --v.reading;
   while (v.first != kNone && !v.writing) {
-    const std::uint32_t block = v.first;
-    const Block head = blocks_[block];
-    if (head.writes && v.reading > 0) return;
+    const UseId id = v.first;
+    const Use head = use(id);
+    if (head.writes() && v.reading > 0) return;
     v.first = head.next;
-    blocks_[block].next = free_block_;
-    free_block_ = block;
-    if (head.writes)
+    if (head.writes())
       v.writing = true;
     else
       ++v.reading;
-    grant(head.operation, variable);
+    grant(user(id), ended.variable());
   }
 }
 
@@ -133,8 +166,8 @@ void DependencyEngine::start_operations() {
       --pool.idle_threads;
       Slot& slot = slots_[operation];
       slot.state = State::kRunning;
-      if (slot.duration) {
-        clock_.after(*slot.duration, Phase::kComplete, [this, operation] { end(operation); });
+      if (slot.duration != kOpenEnd) {
+        clock_.after(slot.duration, Phase::kComplete, [this, operation] { end(operation); });
       }
       listener_.started(operation, slot.tag);
     }
@@ -142,15 +175,16 @@ void DependencyEngine::start_operations() {
 }
 
 void DependencyEngine::finish(OperationId operation) {
-  STEPTIME_CHECK(slots_[operation].state == State::kRunning && !slots_[operation].duration,
-                 "only a running operation without a duration can be finished");
+  STEPTIME_CHECK(
+      slots_[operation].state == State::kRunning && slots_[operation].duration == kOpenEnd,
+      "only a running operation without a duration can be finished");
   end(operation);
 }
 
 void DependencyEngine::end(OperationId operation) {
-  for (const Use& use : slots_[operation].uses)
-    release(use.variable, use.writes);
-  Slot& slot = slots_[operation];
+  Slot& slot = slots_[operation];  // stays where it is until the listener may push
+  visit_uses(slot, [&](Use ended) { release(ended); });
+  free_further(slot);
   slot.state = State::kFree;
   const std::uint64_t tag = slot.tag;
   --pending_;
@@ -164,14 +198,20 @@ void DependencyEngine::end(OperationId operation) {
   free_slots_.push_back(operation);
 }
 
+void DependencyEngine::free_further(const Slot& slot) {
+  for (std::uint32_t place = slot.further; place != kNone;) {
+    const std::uint32_t next = std::exchange(more_[place].sibling, free_further_);
+    free_further_ = std::exchange(place, next);
+  }
+}
+
 std::vector<DependencyEngine::OperationId> DependencyEngine::all_pending() const {
   std::vector<OperationId> all;
   for (OperationId id = 0; id < slots_.size(); ++id) {
     if (slots_[id].state != State::kFree) all.push_back(id);
   }
-  std::sort(all.begin(), all.end(), [&](OperationId a, OperationId b) {
-    return slots_[a].push_number < slots_[b].push_number;
-  });
+  std::sort(all.begin(), all.end(),
+            [&](OperationId a, OperationId b) { return is_earlier(slots_[a], slots_[b]); });
   return all;
 }
 
@@ -180,10 +220,11 @@ std::vector<DependencyEngine::OperationId> DependencyEngine::blockers(OperationI
   const Slot& waiting = slots_[operation];
   for (const OperationId id : all_pending()) {
     const Slot& other = slots_[id];
-    if (other.push_number >= waiting.push_number) break;
-    const bool conflicts = std::any_of(waiting.uses.begin(), waiting.uses.end(), [&](Use mine) {
-      return std::any_of(other.uses.begin(), other.uses.end(), [&](Use theirs) {
-        return mine.variable == theirs.variable && (mine.writes || theirs.writes);
+    if (!is_earlier(other, waiting)) break;
+    bool conflicts = false;
+    visit_uses(waiting, [&](Use mine) {
+      visit_uses(other, [&](Use theirs) {
+        conflicts |= mine.variable() == theirs.variable() && (mine.writes() || theirs.writes());
       });
     });
     if (conflicts) found.push_back(id);

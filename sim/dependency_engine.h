@@ -86,34 +86,49 @@ class DependencyEngine {
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr Duration kOpenEnd{-1};  ///< the caller says when it ends
 
+  /// A request of an operation for a variable. While it waits it is linked into the variable's
+  /// queue. The first kInline uses of an operation lie in its slot, the others in more_.
+  using UseId = std::uint32_t;
   struct Use {
-    Variable variable;
-    bool writes;
+    std::uint32_t what;  ///< 2 x variable, plus one for a write
+    UseId next;
+    Variable variable() const { return what >> 1; }
+    bool writes() const { return (what & 1) != 0; }
   };
-  struct Slot {
-    State state = State::kFree;
-    Pool pool = 0;
+  struct FurtherUse {
+    Use use;
+    OperationId operation;
+    std::uint32_t sibling;  ///< the operation's next one, or the next free one
+  };
+  static constexpr std::size_t kInline = 3;
+  static constexpr UseId kFurther = 1U << 31;
+
+  /// One cache line: with many ranks, reading slots is what a run spends its time on.
+  struct alignas(64) Slot {
+    std::uint64_t tag = 0;
+    Duration duration = kOpenEnd;
+    std::uint32_t push_number = 0;  ///< modulo 2^32
+    Variable last_granted = kPushed;
     std::int32_t priority = 0;
     std::uint32_t missing = 0;  ///< grants, and one for the push itself
-    Variable last_granted = kPushed;
-    std::uint64_t tag = 0;
-    std::uint64_t push_number = 0;
-    std::optional<Duration> duration{};
-    std::vector<Use> uses;
+    State state = State::kFree;
+    std::uint8_t inline_uses = 0;
+    std::uint16_t pool = 0;
+    std::uint32_t further = kNone;
+    Use uses[kInline];
   };
-  /// A waiting request of an operation for a variable.
-  struct Block {
-    OperationId operation;
-    std::uint32_t next;
-    bool writes;
-  };
+  static_assert(sizeof(Slot) == 64);
+  /// Was pushed earlier; right for operations that are less than 2^31 pushes apart.
+  static bool is_earlier(const Slot& a, const Slot& b) {
+    return static_cast<std::int32_t>(a.push_number - b.push_number) < 0;
+  }
   struct VariableState {
-    std::uint32_t first = kNone;  ///< of the waiting blocks
-    std::uint32_t last = kNone;
+    UseId first = kNone;  ///< of the waiting uses
+    UseId last = kNone;
     std::uint32_t reading = 0;  ///< granted reads that have not ended
     bool writing = false;
-    std::uint64_t named_by = 0;  ///< the last push that named the variable
   };
   struct Ready {
     std::int32_t priority;
@@ -130,8 +145,26 @@ class DependencyEngine {
     std::vector<Ready> queue;  ///< a heap
   };
 
-  void request(OperationId operation, Variable variable, bool writes);
-  void release(Variable variable, bool writes);
+  void check_names(std::span<const Variable> reads, std::span<const Variable> writes);
+  OperationId take_slot();
+  std::uint32_t add_further(OperationId operation, Use use, std::uint32_t last);
+  void free_further(const Slot& slot);
+  Use& use(UseId id) {
+    return (id & kFurther) != 0 ? more_[id & ~kFurther].use : slots_[id >> 2].uses[id & 3];
+  }
+  OperationId user(UseId id) const {
+    return (id & kFurther) != 0 ? more_[id & ~kFurther].operation : id >> 2;
+  }
+  /// Calls visit(Use) for each use of the operation, in the order of the push.
+  template <class Visit>
+  void visit_uses(const Slot& slot, Visit visit) const {
+    for (std::size_t i = 0; i < slot.inline_uses; ++i)
+      visit(slot.uses[i]);
+    for (std::uint32_t i = slot.further; i != kNone; i = more_[i].sibling)
+      visit(more_[i].use);
+  }
+  void request(UseId id);
+  void release(Use ended);
   void grant(OperationId operation, Variable variable);
   void make_ready(OperationId operation);
   void start_operations();
@@ -143,8 +176,9 @@ class DependencyEngine {
   std::vector<PoolState> pools_;
   std::vector<Slot> slots_;
   std::vector<OperationId> free_slots_;
-  std::vector<Block> blocks_;
-  std::uint32_t free_block_ = kNone;
+  std::vector<FurtherUse> more_;
+  std::uint32_t free_further_ = kNone;
+  std::vector<std::uint64_t> named_by_;  ///< by variable: the last large push that named it
   std::uint64_t pushes_ = 0;
   std::uint64_t ready_ = 0;
   std::size_t pending_ = 0;

@@ -3,6 +3,7 @@
 #include "sim/deadlock.h"
 #include "sim/engine.h"
 #include "sim/error.h"
+#include "sim/worker.h"
 
 #include <algorithm>
 #include <memory>
@@ -14,7 +15,17 @@
 
 namespace steptime {
 
-MainThread Embedding::main_thread(Worker& /*worker*/) const {
+MainThread Embedding::main_thread(Worker& worker) const {
+  for (;;) {
+    const bool goes_on = co_await worker.next_batch();
+    if (!goes_on) co_return;
+    co_await worker.forward_backward();
+    co_await aggregate(worker);
+    co_await worker.update_metric();
+  }
+}
+
+MainThread Embedding::aggregate(Worker& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;
 }
@@ -165,6 +176,14 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const WorkerSe
         "each are more than fit; jitter 0 simulates one rank for all",
         run.workers, graph.keys.size(), graph.segments.size()));
   }
+  constexpr double kMostOperations = 1e10;  // about two hours
+  const double operations = rank_keys * static_cast<double>(run.steps);
+  if (is_random && operations > kMostOperations) {
+    throw RangeError(fmt::format(
+        "{} steps of {} ranks with {} keys and {} compute segments each would take hours; run "
+        "fewer steps: with jitter the result is a mean over them",
+        run.steps, run.workers, graph.keys.size(), graph.segments.size()));
+  }
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
                        to_seconds(settings.wake_up);
@@ -205,18 +224,26 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   Engine clock;
   StepRecorder recorder(clock, graph, is_random ? std::optional(run.steps) : std::nullopt);
   MpiWorld world(clock, ranks, communicators + 1, recorder);
-  const Worker::Run shared{clock,         graph,
-                           settings,      world,
-                           recorder,      RandomStream(run.seed, Embedding::kNoun),
-                           communicators, barrier_time(run)};
+  const Worker::Run shared{clock,
+                           graph,
+                           settings,
+                           world,
+                           recorder,
+                           RandomStream(run.seed, Embedding::kNoun),
+                           communicators,
+                           barrier_time(run),
+                           run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<MainThread> main_threads;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     workers.push_back(std::make_unique<Worker>(shared, rank, run.timeline));
     main_threads.push_back(embedding.main_thread(*workers.back()));
   }
-  for (MainThread& program : main_threads)
-    clock.at(Time{}, Phase::kNormal, [start = &program] { start->start(); });
+  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+    RankClock& own = workers[rank]->clock();
+    own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
+    own.start();
+  }
   clock.run();
   for (const MainThread& program : main_threads)
     program.check();
@@ -228,7 +255,10 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   if (!all_done || !all_ended) {
     for (const auto& worker : workers)
       worker->draw_stuck();
-    throw ModelFailure(describe_deadlock(world, graph, workers, clock.now()));
+    Time now{};
+    for (const auto& worker : workers)
+      now = std::max(now, worker->clock().now());
+    throw ModelFailure(describe_deadlock(world, graph, workers, now));
   }
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not reduced");
 

@@ -7,12 +7,11 @@
 #include "sim/cluster.h"
 #include "sim/collective.h"
 #include "sim/config.h"
-#include "sim/program.h"
 #include "sim/registry.h"
 #include "sim/step.h"
 #include "sim/step_recorder.h"
 #include "sim/timeline.h"
-#include "sim/worker.h"
+#include "sim/worker_settings.h"
 
 #include <cstdint>
 #include <optional>
@@ -23,6 +22,9 @@
 
 namespace steptime {
 
+class MainThread;
+class Worker;
+
 class Embedding {
  public:
   static constexpr const char* kNoun = "embedding";
@@ -31,12 +33,15 @@ class Embedding {
   virtual ~Embedding() = default;
   const std::optional<WorkerSettings>& settings() const { return settings_; }
 
-  /// The main thread of one rank.
-  virtual MainThread main_thread(Worker& worker) const;
+  /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
+  MainThread main_thread(Worker& worker) const;
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 
  private:
+  /// Pushes, pulls and updates all keys of a step.
+  virtual MainThread aggregate(Worker& worker) const;
+
   std::optional<WorkerSettings> settings_;
 };
 using Embeddings = Registry<Embedding>;
@@ -58,6 +63,7 @@ struct EmbeddedRun {
   std::int64_t steps = 1;  ///< to average over when there is jitter
   std::int64_t seed = 1;
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
+  bool one_clock = false;   ///< no rank runs ahead (rank_clock.h): the slow path, and its oracle
   Timeline* timeline = nullptr;
 };
 

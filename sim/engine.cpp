@@ -1,6 +1,7 @@
 #include "sim/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace steptime {
@@ -68,12 +69,41 @@ void Engine::pop() {
   heap_[hole] = last;
 }
 
+bool Engine::front(Event& first) const {
+  if (due_phases_ != 0) {
+    const DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
+    const Due& due = queue.events[queue.head];
+    first = {since_start(now_).count(), due.order, due.slot};
+    if (!heap_.empty() && heap_.front() < first) first = heap_.front();
+    return true;
+  }
+  if (heap_.empty()) return false;
+  first = heap_.front();
+  return true;
+}
+
+void Engine::drop(const Event& first) {
+  if (!heap_.empty() && heap_.front().order == first.order) return pop();
+  DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
+  if (++queue.head < queue.events.size()) return;
+  queue.events.clear();
+  queue.head = 0;
+  due_phases_ &= due_phases_ - 1;
+}
+
+std::optional<Moment> Engine::next() {
+  for (Event event{}; front(event); drop(event)) {
+    if (slots_[event.slot].order != event.order) continue;  // cancelled
+    return Moment{Time(Duration(event.time)), static_cast<Phase>(event.order >> kPhaseShift)};
+  }
+  return std::nullopt;
+}
+
 bool Engine::step() {
-  while (!heap_.empty()) {
-    const Event event = heap_.front();
+  for (Event event{}; front(event);) {
     Slot& slot = slots_[event.slot];
     __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
-    pop();
+    drop(event);
     if (slot.order != event.order) continue;  // cancelled
     // A copy, because the action may schedule events and so move the slab.
     alignas(std::max_align_t) unsigned char action[kActionBytes];

@@ -5,10 +5,13 @@
 #include "sim/fingerprint.h"
 #include "sim/units.h"
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -19,6 +22,13 @@ enum class Phase : std::uint8_t {
   kNormal,
   kSchedule,  ///< decisions see everything that happened at this instant
   kObserve,
+};
+
+/// When an event runs, but for the order of insertion.
+struct Moment {
+  Time time{};
+  Phase phase = Phase::kComplete;
+  friend auto operator<=>(const Moment&, const Moment&) = default;
 };
 
 /// Names an event until it ran or was cancelled; afterwards it names nothing.
@@ -49,7 +59,10 @@ class Engine {
     s.order = (static_cast<std::uint64_t>(phase) << kPhaseShift) | next_order_++;
     s.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
     std::memcpy(s.action, &action, sizeof(Action));
-    push({since_start(time).count(), s.order, slot});
+    if (time == now_)
+      push_due(phase, {s.order, slot});
+    else
+      push({since_start(time).count(), s.order, slot});
     ++pending_;
     return {s.order, slot};
   }
@@ -61,6 +74,8 @@ class Engine {
   /// False when the event has run or was cancelled before.
   bool cancel(EventId id);
 
+  /// Of the next event.
+  std::optional<Moment> next();
   /// Runs the next event; false when none is left.
   bool step();
   /// When the next event is due, and perhaps earlier, after a cancellation; only while one is
@@ -86,6 +101,15 @@ class Engine {
     /// One 128-bit number, so that comparing needs no branch. Times are not negative.
     Key key() const { return static_cast<Key>(static_cast<std::uint64_t>(time)) << 64 | order; }
   };
+  /// An event of the present instant: a queue of each phase takes them without a sift.
+  struct Due {
+    std::uint64_t order;
+    std::uint32_t slot;
+  };
+  struct DueQueue {
+    std::vector<Due> events;
+    std::size_t head = 0;
+  };
   struct alignas(64) Slot {
     std::uint64_t order = kFree;
     void (*run)(void*) = nullptr;
@@ -96,10 +120,20 @@ class Engine {
   void free_slot(std::uint32_t slot);
   void push(Event event);
   void pop();
+  void push_due(Phase phase, Due event) {
+    due_[static_cast<std::size_t>(phase)].events.push_back(event);
+    due_phases_ |= 1U << static_cast<unsigned>(phase);
+  }
+  /// The first event, be it cancelled or not; false when there is none.
+  bool front(Event& first) const;
+  /// Takes it out.
+  void drop(const Event& first);
 
   // A 4-ary heap: half the depth of a binary one, and four 24-byte children span two cache lines.
   // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
   std::vector<Event> heap_;
+  std::array<DueQueue, 4> due_;   ///< by phase
+  std::uint32_t due_phases_ = 0;  ///< a bit for each queue that is not empty
   std::vector<Slot> slots_;
   std::uint32_t free_head_ = kNone;
   std::uint64_t next_order_ = 1;  ///< 0 is the order of an EventId that names nothing

@@ -16,11 +16,12 @@ MpiWorld::MpiWorld(Engine& clock, std::int32_t ranks, std::int32_t communicators
     communicator.calls.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiWorld::call(std::int32_t rank, std::int32_t communicator, Subject subject, Cost cost,
-                    Callback returns) {
+std::int64_t MpiWorld::call(std::int32_t rank, std::int32_t communicator, Subject subject,
+                            Cost cost, Time at, Callback returns) {
   const auto r = static_cast<std::size_t>(rank);
   Communicator& c = communicators_[static_cast<std::size_t>(communicator)];
-  const auto place = static_cast<std::size_t>(c.calls[r]++ - c.ended);
+  const std::int64_t number = c.calls[r]++;
+  const auto place = static_cast<std::size_t>(number - c.ended);
   if (place == c.open.size()) {
     std::uint32_t fresh = 0;
     if (free_collectives_.empty()) {
@@ -36,20 +37,43 @@ void MpiWorld::call(std::int32_t rank, std::int32_t communicator, Subject subjec
     collective.mismatch = false;
     collective.subject = subject;
     collective.cost = cost;
+    collective.begins = at;
     c.open.push_back(fresh);
   }
   Collective& collective = collectives_[c.open[place]];
   if (collective.subject != subject) collective.mismatch = true;
   collective.calls[r] = {subject, returns};
+  collective.begins = std::max(collective.begins, at);
   if (--collective.missing == 0 && place == 0) start_next(communicator);
+  return number;
+}
+
+Time MpiWorld::returns_not_before(std::int32_t communicator, std::int64_t number) const {
+  const Communicator& c = communicators_[static_cast<std::size_t>(communicator)];
+  const auto place = static_cast<std::size_t>(number - c.ended);
+  const Collective& collective = collectives_[c.open[place]];
+  const Time begins =
+      place == 0 && c.runs ? collective.begins : std::max(collective.begins, clock_.now());
+  return begins + collective.cost.startup + collective.cost.work;
 }
 
 void MpiWorld::start_next(std::int32_t communicator) {
   Communicator& c = communicators_[static_cast<std::size_t>(communicator)];
   if (c.runs || c.open.empty()) return;
-  const Collective& next = collectives_[c.open.front()];
+  Collective& next = collectives_[c.open.front()];
   if (next.missing > 0 || next.mismatch) return;
   c.runs = true;
+  if (next.begins > clock_.now()) {
+    clock_.at(next.begins, Phase::kNormal, [this, communicator] { begin(communicator); });
+  } else {
+    next.begins = clock_.now();
+    begin(communicator);
+  }
+}
+
+void MpiWorld::begin(std::int32_t communicator) {
+  const Communicator& c = communicators_[static_cast<std::size_t>(communicator)];
+  const Collective& next = collectives_[c.open.front()];
   listener_.collective_started(next.subject);
   const Callback ended{[](void* world, std::uint64_t which) {
                          static_cast<MpiWorld*>(world)->end(static_cast<std::int32_t>(which));

@@ -53,9 +53,12 @@ class MpiWorld {
   MpiWorld(Engine& clock, std::int32_t ranks, std::int32_t communicators, Listener& listener);
 
   std::int32_t ranks() const { return ranks_; }
-  /// A rank calls; `returns` is called when the collective has ended.
-  void call(std::int32_t rank, std::int32_t communicator, Subject subject, Cost cost,
-            Callback returns);
+  /// A rank calls at `at`, which is now or later; `returns` is called when the collective has
+  /// ended. Returns the number of the call on this communicator.
+  std::int64_t call(std::int32_t rank, std::int32_t communicator, Subject subject, Cost cost,
+                    Time at, Callback returns);
+  /// Of a call that has not returned, while later calls of other ranks are not before now.
+  Time returns_not_before(std::int32_t communicator, std::int64_t number) const;
 
   /// Calls that have not returned, by communicator, number and rank.
   std::vector<Stuck> stuck() const;
@@ -74,6 +77,7 @@ class MpiWorld {
     bool mismatch = false;  ///< with the first caller's subject, once and for all
     Subject subject{};
     Cost cost;
+    Time begins{};  ///< no earlier than the latest call
   };
   struct Communicator {
     std::deque<std::uint32_t> open;  ///< collectives that have not ended, in order
@@ -83,6 +87,7 @@ class MpiWorld {
   };
 
   void start_next(std::int32_t communicator);
+  void begin(std::int32_t communicator);
   void end(std::int32_t communicator);
 
   Engine& clock_;

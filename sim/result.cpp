@@ -76,6 +76,25 @@ void visit_training(const Result& result, Visit visit) {
   }
 }
 
+/// Of a run in a framework's engine: means per step.
+struct EngineFigure {
+  std::string_view key;
+  Duration Attribution::*time;
+};
+
+constexpr std::array kEngineFigures{
+    EngineFigure{"hidden_under_backward_s", &Attribution::hidden_under_backward},
+    EngineFigure{"hidden_under_forward_s", &Attribution::hidden_under_forward},
+    EngineFigure{"exposed_s", &Attribution::exposed},
+    EngineFigure{"idle_without_communication_s", &Attribution::idle}};
+
+template <class Visit>
+void visit_engine(const Result& result, Visit visit) {
+  if (!result.embedded) return;
+  for (const EngineFigure& figure : kEngineFigures)
+    visit(figure.key, to_seconds(result.embedded->attribution.*figure.time));
+}
+
 constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
 
 struct PlannedStep {
@@ -198,14 +217,13 @@ Json attribution_json(const Attribution& a) {
   Json waits = Json::array();
   for (const auto& [what, time] : a.waits)
     waits.push_back(Json{{"for", what}, {"seconds", to_seconds(time)}});
-  return {{"hidden_under_backward_s", to_seconds(a.hidden_under_backward)},
-          {"hidden_under_forward_s", to_seconds(a.hidden_under_forward)},
-          {"exposed_s", to_seconds(a.exposed)},
-          {"idle_without_communication_s", to_seconds(a.idle)},
-          {"gpu_waits", waits},
-          {"steps", a.steps},
-          {"transient_steps", a.transient_steps},
-          {"transient_s", to_seconds(a.transient)}};
+  Json json{{"gpu_waits", waits},
+            {"steps", a.steps},
+            {"transient_steps", a.transient_steps},
+            {"transient_s", to_seconds(a.transient)}};
+  for (const EngineFigure& figure : kEngineFigures)
+    json[std::string(figure.key)] = to_seconds(a.*figure.time);
+  return json;
 }
 
 std::string milliseconds(double seconds) {
@@ -221,9 +239,11 @@ double Result::figure(std::string_view key) const {
     throw InputError(fmt::format("\"{}\" is not known for this run", key));
   }
   std::optional<double> found;
-  visit_training(*this, [&](std::string_view name, double value) {
+  const auto match = [&](std::string_view name, double value) {
     if (name == key) found = value;
-  });
+  };
+  visit_training(*this, match);
+  visit_engine(*this, match);
   if (found) return *found;
   for (const TrainingFigure& figure : kTrainingFigures) {
     if (figure.key == key) throw InputError(fmt::format("\"{}\" is not known for this run", key));
@@ -327,9 +347,16 @@ void append_json(std::string& text, const Result& result) {
     if (const auto value = figure.get(result))
       fmt::format_to(out, "\"{}\":{},", figure.key, *value);
   }
-  visit_training(result, [&](std::string_view key, double value) {
+  const auto append = [&](std::string_view key, double value) {
     fmt::format_to(out, "\"{}\":{},", key, value);
-  });
+  };
+  visit_training(result, append);
+  visit_engine(result, append);
+  if (result.embedded && !result.embedded->attribution.waits.empty()) {
+    const auto& [what, time] = result.embedded->attribution.waits.front();
+    append("longest_gpu_wait_s", to_seconds(time));
+    fmt::format_to(out, "\"longest_gpu_wait_for\":{},", Json(what).dump());
+  }
   fmt::format_to(out, "\"domain\":{},\"fingerprint\":\"{:016x}\",\"version\":\"{}\"",
                  result.domain == "inside" ? "\"inside\"" : Json(result.domain).dump(),
                  result.fingerprint, STEPTIME_VERSION);

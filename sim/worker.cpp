@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
 
 Worker::Worker(const Run& run, std::int32_t rank, Timeline* timeline)
-    : run_(run), rank_(rank), engine_(run.clock, *this), drawn_(timeline, rank) {
+    : run_(run),
+      rank_(rank),
+      clock_(run.clock, run.world, rank, !run.one_clock && rank != 0),
+      engine_(clock_.events(), *this),
+      drawn_(timeline, rank) {
   // Threads as by default: MXNET_GPU_WORKER_NTHREADS, MXNET_GPU_COPY_NTHREADS,
   // MXNET_CPU_WORKER_NTHREADS.
   gpu_pool_ = engine_.add_pool(2, PoolOrder::kFifo);
@@ -22,10 +27,10 @@ Worker::Worker(const Run& run, std::int32_t rank, Timeline* timeline)
   output_ = engine_.add_variable();
   backward_end_ = engine_.add_variable();
   dummy_ = engine_.add_variable();
+  first_key_ = dummy_ + 1;
   for (std::size_t key = 0; key < run.graph.keys.size(); ++key) {
-    gradients_.push_back(engine_.add_variable());
-    buffers_.push_back(engine_.add_variable());
-    weights_.push_back(engine_.add_variable());
+    for (int i = 0; i < 3; ++i)
+      engine_.add_variable();
     const auto bytes = static_cast<double>(run.graph.keys[key].bytes.count);
     copy_times_.push_back(
         run.settings.copy_latency +
@@ -36,19 +41,22 @@ Worker::Worker(const Run& run, std::int32_t rank, Timeline* timeline)
   if (!run.settings.forward_keys) std::reverse(keys_.begin(), keys_.end());
 }
 
-bool Worker::next_batch() {
+bool Worker::begin_step() {
   return run_.recorder.wants_step(++step_);
 }
 
 MainThread Worker::forward_backward() {
   co_await python_call();
-  for (std::size_t i = 0; i < run_.graph.segments.size(); ++i) {
-    co_await Pause{run_.clock, run_.settings.engine_push};
-    push_segment(i);
-  }
+  for (std::size_t i = 0; i < run_.graph.segments.size(); ++i)
+    co_await pushing(Kind::kCompute, static_cast<std::int32_t>(i));
 }
 
-void Worker::push_segment(std::size_t index) {
+void Worker::pass_owed_time(std::coroutine_handle<> program) {
+  clock_.events().after(std::exchange(owed_, {}), Phase::kNormal, [program] { program.resume(); });
+}
+
+void Worker::push_segment(std::uint64_t tag) {
+  const auto index = static_cast<std::size_t>(index_of(tag));
   const ComputeSegment& segment = run_.graph.segments[index];
   const bool is_last_forward = index + 1 == run_.graph.forward_segments;
   reads_.clear();
@@ -56,13 +64,11 @@ void Worker::push_segment(std::size_t index) {
   if (is_last_forward) writes_.push_back(output_);
   if (index + 1 == run_.graph.segments.size()) writes_.push_back(backward_end_);
   for (const std::int32_t key : segment.keys) {
-    const auto k = static_cast<std::size_t>(key);
     if (segment.is_backward)
-      writes_.push_back(gradients_[k]);
+      writes_.push_back(gradient(key));
     else
-      reads_.push_back(weights_[k]);
+      reads_.push_back(weight(key));
   }
-  const std::uint64_t tag = tag_of(Kind::kCompute, index);
   engine_.push({.pool = gpu_pool_, .tag = tag, .duration = jittered(segment.duration, tag)}, reads_,
                writes_);
 }
@@ -70,7 +76,6 @@ void Worker::push_segment(std::size_t index) {
 void Worker::push(std::uint64_t tag) {
   using Variables = std::initializer_list<DependencyEngine::Variable>;
   const std::int32_t key = index_of(tag);
-  const auto k = static_cast<std::size_t>(key);
   DependencyEngine::Operation operation{.priority = run_.settings.key_priority ? -key : 0,
                                         .tag = tag};
   const auto add = [&](DependencyEngine::Pool pool, Variables reads, Variables writes) {
@@ -81,100 +86,101 @@ void Worker::push(std::uint64_t tag) {
     case Kind::kCopyToHost:
       operation.duration = jittered(copy_time(key), tag);
       if (run_.graph.after_backward)
-        return add(copy_pool_, {gradients_[k], backward_end_}, {buffers_[k]});
-      return add(copy_pool_, {gradients_[k]}, {buffers_[k]});
+        return add(copy_pool_, {gradient(key), backward_end_}, {buffer(key)});
+      return add(copy_pool_, {gradient(key)}, {buffer(key)});
     case Kind::kCopyToDevice:
       operation.duration = jittered(copy_time(key), tag);
-      return add(copy_pool_, {buffers_[k]}, {gradients_[k]});
+      return add(copy_pool_, {buffer(key)}, {gradient(key)});
     case Kind::kAllReduce:
       ++outstanding_;
-      return add(collective_pool_, {gradients_[k]}, {buffers_[k]});
+      return add(collective_pool_, {gradient(key)}, {buffer(key)});
     case Kind::kChained:
-      return add(collective_pool_, {buffers_[k]}, {gradients_[k], dummy_});
+      return add(collective_pool_, {buffer(key)}, {gradient(key), dummy_});
     case Kind::kUpdate:
       operation.duration = run_.settings.update;
-      return add(gpu_pool_, {gradients_[k]}, {weights_[k]});
+      return add(gpu_pool_, {gradient(key)}, {weight(key)});
     case Kind::kCompute:
+      return push_segment(tag);
     case Kind::kWait:
       break;
   }
   STEPTIME_CHECK(false, "an operation of this kind has a push of its own");
 }
 
-MainThread Worker::update_metric() {
-  co_await python_call();
-  co_await wait_to_read(output_, -1);
-}
-
-MainThread Worker::wait_for_host_buffer(std::int32_t key) {
-  co_await wait_to_read(buffers_[static_cast<std::size_t>(key)], key);
-}
-
-MainThread Worker::wait_to_read(DependencyEngine::Variable variable, std::int32_t key) {
-  co_await Pause{run_.clock, run_.settings.engine_push};
-  engine_.push({.pool = cpu_pool_,
-                .tag = tag_of(Kind::kWait, static_cast<std::size_t>(std::max(key, 0))),
-                .duration = Duration{}},
-               {&variable, 1}, {});
-  waited_key_ = key;
-  struct Wait {
-    Worker& worker;
-    bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> program) const { worker.wait(program, kWaitToRead); }
-    void await_resume() const {}
-  };
-  co_await Wait{*this};
-  co_await Pause{run_.clock, run_.settings.wake_up};
-}
-
-void Worker::wait(std::coroutine_handle<> program, MainState state) {
+void Worker::block(std::coroutine_handle<> program, void (Worker::*begin)()) {
   main_thread_ = program;
+  if (owed_ == Duration{}) return (this->*begin)();
+  clock_.events().after(std::exchange(owed_, {}), Phase::kNormal,
+                        [this, begin] { (this->*begin)(); });
+}
+
+void Worker::wait(MainState state) {
   main_state_ = state;
-  waits_since_ = run_.clock.now();
+  waits_since_ = clock_.now();
+}
+
+void Worker::begin_wait_to_read() {
+  const auto key = static_cast<std::size_t>(std::max(waited_key_, 0));
+  const DependencyEngine::Variable variable =
+      waited_key_ == kForwardPass ? output_ : buffer(waited_key_);
+  engine_.push({.pool = cpu_pool_, .tag = tag_of(Kind::kWait, key), .duration = Duration{}},
+               {&variable, 1}, {});
+  wait(kWaitToRead);
+}
+
+void Worker::begin_all_reduce() {
+  call_mpi(communicator_of(main_call_.key), cost_of(main_call_.key));
+}
+
+void Worker::begin_barrier() {
+  if (outstanding_ > 0) return wait(kDrain);
+  call_barrier();
+}
+
+void Worker::call_barrier() {
+  main_call_ = {MpiWorld::kBarrier, 0};
+  call_mpi(barrier_communicator(), {run_.barrier, {}});
+}
+
+void Worker::call_mpi(std::int32_t communicator, MpiWorld::Cost cost) {
+  wait(kInCall);
+  clock_.call(communicator, main_call_, cost,
+              {[](void* self, std::uint64_t) { static_cast<Worker*>(self)->resume_main(); }, this});
+}
+
+void Worker::end_drain() {
+  end_wait();
+  if (run_.settings.wake_up == Duration{}) return call_barrier();
+  clock_.events().after(run_.settings.wake_up, Phase::kNormal, [this] { call_barrier(); });
+}
+
+void Worker::end_wait() {
+  if (drawn_.is_on() && clock_.now() > waits_since_)
+    drawn_.add("main thread", main_wait(), waits_since_, clock_.now());
+  main_state_ = kRuns;
 }
 
 void Worker::resume_main() {
-  if (drawn_.is_on() && run_.clock.now() > waits_since_) {
-    const std::string what =
-        main_state_ == kInCall
-            ? (main_call_.key == MpiWorld::kBarrier
-                   ? "MPI_Barrier"
-                   : "MPI_Allreduce " +
-                         run_.graph.keys[static_cast<std::size_t>(main_call_.key)].name)
-        : main_state_ == kDrain ? "barrier"
-        : waited_key_ < 0
-            ? "WaitToRead output"
-            : "WaitToRead " + run_.graph.keys[static_cast<std::size_t>(waited_key_)].name;
-    drawn_.add("main thread", what, waits_since_, run_.clock.now());
-  }
-  main_state_ = kRuns;
+  end_wait();
   main_thread_.resume();
 }
 
-Worker::Blocking Worker::all_reduce(std::int32_t key) {
-  return {*this, communicator_of(key), {key, step_}, cost_of(key)};
-}
-
-MainThread Worker::barrier() {
-  struct Drain {
-    Worker& worker;
-    bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> program) const { worker.wait(program, kDrain); }
-    void await_resume() const {}
+std::string Worker::main_wait() const {
+  const auto of_key = [&](const char* what, std::int32_t key) {
+    return what + run_.graph.keys[static_cast<std::size_t>(key)].name;
   };
-  if (outstanding_ > 0) {
-    co_await Drain{*this};
-    co_await Pause{run_.clock, run_.settings.wake_up};
+  switch (main_state_) {
+    case kInCall:
+      return main_call_.key == MpiWorld::kBarrier ? "MPI_Barrier"
+                                                  : of_key("MPI_Allreduce ", main_call_.key);
+    case kDrain:
+      return "barrier";
+    case kWaitToRead:
+      return waited_key_ == kForwardPass ? "WaitToRead output" : of_key("WaitToRead ", waited_key_);
+    case kRuns:
+      return "";
   }
-  co_await Blocking{*this, barrier_communicator(), {MpiWorld::kBarrier, 0}, {run_.barrier, {}}};
-}
-
-void Worker::Blocking::await_suspend(std::coroutine_handle<> program) const {
-  worker.wait(program, kInCall);
-  worker.main_call_ = subject;
-  worker.run_.world.call(
-      worker.rank_, communicator, subject, cost,
-      {[](void* self, std::uint64_t) { static_cast<Worker*>(self)->resume_main(); }, &worker});
+  return "";
 }
 
 void Worker::started(DependencyEngine::OperationId operation, std::uint64_t tag) {
@@ -182,23 +188,22 @@ void Worker::started(DependencyEngine::OperationId operation, std::uint64_t tag)
     case Kind::kCompute:
       if (rank_ == 0) {
         const DependencyEngine::Variable cause = engine_.last_granted(operation);
-        const bool is_weight =
-            cause != DependencyEngine::kPushed && !weights_.empty() && cause >= gradients_.front();
+        const bool is_weight = cause != DependencyEngine::kPushed && cause >= first_key_;
         run_.recorder.segment_started(
             static_cast<std::size_t>(index_of(tag)), step_of(tag),
-            is_weight ? std::optional(static_cast<std::int32_t>((cause - gradients_.front()) / 3))
+            is_weight ? std::optional(static_cast<std::int32_t>((cause - first_key_) / 3))
                       : std::nullopt);
       }
       break;
     case Kind::kAllReduce:
     case Kind::kChained: {
       const std::int32_t key = index_of(tag);
-      run_.world.call(rank_, communicator_of(key), subject_of(tag), cost_of(key),
-                      {[](void* self, std::uint64_t which) {
-                         static_cast<Worker*>(self)->mpi_returned(
-                             static_cast<DependencyEngine::OperationId>(which));
-                       },
-                       this, operation});
+      clock_.call(communicator_of(key), subject_of(tag), cost_of(key),
+                  {[](void* self, std::uint64_t which) {
+                     static_cast<Worker*>(self)->mpi_returned(
+                         static_cast<DependencyEngine::OperationId>(which));
+                   },
+                   this, operation});
       break;
     }
     default:
@@ -206,15 +211,15 @@ void Worker::started(DependencyEngine::OperationId operation, std::uint64_t tag)
   }
   if (drawn_.is_on()) {
     if (starts_.size() <= operation) starts_.resize(operation + 1);
-    starts_[operation] = run_.clock.now();
+    starts_[operation] = clock_.now();
   }
 }
 
 void Worker::mpi_returned(DependencyEngine::OperationId operation) {
   const std::uint64_t tag = engine_.tag(operation);
   if (kind_of(tag) == Kind::kAllReduce) return engine_.finish(operation);
-  run_.clock.after(jittered(copy_time(index_of(tag)), tag), Phase::kComplete,
-                   [this, operation] { engine_.finish(operation); });
+  clock_.events().after(jittered(copy_time(index_of(tag)), tag), Phase::kComplete,
+                        [this, operation] { engine_.finish(operation); });
 }
 
 void Worker::ended(DependencyEngine::OperationId operation, std::uint64_t tag) {
@@ -231,9 +236,10 @@ void Worker::ended(DependencyEngine::OperationId operation, std::uint64_t tag) {
       return;
     case Kind::kAllReduce:
       --outstanding_;
-      if (outstanding_ == 0 && main_state_ == kDrain) resume_main();
+      if (outstanding_ == 0 && main_state_ == kDrain) end_drain();
       return;
     case Kind::kWait:
+      owed_ = run_.settings.wake_up;
       return resume_main();
     default:
       return;
@@ -291,7 +297,7 @@ void Worker::draw(DependencyEngine::OperationId operation, std::uint64_t tag) {
   if (kind_of(tag) == Kind::kUpdate) lane = "updates";
   if (kind_of(tag) == Kind::kCopyToHost) lane = "copies to host";
   if (kind_of(tag) == Kind::kCopyToDevice) lane = "copies to device";
-  drawn_.add(lane, describe(tag), starts_[operation], run_.clock.now());
+  drawn_.add(lane, describe(tag), starts_[operation], clock_.now());
 }
 
 void Worker::draw_stuck() {
@@ -299,10 +305,10 @@ void Worker::draw_stuck() {
   for (const DependencyEngine::OperationId operation : engine_.all_pending()) {
     if (engine_.state(operation) != DependencyEngine::State::kRunning) continue;
     drawn_.add("collectives", describe(engine_.tag(operation)) + " never returns",
-               starts_[operation], run_.clock.now());
+               starts_[operation], clock_.now());
   }
   if (main_state_ == kInCall)
-    drawn_.add("main thread", "MPI call never returns", waits_since_, run_.clock.now());
+    drawn_.add("main thread", "MPI call never returns", waits_since_, clock_.now());
 }
 
 }  // namespace steptime

@@ -12,9 +12,11 @@
 #include "sim/mpi_world.h"
 #include "sim/program.h"
 #include "sim/random.h"
+#include "sim/rank_clock.h"
 #include "sim/rank_timeline.h"
 #include "sim/step_recorder.h"
 #include "sim/training_graph.h"
+#include "sim/worker_settings.h"
 
 #include <coroutine>
 #include <cstdint>
@@ -22,21 +24,6 @@
 #include <vector>
 
 namespace steptime {
-
-struct WorkerSettings {
-  bool forward_keys = true;  ///< keys are pushed in forward order; else as gradients appear
-  bool key_priority = true;  ///< -key number; else all equal
-  std::int64_t bulk = 15;    ///< layers per compute segment, at most
-  Duration python_call{};    ///< one call of the framework's Python API, on the main thread
-  Duration engine_push{};    ///< pushing one operation
-  Duration wake_up{};        ///< from the end of what the main thread waits for to its next action
-  Duration copy_latency{};   ///< between GPU and host
-  Bandwidth copy_bandwidth{1e12};
-  Duration update{};  ///< of one key's weights, beyond what the trace counts
-  std::int64_t collective_threads = 4;
-  PoolOrder collective_order = PoolOrder::kPriority;
-  double jitter = 0;  ///< computing and copying take up to this share longer
-};
 
 class Worker final : private DependencyEngine::Listener {
  public:
@@ -50,6 +37,7 @@ class Worker final : private DependencyEngine::Listener {
     RandomStream random;
     std::int32_t communicators = 1;  ///< key k uses number k modulo this; barriers their own
     Duration barrier{};              ///< cost of an MPI_Barrier
+    bool one_clock = true;           ///< else all but rank 0, which is recorded, run ahead
   };
 
   Worker(const Run& run, std::int32_t rank, Timeline* timeline);
@@ -57,51 +45,75 @@ class Worker final : private DependencyEngine::Listener {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // For main-thread programs. Whatever takes time is awaited.
+  // For main-thread programs. Whatever takes time is awaited; the program's own share of an
+  // operation passes before it is pushed.
 
   /// Key numbers in the order in which the program is to go through them.
   const std::vector<std::int32_t>& keys() const { return keys_; }
-  /// False when the run is over.
-  bool next_batch();
-  /// One call of the Python API.
-  Pause python_call() const { return {run_.clock, run_.settings.python_call}; }
-  /// Pushes a step's compute segments.
-  MainThread forward_backward();
-  /// Waits for the step's forward pass, as reading the training metric does.
-  MainThread update_metric();
-  MainThread wait_for_host_buffer(std::int32_t key);
 
-  /// A pushed operation; the pause is the main thread's share.
-  struct Pushed {
+  /// Awaited: false when the run is over.
+  struct NextBatch {
+    Worker& worker;
+    bool await_ready() const { return worker.owed_ == Duration{}; }
+    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
+    bool await_resume() const { return worker.begin_step(); }
+  };
+  NextBatch next_batch() { return {*this}; }
+
+  /// One call of the Python API. Its time passes with that of what is awaited next.
+  std::suspend_never python_call() {
+    owed_ += run_.settings.python_call;
+    return {};
+  }
+
+  /// Pushes an operation.
+  struct Push {
     Worker& worker;
     std::uint64_t tag;
-    Pause pause;
-    bool await_ready() const { return pause.await_ready(); }
-    void await_suspend(std::coroutine_handle<> program) const { pause.await_suspend(program); }
+    bool await_ready() const { return worker.owed_ == Duration{}; }
+    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
     void await_resume() const { worker.push(tag); }
   };
-  Pushed copy_to_host(std::int32_t key) { return pushed(Kind::kCopyToHost, key); }
-  Pushed copy_to_device(std::int32_t key) { return pushed(Kind::kCopyToDevice, key); }
+  Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
   /// An all-reduce of the host buffer on a thread of the engine: reads the gradient (so that the
   /// next backward pass waits), mutates the buffer.
-  Pushed push_all_reduce(std::int32_t key) { return pushed(Kind::kAllReduce, key); }
+  Push push_all_reduce(std::int32_t key) { return pushing(Kind::kAllReduce, key); }
   /// An all-reduce and the copy back in one operation, which mutates gradient and dummy.
-  Pushed push_chained_all_reduce(std::int32_t key) { return pushed(Kind::kChained, key); }
-  Pushed sgd_update(std::int32_t key) { return pushed(Kind::kUpdate, key); }
+  Push push_chained_all_reduce(std::int32_t key) { return pushing(Kind::kChained, key); }
+  /// KVStore.Pull: a call of the Python API that copies the host buffer back.
+  Push pull(std::int32_t key) {
+    python_call();
+    return pushing(Kind::kCopyToDevice, key);
+  }
+  /// SGD.Update: a call of the Python API.
+  Push update(std::int32_t key) {
+    python_call();
+    return pushing(Kind::kUpdate, key);
+  }
+  /// Pushes a step's compute segments.
+  MainThread forward_backward();
 
-  /// Blocks the main thread in MPI.
+  /// What blocks the main thread: when the program's own time has passed, `begin` is called.
   struct Blocking {
     Worker& worker;
-    std::int32_t communicator;
-    MpiWorld::Subject subject;
-    MpiWorld::Cost cost;
+    void (Worker::*begin)();
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> program) const;
+    void await_suspend(std::coroutine_handle<> program) const { worker.block(program, begin); }
     void await_resume() const {}
   };
-  Blocking all_reduce(std::int32_t key);
+  /// Waits for the step's forward pass, as reading the training metric does.
+  Blocking update_metric() {
+    python_call();
+    return wait_for(kForwardPass);
+  }
+  Blocking wait_for_host_buffer(std::int32_t key) { return wait_for(key); }
+  /// MPI_Allreduce of the host buffer.
+  Blocking all_reduce(std::int32_t key) {
+    main_call_ = {key, step_};
+    return {*this, &Worker::begin_all_reduce};
+  }
   /// Waits until no pushed all-reduce is outstanding, then for all ranks.
-  MainThread barrier();
+  Blocking barrier() { return {*this, &Worker::begin_barrier}; }
 
   // For the search for deadlocks (sim/deadlock.h).
 
@@ -112,6 +124,7 @@ class Worker final : private DependencyEngine::Listener {
   MpiWorld::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
   const DependencyEngine& engine() const { return engine_; }
+  RankClock& clock() { return clock_; }
   std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
   std::int32_t barrier_communicator() const { return run_.communicators; }
   /// Of the operations with this tag.
@@ -143,16 +156,33 @@ class Worker final : private DependencyEngine::Listener {
            static_cast<std::uint64_t>(step_) << 32;
   }
 
-  Pushed pushed(Kind kind, std::int32_t key) {
-    return {*this,
-            tag_of(kind, static_cast<std::size_t>(key)),
-            {run_.clock, run_.settings.engine_push}};
+  Push pushing(Kind kind, std::int32_t key) {
+    owed_ += run_.settings.engine_push;
+    return {*this, tag_of(kind, static_cast<std::size_t>(key))};
   }
+  Blocking wait_for(std::int32_t key) {
+    owed_ += run_.settings.engine_push;
+    waited_key_ = key;
+    return {*this, &Worker::begin_wait_to_read};
+  }
+  bool begin_step();
   void push(std::uint64_t tag);
-  void push_segment(std::size_t segment);
-  void push_wait(DependencyEngine::Variable variable);
-  MainThread wait_to_read(DependencyEngine::Variable variable, std::int32_t key);
-  void wait(std::coroutine_handle<> program, MainState state);
+  void push_segment(std::uint64_t tag);
+
+  /// Resumes the program when the time that it owes has passed.
+  void pass_owed_time(std::coroutine_handle<> program);
+  void block(std::coroutine_handle<> program, void (Worker::*begin)());
+  void begin_wait_to_read();
+  void begin_all_reduce();
+  void begin_barrier();
+  void call_barrier();
+  void call_mpi(std::int32_t communicator, MpiWorld::Cost cost);
+  /// Sets what the main thread waits for from now on.
+  void wait(MainState state);
+  /// "MPI_Barrier", "WaitToRead conv0_weight".
+  std::string main_wait() const;
+  void end_drain();
+  void end_wait();
   void resume_main();
 
   void started(DependencyEngine::OperationId operation, std::uint64_t tag) override;
@@ -167,8 +197,17 @@ class Worker final : private DependencyEngine::Listener {
     return run_.graph.keys[static_cast<std::size_t>(key)].cost;
   }
 
+  DependencyEngine::Variable gradient(std::int32_t key) const {
+    return first_key_ + 3 * static_cast<DependencyEngine::Variable>(key);
+  }
+  DependencyEngine::Variable buffer(std::int32_t key) const { return gradient(key) + 1; }
+  DependencyEngine::Variable weight(std::int32_t key) const { return gradient(key) + 2; }
+
+  static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
+
   Run run_;
   std::int32_t rank_;
+  RankClock clock_;
   DependencyEngine engine_;
   DependencyEngine::Pool gpu_pool_;
   DependencyEngine::Pool copy_pool_;
@@ -178,9 +217,7 @@ class Worker final : private DependencyEngine::Listener {
   DependencyEngine::Variable output_;
   DependencyEngine::Variable backward_end_;
   DependencyEngine::Variable dummy_;
-  std::vector<DependencyEngine::Variable> gradients_;
-  std::vector<DependencyEngine::Variable> buffers_;
-  std::vector<DependencyEngine::Variable> weights_;
+  DependencyEngine::Variable first_key_;  ///< variables of key 0; those of the others follow
   std::vector<std::int32_t> keys_;
   std::vector<Duration> copy_times_;               ///< by key
   std::vector<DependencyEngine::Variable> reads_;  ///< scratch of push_segment
@@ -188,9 +225,10 @@ class Worker final : private DependencyEngine::Listener {
 
   std::int64_t step_ = -1;
   std::int64_t outstanding_ = 0;
+  Duration owed_{};  ///< of the main thread: charged, but not passed yet
   std::coroutine_handle<> main_thread_{};
   MainState main_state_ = kRuns;
-  std::int32_t waited_key_ = -1;  ///< -1: the forward pass
+  std::int32_t waited_key_ = kForwardPass;
   MpiWorld::Subject main_call_{};
   Time waits_since_{};
 

@@ -43,10 +43,10 @@ TEST(Deadlock, NaiveIsNamedExactly) {
       first_deadlock(*embedding_of("naive", R"("jitter": 0.5, "threads": 1)")),
       "seed 0: deadlock after 10.343149511678 s: "
       "collective 2 of communicator 0 is MPI_Allreduce(t2) at rank 0 but MPI_Allreduce(t3) at "
-      "rank 1; "
-      "rank 0 in MPI_Allreduce(t2) on communicator 0 waits for rank 1 to join; "
-      "rank 1's MPI_Allreduce(t2) waits for the thread of MPI_Allreduce(t3); "
-      "rank 1 in MPI_Allreduce(t3) on communicator 0 waits for rank 0 to join; "
+      "rank 1;\nso they wait for each other:\n  "
+      "rank 0 in MPI_Allreduce(t2) on communicator 0 waits for rank 1 to join\n  "
+      "rank 1's MPI_Allreduce(t2) waits for the thread of MPI_Allreduce(t3)\n  "
+      "rank 1 in MPI_Allreduce(t3) on communicator 0 waits for rank 0 to join\n  "
       "rank 0's MPI_Allreduce(t3) waits for the thread of MPI_Allreduce(t2)");
 }
 
@@ -56,10 +56,10 @@ TEST(Deadlock, ConCumWithTooFewThreads) {
   EXPECT_EQ(
       first_deadlock(*embedding_of(
           "concum", R"("jitter": 0.5, "threads": 1, "outstanding": 4, "key_order": "backward")")),
-      "seed 0: deadlock after 10.343149511678 s: "
-      "rank 0 in MPI_Allreduce(t2) on communicator 1 waits for rank 1 to join; "
-      "rank 1's MPI_Allreduce(t2) waits for the thread of MPI_Allreduce(t3); "
-      "rank 1 in MPI_Allreduce(t3) on communicator 2 waits for rank 0 to join; "
+      "seed 0: deadlock after 10.343149511678 s: ranks wait for each other:\n  "
+      "rank 0 in MPI_Allreduce(t2) on communicator 1 waits for rank 1 to join\n  "
+      "rank 1's MPI_Allreduce(t2) waits for the thread of MPI_Allreduce(t3)\n  "
+      "rank 1 in MPI_Allreduce(t3) on communicator 2 waits for rank 0 to join\n  "
       "rank 0's MPI_Allreduce(t3) waits for the thread of MPI_Allreduce(t2)");
 }
 

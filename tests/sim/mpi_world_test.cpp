@@ -24,7 +24,7 @@ struct World final : MpiWorld::Listener {
   void call_at(std::int64_t second, std::int32_t rank, std::int32_t communicator,
                std::int32_t key) {
     clock.at(Time(second * kSecond), Phase::kNormal, [=, this] {
-      world.call(rank, communicator, {key, 0}, {kSecond, {}},
+      world.call(rank, communicator, {key, 0}, {kSecond, {}}, clock.now(),
                  {[](void* self, std::uint64_t what) {
                     auto* w = static_cast<World*>(self);
                     w->returned.emplace_back(what, to_seconds(since_start(w->clock.now())));

@@ -28,7 +28,6 @@ struct OneRank {
     MpiWorld world(clock, 1, 2, recorder);
     Worker worker({clock, graph, settings, world, recorder, RandomStream(1, "test"), 1, {}}, 0,
                   nullptr);
-    EXPECT_TRUE(worker.next_batch());
     MainThread program = main_thread(*this, worker);
     program.start();
     clock.run();
@@ -44,6 +43,8 @@ TEST(Worker, ChargesCallsAndPushes) {
   rank.settings.python_call = 10 * kSecond;
   rank.settings.engine_push = kSecond;
   rank.run([](OneRank& r, Worker& worker) -> MainThread {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
     EXPECT_EQ(r.now(), 13);
     co_await worker.copy_to_host(0);
@@ -56,6 +57,8 @@ TEST(Worker, WaitsForAGradient) {
   OneRank rank;
   rank.settings.wake_up = kSecond / 2;
   rank.run([](OneRank& r, Worker& worker) -> MainThread {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
     co_await worker.copy_to_host(1);
     co_await worker.wait_for_host_buffer(1);
@@ -71,6 +74,8 @@ TEST(Worker, WaitsForAGradient) {
 TEST(Worker, BarrierWaitsForWhatWasPushed) {
   OneRank rank;
   rank.run([](OneRank& r, Worker& worker) -> MainThread {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
     co_await worker.copy_to_host(0);
     co_await worker.push_all_reduce(0);
