@@ -47,7 +47,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
   const std::shared_ptr<const Collective> inside =
-      read_all_reduce(c, client_cluster(cluster, clients, c));
+      read_collective(c, client_cluster(cluster, clients, c));
   auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
   if (servers.count > 0) {
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));

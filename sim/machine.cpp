@@ -28,8 +28,8 @@ std::vector<Channel> star(std::int64_t gpus, const Link& link) {
 
 Machine::Machine(const Cluster& cluster) : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node) {
   if (nodes_ > kMostWorkers / gpus_) {
-    throw InputError(
-        fmt::format("{} nodes of {} GPUs are more than the {} workers that message "
+    throw PlacedError(
+        fmt::format("/cluster/nodes: {} nodes of {} GPUs are more than the {} workers that message "
                     "fidelity can hold",
                     nodes_, gpus_, kMostWorkers));
   }
@@ -62,7 +62,7 @@ void Machine::build_node(const Cluster& cluster) {
     const auto nic_vertices = node.of_kind(VertexKind::kNic);
     STEPTIME_CHECK(gpu_vertices.size() >= gpus, "a node has fewer GPUs than it should");
     if (nodes_ > 1 && nic_vertices.empty())
-      throw InputError("several nodes, but the node has no vertex of kind \"nic\"");
+      throw PlacedError("/cluster/node: several nodes, but the node has no vertex of kind \"nic\"");
     nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nic_vertices.size()));
     Paths from_nics;
     std::vector<Paths> nic_routes;
@@ -73,8 +73,8 @@ void Machine::build_node(const Cluster& cluster) {
       for (std::size_t to = 0; to < gpus; ++to) {
         const auto vertex = static_cast<std::size_t>(gpu_vertices[to]);
         if (to != g && routes[vertex].empty()) {
-          throw InputError(
-              fmt::format("no route from \"{}\" to \"{}\"",
+          throw PlacedError(
+              fmt::format("/cluster/node: no route from \"{}\" to \"{}\"",
                           node.vertices()[static_cast<std::size_t>(gpu_vertices[g])].name,
                           node.vertices()[vertex].name));
         }
@@ -97,8 +97,8 @@ void Machine::build_node(const Cluster& cluster) {
         nearest.push_back(n);
       }
       if (nearest.empty()) {
-        throw InputError(
-            fmt::format("no route from \"{}\" to a NIC",
+        throw PlacedError(
+            fmt::format("/cluster/node: no route from \"{}\" to a NIC",
                         node.vertices()[static_cast<std::size_t>(gpu_vertices[g])].name));
       }
       const std::size_t nic = nearest[g % nearest.size()];

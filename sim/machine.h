@@ -16,7 +16,7 @@ namespace steptime {
 
 class Machine final : public Routes {
  public:
-  /// Throws InputError when some worker cannot reach another.
+  /// Throws PlacedError when some worker cannot reach another.
   explicit Machine(const Cluster& cluster);
 
   std::span<const Channel> channels() const override { return channels_; }

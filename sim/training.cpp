@@ -40,7 +40,7 @@ class TrainingPlayer {
     constexpr double kMostStates = 3e8;
     if (static_cast<double>(clients_.size()) * static_cast<double>(slots_.size() + buckets_) >
         kMostStates) {
-      throw InputError(fmt::format("{} clients with {} messages each are more than fit in memory",
+      throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
                                    clients_.size(), slots_.size()));
     }
     if (servers_count_ > 0) {

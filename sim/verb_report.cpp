@@ -107,11 +107,16 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
   const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
   if (!values) return Exit::kOk;
   if (values->count("topology") == 0) throw InputError("steptime report: expected --topology");
-  const Cluster cluster = cluster_of((*values)["TARGET"].as<std::string>());
+  const auto target = (*values)["TARGET"].as<std::string>();
+  const Cluster cluster = cluster_of(target);
   if (format == "dot") {
     terminal.out << dot(node_of(cluster));
   } else if (format == "table") {
-    terminal.out << table(cluster);
+    try {
+      terminal.out << table(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", target, e.what()));
+    }
   } else {
     throw InputError(fmt::format("--format: unknown \"{}\"; known: table, dot", format));
   }
