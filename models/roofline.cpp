@@ -347,8 +347,8 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
     const double backward = seconds(backward_kernels(layer, flops, is_first), rates, samples);
     total += forward + backward;
     if (!(total <= kMostSeconds)) {
-      throw std::overflow_error(
-          fmt::format("the step takes more than {} s of compute", kMostSeconds));
+      throw std::overflow_error(fmt::format("{} samples take more than {} s of compute in one step",
+                                            batch, kMostSeconds));
     }
     trace.layers.push_back({.name = layer.name,
                             .forward = from_seconds(forward),

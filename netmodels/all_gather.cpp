@@ -25,7 +25,7 @@ const bool kRegistered = Collectives::instance().add(
     [](const Config&, const Cluster& c) {
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<LinearCollective>(
-          cost(c), [n](Slice whole) { return ring_all_gather(n, whole); }, false);
+          cost(c), [n](Slice whole) { return ring_all_gather(n, whole); }, Operation::kAllGather);
     });
 
 }  // namespace

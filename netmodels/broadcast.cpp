@@ -27,7 +27,8 @@ const bool kRegistered = Collectives::instance().add(
     [](const Config&, const Cluster& c) {
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<LinearCollective>(
-          cost(c), [n](Slice whole) { return binomial_broadcast(n, whole); }, false);
+          cost(c), [n](Slice whole) { return binomial_broadcast(n, whole); },
+          Operation::kBroadcast);
     });
 
 }  // namespace

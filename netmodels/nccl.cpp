@@ -111,8 +111,10 @@ int release_number(std::string_view text) {
 int read_release(const Config& config) {
   const int release = release_number(config.get<std::string>("version"));
   if (release < 2003 || release > 2018) {
-    config.fail("version", fmt::format("expected a release of NCCL from 2.3 to 2.18, got {}",
-                                       brief(config.get<std::string>("version"))));
+    config.fail("version",
+                fmt::format("expected a release of NCCL from 2.3 to 2.18 (known: 2.3.7, 2.4.8, "
+                            "2.5.7, 2.7.8, 2.12.12, 2.18.3, each up to the next), got {}",
+                            brief(config.get<std::string>("version"))));
   }
   return release;
 }
@@ -172,6 +174,11 @@ class Nccl final : public Collective {
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
         process_us_(launch_us_ * static_cast<double>(config.get<std::int64_t>("gpus_per_process"))),
         exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_) {
+    if (const auto driven = config.get<std::int64_t>("gpus_per_process");
+        driven > cluster.gpus_per_node) {
+      config.fail("gpus_per_process", fmt::format("expected at most the {} of a node, got {}",
+                                                  cluster.gpus_per_node, driven));
+    }
     if (graph_.ranks == 1) return;
     if (decide(0).time_us < 0) {
       config.fail("protocol", "NCCL does not use this algorithm and protocol on this cluster");

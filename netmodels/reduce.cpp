@@ -27,7 +27,7 @@ const bool kRegistered = Collectives::instance().add(
     "reduce", "the sum at rank 0, along a binomial tree", {}, [](const Config&, const Cluster& c) {
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<LinearCollective>(
-          cost(c), [n](Slice whole) { return binomial_reduce(n, whole); }, false);
+          cost(c), [n](Slice whole) { return binomial_reduce(n, whole); }, Operation::kReduce);
     });
 
 }  // namespace

@@ -26,7 +26,8 @@ const bool kRegistered = Collectives::instance().add(
     [](const Config&, const Cluster& c) {
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<LinearCollective>(
-          cost(c), [n](Slice whole) { return ring_reduce_scatter(n, whole); }, false);
+          cost(c), [n](Slice whole) { return ring_reduce_scatter(n, whole); },
+          Operation::kReduceScatter);
     });
 
 }  // namespace

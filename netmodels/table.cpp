@@ -52,8 +52,7 @@ double read_number(std::string_view text, const std::string& file, int line) {
   return value;
 }
 
-std::vector<Point> read_table(const std::string& file) {
-  const std::string text = read_file(file);
+std::vector<Point> read_table(const std::string& text, const std::string& file) {
   std::vector<Point> points;
   std::string_view rest = text;
   for (int line = 1; !rest.empty(); ++line) {
@@ -86,7 +85,7 @@ class Table final : public Collective {
  public:
   explicit Table(const Config& c)
       : file_(c.get<std::string>("file")),
-        points_(read_table(file_)),
+        points_(read_table(c.text_of("file"), file_)),
         refuses_(c.get<std::string>("extrapolate") == "refuse") {}
 
   Duration time(Bytes m) const override {

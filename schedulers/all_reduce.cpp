@@ -16,7 +16,7 @@ const Params kParams{{.key = "collective",
 const bool kRegistered = Aggregations::instance().add(
     "all-reduce", "a collective among all workers", kParams,
     [](const Config& c, const Cluster& cluster) {
-      return std::make_unique<Aggregation>(Aggregation{.inside = read_all_reduce(c, cluster)});
+      return std::make_unique<Aggregation>(Aggregation{.inside = read_collective(c, cluster)});
     });
 
 }  // namespace

@@ -49,7 +49,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
   const Cluster client = client_cluster(cluster, clients, c);
-  const std::shared_ptr<const Collective> inside = read_all_reduce(c, client);
+  const std::shared_ptr<const Collective> inside = read_collective(c, client);
   auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
   if (servers.count > 0) {
     made->spread = named_collective("chain-broadcast", client);

@@ -74,13 +74,9 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
   return {(servers.fused ? 2 : 4) * cluster.network.latency, {per_server * std::max(port, thread)}};
 }
 
-std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster& cluster) {
+std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster) {
   try {
-    auto collective = Collectives::instance().make(config, "collective", cluster);
-    if (!collective->is_all_reduce()) {
-      config.fail("collective", "does not leave every worker with the sum");
-    }
-    return collective;
+    return Collectives::instance().make(config, "collective", cluster);
   } catch (const RangeError& e) {
     config.fail("collective", e.what());
   }
@@ -115,6 +111,10 @@ Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Confi
 }
 
 void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update) {
+  if (aggregation.inside->operation() != Operation::kAllReduce) {
+    strategy.object("aggregation", any_keys())
+        .fail("collective", "does not leave every worker with the sum");
+  }
   if (update.kind == Update::Kind::kSgd || aggregation.servers.count > 0) return;
   strategy.fail("update", update.kind == Update::Kind::kAsgd
                               ? "asgd needs parameter servers, as workers meet nowhere else; "

@@ -72,8 +72,8 @@ ServerGroup read_servers(const Config& config);
 /// on ports of their own, and pull them.
 LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
 
-/// The "collective" of `config`, which must leave every worker with the sum. Throws InputError.
-std::unique_ptr<Collective> read_all_reduce(const Config& config, const Cluster& cluster);
+/// The "collective" of `config`. Throws InputError.
+std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster);
 
 /// A collective without parameters, by its name.
 std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster);
@@ -82,7 +82,8 @@ std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cl
 /// `clients` does not divide the workers.
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config);
 
-/// Throws InputError, through `strategy`, for an update that the aggregation cannot carry out.
+/// Throws InputError, through `strategy`, for an aggregation that does not leave every worker with
+/// the sum, and for an update that it cannot carry out.
 void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update);
 
 }  // namespace steptime

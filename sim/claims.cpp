@@ -130,7 +130,7 @@ class ClaimRunner {
     point->root.erase("sweep");
     for (const Config& set : sets) {
       for (const auto& [pointer, each] : set.node().items()) {
-        Json* const found = place(point->root, pointer);
+        Json* const found = place_in_experiment(point->root, pointer);
         if (found == nullptr) {
           set.fail("", fmt::format("\"{}\" does not name a place in the config", pointer));
         }

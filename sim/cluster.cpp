@@ -109,7 +109,8 @@ const Params& cluster_params() {
       {.key = "node",
        .kind = Kind::kObject,
        .help = "the inside of a node as a graph, for message fidelity",
-       .need = Need::kOptional},
+       .need = Need::kOptional,
+       .table = topology_params},
       {.key = "fabric",
        .kind = Kind::kObject,
        .help = "what connects the nodes, for message fidelity; default: one switch",
@@ -119,11 +120,13 @@ const Params& cluster_params() {
        .kind = Kind::kObject,
        .help = "how messages travel, for message fidelity",
        .need = Need::kDefault,
-       .fallback = Json::object()},
+       .fallback = Json::object(),
+       .table = message_params},
       {.key = "gpus",
        .kind = Kind::kObject,
        .help = "what the GPUs are and what joins them, for NCCL",
-       .need = Need::kOptional}};
+       .need = Need::kOptional,
+       .table = gpus_params}};
   return params;
 }
 
@@ -237,7 +240,9 @@ Cluster read_cluster(const Config& section) {
 }
 
 Json resolved_preset(const Json& section) {
-  const auto preset = presets().find(section.value("preset", ""));
+  const auto name = section.find("preset");
+  if (name == section.end() || !name->is_string()) return section;
+  const auto preset = presets().find(name->get<std::string>());
   if (preset == presets().end()) return section;
   Json full = section;
   for (const auto& [key, value] : preset->second.cluster.items()) {

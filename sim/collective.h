@@ -25,6 +25,10 @@ struct LinearCost {
   }
 };
 
+/// What M bytes are: for an all-gather and a reduce-scatter the whole of all ranks' parts, as
+/// nccl-tests counts them; else what each rank has or gets.
+enum class Operation : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kReduce, kBroadcast };
+
 class Collective {
  public:
   static constexpr const char* kNoun = "collective";
@@ -40,14 +44,10 @@ class Collective {
   virtual std::string outside_domain(Bytes) const { return ""; }
   /// How a message of this size travels, where that depends on its size: "Ring/LL128 x8".
   virtual std::string choice(Bytes) const { return ""; }
-  /// What nccl-tests multiplies algbw by to get busbw, for n ranks; this is an all-reduce's.
-  virtual double bus_factor(std::int64_t n) const {
-    return 2 * (static_cast<double>(n) - 1) / static_cast<double>(n);
-  }
   /// What each worker sends and receives; empty for a collective that is known by its time only.
   virtual Programs programs(Bytes) const { return {}; }
-  /// Whether every worker ends with the sum over all of them.
-  virtual bool is_all_reduce() const { return true; }
+  /// An all-reduce leaves every worker with the sum over all of them, by whatever way.
+  virtual Operation operation() const { return Operation::kAllReduce; }
 };
 
 /// A collective whose cost is a + b M for every M.
@@ -55,12 +55,12 @@ class LinearCollective : public Collective {
  public:
   using MakeProgram = std::function<std::unique_ptr<Program>(Slice whole)>;
   explicit LinearCollective(LinearCost cost, MakeProgram program = nullptr,
-                            bool is_all_reduce = true)
-      : cost_(cost), program_(std::move(program)), is_all_reduce_(is_all_reduce) {}
+                            Operation operation = Operation::kAllReduce)
+      : cost_(cost), program_(std::move(program)), operation_(operation) {}
   Duration time(Bytes m) const final { return cost_.time(m); }
   Duration startup() const final { return cost_.a; }
   std::optional<LinearCost> linear() const final { return cost_; }
-  bool is_all_reduce() const final { return is_all_reduce_; }
+  Operation operation() const final { return operation_; }
   Programs programs(Bytes m) const override {
     Programs programs;
     if (program_) programs.push_back(program_({0, m.count}));
@@ -70,7 +70,7 @@ class LinearCollective : public Collective {
  private:
   LinearCost cost_;
   MakeProgram program_;
-  bool is_all_reduce_;
+  Operation operation_;
 };
 
 using Collectives = Registry<Collective, const Cluster&>;

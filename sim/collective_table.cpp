@@ -3,9 +3,12 @@
 #include "sim/experiment.h"
 #include "sim/text_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,21 +43,60 @@ std::string summary_line(const char* what, const CollectiveErrors& e) {
 
 }  // namespace
 
-CollectiveModel::CollectiveModel(const std::shared_ptr<const Document>& document) {
+double bus_factor(Operation operation, std::int64_t n) {
+  const double others = (static_cast<double>(n) - 1) / static_cast<double>(n);
+  switch (operation) {
+    case Operation::kAllReduce:
+      return 2 * others;
+    case Operation::kReduceScatter:
+    case Operation::kAllGather:
+      return others;
+    case Operation::kReduce:
+    case Operation::kBroadcast:
+      return 1;
+  }
+  return 1;
+}
+
+CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document)
+    : document_(std::move(document)) {
   Experiment experiment;
-  read_part(document, Part::kCluster, experiment);
-  read_part(document, Part::kCollective, experiment);
+  read_part(document_, Part::kCluster, experiment);
   cluster_ = experiment.cluster;
-  collective_ = experiment.collective;
+  const Config config(document_, experiment_params());
+  const auto aggregation = Aggregations::instance().make(
+      config.object("strategy", strategy_params()), "aggregation", *cluster_);
+  collective_ = aggregation->whole ? aggregation->whole : aggregation->inside;
+  if (config.object("run", run_params()).get<std::string>("fidelity") == "analytic") return;
+  try {
+    messages_ = std::make_unique<MessageTimes>(*cluster_, *collective_);
+  } catch (const PlacedError& e) {
+    throw InputError(fmt::format("{}: {}", document_->file, e.what()));
+  }
+}
+
+Duration CollectiveModel::time(Bytes bytes) const {
+  try {
+    return messages_ ? messages_->time(bytes) : collective_->time(bytes);
+  } catch (const RangeError& e) {
+    throw InputError(
+        fmt::format("{}: /strategy/aggregation: {} B: {}", document_->file, bytes.count, e.what()));
+  }
 }
 
 CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
-  CollectiveRow row{.bytes = bytes,
-                    .time_us = to_seconds(collective_->time(Bytes{bytes})) * 1e6,
-                    .choice = collective_->choice(Bytes{bytes}),
-                    .outside_domain = collective_->outside_domain(Bytes{bytes})};
+  const Operation operation = collective_->operation();
+  const bool has_parts =
+      operation == Operation::kReduceScatter || operation == Operation::kAllGather;
+  CollectiveRow row{
+      .bytes = bytes,
+      .time_us = to_seconds(time(Bytes{bytes})) * 1e6,
+      .parts = has_parts ? cluster_->workers() : 1,
+      .sums = operation != Operation::kAllGather && operation != Operation::kBroadcast,
+      .choice = collective_->choice(Bytes{bytes}),
+      .outside_domain = collective_->outside_domain(Bytes{bytes})};
   if (row.time_us > 0) row.algbw_gbps = static_cast<double>(bytes) / row.time_us * 1e-3;
-  row.busbw_gbps = row.algbw_gbps * collective_->bus_factor(cluster_->workers());
+  row.busbw_gbps = row.algbw_gbps * bus_factor(operation, cluster_->workers());
   return row;
 }
 
@@ -85,28 +127,75 @@ std::string error_summary(std::span<const CollectiveRow> rows) {
   return text;
 }
 
+namespace {
+
+/// Columns as wide as nccl-tests', or as their longest cell needs.
+class Columns {
+ public:
+  void add(const char* name, const char* unit, std::size_t width) {
+    widths_.push_back(width);
+    lines_[0].emplace_back(name);
+    lines_[1].emplace_back(unit);
+  }
+  /// The last column: aligned to the left, as wide as it likes.
+  void add_last(const char* name) { lines_[0].emplace_back(name); }
+  void add_row(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
+
+  std::string text() {
+    for (const auto& cells : lines_) {
+      for (std::size_t c = 0; c < widths_.size(); ++c)
+        widths_[c] = std::max(widths_[c], cells[c].size() + 1);
+    }
+    std::string text;
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      text += line < 2 ? "#" : " ";
+      for (std::size_t c = 0; c < widths_.size(); ++c)
+        text += fmt::format("{:>{}}", lines_[line][c], widths_[c]);
+      if (lines_[line].size() > widths_.size()) text += "  " + lines_[line].back();
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> lines_{2};
+};
+
+}  // namespace
+
 std::string collective_text(std::span<const CollectiveRow> rows) {
   const bool measured = has_measured(rows);
   const bool choice = has_choice(rows);
-  std::string text = fmt::format("#{:>12}{:>14}{:>9}{:>8}{:>12}{:>9}{:>9}", "size", "count", "type",
-                                 "redop", "time", "algbw", "busbw");
-  if (measured) text += fmt::format("{:>12}{:>8}", "measured", "error");
-  if (choice) text += "  choice";
-  text += fmt::format("\n#{:>12}{:>14}{:>9}{:>8}{:>12}{:>9}{:>9}", "(B)", "(elements)", "", "",
-                      "(us)", "(GB/s)", "(GB/s)");
-  if (measured) text += fmt::format("{:>12}{:>8}", "(us)", "(%)");
-  text += "\n";
-  for (const CollectiveRow& row : rows) {
-    text += fmt::format(" {:>12}{:>14}{:>9}{:>8}{:>12}{:>9.2f}{:>9.2f}", row.bytes, row.bytes / 4,
-                        "float", "sum", short_time(row.time_us), row.algbw_gbps, row.busbw_gbps);
-    if (measured) {
-      text += row.measured_us
-                  ? fmt::format("{:>12}{:>+8.1f}", short_time(*row.measured_us), row.error_pct())
-                  : fmt::format("{:>20}", "");
-    }
-    if (choice) text += "  " + row.choice;
-    text += "\n";
+  Columns columns;
+  columns.add("size", "(B)", 12);
+  columns.add("count", "(elements)", 14);
+  columns.add("type", "", 9);
+  columns.add("redop", "", 8);
+  columns.add("time", "(us)", 12);
+  columns.add("algbw", "(GB/s)", 9);
+  columns.add("busbw", "(GB/s)", 9);
+  if (measured) {
+    columns.add("measured", "(us)", 12);
+    columns.add("error", "(%)", 8);
   }
+  if (choice) columns.add_last("choice");
+  for (const CollectiveRow& row : rows) {
+    std::vector<std::string> cells{std::to_string(row.bytes),
+                                   std::to_string(row.bytes / 4 / row.parts),
+                                   "float",
+                                   row.sums ? "sum" : "none",
+                                   short_time(row.time_us),
+                                   fmt::format("{:.2f}", row.algbw_gbps),
+                                   fmt::format("{:.2f}", row.busbw_gbps)};
+    if (measured) {
+      cells.push_back(row.measured_us ? short_time(*row.measured_us) : "");
+      cells.push_back(row.measured_us ? fmt::format("{:+.1f}", row.error_pct()) : "");
+    }
+    if (choice) cells.push_back(row.choice);
+    columns.add_row(std::move(cells));
+  }
+  std::string text = columns.text();
   if (!measured) return text;
   std::string summary = error_summary(rows);
   summary.insert(0, "# ");

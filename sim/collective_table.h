@@ -3,6 +3,7 @@
 #include "sim/collective.h"
 #include "sim/config.h"
 #include "sim/measurements.h"
+#include "sim/message_time.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,9 +17,10 @@ namespace steptime {
 struct CollectiveRow {
   std::int64_t bytes = 0;
   double time_us = 0;
-  double algbw_gbps = 0;  ///< GB/s (1e9): bytes / time
-  double busbw_gbps =
-      0;               ///< algbw x 2 (n - 1) / n for an all-reduce: what a link of a ring carries
+  double algbw_gbps = 0;   ///< GB/s (1e9): bytes / time
+  double busbw_gbps = 0;   ///< algbw x bus_factor()
+  std::int64_t parts = 1;  ///< the data consists of, as nccl-tests counts elements
+  bool sums = true;
   std::string choice;  ///< how it travels; "" when that does not depend on size
   std::string outside_domain;
   std::optional<double> measured_us;
@@ -27,17 +29,26 @@ struct CollectiveRow {
   double error_pct() const { return (time_us - *measured_us) / *measured_us * 100; }
 };
 
-/// The cluster and the collective of an experiment; its other sections are not read.
+/// What nccl-tests multiplies algbw by to get busbw, what a link of a ring carries, for n ranks.
+double bus_factor(Operation operation, std::int64_t n);
+
+/// The cluster, the collective and the fidelity of an experiment; its other sections are not read.
+/// Parameter servers count as a way to all-reduce: a push and a pull of the whole.
 class CollectiveModel {
  public:
   /// Throws InputError.
-  explicit CollectiveModel(const std::shared_ptr<const Document>& document);
+  explicit CollectiveModel(std::shared_ptr<const Document> document);
+  /// Throws InputError.
   CollectiveRow row(std::int64_t bytes) const;
   const Cluster& cluster() const { return *cluster_; }
 
  private:
+  Duration time(Bytes bytes) const;
+
+  std::shared_ptr<const Document> document_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Collective> collective_;
+  std::unique_ptr<MessageTimes> messages_;  ///< null at analytic fidelity
 };
 
 struct CollectiveErrors {

@@ -226,6 +226,15 @@ std::string Config::get<std::string>(std::string_view key) const {
   return text;
 }
 
+std::string Config::text_of(std::string_view key) const {
+  const auto path = get<std::string>(key);
+  try {
+    return read_file(path);
+  } catch (const InputError& e) {
+    fail(key, e.what());
+  }
+}
+
 Config Config::object(std::string_view key, const Params& params) const {
   const Param& p = param(key);
   return {document_, &value(p, key), join_pointer(pointer_, key), params};

@@ -58,6 +58,7 @@ struct Param {
   Range range = kAnyValue;
   std::vector<std::string> words = {};  ///< for kText: the allowed words; empty: any
   std::string choice = {};  ///< for kObject: the registry that its "type" is looked up in
+  const std::vector<Param>& (*table)() = nullptr;  ///< for kObject without a choice: its keys
 };
 using Params = std::vector<Param>;
 
@@ -86,6 +87,8 @@ class Config {
   Config object(std::string_view key, const Params& params) const;
   /// The objects of the list under `key`.
   std::vector<Config> objects(std::string_view key, const Params& params) const;
+  /// The text of the file that `key`, a path, names. Throws InputError that names both.
+  std::string text_of(std::string_view key) const;
   /// The value as it stands; the caller checks it.
   const Json& raw(std::string_view key) const;
   const Json& node() const { return *node_; }

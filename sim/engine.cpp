@@ -1,10 +1,18 @@
 #include "sim/engine.h"
 
+#include "sim/error.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 namespace steptime {
+
+void Engine::refuse(Time time) const {
+  if (time < Time{}) throw RangeError("the run leaves the range of simulated time (106 days)");
+  STEPTIME_CHECK(time >= now_, "an event is scheduled in the past");
+  throw InternalError("an event in order was refused");
+}
 
 std::uint32_t Engine::take_slot() {
   if (free_head_ == kNone) {

@@ -53,7 +53,8 @@ class Engine {
   template <class Action>
   EventId at(Time time, Phase phase, Action action) {
     static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
-    STEPTIME_CHECK(time >= now_, "an event is scheduled in the past");
+    if (time < now_) [[unlikely]]
+      refuse(time);
     const std::uint32_t slot = take_slot();
     Slot& s = slots_[slot];
     s.order = (static_cast<std::uint64_t>(phase) << kPhaseShift) | next_order_++;
@@ -68,7 +69,10 @@ class Engine {
   }
   template <class Action>
   EventId after(Duration delay, Phase phase, Action action) {
-    return at(now_ + delay, phase, action);
+    std::int64_t time = 0;
+    if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &time)) [[unlikely]]
+      refuse(Time::min());
+    return at(Time(Duration(time)), phase, action);
   }
 
   /// False when the event has run or was cancelled before.
@@ -88,6 +92,10 @@ class Engine {
   }
 
  private:
+  /// Throws RangeError for a time that left the range of simulated time: a sum of two times in it
+  /// wraps around to a negative one.
+  [[noreturn]] void refuse(Time time) const;
+
   static constexpr int kPhaseShift = 60;
   static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

@@ -32,6 +32,12 @@ class RangeError : public InputError {
   using InputError::InputError;
 };
 
+/// A fault whose place in the experiment is known, but not the file: "/run/fidelity: ...". Caught
+/// where the file is known.
+class PlacedError : public InputError {
+  using InputError::InputError;
+};
+
 /// Steptime's fault.
 class InternalError : public std::logic_error {
   using std::logic_error::logic_error;

@@ -27,7 +27,7 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
   const auto clients = static_cast<std::size_t>(clients_);
   if (static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
       kMostStates) {
-    throw InputError(fmt::format("{} clients with {} messages each are more than fit in memory",
+    throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
                                  clients, slots_.size()));
   }
   if (plan.aggregation.servers.count == 0) return;

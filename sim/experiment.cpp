@@ -1,8 +1,6 @@
 #include "sim/experiment.h"
 
 #include "sim/error.h"
-#include "sim/message_carrier.h"
-#include "sim/message_time.h"
 #include "sim/registry.h"
 #include "sim/training_run.h"
 
@@ -69,18 +67,23 @@ const Params& experiment_params() {
        .kind = Kind::kText,
        .help = "what the experiment shows",
        .need = Need::kOptional},
-      {.key = "workload", .kind = Kind::kObject, .help = "what one worker computes"},
-      {.key = "cluster", .kind = Kind::kObject, .help = "the machines"},
+      {.key = "workload",
+       .kind = Kind::kObject,
+       .help = "what one worker computes",
+       .table = workload_params},
+      {.key = "cluster", .kind = Kind::kObject, .help = "the machines", .table = cluster_params},
       {.key = "strategy",
        .kind = Kind::kObject,
        .help = "how gradients are aggregated",
        .need = Need::kDefault,
-       .fallback = Json::object()},
+       .fallback = Json::object(),
+       .table = strategy_params},
       {.key = "run",
        .kind = Kind::kObject,
        .help = "how the simulation runs",
        .need = Need::kDefault,
-       .fallback = Json::object()},
+       .fallback = Json::object(),
+       .table = run_params},
       {.key = "sweep",
        .kind = Kind::kObject,
        .help = "JSON pointers and the values to try",
@@ -121,7 +124,8 @@ const Params& strategy_params() {
                               .kind = Kind::kObject,
                               .help = "what carries the messages",
                               .need = Need::kDefault,
-                              .fallback = Json{{"type", "mpi"}}}};
+                              .fallback = Json{{"type", "mpi"}},
+                              .table = transport_params}};
   return params;
 }
 
@@ -176,11 +180,13 @@ const Params& run_params() {
       {.key = "variation",
        .kind = Kind::kObject,
        .help = "how workers differ in speed",
-       .need = Need::kOptional},
+       .need = Need::kOptional,
+       .table = variation_params},
       {.key = "convergence",
        .kind = Kind::kObject,
        .help = "a model to train in simulated time",
-       .need = Need::kOptional}};
+       .need = Need::kOptional,
+       .table = convergence_params}};
   return params;
 }
 
@@ -237,11 +243,9 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
   }
 }
 
-namespace {
-
-/// Throws InputError for parts that are right each but say nothing together.
-void check_combination(const Config& config, const Experiment& e) {
+void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
   if (!needs_training(e)) return;
+  const Config config(document, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
   if (e.embedding->settings()) {
     strategy.fail("embedding",
@@ -250,36 +254,13 @@ void check_combination(const Config& config, const Experiment& e) {
   }
 }
 
-/// Throws InputError when the parts do not make messages.
-void check_messages(const Config& config, const Experiment& e) {
-  if (e.run->fidelity != Fidelity::kMessage) return;
-  try {
-    if (needs_training(e)) machine_with_servers(*e.cluster, e.aggregation->servers);
-    // Clients of one worker have nothing to add up among themselves.
-    if (e.cluster->workers() > e.aggregation->clients) MessageTimes(*e.cluster, *e.collective);
-  } catch (const InputError& error) {
-    config.fail("run", error.what());
-  }
-}
-
-}  // namespace
-
 Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   const Config config(document, experiment_params());
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
     read_part(document, part, experiment);
-  check_combination(config, experiment);
-  check_messages(config, experiment);
+  check_combination(document, experiment);
   return experiment;
-}
-
-Json set_value(const std::string& text, const std::string& context) {
-  if (text.starts_with('{') || text.starts_with('[')) return parse_json(text, context);
-  Json value = Json::parse(text, nullptr, false);
-  if (!value.is_discarded()) return value;
-  if (!is_utf8(text)) throw InputError(context + ": expected UTF-8 text");
-  return text;
 }
 
 std::string read_name(const Config& config) {
@@ -297,30 +278,6 @@ std::string read_name(const Config& config) {
   return name;
 }
 
-std::shared_ptr<const Document> load_document(const std::string& path,
-                                              std::span<const std::string> sets) {
-  return with_sets(std::make_shared<Document>(Document{path, parse_json(read_file(path), path)}),
-                   sets);
-}
-
-std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
-                                          std::span<const std::string> sets) {
-  for (const std::string& set : sets) {
-    const auto equals = set.find('=');
-    if (equals == std::string::npos || set.empty() || set.front() != '/') {
-      throw InputError(fmt::format("--set {}: expected /pointer=value", set));
-    }
-    const std::string pointer = set.substr(0, equals);
-    Json* const value = place(document->root, pointer);
-    if (value == nullptr) {
-      throw InputError(
-          fmt::format("--set {}: \"{}\" does not name a place in the config", set, pointer));
-    }
-    *value = set_value(set.substr(equals + 1), "--set " + set);
-  }
-  return document;
-}
-
 namespace {
 
 /// `choice` with its implementation's defaults, which in turn may be choices.
@@ -335,8 +292,9 @@ Json resolved_choice(const Json& choice, const std::string& noun) {
 Json resolved_object(const Json& object, const Params& params) {
   Json full = with_defaults(object, params);
   for (const Param& p : params) {
-    if (!p.choice.empty() && full.contains(p.key))
-      full[p.key] = resolved_choice(full[p.key], p.choice);
+    if (!full.contains(p.key)) continue;
+    if (!p.choice.empty()) full[p.key] = resolved_choice(full[p.key], p.choice);
+    if (p.table != nullptr) full[p.key] = resolved_object(full[p.key], p.table());
   }
   return full;
 }
@@ -344,19 +302,10 @@ Json resolved_object(const Json& object, const Params& params) {
 }  // namespace
 
 Json resolved(const Json& config) {
-  Json full = with_defaults(config, experiment_params());
-  full["workload"] = resolved_object(full["workload"], workload_params());
+  Json spelled_out = config;
+  spelled_out["cluster"] = resolved_preset(config.at("cluster"));
+  Json full = resolved_object(spelled_out, experiment_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
-  full["cluster"] = resolved_object(resolved_preset(full["cluster"]), cluster_params());
-  Json& strategy = full["strategy"];
-  strategy = resolved_object(strategy, strategy_params());
-  full["run"] = with_defaults(full["run"], run_params());
-  if (full["run"].contains("variation")) {
-    full["run"]["variation"] = with_defaults(full["run"]["variation"], variation_params());
-  }
-  if (full["run"].contains("convergence")) {
-    full["run"]["convergence"] = resolved_object(full["run"]["convergence"], convergence_params());
-  }
   return full;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/config.h"
 #include "sim/embedding.h"
 #include "sim/learning.h"
+#include "sim/overrides.h"
 #include "sim/schedule.h"
 #include "sim/step.h"
 #include "sim/training.h"
@@ -76,21 +77,15 @@ const Params& variation_params();
 
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);
+/// Throws InputError for parts that are right each but say nothing together.
+void check_combination(const std::shared_ptr<const Document>& document,
+                       const Experiment& experiment);
 /// Builds one part anew; kCollective needs experiment.cluster.
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
 
 /// The experiment's name, which also names its output files. Throws InputError.
 std::string read_name(const Config& config);
 
-/// A value as the command line gives it: JSON, or else text. Throws InputError.
-Json set_value(const std::string& text, const std::string& context);
-
-/// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text).
-std::shared_ptr<const Document> load_document(const std::string& path,
-                                              std::span<const std::string> sets);
-/// A document with `sets` applied to it.
-std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
-                                          std::span<const std::string> sets);
 /// The config with every default written out.
 Json resolved(const Json& config);
 

@@ -116,7 +116,7 @@ Batches::Batches(const Convergence& convergence, std::int64_t workers, std::int6
   const Problem& problem = *convergence.problem;
   const std::int64_t share = problem.samples() / workers;
   if (share < convergence.batch) {
-    throw InputError(fmt::format(
+    throw PlacedError(fmt::format(
         "/run/convergence/batch: {} samples per worker and step, but {} samples for {} workers are "
         "{} each",
         convergence.batch, problem.samples(), workers, share));

@@ -19,8 +19,8 @@ constexpr std::int64_t kMostWorkers = 16'000'000;
 Machine::Machine(const Cluster& cluster, Guests guests)
     : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node), guests_(guests) {
   if (nodes_ > kMostWorkers / gpus_) {
-    throw InputError(
-        fmt::format("{} nodes of {} GPUs are more than the {} workers that message "
+    throw PlacedError(
+        fmt::format("/cluster/nodes: {} nodes of {} GPUs are more than the {} workers that message "
                     "fidelity can hold",
                     nodes_, gpus_, kMostWorkers));
   }
@@ -65,14 +65,13 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
   if (guests_.hosts) {
     const auto memories = node.of_kind(VertexKind::kHostMemory);
     if (memories.empty())
-      throw InputError(
-          "servers on the workers' hosts, but the node has no vertex of kind "
+      throw PlacedError("/cluster/node: servers on the workers' hosts, but the node has no vertex of kind "
           "\"host-memory\"");
     vertices_.push_back(memories.front());
   }
   const auto nics = node.of_kind(VertexKind::kNic);
   if (has_fabric() && nics.empty())
-    throw InputError("several nodes, but the node has no vertex of kind \"nic\"");
+    throw PlacedError("/cluster/node: several nodes, but the node has no vertex of kind \"nic\"");
   nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nics.size()));
   std::vector<Paths> nic_routes;
   for (const auto nic : nics)
@@ -82,8 +81,7 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
     for (std::size_t to = 0; to < vertices_.size(); ++to) {
       const auto vertex = static_cast<std::size_t>(vertices_[to]);
       if (to != from && routes[vertex].empty()) {
-        throw InputError(
-            fmt::format("no route from \"{}\" to \"{}\"",
+        throw PlacedError(fmt::format("/cluster/node: no route from \"{}\" to \"{}\"",
                         node.vertices()[static_cast<std::size_t>(vertices_[from])].name,
                         node.vertices()[vertex].name));
       }
@@ -110,7 +108,7 @@ void Machine::find_nic(std::size_t local, const Topology& node, const Paths& rou
     nearest.push_back(n);
   }
   if (nearest.empty()) {
-    throw InputError(fmt::format("no route from \"{}\" to a NIC",
+    throw PlacedError(fmt::format("/cluster/node: no route from \"{}\" to a NIC",
                                  node.vertices()[static_cast<std::size_t>(vertices_[local])].name));
   }
   const std::size_t nic = nearest[local % nearest.size()];

@@ -25,7 +25,7 @@ struct Guests {
 
 class Machine final : public Routes {
  public:
-  /// Throws InputError when some endpoint cannot reach another.
+  /// Throws PlacedError when some endpoint cannot reach another.
   explicit Machine(const Cluster& cluster, Guests guests = {});
 
   std::span<const Channel> channels() const override { return channels_; }

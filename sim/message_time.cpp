@@ -17,6 +17,17 @@ Duration played_time(const Programs& programs, const Routes& routes, TimePerByte
   return since_start(player.end());
 }
 
+namespace {
+
+Duration checked_times(Duration d, std::int64_t count) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(d.count(), count, &product))
+    return from_seconds(to_seconds(d) * static_cast<double>(count));  // which throws
+  return Duration(product);
+}
+
+}  // namespace
+
 std::optional<Duration> symmetric_time(const Programs& programs, const Machine& machine,
                                        TimePerByte reduction, const TransportOptions& options) {
   // Larger messages must not be faster: then the largest one decides how long a step is.
@@ -34,11 +45,12 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
     const Duration overhead = round.message <= options.eager_limit.count
                                   ? options.eager_overhead
                                   : options.rendezvous_overhead;
+    const Duration transfer =
+        transfer_time(static_cast<double>(round.message), link->bandwidth.bytes_per_second);
     const Duration step =
-        overhead + link->latency +
-        transfer_time(static_cast<double>(round.message), link->bandwidth.bytes_per_second) +
-        reduction_time(round.reduced, reduction);
-    sum += step * round.count;
+        checked_add(checked_add(overhead, link->latency),
+                    checked_add(transfer, reduction_time(round.reduced, reduction)));
+    sum = checked_add(sum, checked_times(step, round.count));
   }
   return sum;
 }
@@ -46,10 +58,9 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
 MessageTimes::MessageTimes(const Cluster& cluster, const Collective& collective)
     : cluster_(cluster), collective_(collective), machine_(cluster) {
   if (collective.programs({1}).empty()) {
-    throw InputError(
-        "fidelity \"message\" needs a collective that is made of messages; this one is known by "
-        "its "
-        "time only");
+    throw PlacedError(
+        "/run/fidelity: \"message\" needs a collective that is made of messages; this one is known "
+        "by its time only");
   }
 }
 

@@ -26,7 +26,7 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
 /// when a collective starts, so that its time does not depend on when that is.
 class MessageTimes {
  public:
-  /// Throws InputError when the collective is known by its time only. Both must outlive this.
+  /// Throws PlacedError when the collective is known by its time only. Both must outlive this.
   MessageTimes(const Cluster& cluster, const Collective& collective);
   Duration time(Bytes m);
 

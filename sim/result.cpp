@@ -141,6 +141,37 @@ void derive(const Experiment& e, Result& r) {
   }
 }
 
+SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket, Duration ready,
+                       Duration start, Duration end) {
+  SentBucket sent{{}, bucket.bytes, to_seconds(ready), to_seconds(start), to_seconds(end)};
+  for (std::int32_t u = 0; u < bucket.units; ++u)
+    sent.tensors.push_back(units[static_cast<std::size_t>(bucket.first_unit + u)].name);
+  return sent;
+}
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step,
+                                     std::span<const StepRecorder::KeyTimes> times) {
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sent.push_back(sent_bucket(step.units, step.plan.buckets[i], times[i].ready, times[i].start,
+                               times[i].end));
+  }
+  std::stable_sort(sent.begin(), sent.end(),
+                   [](const SentBucket& a, const SentBucket& b) { return a.start_s < b.start_s; });
+  return sent;
+}
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
+  std::vector<Duration> ends(step.plan.buckets.size());
+  closed_step(step.plan, ends);
+  std::vector<StepRecorder::KeyTimes> times;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Bucket& bucket = step.plan.buckets[i];
+    times.push_back({bucket.ready, ends[i] - bucket.cost, ends[i]});
+  }
+  return sent_buckets(step, times);
+}
+
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times) {
   const Duration compute = plan.forward + plan.backward;
   Result r;
@@ -157,7 +188,19 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   return r;
 }
 
-Result training_result(const Experiment& e, Timeline* timeline) {
+/// Of client 0's first step, with the first seed.
+std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
+                                     const TrainingTimes& times) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {
+    sent.push_back(sent_bucket(units, plan.step.buckets[i], times.bucket_ready[i],
+                               times.bucket_sent[i], times.bucket_end[i]));
+  }
+  return sent;
+}
+
+Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets) {
   const TrainingPlan plan = plan_training(e);
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
   const auto runs = static_cast<double>(outcome->runs.size());
@@ -176,6 +219,12 @@ Result training_result(const Experiment& e, Timeline* timeline) {
   r.backward_time_s = to_seconds(plan.step.backward) * stretch;
   r.exposed_comm_s = r.step_time_s - r.compute_time_s;
   r.messages = std::llround(messages);
+  if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
+    r.messages = static_cast<std::int64_t>(plan.step.buckets.size());
+    for (const Bucket& bucket : plan.step.buckets)
+      r.comm_busy_s += to_seconds(bucket.cost);
+  }
+  if (buckets != nullptr) *buckets = sent_buckets(e, plan, outcome->runs.front());
   r.domain = domain_of(e, plan.step);
   r.training = std::move(outcome);
   derive(e, r);
@@ -192,20 +241,42 @@ EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeli
                         .timeline = timeline});
 }
 
-Result result_of(const Experiment& e, const PlannedStep& step, Timeline* timeline) {
+Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
+                       std::vector<SentBucket>* buckets) {
   const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline));
+  if (buckets != nullptr) *buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times);
   result.embedded = embedded;
   return result;
 }
 
-/// What is out of range comes from several numbers, so only the file can be named.
+/// Whether the gradients take too long by themselves.
+bool aggregation_is_out_of_range(const Experiment& e) {
+  Bytes all;
+  for (const GradientUnit& unit : e.workload->units(e.schedule->granularity()))
+    all += unit.bytes;
+  const Aggregation& aggregation = *e.aggregation;
+  try {
+    (aggregation.whole ? aggregation.whole : aggregation.inside)->time(all);
+  } catch (const RangeError&) {
+    return true;
+  } catch (const InputError&) {
+  }
+  return false;
+}
+
+/// What is out of range comes from several numbers, so only the section can be named, and not
+/// always that.
 template <class Run>
-Result naming_the_file(const Experiment& experiment, Run run) {
+Result naming_the_place(const Experiment& experiment, Run run) {
   try {
     return run();
-  } catch (const RangeError& e) {
+  } catch (const PlacedError& e) {
     throw InputError(fmt::format("{}: {}", experiment.file, e.what()));
+  } catch (const RangeError& e) {
+    throw InputError(fmt::format(
+        "{}: {}: {}", experiment.file,
+        aggregation_is_out_of_range(experiment) ? "/strategy/aggregation" : "/", e.what()));
   }
 }
 
@@ -252,80 +323,29 @@ double Result::figure(std::string_view key) const {
                                fmt::join(result_keys().first(kFigures.size()), ", ")));
 }
 
-Result simulate(const Experiment& experiment) {
-  return naming_the_file(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment, nullptr);
+Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets) {
+  return naming_the_place(experiment, [&] {
+    if (needs_training(experiment)) return training_result(experiment, nullptr, buckets);
     const PlannedStep step = plan_of(experiment);
-    if (experiment.embedding->settings()) return result_of(experiment, step, nullptr);
+    if (experiment.embedding->settings())
+      return embedded_result(experiment, step, nullptr, buckets);
+    if (buckets != nullptr) *buckets = sent_buckets(step);
     return result_of(experiment, step.plan, closed_step(step.plan));
   });
 }
 
-Result simulate(const Experiment& experiment, Timeline& timeline) {
-  return naming_the_file(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment, &timeline);
+Result simulate(const Experiment& experiment, Timeline& timeline,
+                std::vector<SentBucket>* buckets) {
+  return naming_the_place(experiment, [&] {
+    if (needs_training(experiment)) return training_result(experiment, &timeline, buckets);
     const PlannedStep step = plan_of(experiment);
-    if (experiment.embedding->settings()) return result_of(experiment, step, &timeline);
+    if (experiment.embedding->settings())
+      return embedded_result(experiment, step, &timeline, buckets);
+    if (buckets != nullptr) *buckets = sent_buckets(step);
     return result_of(experiment, step.plan,
                      event_step(step.plan, step.workload.workload, step.units,
                                 experiment.run->steps, &timeline));
   });
-}
-
-namespace {
-
-/// Of client 0's first step.
-std::vector<SentBucket> training_buckets(const Experiment& experiment) {
-  TrainingPlan plan = plan_training(experiment);
-  plan.steps = 1;
-  const TrainingTimes times = play_training(plan, experiment.run->seed, nullptr, nullptr, 0);
-  const auto& units = experiment.workload->units(experiment.schedule->granularity());
-  std::vector<SentBucket> sent;
-  for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {
-    const Bucket& bucket = plan.step.buckets[i];
-    sent.push_back({{},
-                    bucket.bytes,
-                    to_seconds(times.bucket_ready[i]),
-                    to_seconds(times.bucket_sent[i]),
-                    to_seconds(times.bucket_end[i])});
-    for (std::int32_t u = 0; u < bucket.units; ++u)
-      sent.back().tensors.push_back(units[static_cast<std::size_t>(bucket.first_unit + u)].name);
-  }
-  return sent;
-}
-
-}  // namespace
-
-std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
-  if (needs_training(experiment)) return training_buckets(experiment);
-  const PlannedStep step = plan_of(experiment);
-  std::vector<StepRecorder::KeyTimes> times(step.plan.buckets.size());
-  if (experiment.embedding->settings()) {
-    times = play(experiment, step, nullptr).buckets;
-  } else {
-    std::vector<Duration> ends(times.size());
-    closed_step(step.plan, ends);
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const Bucket& bucket = step.plan.buckets[i];
-      times[i] = {bucket.ready, ends[i] - bucket.cost, ends[i]};
-    }
-  }
-  std::vector<SentBucket> sent;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const Bucket& bucket = step.plan.buckets[i];
-    SentBucket row{{},
-                   bucket.bytes,
-                   to_seconds(times[i].ready),
-                   to_seconds(times[i].start),
-                   to_seconds(times[i].end)};
-    for (std::int32_t u = 0; u < bucket.units; ++u) {
-      row.tensors.push_back(step.units[static_cast<std::size_t>(bucket.first_unit + u)].name);
-    }
-    sent.push_back(std::move(row));
-  }
-  std::stable_sort(sent.begin(), sent.end(),
-                   [](const SentBucket& a, const SentBucket& b) { return a.start_s < b.start_s; });
-  return sent;
 }
 
 std::span<const std::string_view> result_keys() {

@@ -32,9 +32,9 @@ struct Result {
   std::string domain = "inside";       ///< or what was extrapolated
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
-  /// Set when clients need not move in step: then times are means over clients and steps,
-  /// comm_busy_s is the time per step of the busiest server's thread, and messages are those with
-  /// bytes, per step.
+  /// Set when clients need not move in step: then times are means over clients and steps; with
+  /// servers comm_busy_s is the time per step of the busiest server's thread, and messages are
+  /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
 
   /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
@@ -50,13 +50,13 @@ struct SentBucket {
   double end_s = 0;
 };
 
-/// Runs the experiment. Throws InputError when it exceeds the range of simulated time, and
-/// ModelFailure when the modelled system deadlocks.
-Result simulate(const Experiment& experiment);
+/// Runs the experiment. `buckets` gets those of a step in send order, of client 0's first one where
+/// clients need not move in step. Throws InputError when it exceeds the range of simulated time,
+/// and ModelFailure when the modelled system deadlocks.
+Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets = nullptr);
 /// The same with the event engine, drawing every step, up to where it fails.
-Result simulate(const Experiment& experiment, Timeline& timeline);
-/// The buckets of a step in send order.
-std::vector<SentBucket> sent_buckets(const Experiment& experiment);
+Result simulate(const Experiment& experiment, Timeline& timeline,
+                std::vector<SentBucket>* buckets = nullptr);
 
 /// The keys of every result, in order; a training run has more, in its JSON.
 std::span<const std::string_view> result_keys();

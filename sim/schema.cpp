@@ -65,7 +65,8 @@ Json value_schema(const Param& p) {
       return schema;
     }
     case Kind::kObject:
-      return p.choice.empty() ? Json{{"type", "object"}} : choice_schema(p.choice);
+      if (!p.choice.empty()) return choice_schema(p.choice);
+      return p.table == nullptr ? Json{{"type", "object"}} : object_schema(p.table());
     case Kind::kList:
       return {{"type", "array"}};
     case Kind::kAny:
@@ -95,22 +96,12 @@ Json experiment_schema() {
               {"title", "Steptime experiment"}};
   schema.update(object_schema(experiment_params()));
   Json& sections = schema["properties"];
-  sections["workload"] = object_schema(workload_params());
-  sections["cluster"] = object_schema(cluster_params());
-  sections["cluster"]["properties"]["node"] = object_schema(topology_params());
-  sections["cluster"]["properties"]["messages"] = object_schema(message_params());
-  sections["cluster"]["properties"]["gpus"] = object_schema(gpus_params());
   // A preset brings the keys that an experiment would otherwise have to spell out.
   Json spelled_out = sections["cluster"]["required"];
   sections["cluster"].erase("required");
   sections["cluster"]["anyOf"] = {Json{{"required", {"preset"}}}, Json{{"required", spelled_out}}};
   sections["workload"]["oneOf"] = {Json{{"required", {"trace"}}},
                                    Json{{"required", {"model", "device", "batch"}}}};
-  sections["strategy"] = object_schema(strategy_params());
-  sections["strategy"]["properties"]["transport"] = object_schema(transport_params());
-  sections["run"] = object_schema(run_params());
-  sections["run"]["properties"]["variation"] = object_schema(variation_params());
-  sections["run"]["properties"]["convergence"] = object_schema(convergence_params());
   return schema;
 }
 

@@ -108,7 +108,7 @@ void check_pointer(const Document& document, const std::string& pointer) {
     fail(document, pointer, "expected a JSON pointer into /workload, /cluster, /strategy or /run");
   }
   Json scratch = document.root;
-  if (place(scratch, pointer) == nullptr) {
+  if (place_in_experiment(scratch, pointer) == nullptr) {
     fail(document, pointer, "does not name a place in the config");
   }
 }
@@ -216,11 +216,11 @@ struct PointRunner::State {
     document->root.erase("sweep");
     // A place that is created moves its neighbours, so all are created before any is kept.
     for (const std::string& pointer : sweep.pointers()) {
-      place(document->root, pointer);
+      place_in_experiment(document->root, pointer);
     }
     for (std::size_t a = 0; a < sweep.axes_.size(); ++a) {
       for (const std::string& pointer : sweep.axes_[a].pointers) {
-        slots.push_back(place(document->root, pointer));
+        slots.push_back(place_in_experiment(document->root, pointer));
         for (const Part part : kParts) {
           const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
@@ -280,7 +280,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
 
 }  // namespace
 
-Result PointRunner::run(std::int64_t point) {
+Result PointRunner::run(std::int64_t point, std::vector<SentBucket>* buckets) {
   const auto places = state_->sweep.places(point);
   std::size_t slot = 0;
   for (std::size_t a = 0; a < places.size(); ++a) {
@@ -303,7 +303,8 @@ Result PointRunner::run(std::int64_t point) {
       take_part(part, found->second, state_->experiment);
     }
   }
-  return simulate(state_->experiment);
+  check_combination(state_->document, state_->experiment);
+  return simulate(state_->experiment, buckets);
 }
 
 namespace {
@@ -314,8 +315,9 @@ struct Chunk {
   std::vector<std::string> lines;
 };
 
-void append_line(std::string& line, const Sweep& sweep, PointRunner& runner, const SweepRow& row,
-                 bool full) {
+/// `buckets`: null for a row without them and without the config.
+void append_line(std::string& line, const Sweep& sweep, const PointRunner& runner,
+                 const SweepRow& row, const std::vector<SentBucket>* buckets) {
   fmt::format_to(std::back_inserter(line), "{{\"point\":{},\"params\":{{", row.point);
   sweep.append_params(line, row.point);
   line += "},";
@@ -324,8 +326,8 @@ void append_line(std::string& line, const Sweep& sweep, PointRunner& runner, con
     return;
   }
   append_json(line, *row.result);
-  if (full) {
-    const Json extra = full_json(*row.result, sent_buckets(runner.experiment()), runner.config());
+  if (buckets != nullptr) {
+    const Json extra = full_json(*row.result, *buckets, runner.config());
     line +=
         ",\"buckets\":" + extra.at("buckets").dump() + ",\"config\":" + extra.at("config").dump();
   }
@@ -360,15 +362,17 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
     const std::int64_t end = std::min(first + size, sweep.points());
     for (std::int64_t point = first; point < end && !stopped(); ++point) {
       SweepRow row{.point = point};
+      std::vector<SentBucket> sent;
+      std::vector<SentBucket>* const buckets = options.full ? &sent : nullptr;
       try {
-        row.result = runner.run(point);
+        row.result = runner.run(point, buckets);
       } catch (const InputError& e) {
         row.error = one_line(e.what());
       } catch (const ModelFailure& e) {
         row.error = one_line(e.what());
       }
       chunk->lines.emplace_back();
-      append_line(chunk->lines.back(), sweep, runner, row, options.full);
+      append_line(chunk->lines.back(), sweep, runner, row, buckets);
       chunk->rows.push_back(std::move(row));
     }
     return chunk;

@@ -59,8 +59,8 @@ class PointRunner {
  public:
   explicit PointRunner(const Sweep& sweep);
   ~PointRunner();
-  /// Throws InputError when the point's config is not valid.
-  Result run(std::int64_t point);
+  /// Throws InputError when the point's config is not valid. `buckets`: as in simulate().
+  Result run(std::int64_t point, std::vector<SentBucket>* buckets = nullptr);
   /// The experiment and the config of the point that ran last.
   const Experiment& experiment() const;
   const Json& config() const;

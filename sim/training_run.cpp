@@ -75,9 +75,8 @@ TrainingPlan plan_training(const Experiment& e) {
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
   if (least > kLimit) {
-    throw InputError(
-        fmt::format("{}: the run takes {} s or more, of the {} s that can be simulated", e.name,
-                    least, kLimit));
+    throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
+                                 least, kLimit));
   }
   return plan;
 }

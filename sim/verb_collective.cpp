@@ -69,37 +69,73 @@ std::vector<std::int64_t> sizes_in(const SizeRange& range) {
   return sizes;
 }
 
-/// The config, or the cluster that the options name, with the options' overrides.
-std::shared_ptr<const Document> document(const po::variables_map& values,
-                                         const std::vector<std::string>& sets) {
-  const bool from_file = values.contains("CONFIG");
-  if (from_file == values.contains("preset")) {
-    throw InputError(
-        "steptime collective: expected either CONFIG or --preset; see steptime collective --help");
-  }
-  auto document = std::make_shared<Document>(
-      from_file ? *load_document(values["CONFIG"].as<std::string>(), {})
-                : Document{"steptime collective",
-                           Json{{"name", "collective"},
-                                {"cluster", {{"preset", values["preset"].as<std::string>()}}}}});
-  const auto put = [&](const char* pointer, const Json& value) {
-    try {
-      document->root[Json::json_pointer(pointer)] = value;
-    } catch (const Json::exception&) {
-      throw InputError(fmt::format("{}: {} cannot be set in this config", document->file, pointer));
+constexpr const char* kCollective = "/strategy/aggregation/collective";
+
+/// The experiment that a config and the options make together.
+class Asked {
+ public:
+  explicit Asked(const po::variables_map& values) {
+    const bool from_file = values.contains("CONFIG");
+    if (from_file == values.contains("preset")) {
+      throw InputError(
+          "steptime collective: expected either CONFIG or --preset; see steptime collective "
+          "--help");
     }
-  };
-  if (values.contains("nodes")) put("/cluster/nodes", values["nodes"].as<std::int64_t>());
-  if (values.contains("gpus")) put("/cluster/gpus_per_node", values["gpus"].as<std::int64_t>());
-  if (values.contains("collective")) {
-    put("/strategy/aggregation", Json{{"type", "all-reduce"}});
-    put("/strategy/aggregation/collective", Json{{"type", values["collective"].as<std::string>()}});
+    document_ = std::make_shared<Document>(
+        from_file ? *load_document(values["CONFIG"].as<std::string>(), {})
+                  : Document{"steptime collective",
+                             Json{{"name", "collective"},
+                                  {"cluster", {{"preset", values["preset"].as<std::string>()}}}}});
+    if (values.contains("nodes")) put("/cluster/nodes", values["nodes"].as<std::int64_t>());
+    if (values.contains("collective")) choose(values["collective"].as<std::string>());
+    if (values.contains("nccl-version")) {
+      expect_nccl();
+      put(std::string(kCollective) + "/version", values["nccl-version"].as<std::string>());
+    }
+    if (values.contains("gpus")) use_gpus(values["gpus"].as<std::int64_t>());
+    if (values.contains("fidelity")) put("/run/fidelity", values["fidelity"].as<std::string>());
   }
-  if (values.contains("nccl-version")) {
-    put("/strategy/aggregation/collective/version", values["nccl-version"].as<std::string>());
+
+  const std::shared_ptr<Document>& document() const { return document_; }
+
+ private:
+  Json& at(const std::string& pointer) {
+    Json* const place = place_in_experiment(document_->root, pointer);
+    if (place != nullptr) return *place;
+    throw InputError(
+        fmt::format("{}: {}: cannot be set, as it lies in no object", document_->file, pointer));
   }
-  return with_sets(document, sets);
-}
+  void put(const std::string& pointer, const Json& value) { at(pointer) = value; }
+  /// Of the collective that the config has, or by default.
+  Json& type() { return at(std::string(kCollective) + "/type"); }
+
+  /// Another collective than the config's has none of its parameters.
+  void choose(const std::string& name) {
+    const Json& root = document_->root;
+    const Json::json_pointer aggregation("/strategy/aggregation/type");
+    if (root.contains(aggregation) && root.at(aggregation) != "all-reduce")
+      put("/strategy/aggregation", Json{{"type", "all-reduce"}});
+    if (type() != name) put(kCollective, Json{{"type", name}});
+  }
+
+  void expect_nccl() {
+    if (const Json& found = type(); found != "nccl") {
+      throw InputError(
+          fmt::format("--nccl-version: expected the collective \"nccl\", got {}", brief(found)));
+    }
+  }
+
+  /// The first ones of every node; a process cannot drive more GPUs than there are.
+  void use_gpus(std::int64_t gpus) {
+    put("/cluster/gpus_per_node", gpus);
+    const Json::json_pointer per_process(std::string(kCollective) + "/gpus_per_process");
+    Json& root = document_->root;
+    if (!root.contains(per_process)) return;
+    if (Json& count = root.at(per_process); count.is_number_integer() && count > gpus) count = gpus;
+  }
+
+  std::shared_ptr<Document> document_;
+};
 
 std::vector<CollectiveRow> predicted(const CollectiveModel& model, const SizeRange& range) {
   std::vector<CollectiveRow> rows;
@@ -126,7 +162,7 @@ std::vector<CollectiveRow> compared(const CollectiveModel& model, const std::str
 
 Exit verb_collective(const Verb& verb, std::span<const std::string> args,
                      const Terminal& terminal) {
-  std::string format, first, last, step, compare, fidelity;
+  std::string format, first, last, step, compare;
   SizeRange range;
   std::vector<std::string> sets;
   po::options_description options("options");
@@ -134,14 +170,16 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       "nodes", po::value<std::int64_t>(), "number of nodes")(
       "gpus", po::value<std::int64_t>(), "GPUs per node, the first ones of the machine")(
       "collective", po::value<std::string>(),
-      "name of the collective; default: the config's, ring")(
-      "nccl-version", po::value<std::string>(), "release, of the collective nccl")(
+      "name of the collective, reduce-scatter, all-gather, reduce and broadcast included; default: "
+      "the config's, ring")("nccl-version", po::value<std::string>(),
+                            "release, of the collective nccl")(
       "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
       "minbytes,b", po::value(&first), "smallest size; K, M, G: powers of 1024 (default 8)")(
       "maxbytes,e", po::value(&last), "largest size (default 128M)")(
       "stepfactor,f", po::value(&range.factor)->default_value(2), "factor between sizes")(
       "stepbytes,i", po::value(&step), "instead of -f: bytes between sizes")(
-      "fidelity", po::value(&fidelity)->default_value("analytic"), "analytic")(
+      "fidelity", po::value<std::string>(),
+      "analytic, or message: every message on its links; default: the config's")(
       "compare", po::value(&compare),
       "file with measured times: output of nccl-tests (text, JSON), of OSU, or CSV")(
       "format", po::value(&format)->default_value("table"), "table, json or csv")(
@@ -151,9 +189,6 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   if (format != "table" && format != "json" && format != "csv") {
     throw InputError(fmt::format("--format: unknown {}; known: table, json, csv", brief(format)));
   }
-  if (fidelity != "analytic") {
-    throw InputError(fmt::format("--fidelity: unknown {}; known: analytic", brief(fidelity)));
-  }
   if (values->contains("minbytes")) range.first = parse_size("-b", first);
   range.last =
       values->contains("maxbytes") ? parse_size("-e", last) : std::max(range.first, range.last);
@@ -162,7 +197,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
     if (range.step == 0) throw InputError("-i: must be positive, got 0");
   }
 
-  const CollectiveModel model(document(*values, sets));
+  const CollectiveModel model(with_sets(Asked(*values).document(), sets));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::vector<CollectiveRow> rows =
       values->contains("compare") ? compared(model, compare, first.empty() ? 0 : range.first,

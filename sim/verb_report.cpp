@@ -112,11 +112,16 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
     throw InputError("steptime report: --fabric needs --format dot");
   const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();
   if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
-  const Cluster cluster = cluster_of((*values)["TARGET"].as<std::string>(), nodes);
+  const auto target = (*values)["TARGET"].as<std::string>();
+  const Cluster cluster = cluster_of(target, nodes);
   if (format == "dot") {
     terminal.out << (values->contains("fabric") ? fabric_of(cluster) : drawing(node_of(cluster)));
   } else if (format == "table") {
-    terminal.out << table(cluster);
+    try {
+      terminal.out << table(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", target, e.what()));
+    }
   } else {
     throw InputError(fmt::format("--format: unknown \"{}\"; known: table, dot", format));
   }

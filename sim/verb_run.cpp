@@ -7,6 +7,7 @@
 #include "sim/verbs.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,10 @@ std::string csv(const Result& result) {
 }
 
 std::string rendered(const std::string& format, const Experiment& experiment, const Result& result,
-                     const Json& config) {
+                     std::span<const SentBucket> buckets, const Json& config) {
   if (format == "table") return summary(experiment, result);
   if (format == "csv") return csv(result);
-  const Json json = full_json(result, sent_buckets(experiment), config);
+  const Json json = full_json(result, buckets, config);
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
@@ -74,22 +75,23 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const Experiment experiment = read_experiment(document);
   const std::int64_t points = Sweep(document).points();
   Result result;
+  std::vector<SentBucket> buckets;
   if (timeline_file.empty()) {
-    result = simulate(experiment);
+    result = simulate(experiment, &buckets);
   } else {
     Timeline timeline;
     try {
-      result = simulate(experiment, timeline);
+      result = simulate(experiment, timeline, &buckets);
     } catch (const ModelFailure&) {
       write_timeline(timeline_file, timeline);  // shows what led to it
       throw;
     }
     write_timeline(timeline_file, timeline);
   }
-  terminal.out << rendered(format, experiment, result, document->root);
+  terminal.out << rendered(format, experiment, result, buckets, document->root);
   if (!folder.empty()) {
     const std::string path = folder + "/" + experiment.name + ".json";
-    write_file(path, rendered("json", experiment, result, document->root));
+    write_file(path, rendered("json", experiment, result, buckets, document->root));
     terminal.err << "wrote " << path << "\n";
     if (result.training && result.training->learns) {
       const std::string curve = folder + "/" + experiment.name + ".accuracy.csv";

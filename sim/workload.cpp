@@ -1,14 +1,18 @@
 #include "sim/workload.h"
 
+#include "sim/data_dir.h"
 #include "sim/error.h"
 #include "sim/registry.h"
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -173,6 +177,21 @@ Trace parse_trace(const std::string& text, const std::string& file) {
 
 Trace read_trace(const std::string& path) {
   return parse_trace(read_file(path), path);
+}
+
+Trace read_trace(const Config& section, std::string_view key) {
+  const auto path = section.get<std::string>(key);
+  const auto name = section.raw(key).get<std::string>();
+  std::error_code error;
+  const auto shipped = data_dir() / "traces" / (name + ".json");
+  if (std::filesystem::exists(path, error) || name.ends_with(".json"))
+    return parse_trace(section.text_of(key), path);
+  if (name.find("..") != std::string::npos || !std::filesystem::exists(shipped, error)) {
+    section.fail(key, fmt::format("{} is neither a file nor a shipped trace; steptime list trace "
+                                  "shows those",
+                                  brief(name)));
+  }
+  return read_trace(shipped.string());
 }
 
 std::string write_trace(const Trace& trace) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace steptime {
@@ -44,6 +45,8 @@ struct Trace {
 
 /// Reads and checks a trace file. Throws InputError.
 Trace read_trace(const std::string& path);
+/// The trace under `key`: a file, or else a shipped one by the name that `list` shows.
+Trace read_trace(const Config& section, std::string_view key);
 Trace parse_trace(const std::string& text, const std::string& file);
 /// The file format's JSON, one layer per line.
 std::string write_trace(const Trace& trace);

@@ -13,7 +13,7 @@ const Params& workload_params() {
   static const Params params{
       {.key = "trace",
        .kind = Kind::kPath,
-       .help = "measured per-layer times",
+       .help = "file of measured per-layer times, or the name of a shipped one",
        .need = Need::kOptional},
       {.key = "model",
        .kind = Kind::kText,
@@ -85,7 +85,7 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
   for (const char* key : {"device", "device_model"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
-  Trace trace = read_trace(section.get<std::string>("trace"));
+  Trace trace = read_trace(section, "trace");
   if (section.has("batch") && section.get<std::int64_t>("batch") != trace.batch) {
     const auto batch = section.get<std::int64_t>("batch");
     const double factor = static_cast<double>(batch) / static_cast<double>(trace.batch);

@@ -39,7 +39,8 @@ class FatTree final : public Fabric {
         half_(c.get<std::int64_t>("radix") / 2),
         between_{c.has("bandwidth") ? c.get<Bandwidth>("bandwidth") : use.bandwidth,
                  c.get<Duration>("hop_latency")} {
-    if (c.get<std::int64_t>("radix") % 2 != 0) c.fail("radix", "must be even");
+    if (const auto radix = c.get<std::int64_t>("radix"); radix % 2 != 0)
+      c.fail("radix", fmt::format("expected an even number, got {}", radix));
     if (ports() < use.ports) {
       c.fail("radix", fmt::format("{} hosts at most, but {} are needed", ports(), use.ports));
     }

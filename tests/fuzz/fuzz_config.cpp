@@ -88,12 +88,13 @@ void run_experiment(std::string_view text) {
   PointRunner runner(sweep);
   for (std::int64_t point = 0; point < std::min(sweep.points(), kMostPoints); ++point) {
     try {
-      const Result result = runner.run(point);
+      std::vector<SentBucket> buckets;
+      const Result result = runner.run(point, &buckets);
       std::string line;
       append_json(line, result);
       csv_cells(result);
       summary(runner.experiment(), result);
-      full_json(result, sent_buckets(runner.experiment()), runner.config());
+      full_json(result, buckets, runner.config());
     } catch (const InputError&) {  // of this point; the others may run
       continue;
     }

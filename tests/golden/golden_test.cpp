@@ -52,10 +52,10 @@ std::vector<std::string> json_files(const fs::path& folder) {
   return files;
 }
 
-/// `head` with what a run gave. `experiment` built `result`.
-Json row_of(Json head, const Experiment& experiment, const Result& result) {
+/// `head` with what a run gave.
+Json row_of(Json head, const std::vector<SentBucket>& buckets, const Result& result) {
   Bytes bytes{};
-  for (const SentBucket& bucket : sent_buckets(experiment))
+  for (const SentBucket& bucket : buckets)
     bytes += bucket.bytes;
   head["step_s"] = result.step_time_s;
   head["compute_s"] = result.compute_time_s;
@@ -85,15 +85,17 @@ std::vector<std::string> simulated_rows(const std::string& file) {
   const auto document = load_document(path, learns ? one_epoch : std::vector<std::string>{});
   std::vector<std::string> rows;
   const Experiment experiment = read_experiment(document);
-  rows.push_back(row_of(Json{{"run", experiment.name}}, experiment, simulate(experiment)).dump());
+  std::vector<SentBucket> buckets;
+  const Result result = simulate(experiment, &buckets);
+  rows.push_back(row_of(Json{{"run", experiment.name}}, buckets, result).dump());
   if (learns) return rows;
   const Sweep sweep(document);
   PointRunner runner(sweep);
   for (std::int64_t point = 0; point < sweep.points() && !sweep.axes().empty(); ++point) {
     Json row{{"point", point}, {"params", sweep.params(point)}};
     try {
-      const Result result = runner.run(point);
-      row = row_of(std::move(row), runner.experiment(), result);
+      const Result swept = runner.run(point, &buckets);
+      row = row_of(std::move(row), buckets, swept);
     } catch (const InputError& e) {
       row["error"] = portable(e.what());
     }

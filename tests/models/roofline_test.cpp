@@ -259,8 +259,10 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
   EXPECT_EQ(error_of(R"({"model": "resnet50", "device": "k80", "batch": 1, "dtype": "float16"})"),
             "x.json: /workload/dtype: device \"k80\" has no flop rate for values of 2 bytes; "
             "known: 4, 8");
-  EXPECT_EQ(error_of(R"({"model": "vgg16", "device": "k80", "batch": 1000000000})"),
-            "x.json: /workload/batch: the step takes more than 1000000 s of compute");
+  EXPECT_EQ(
+      error_of(R"({"model": "vgg16", "device": "k80", "batch": 1000000000})"),
+      "x.json: /workload/batch: 1000000000 samples take more than 1000000 s of compute in one "
+      "step");
 }
 
 // More samples take longer, and each sample less: work grows in proportion, overhead does not.

@@ -16,7 +16,8 @@ TEST(AllGather, ClosedFormAndMessagesAgree) {
 }
 
 TEST(AllGather, IsNoAllReduce) {
-  EXPECT_FALSE(collective_of(R"({"type": "all-gather"})", star_cluster(2))->is_all_reduce());
+  EXPECT_EQ(collective_of(R"({"type": "all-gather"})", star_cluster(2))->operation(),
+            Operation::kAllGather);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ TEST(Broadcast, ClosedFormAndMessagesAgree) {
 }
 
 TEST(Broadcast, IsNoAllReduce) {
-  EXPECT_FALSE(collective_of(R"({"type": "broadcast"})", star_cluster(2))->is_all_reduce());
+  EXPECT_EQ(collective_of(R"({"type": "broadcast"})", star_cluster(2))->operation(),
+            Operation::kBroadcast);
 }
 
 }  // namespace

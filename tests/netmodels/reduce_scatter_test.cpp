@@ -16,7 +16,8 @@ TEST(ReduceScatter, ClosedFormAndMessagesAgree) {
 }
 
 TEST(ReduceScatter, IsNoAllReduce) {
-  EXPECT_FALSE(collective_of(R"({"type": "reduce-scatter"})", star_cluster(2))->is_all_reduce());
+  EXPECT_EQ(collective_of(R"({"type": "reduce-scatter"})", star_cluster(2))->operation(),
+            Operation::kReduceScatter);
 }
 
 }  // namespace

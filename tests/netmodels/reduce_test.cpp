@@ -16,7 +16,8 @@ TEST(Reduce, ClosedFormAndMessagesAgree) {
 }
 
 TEST(Reduce, IsNoAllReduce) {
-  EXPECT_FALSE(collective_of(R"({"type": "reduce"})", star_cluster(2))->is_all_reduce());
+  EXPECT_EQ(collective_of(R"({"type": "reduce"})", star_cluster(2))->operation(),
+            Operation::kReduce);
 }
 
 }  // namespace

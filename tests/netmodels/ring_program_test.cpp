@@ -1,9 +1,10 @@
 #include "netmodels/programs.h"
+#include "sim/json.h"
 #include "tests/support/play.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,26 +118,50 @@ TEST(RingProgram, ReduceScatterAndAllGatherAreItsHalves) {
     EXPECT_EQ(values, sum);
 }
 
+/// `transfers` are what the ranks do in their step `step`, and all that they do.
+void expect_transfers(const Program& program, std::int32_t step, const Json& transfers,
+                      std::int64_t length, bool reduces) {
+  const Rank n = program.ranks();
+  ASSERT_EQ(transfers.size(), static_cast<std::size_t>(n));
+  for (const Json& transfer : transfers) {
+    const Rank from = transfer.at(0);
+    const Rank to = transfer.at(1);
+    const Op sent = program.op(from, step);
+    const Op received = program.op(to, step);
+    EXPECT_EQ(sent.send.first, to);
+    EXPECT_EQ(received.recv.first, from);
+    EXPECT_EQ(sent.send.count, 1);
+    EXPECT_EQ(received.recv.count, 1);
+    EXPECT_EQ(sent.send.slice, part_of({0, length}, transfer.at(2), n));
+    EXPECT_EQ(sent.send.slice.bytes, transfer.at(3));
+    EXPECT_EQ(received.recv.slice, sent.send.slice);
+    EXPECT_EQ(received.reduce, reduces);
+  }
+}
+
 TEST(RingProgram, SendsTheSegmentsOfBaiduAllreduce) {
-  // baidu-allreduce@73c7b7f8 collectives.cu with n = 4 and 10 elements: segments 3, 3, 2, 2.
-  // {from, to, segment, elements} of its six steps.
-  using Transfer = std::array<std::int64_t, 4>;
-  const std::vector<std::vector<Transfer>> steps{
-      {{0, 1, 0, 3}, {1, 2, 1, 3}, {2, 3, 2, 2}, {3, 0, 3, 2}},
-      {{0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 3}, {3, 0, 2, 2}},
-      {{0, 1, 2, 2}, {1, 2, 3, 2}, {2, 3, 0, 3}, {3, 0, 1, 3}},
-      {{0, 1, 1, 3}, {1, 2, 2, 2}, {2, 3, 3, 2}, {3, 0, 0, 3}},
-      {{0, 1, 0, 3}, {1, 2, 1, 3}, {2, 3, 2, 2}, {3, 0, 3, 2}},
-      {{0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 3}, {3, 0, 2, 2}}};
-  const auto program = ring_all_reduce(4, {0, 10});
-  for (std::int32_t step = 0; step < 6; ++step) {
-    for (const auto& [from, to, segment, elements] : steps[static_cast<std::size_t>(step)]) {
-      const Op sent = program->op(static_cast<Rank>(from), step);
-      EXPECT_EQ(sent.send.first, to);
-      EXPECT_EQ(sent.send.slice, part_of({0, 10}, segment, 4));
-      EXPECT_EQ(sent.send.slice.bytes, elements);
-      EXPECT_EQ(program->op(static_cast<Rank>(to), step).recv.slice, sent.send.slice);
-      EXPECT_EQ(program->op(static_cast<Rank>(to), step).reduce, step < 3);
+  const std::string file = STEPTIME_SOURCE_DIR "/tests/netmodels/ring_cases.json";
+  const Json cases = parse_json(read_file(file), file).at("cases");
+  EXPECT_EQ(cases.size(), 5U);
+  for (const Json& each : cases) {
+    const Rank n = each.at("n");
+    const std::int64_t length = each.at("length");
+    SCOPED_TRACE(std::to_string(n) + " ranks, " + std::to_string(length) + " elements");
+    for (Rank i = 0; i < n; ++i) {
+      EXPECT_EQ(part_of({0, length}, i, n).bytes,
+                each.at("segment_sizes").at(static_cast<std::size_t>(i)));
+    }
+    const auto whole = ring_all_reduce(n, {0, length});
+    const auto scatter = ring_reduce_scatter(n, {0, length});
+    const auto gather = ring_all_gather(n, {0, length});
+    EXPECT_EQ(each.at("steps").size(), static_cast<std::size_t>(whole->steps(0)));
+    for (std::int32_t step = 0; step < whole->steps(0); ++step) {
+      const Json& one = each.at("steps").at(static_cast<std::size_t>(step));
+      const bool reduces = one.at("phase") == "reduce-scatter";
+      EXPECT_EQ(reduces, step < n - 1);
+      expect_transfers(*whole, step, one.at("transfers"), length, reduces);
+      expect_transfers(reduces ? *scatter : *gather, one.at("step"), one.at("transfers"), length,
+                       reduces);
     }
   }
 }

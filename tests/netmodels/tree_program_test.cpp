@@ -27,6 +27,7 @@ TEST(TreeProgram, BuildsTheTreesOfNccl) {
   const Json sets = trees();
   for (const auto& [key, rule] : {std::pair{"up_to_2.7.8", SecondTree::kUpTo278},
                                   std::pair{"from_2.8.4", SecondTree::kFrom284}}) {
+    EXPECT_EQ(sets.at(key).size(), 12U);
     for (const auto& [count, ranks] : sets.at(key).items()) {
       const auto n = static_cast<Rank>(std::stoi(count));
       for (Rank r = 0; r < n; ++r) {

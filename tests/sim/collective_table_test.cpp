@@ -68,6 +68,24 @@ TEST(CollectiveTable, Text) {
       << text;
 }
 
+TEST(CollectiveTable, LargeNumbersWidenTheirColumn) {
+  const std::vector<CollectiveRow> rows{{.bytes = 8, .time_us = 9e12},
+                                        {.bytes = 123'456'789'012'345, .time_us = 1}};
+  EXPECT_EQ(collective_text(rows),
+            "#            size         count     type   redop          time    algbw    busbw\n"
+            "#             (B)    (elements)                           (us)   (GB/s)   (GB/s)\n"
+            "                8             2    float     sum 9000000000000     0.00     0.00\n"
+            "  123456789012345 30864197253086    float     sum          1.00     0.00     0.00\n");
+}
+
+TEST(CollectiveTable, BusFactorsOfNcclTests) {
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kAllReduce, 8), 14.0 / 8);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kReduceScatter, 8), 7.0 / 8);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kAllGather, 8), 7.0 / 8);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kReduce, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kBroadcast, 8), 1);
+}
+
 /// What is printed can be compared with.
 TEST(CollectiveTable, TextCsvAndJsonAreMeasurements) {
   const std::vector rows{line_on(4).row(90000), line_on(4).row(4)};

@@ -3,8 +3,10 @@
 #include "sim/error.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
+#include "tests/support/scratch_file.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -140,6 +142,21 @@ TEST(Config, PathsAreRelativeToTheFileThatNamesThem) {
   const auto absolute =
       std::make_shared<Document>(Document{"a/b/x.json", Json{{"file", "/t.json"}}});
   EXPECT_EQ(Config(absolute, kParams).get<std::string>("file"), "/t.json");
+}
+
+TEST(Config, AFileThatCannotBeReadIsNamedWithItsKey) {
+  static const Params params{{.key = "file", .kind = Kind::kPath}};
+  const ScratchFile there("there.txt", "text");
+  const std::string folder = there.path().substr(0, there.path().rfind('/'));
+  const auto text_of = [&](const std::string& name) {
+    return Config(std::make_shared<Document>(Document{folder + "/x.json", Json{{"file", name}}}),
+                  params)
+        .text_of("file");
+  };
+  EXPECT_EQ(text_of(there.path().substr(folder.size() + 1)), "text");
+  EXPECT_EQ(message_of<InputError>([&] { text_of("none.txt"); }),
+            folder + "/x.json: /file: " + folder +
+                "/none.txt: cannot be read: No such file or directory");
 }
 
 TEST(Config, NestedObjectsKnowTheirPointer) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -94,6 +95,18 @@ TEST(Engine, AfterCountsFromNow) {
   });
   engine.run();
   EXPECT_EQ(seen, at_ps(17));
+}
+
+TEST(Engine, ATimeBeyondTheRangeIsTheInputsFault) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Engine engine;
+  engine.at(at_ps(2), Phase::kNormal, [e = &engine] {
+    e->after(Duration(kMost - 2), Phase::kNormal, [] {});  // the bound is tight
+    e->after(Duration(kMost - 1), Phase::kNormal, [] {});
+  });
+  EXPECT_EQ(message_of<RangeError>([&] { engine.run(); }),
+            "the run leaves the range of simulated time (106 days)");
+  EXPECT_EQ(engine.pending(), 1U);
 }
 
 TEST(Engine, SchedulingInThePastIsABug) {

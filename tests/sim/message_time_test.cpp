@@ -50,15 +50,9 @@ TEST(MessageTimes, TakesTheGeneralPathElsewhere) {
 TEST(MessageTimes, NeedsMessages) {
   const LinearCollective measured({});
   const Cluster cluster = star_cluster(2);
-  try {
-    MessageTimes times(cluster, measured);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "fidelity \"message\" needs a collective that is made of messages; this one is known by "
-        "its time only");
-  }
+  EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(cluster, measured); }),
+            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "known by its time only");
 }
 
 TEST(PlayBuckets, ReplacesTheCosts) {

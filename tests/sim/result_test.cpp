@@ -107,9 +107,15 @@ TEST(Result, FiguresByKey) {
             "epoch_time_s");
 }
 
+std::vector<SentBucket> buckets_of(const Experiment& experiment) {
+  std::vector<SentBucket> buckets;
+  simulate(experiment, &buckets);
+  return buckets;
+}
+
 TEST(SentBuckets, AreInSendOrderWithTheirTimes) {
   const TinyFolder folder;
-  const auto sent = sent_buckets(tiny(folder));
+  const auto sent = buckets_of(tiny(folder));
   ASSERT_EQ(sent.size(), 3U);
   EXPECT_EQ(sent[0].tensors, std::vector<std::string>{"fc.b"});
   EXPECT_EQ(sent[0].bytes, Bytes{4000});
@@ -127,18 +133,36 @@ TEST(SentBuckets, AreInSendOrderWithTheirTimes) {
 TEST(SentBuckets, OfOneMessageNameAllItsTensors) {
   const TinyFolder folder;
   const auto sent =
-      sent_buckets(tiny(folder, R"({"strategy": {"schedule": {"type": "sync-easgd"}}})"));
+      buckets_of(tiny(folder, R"({"strategy": {"schedule": {"type": "sync-easgd"}}})"));
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].tensors, (std::vector<std::string>{"fc.b", "fc.w", "conv"}));
   EXPECT_EQ(sent[0].bytes, Bytes{5'004'000});
   EXPECT_EQ(sent[0].end_s, 0.048004);  // 42 + 1 + 5.004 ms
 }
 
+TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
+  // A straggler that takes as long as any other: the same times, played instead of in closed form.
+  const TinyFolder folder;
+  const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1}}})";
+  std::vector<SentBucket> buckets;
+  const Result r = simulate(tiny(folder, varied), &buckets);
+  EXPECT_EQ(r.step_time_s, 0.044);
+  EXPECT_EQ(r.messages, 3);
+  EXPECT_DOUBLE_EQ(r.comm_busy_s, 0.008004);
+  const auto closed = buckets_of(tiny(folder));
+  ASSERT_EQ(buckets.size(), closed.size());
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    EXPECT_EQ(buckets[i].tensors, closed[i].tensors);
+    EXPECT_EQ(buckets[i].start_s, closed[i].start_s);
+    EXPECT_EQ(buckets[i].end_s, closed[i].end_s);
+  }
+}
+
 TEST(FullJson, HasExactlyTheDocumentedKeys) {
   const TinyFolder folder;
   const Experiment e = tiny(folder, R"({"workload": {"dataset_samples": 1000}})");
   const Json config = Json::parse(folder.read("x.json"));
-  const Json json = full_json(simulate(e), sent_buckets(e), config);
+  const Json json = full_json(simulate(e), buckets_of(e), config);
   std::vector<std::string> keys;
   for (const auto& [key, unused] : json.items())
     keys.push_back(key);
@@ -161,7 +185,7 @@ TEST(AppendJson, IsThatOfFullJsonWithoutBucketsAndConfig) {
                             R"({"cluster": {"nodes": 10000000, "gpus_per_node": 1024}})"}) {
     const Experiment e = tiny(folder, patch);
     const Result r = simulate(e);
-    Json full = full_json(r, sent_buckets(e), Json::parse(folder.read("x.json")));
+    Json full = full_json(r, buckets_of(e), Json::parse(folder.read("x.json")));
     full.erase("buckets");
     full.erase("config");
     std::string text = "{";

@@ -1,4 +1,5 @@
 // Reading of the "workload" section.
+#include "sim/data_dir.h"
 #include "sim/error.h"
 #include "sim/registry.h"
 #include "sim/workload.h"
@@ -7,6 +8,7 @@
 #include "tests/support/scratch_file.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -164,6 +166,24 @@ TEST(WorkloadConfigModel, TheDeviceModelGetsTheSizeOfAValue) {
   EXPECT_EQ(model_error(R"({"model": "other", "device": "d", "batch": 2,
                             "device_model": {"type": "fake"}})"),
             "x.json: /model: unknown \"other\"");
+}
+
+TEST(ShippedTrace, IsReadByTheNameThatListShows) {
+  const auto traces = data_dir() / "traces";
+  const Workload named = read_model(R"({"trace": "k80/googlenet"})");
+  const Workload file =
+      read_model(R"({"trace": ")" + (traces / "k80" / "googlenet.json").string() + "\"}");
+  EXPECT_EQ(write_trace(named.trace), write_trace(file.trace));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(traces)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto name = entry.path().lexically_relative(traces).replace_extension().generic_string();
+    EXPECT_FALSE(read_model(R"({"trace": ")" + name + "\"}").trace.layers.empty()) << name;
+  }
+}
+
+TEST(ShippedTrace, AFileOfThatNameComesFirst) {
+  const ScratchFile file("googlenet", kTrace);
+  EXPECT_EQ(read_model(R"({"trace": ")" + file.path() + "\"}").trace.model, "m");
 }
 
 }  // namespace
