@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include "sim/error.h"
+#include "sim/work.h"
 
 #include <algorithm>
 #include <memory>
@@ -26,7 +27,8 @@ std::vector<Channel> star(std::int64_t gpus, const Link& link) {
 
 }  // namespace
 
-Machine::Machine(const Cluster& cluster) : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node) {
+Machine::Machine(const Cluster& cluster)
+    : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node), fifo_ports_(cluster.fifo_ports) {
   if (nodes_ > kMostWorkers / gpus_) {
     throw InputError(
         fmt::format("{} nodes of {} GPUs are more than the {} workers that message "
@@ -39,13 +41,12 @@ Machine::Machine(const Cluster& cluster) : nodes_(cluster.nodes), gpus_(cluster.
 
 void Machine::build_node(const Cluster& cluster) {
   const auto gpus = static_cast<std::size_t>(gpus_);
-  std::vector<Channel> channels;
   gpu_to_gpu_.resize(gpus * gpus);
   out_.resize(gpus);
   in_.resize(gpus);
   nic_of_.assign(gpus, 0);
   if (cluster.node == nullptr) {
-    if (gpus > 1) channels = star(gpus_, cluster.intra_node);
+    if (gpus > 1) node_channels_ = star(gpus_, cluster.intra_node);
     for (std::size_t from = 0; from < gpus; ++from) {
       for (std::size_t to = 0; to < gpus; ++to) {
         if (from != to) {
@@ -57,7 +58,7 @@ void Machine::build_node(const Cluster& cluster) {
     in_node_ = cluster.intra_node;
   } else {
     const Topology& node = *cluster.node;
-    channels = node.channels();
+    node_channels_ = node.channels();
     const auto gpu_vertices = node.of_kind(VertexKind::kGpu);
     const auto nic_vertices = node.of_kind(VertexKind::kNic);
     STEPTIME_CHECK(gpu_vertices.size() >= gpus, "a node has fewer GPUs than it should");
@@ -107,26 +108,40 @@ void Machine::build_node(const Cluster& cluster) {
       in_[g] = nic_routes[nic][static_cast<std::size_t>(gpu_vertices[g])];
     }
   }
-  node_channels_ = static_cast<std::int64_t>(channels.size());
-  channels_.reserve(static_cast<std::size_t>(nodes_) * channels.size());
-  for (std::int64_t n = 0; n < nodes_; ++n)
-    channels_.insert(channels_.end(), channels.begin(), channels.end());
 }
 
 void Machine::build_fabric(const Cluster& cluster) {
   const FabricUse use{nodes_ * nics_, cluster.network.latency, cluster.network.bandwidth};
   fabric_ = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
-  fabric_first_ = static_cast<ChannelId>(channels_.size());
-  std::vector<Channel> fabric = fabric_->channels();
-  for (Channel& channel : fabric)
-    channel.fifo = cluster.fifo_ports;
-  channels_.insert(channels_.end(), fabric.begin(), fabric.end());
+  fabric_first_ = static_cast<ChannelId>(nodes_ * static_cast<std::int64_t>(node_channels_.size()));
   if (cluster.node == nullptr && !cluster.fabric) between_nodes_ = cluster.network;
+}
+
+std::int64_t Machine::channel_count() const {
+  return nodes_ * static_cast<std::int64_t>(node_channels_.size()) +
+         (fabric_ ? fabric_->channel_count() : 0);
+}
+
+std::vector<Channel> Machine::channels() const {
+  check_links(static_cast<double>(channel_count()));
+  std::vector<Channel> channels;
+  channels.reserve(static_cast<std::size_t>(channel_count()));
+  for (std::int64_t n = 0; n < nodes_; ++n)
+    channels.insert(channels.end(), node_channels_.begin(), node_channels_.end());
+  if (fabric_) {
+    for (Channel channel : fabric_->channels()) {
+      channel.fifo = fifo_ports_;
+      channels.push_back(channel);
+    }
+  }
+  for (const auto& [channel, bandwidth] : changed_)
+    channels[channel].bandwidth = bandwidth;
+  return channels;
 }
 
 void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const {
   if (from == to) return;
-  if (gpus_ == 1 && node_channels_ == 0) {  // the endpoints are the fabric's ports
+  if (gpus_ == 1 && node_channels_.empty()) {  // the endpoints are the fabric's ports
     fabric_->route(from, to, path);
     return;
   }
@@ -134,9 +149,10 @@ void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) co
   const std::int64_t node_to = to / gpus_;
   const std::int64_t gpu_from = from % gpus_;
   const std::int64_t gpu_to = to % gpus_;
+  const auto in_a_node = static_cast<std::int64_t>(node_channels_.size());
   const auto add = [&](std::int64_t node, const std::vector<ChannelId>& part) {
     for (const ChannelId c : part)
-      path.push_back(static_cast<ChannelId>(node * node_channels_ + c));
+      path.push_back(static_cast<ChannelId>(node * in_a_node + c));
   };
   if (node_from == node_to) return add(node_from, inside(gpu_from, gpu_to));
   add(node_from, out_[static_cast<std::size_t>(gpu_from)]);
@@ -156,7 +172,7 @@ std::optional<Link> Machine::uniform(Round::Where where) const {
 }
 
 void Machine::set_bandwidth(ChannelId channel, Bandwidth bandwidth) {
-  channels_[channel].bandwidth = bandwidth;
+  changed_[channel] = bandwidth;
   in_node_.reset();
   between_nodes_.reset();
 }

@@ -8,6 +8,7 @@
 #include "sim/transport.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,7 +20,9 @@ class Machine final : public Routes {
   /// Throws InputError when some worker cannot reach another.
   explicit Machine(const Cluster& cluster);
 
-  std::span<const Channel> channels() const override { return channels_; }
+  /// Throws InputError when they are more than can be held.
+  std::vector<Channel> channels() const override;
+  std::int64_t channel_count() const;
   Endpoint endpoints() const override { return static_cast<Endpoint>(nodes_ * gpus_); }
   void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override;
 
@@ -41,9 +44,11 @@ class Machine final : public Routes {
   std::int64_t nodes_;
   std::int64_t gpus_;
   std::int64_t nics_ = 1;  ///< of a node
-  std::vector<Channel> channels_;
-  std::int64_t node_channels_ = 0;  ///< of one node; the nodes' come first, then the fabric's
+  // The channels of every node come first, then the fabric's.
+  std::vector<Channel> node_channels_;
   ChannelId fabric_first_ = 0;
+  bool fifo_ports_;
+  std::map<ChannelId, Bandwidth> changed_;
   // Within a node, by GPU number and channel number of the node.
   Paths gpu_to_gpu_;  ///< from * gpus + to
   Paths out_;         ///< from the GPU to its NIC

@@ -76,6 +76,9 @@ void visit_training(const Result& result, Visit visit) {
   }
 }
 
+/// A bar of a timeline takes about 100 B: as much memory as 1e8 bars fit in.
+constexpr double kEventsPerBar = 100;
+
 constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
 
 struct PlannedStep {
@@ -84,14 +87,21 @@ struct PlannedStep {
   StepPlan plan;
 };
 
-PlannedStep plan_of(const Experiment& e) {
+/// `played`: the costs at message fidelity, if they are known.
+PlannedStep plan_of(const Experiment& e, const std::vector<Duration>* played,
+                    const OnProgress& on_progress = {}) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
   PlannedStep step{
       *e.workload, units,
       plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
-  if (e.run->fidelity == Fidelity::kMessage) play_buckets(step.plan, *e.cluster, *e.collective);
+  if (played != nullptr) {
+    for (std::size_t i = 0; i < played->size(); ++i)
+      step.plan.buckets[i].cost = (*played)[i];
+  } else if (e.run->fidelity == Fidelity::kMessage) {
+    play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
+  }
   return step;
 }
 
@@ -134,12 +144,19 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   r.messages = static_cast<std::int64_t>(plan.buckets.size());
   r.domain = domain_of(e, plan);
   r.fingerprint = times.fingerprint;
+  if (e.run->fidelity == Fidelity::kMessage) {
+    std::vector<Duration> played;
+    for (const Bucket& bucket : plan.buckets)
+      played.push_back(bucket.cost);
+    r.played = std::make_shared<const std::vector<Duration>>(std::move(played));
+  }
   derive(e, r);
   return r;
 }
 
-Result training_result(const Experiment& e) {
-  const TrainingPlan plan = plan_training(e);
+Result training_result(const Experiment& e, const OnProgress& on_progress) {
+  TrainingPlan plan = plan_training(e);
+  plan.on_progress = on_progress;
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
@@ -232,22 +249,27 @@ double Result::figure(std::string_view key) const {
                                fmt::join(result_keys().first(kFigures.size()), ", ")));
 }
 
-Result simulate(const Experiment& experiment) {
+Result simulate(const Experiment& experiment, const OnProgress& on_progress) {
   return naming_the_file(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment);
-    const PlannedStep step = plan_of(experiment);
+    if (needs_training(experiment)) return training_result(experiment, on_progress);
+    const PlannedStep step = plan_of(experiment, nullptr, on_progress);
     if (experiment.embedding->settings()) return result_of(experiment, step, nullptr);
     return result_of(experiment, step.plan, closed_step(step.plan));
   });
 }
 
-Result simulate(const Experiment& experiment, Timeline& timeline) {
+Result simulate(const Experiment& experiment, Timeline& timeline, const OnProgress& on_progress) {
   return naming_the_file(experiment, [&] {
     if (needs_training(experiment)) {
       throw RangeError("a timeline is drawn for all-reduce without variation only");
     }
-    const PlannedStep step = plan_of(experiment);
+    const PlannedStep step = plan_of(experiment, nullptr, on_progress);
     if (experiment.embedding->settings()) return result_of(experiment, step, &timeline);
+    check_events(static_cast<double>(experiment.run->steps) *
+                     static_cast<double>(2 * step.plan.buckets.size() +
+                                         2 * experiment.workload->workload.trace.layers.size()) *
+                     kEventsPerBar,
+                 "/run/steps", "events", "a timeline shows every step");
     return result_of(experiment, step.plan,
                      event_step(step.plan, step.workload.workload, step.units,
                                 experiment.run->steps, &timeline));
@@ -278,12 +300,12 @@ std::vector<SentBucket> training_buckets(const Experiment& experiment) {
 
 }  // namespace
 
-std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
+std::vector<SentBucket> sent_buckets(const Experiment& experiment, const Result& result) {
   if (needs_training(experiment)) return training_buckets(experiment);
-  const PlannedStep step = plan_of(experiment);
+  const PlannedStep step = plan_of(experiment, result.played.get());
   std::vector<StepRecorder::KeyTimes> times(step.plan.buckets.size());
   if (experiment.embedding->settings()) {
-    times = play(experiment, step, nullptr).buckets;
+    times = result.embedded ? result.embedded->buckets : play(experiment, step, nullptr).buckets;
   } else {
     std::vector<Duration> ends(times.size());
     closed_step(step.plan, ends);

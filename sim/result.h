@@ -36,6 +36,8 @@ struct Result {
   /// comm_busy_s is the time per step of the busiest server's thread, and messages are those with
   /// bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
+  /// Of every bucket, when its messages were played.
+  std::shared_ptr<const std::vector<Duration>> played{};
 
   /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
   double figure(std::string_view key) const;
@@ -52,11 +54,13 @@ struct SentBucket {
 
 /// Runs the experiment. Throws InputError when it exceeds the range of simulated time, and
 /// ModelFailure when the modelled system deadlocks.
-Result simulate(const Experiment& experiment);
+Result simulate(const Experiment& experiment, const OnProgress& on_progress = {});
 /// The same with the event engine, drawing every step, up to where it fails.
-Result simulate(const Experiment& experiment, Timeline& timeline);
-/// The buckets of a step in send order.
-std::vector<SentBucket> sent_buckets(const Experiment& experiment);
+Result simulate(const Experiment& experiment, Timeline& timeline,
+                const OnProgress& on_progress = {});
+/// The buckets of a step in send order. `result`: the experiment's, where it is there already, so
+/// that nothing is played again.
+std::vector<SentBucket> sent_buckets(const Experiment& experiment, const Result& result = {});
 
 /// The keys of every result, in order; a training run has more, in its JSON.
 std::span<const std::string_view> result_keys();

@@ -325,7 +325,7 @@ void append_line(std::string& line, const Sweep& sweep, PointRunner& runner, con
   }
   append_json(line, *row.result);
   if (full) {
-    const Json extra = full_json(*row.result, sent_buckets(runner.experiment()), runner.config());
+    const Json extra = full_json(*row.result, sent_buckets(runner.experiment(), *row.result), runner.config());
     line +=
         ",\"buckets\":" + extra.at("buckets").dump() + ",\"config\":" + extra.at("config").dump();
   }

@@ -16,6 +16,7 @@
 #include "sim/learner.h"
 #include "sim/learning.h"
 #include "sim/step.h"
+#include "sim/work.h"
 #include "sim/workload.h"
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct TrainingPlan {
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
   std::vector<Duration> broadcasts;        ///< of each bucket, inside a client
   std::int64_t steps = 1;
+  OnProgress on_progress{};
 };
 
 /// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the

@@ -1,5 +1,6 @@
 #include "sim/experiment.h"
 #include "sim/output.h"
+#include "sim/progress_line.h"
 #include "sim/result.h"
 #include "sim/sweep.h"
 #include "sim/text_table.h"
@@ -7,6 +8,7 @@
 #include "sim/verbs.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,7 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
                      const Json& config) {
   if (format == "table") return summary(experiment, result);
   if (format == "csv") return csv(result);
-  const Json json = full_json(result, sent_buckets(experiment), config);
+  const Json json = full_json(result, sent_buckets(experiment, result), config);
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
@@ -74,18 +76,31 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const Experiment experiment = read_experiment(document);
   const std::int64_t points = Sweep(document).points();
   Result result;
-  if (timeline_file.empty()) {
-    result = simulate(experiment);
-  } else {
-    Timeline timeline;
-    try {
-      result = simulate(experiment, timeline);
-    } catch (const ModelFailure&) {
-      write_timeline(timeline_file, timeline);  // shows what led to it
-      throw;
+  std::optional<ProgressLine> line(terminal);
+  struct Interrupted {};
+  const OnProgress on_progress = [&](double share) {
+    if (terminal.interrupted != nullptr && *terminal.interrupted) throw Interrupted();
+    line->show(share);
+  };
+  try {
+    if (timeline_file.empty()) {
+      result = simulate(experiment, on_progress);
+    } else {
+      Timeline timeline;
+      try {
+        result = simulate(experiment, timeline, on_progress);
+      } catch (const ModelFailure&) {
+        write_timeline(timeline_file, timeline);  // shows what led to it
+        throw;
+      }
+      write_timeline(timeline_file, timeline);
     }
-    write_timeline(timeline_file, timeline);
+  } catch (const Interrupted&) {
+    line.reset();
+    terminal.err << "interrupted: a run has no result before its end\n";
+    return Exit::kInterrupted;
   }
+  line.reset();
   terminal.out << rendered(format, experiment, result, document->root);
   if (!folder.empty()) {
     const std::string path = folder + "/" + experiment.name + ".json";
