@@ -6,14 +6,15 @@
 //
 //   T = 2 (k + C - 2)(alpha + 2 s beta) + 2 (alpha + s beta) + (2 (k + C - 2) + 1) s gamma
 //
-// and for two ranks T = C (2 (alpha + s beta) + s gamma).
-// Scope: no other traffic. Equal to the messages where N and C make it come out even: N a power of
-// two. For other N some levels have fewer messages, and T is an upper bound, by two chunks at most
-// (for three ranks, which are a chain, by one in each step). Just beyond a multiple of the chunk
-// size one more, smaller chunk can be faster; the messages then are, and T stays at what it was.
-// Parameters: chunk [B], second_tree (NCCL's rule up to 2.7.8, which for odd N has the same ranks
-// inside both trees, or from 2.8.4). Source: Sanders, Speck, Traff, "Two-tree algorithms for full
-// bandwidth broadcast, reduction and scan", Parallel Computing 35 (2009); NCCL for the trees.
+// and for two ranks T = C (2 (alpha + s beta) + s gamma). When the first r chunks are a byte
+// longer, that byte counts in the r + k - 2 steps in which one of them is under way (exact to a
+// byte). Scope: no other traffic. Equal to the messages where N and C make it come out even: N a
+// power of two. For other N some levels have fewer messages, and T is an upper bound, by two chunks
+// at most (for three ranks, which are a chain, by one in each step). Just beyond a multiple of the
+// chunk size one more, smaller chunk can be faster; the messages then are, and T stays at what it
+// was. Parameters: chunk [B], second_tree (NCCL's rule up to 2.7.8, which for odd N has the same
+// ranks inside both trees, or from 2.8.4). Source: Sanders, Speck, Traff, "Two-tree algorithms for
+// full bandwidth broadcast, reduction and scan", Parallel Computing 35 (2009); NCCL for the trees.
 #include "netmodels/programs.h"
 #include "sim/collective.h"
 
@@ -49,7 +50,7 @@ class DoubleBinaryTree final : public Collective {
  public:
   DoubleBinaryTree(const Config& c, const Cluster& cluster)
       : ranks_(static_cast<Rank>(cluster.workers())),
-        levels_(std::bit_width(static_cast<std::uint64_t>(ranks_ - 1))),
+        levels_(static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks_ - 1)))),
         alpha_(to_seconds(cluster.bottleneck().latency)),
         beta_(inverse(cluster.bottleneck().bandwidth).seconds_per_byte),
         gamma_(cluster.reduction.seconds_per_byte),
@@ -61,8 +62,9 @@ class DoubleBinaryTree final : public Collective {
     if (ranks_ == 1) return {};
     const std::int64_t half = ceil_div(m.count, 2);
     const std::int64_t chunks = chunks_of(half);
-    const double now = seconds(chunks, ceil_div(half, chunks));
-    return from_seconds(chunks == 1 ? now : std::max(now, seconds(chunks - 1, chunk_)));
+    const double now = seconds(chunks, half);
+    const double before = chunks == 1 ? 0 : seconds(chunks - 1, (chunks - 1) * chunk_);
+    return from_seconds(std::max(now, before));
   }
   Duration startup() const override { return time(Bytes{0}); }
 
@@ -82,12 +84,16 @@ class DoubleBinaryTree final : public Collective {
   std::int64_t chunks_of(std::int64_t half) const {
     return std::clamp(ceil_div(half, chunk_), std::int64_t{1}, kMostChunks);
   }
-  double seconds(std::int64_t chunks, std::int64_t bytes) const {
-    const auto s = static_cast<double>(bytes);
+  /// `half`: bytes along each tree.
+  double seconds(std::int64_t chunks, std::int64_t half) const {
+    const auto s = static_cast<double>(half / chunks);
     const auto c = static_cast<double>(chunks);
+    const auto longer = static_cast<double>(half % chunks);
     const double root = 2 * (alpha_ + s * beta_) + s * gamma_;
-    if (ranks_ == 2) return c * root;
-    return 2 * (levels_ + c - 2) * (alpha_ + s * (2 * beta_ + gamma_)) + root;
+    if (ranks_ == 2) return c * root + longer * (2 * beta_ + gamma_);
+    const double whole = 2 * (levels_ + c - 2) * (alpha_ + s * (2 * beta_ + gamma_)) + root;
+    if (longer == 0) return whole;
+    return whole + (longer + levels_ - 2) * 2 * (2 * beta_ + gamma_) + beta_;
   }
 
   Rank ranks_;

@@ -31,6 +31,12 @@ TEST(DoubleBinaryTree, MessagesEqualTheClosedFormAtPowersOfTwo) {
         EXPECT_EQ(MessageTimes(cluster, *collective).time(m), collective->time(m))
             << n << " ranks, " << chunks << " chunks";
       }
+      // Chunks of 999 and 1000 B, and of 950 and 951 B: to a byte.
+      for (const Bytes m : {Bytes{2 * 1999}, Bytes{2 * 19'007}}) {
+        EXPECT_NEAR(static_cast<double>(MessageTimes(cluster, *collective).time(m).count()),
+                    static_cast<double>(collective->time(m).count()), kPsPerByte + sum_ps(1))
+            << n << " ranks, " << m.count << " B";
+      }
     }
   }
 }
