@@ -43,6 +43,8 @@ class Binomial final : public Program {
     return {.send = to_child(rank, mine - 1 - (step - (rank > 0 ? 1 : 0)))};
   }
 
+  double messages() const override { return n_ - 1; }
+
   std::optional<Rounds> rounds() const override {
     return Rounds{{levels(n_), data_.bytes, reduces_ ? data_.bytes : 0}};
   }

@@ -42,6 +42,10 @@ class Doubling final : public Program {
     return core(rank - folded_, step);
   }
 
+  double messages() const override {
+    return 2.0 * folded_ + static_cast<double>(n_ - folded_) * core_steps();
+  }
+
   std::optional<Rounds> rounds() const override {
     Rounds rounds;
     if (folded_ > 0) rounds.push_back({1, data_.bytes, data_.bytes});

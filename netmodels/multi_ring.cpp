@@ -5,10 +5,11 @@
 //
 // with L = 1 when the rings share the ports (`links` = "shared", the default), or the number of
 // rings when each has links of its own ("own").
-// Scope of the closed form: no other contention, and adding up takes turns on the device. The
-// messages take the cluster's routes, whatever "links" says.
-// Parameters: rings, links.
-// Source: the ring of 004 Table II; paper 001 section 5 for several rings.
+// Scope of the closed form: no other traffic; rings in step, each of which adds up in turn. Equal
+// to the messages for gamma = 0. With gamma > 0 the rings fall out of step at the device, and one
+// adds up while another sends: the messages take less. They take the cluster's routes, whatever
+// "links" says: "own" holds where the strides' routes have no link in common. Parameters: rings,
+// links. Source: the ring of 004 Table II; paper 001 section 5 for several rings.
 #include "netmodels/programs.h"
 #include "sim/collective.h"
 

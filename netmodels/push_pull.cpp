@@ -34,6 +34,7 @@ class PushPull final : public Program {
                           .slice = part_of(message, rank - workers_, servers_)};
     return pushes ? Op{.recv = to_workers, .reduce = true} : Op{.send = to_workers};
   }
+  double messages() const override { return 2.0 * workers_ * servers_ * messages_; }
 
  private:
   Rank workers_;

@@ -38,6 +38,8 @@ class Ring final : public Program {
     return op;
   }
 
+  double messages() const override { return static_cast<double>(n_) * steps(0); }
+
   std::optional<Rounds> rounds() const override {
     // A longest segment is on its way in every step: it goes all the way round without a stop.
     const std::int64_t longest = cut_.part(0).bytes;

@@ -69,6 +69,7 @@ class TreeAllReduce final : public Program {
     // The root has its chunks from the reduction, one step earlier than others from their parent.
     return op;
   }
+  double messages() const override { return 2.0 * (n_ - 1) * chunks_; }
 
  private:
   static Side both(const TreePlace& place) {

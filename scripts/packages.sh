@@ -11,7 +11,8 @@ packages_of() {
     plot) echo gnuplot-nox ;;
     test) echo libgtest-dev librapidcheck-dev libvalijson-dev ;;
     # libclang-rt-14-dev: the sanitizers and libFuzzer, which clang-14 only recommends.
-    check) echo clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev ;;
+    # libsimgrid-dev: the oracle of message fidelity.
+    check) echo clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev libsimgrid-dev ;;
     *)
       echo "packages_of: unknown purpose $1" >&2
       return 70

@@ -179,10 +179,11 @@ Link link_over_nics(Cluster cluster) {
   const Machine pair(cluster);
   std::vector<ChannelId> path;
   pair.route(0, 1, path);
+  const std::vector<Channel> channels = pair.channels();
   Link link{{}, cluster.network.bandwidth};
   for (const ChannelId c : path) {
-    link.latency = checked_add(link.latency, pair.channels()[c].latency);
-    link.bandwidth = std::min(link.bandwidth, pair.channels()[c].bandwidth);
+    link.latency = checked_add(link.latency, channels[c].latency);
+    link.bandwidth = std::min(link.bandwidth, channels[c].bandwidth);
   }
   return link;
 }

@@ -73,6 +73,13 @@ Op Sequence::op(Rank rank, std::int32_t step) const {
   return {};
 }
 
+double Sequence::messages() const {
+  double sum = 0;
+  for (const Stage& stage : stages_)
+    sum += static_cast<double>(stage.groups) * stage.program->messages();
+  return sum;
+}
+
 std::optional<Rounds> Sequence::rounds() const {
   Rounds all;
   for (const Stage& stage : stages_) {

@@ -93,6 +93,8 @@ class Program {
   /// Step `step` of `rank`, 0 <= step < steps(rank). A message is named by both of its ends, with
   /// the same slice.
   virtual Op op(Rank rank, std::int32_t step) const = 0;
+  /// All ranks' messages together. A double, because it may exceed every integer.
+  virtual double messages() const = 0;
   /// Set when ranks that start together stay in step on independent, equal links: the time is then
   /// the sum over the rounds.
   virtual std::optional<Rounds> rounds() const { return std::nullopt; }
@@ -120,6 +122,7 @@ class Sequence final : public Program {
   Rank ranks() const override { return ranks_; }
   std::int32_t steps(Rank rank) const override;
   Op op(Rank rank, std::int32_t step) const override;
+  double messages() const override;
   std::optional<Rounds> rounds() const override;
 
  private:

@@ -36,7 +36,16 @@ class WaitFor {
  public:
   WaitFor(const MpiWorld& world, const TrainingGraph& graph,
           std::span<const std::unique_ptr<Worker>> workers)
-      : world_(world), graph_(graph), workers_(workers), stuck_(world.stuck()) {
+      : world_(world),
+        graph_(graph),
+        workers_(workers),
+        stuck_(world.stuck()),
+        stuck_of_(workers.size()),
+        calls_of_(workers.size()) {
+    for (const MpiWorld::Stuck& call : stuck_)
+      stuck_of_[static_cast<std::size_t>(call.rank)].push_back(call);
+    for (const auto& worker : workers_)
+      note_calls(*worker);
     for (const MpiWorld::Stuck& call : stuck_)
       vertex(caller(call));
     for (const auto& worker : workers_)
@@ -79,6 +88,8 @@ class WaitFor {
   }
 
  private:
+  static constexpr std::int32_t kMostMissing = 8;
+
   Worker& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
   std::string name(Subject subject) const {
     if (subject.key == MpiWorld::kBarrier) return "MPI_Barrier";
@@ -86,12 +97,18 @@ class WaitFor {
                        graph_.keys[static_cast<std::size_t>(subject.key)].name);
   }
 
-  /// Who at `rank` makes, or is to make, the call for the subject.
-  Party caller(std::int32_t rank, Subject subject) const {
-    const Worker& w = worker(rank);
+  void note_calls(const Worker& w) {
     for (const DependencyEngine::OperationId id : w.engine().all_pending()) {
       const std::uint64_t tag = w.engine().tag(id);
-      if (w.is_all_reduce(tag) && w.subject_of(tag) == subject) return {rank, id};
+      if (w.is_all_reduce(tag))
+        calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(tag), id);
+    }
+  }
+
+  /// Who at `rank` makes, or is to make, the call for the subject.
+  Party caller(std::int32_t rank, Subject subject) const {
+    for (const auto& [of, id] : calls_of_[static_cast<std::size_t>(rank)]) {
+      if (of == subject) return {rank, id};
     }
     return {rank};
   }
@@ -169,19 +186,23 @@ class WaitFor {
   }
 
   void add_call_waits(Vertex v, const Worker& w, Subject subject, std::int32_t communicator) {
-    const auto own = std::find_if(stuck_.begin(), stuck_.end(), [&](const MpiWorld::Stuck& call) {
-      return call.rank == w.rank() && call.communicator == communicator && call.subject == subject;
+    const auto& stuck = stuck_of_[static_cast<std::size_t>(w.rank())];
+    const auto own = std::find_if(stuck.begin(), stuck.end(), [&](const MpiWorld::Stuck& call) {
+      return call.communicator == communicator && call.subject == subject;
     });
-    if (own == stuck_.end()) return;
-    for (const MpiWorld::Stuck& other : stuck_) {
-      if (other.rank != own->rank || other.communicator != communicator) continue;
+    if (own == stuck.end()) return;
+    for (const MpiWorld::Stuck& other : stuck) {
+      if (other.communicator != communicator) continue;
       if (other.number >= own->number) break;
       return add(v, caller(other),
                  fmt::format("rank {}'s {} waits behind its {} on communicator {}", w.rank(),
                              name(subject), name(other.subject), communicator));
     }
-    for (std::int32_t rank = 0; rank < world_.ranks(); ++rank) {
+    // Some of those that are missing will do: whoever waits needs one reason to be on a cycle.
+    std::int32_t missing = 0;
+    for (std::int32_t rank = 0; rank < world_.ranks() && missing < kMostMissing; ++rank) {
       if (world_.called(communicator, own->number, rank) == subject) continue;
+      ++missing;
       const Party other = subject.key == MpiWorld::kBarrier ? Party{rank} : caller(rank, subject);
       add(v, other,
           fmt::format("rank {} in {} on communicator {} waits for rank {} to join", w.rank(),
@@ -217,6 +238,8 @@ class WaitFor {
   const TrainingGraph& graph_;
   std::span<const std::unique_ptr<Worker>> workers_;
   std::vector<MpiWorld::Stuck> stuck_;
+  std::vector<std::vector<MpiWorld::Stuck>> stuck_of_;  ///< by rank
+  std::vector<std::vector<std::pair<Subject, DependencyEngine::OperationId>>> calls_of_;
   Graph waits_;
   std::vector<Party> parties_;  ///< by vertex
   std::map<std::tuple<std::int32_t, std::int64_t>, Vertex> vertices_;

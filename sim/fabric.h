@@ -17,6 +17,8 @@ class Fabric {
   /// The most ports that it has.
   virtual std::int64_t ports() const = 0;
   virtual std::vector<Channel> channels() const = 0;
+  /// How many these are, without making them.
+  virtual std::int64_t channel_count() const = 0;
   /// Appends the channels from one port to a different one, by their index in channels().
   virtual void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const = 0;
 };

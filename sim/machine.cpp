@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include "sim/error.h"
+#include "sim/work.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +18,10 @@ constexpr std::int64_t kMostWorkers = 16'000'000;
 }  // namespace
 
 Machine::Machine(const Cluster& cluster, Guests guests)
-    : nodes_(cluster.nodes), gpus_(cluster.gpus_per_node), guests_(guests) {
+    : nodes_(cluster.nodes),
+      gpus_(cluster.gpus_per_node),
+      guests_(guests),
+      fifo_ports_(cluster.fifo_ports) {
   if (nodes_ > kMostWorkers / gpus_) {
     throw PlacedError(
         fmt::format("/cluster/nodes: {} nodes of {} GPUs are more than the {} workers that message "
@@ -29,11 +33,7 @@ Machine::Machine(const Cluster& cluster, Guests guests)
   out_.resize(locals);
   in_.resize(locals);
   nic_of_.assign(locals, 0);
-  const std::vector<Channel> node = cluster.node ? build_graph(cluster) : build_star(cluster);
-  node_channels_ = static_cast<std::int64_t>(node.size());
-  channels_.reserve(static_cast<std::size_t>(nodes_) * node.size());
-  for (std::int64_t n = 0; n < nodes_; ++n)
-    channels_.insert(channels_.end(), node.begin(), node.end());
+  node_channels_ = cluster.node ? build_graph(cluster) : build_star(cluster);
   if (has_fabric()) build_fabric(cluster);
 }
 
@@ -65,7 +65,8 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
   if (guests_.hosts) {
     const auto memories = node.of_kind(VertexKind::kHostMemory);
     if (memories.empty())
-      throw PlacedError("/cluster/node: servers on the workers' hosts, but the node has no vertex of kind "
+      throw PlacedError(
+          "/cluster/node: servers on the workers' hosts, but the node has no vertex of kind "
           "\"host-memory\"");
     vertices_.push_back(memories.front());
   }
@@ -81,7 +82,8 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
     for (std::size_t to = 0; to < vertices_.size(); ++to) {
       const auto vertex = static_cast<std::size_t>(vertices_[to]);
       if (to != from && routes[vertex].empty()) {
-        throw PlacedError(fmt::format("/cluster/node: no route from \"{}\" to \"{}\"",
+        throw PlacedError(
+            fmt::format("/cluster/node: no route from \"{}\" to \"{}\"",
                         node.vertices()[static_cast<std::size_t>(vertices_[from])].name,
                         node.vertices()[vertex].name));
       }
@@ -108,8 +110,9 @@ void Machine::find_nic(std::size_t local, const Topology& node, const Paths& rou
     nearest.push_back(n);
   }
   if (nearest.empty()) {
-    throw PlacedError(fmt::format("/cluster/node: no route from \"{}\" to a NIC",
-                                 node.vertices()[static_cast<std::size_t>(vertices_[local])].name));
+    throw PlacedError(
+        fmt::format("/cluster/node: no route from \"{}\" to a NIC",
+                    node.vertices()[static_cast<std::size_t>(vertices_[local])].name));
   }
   const std::size_t nic = nearest[local % nearest.size()];
   nic_of_[local] = static_cast<std::int64_t>(nic);
@@ -121,25 +124,44 @@ void Machine::build_fabric(const Cluster& cluster) {
   const FabricUse use{nodes_ * nics_ + guests_.nodes, cluster.network.latency,
                       cluster.network.bandwidth};
   fabric_ = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
-  fabric_first_ = static_cast<ChannelId>(channels_.size());
-  std::vector<Channel> fabric = fabric_->channels();
-  for (Channel& channel : fabric)
-    channel.fifo = cluster.fifo_ports;
-  channels_.insert(channels_.end(), fabric.begin(), fabric.end());
+  fabric_first_ = static_cast<ChannelId>(nodes_ * static_cast<std::int64_t>(node_channels_.size()));
   if (cluster.node == nullptr && !cluster.fabric) between_nodes_ = cluster.network;
+}
+
+std::int64_t Machine::channel_count() const {
+  return nodes_ * static_cast<std::int64_t>(node_channels_.size()) +
+         (fabric_ ? fabric_->channel_count() : 0);
+}
+
+std::vector<Channel> Machine::channels() const {
+  check_links(static_cast<double>(channel_count()));
+  std::vector<Channel> channels;
+  channels.reserve(static_cast<std::size_t>(channel_count()));
+  for (std::int64_t n = 0; n < nodes_; ++n)
+    channels.insert(channels.end(), node_channels_.begin(), node_channels_.end());
+  if (fabric_) {
+    for (Channel channel : fabric_->channels()) {
+      channel.fifo = fifo_ports_;
+      channels.push_back(channel);
+    }
+  }
+  for (const auto& [channel, bandwidth] : changed_)
+    channels[channel].bandwidth = bandwidth;
+  return channels;
 }
 
 void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const {
   if (from == to) return;
-  if (gpus_ == 1 && node_channels_ == 0) {  // the endpoints are the fabric's ports
+  if (gpus_ == 1 && node_channels_.empty()) {  // the endpoints are the fabric's ports
     fabric_->route(from, to, path);
     return;
   }
   const Place sender = place_of(from);
   const Place receiver = place_of(to);
+  const auto in_a_node = static_cast<std::int64_t>(node_channels_.size());
   const auto add = [&](std::int64_t node, const std::vector<ChannelId>& part) {
     for (const ChannelId c : part)
-      path.push_back(static_cast<ChannelId>(node * node_channels_ + c));
+      path.push_back(static_cast<ChannelId>(node * in_a_node + c));
   };
   if (sender.node == receiver.node) return add(sender.node, inside(sender.local, receiver.local));
   if (sender.local >= 0) add(sender.node, out_[static_cast<std::size_t>(sender.local)]);
@@ -169,7 +191,7 @@ std::optional<Link> Machine::uniform(Round::Where where) const {
 }
 
 void Machine::set_bandwidth(ChannelId channel, Bandwidth bandwidth) {
-  channels_[channel].bandwidth = bandwidth;
+  changed_[channel] = bandwidth;
   in_node_.reset();
   between_nodes_.reset();
 }

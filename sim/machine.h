@@ -9,6 +9,7 @@
 #include "sim/transport.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,7 +29,9 @@ class Machine final : public Routes {
   /// Throws PlacedError when some endpoint cannot reach another.
   explicit Machine(const Cluster& cluster, Guests guests = {});
 
-  std::span<const Channel> channels() const override { return channels_; }
+  /// Throws PlacedError when they are more than can be held.
+  std::vector<Channel> channels() const override;
+  std::int64_t channel_count() const;
   Endpoint endpoints() const override {
     return static_cast<Endpoint>(workers() + (guests_.hosts ? nodes_ : guests_.nodes));
   }
@@ -67,9 +70,11 @@ class Machine final : public Routes {
   std::int64_t gpus_;
   Guests guests_;
   std::int64_t nics_ = 1;  ///< of a node
-  std::vector<Channel> channels_;
-  std::int64_t node_channels_ = 0;  ///< of one node; the nodes' come first, then the fabric's
+  // The channels of every node come first, then the fabric's.
+  std::vector<Channel> node_channels_;
   ChannelId fabric_first_ = 0;
+  bool fifo_ports_;
+  std::map<ChannelId, Bandwidth> changed_;
   // Within a node, by its endpoints (the GPUs, then the host) and its channels.
   std::vector<Topology::Vertex> vertices_;  ///< of the endpoints, in the graph
   Paths local_to_local_;                    ///< from * locals + to

@@ -26,6 +26,7 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       user_(user),
       members_(plan.members()),
       machine_(machine_with_servers(plan.cluster, plan.aggregation.servers)),
+      channels_(machine_.channels()),
       transport_(machine_, plan.cluster.messages) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
   if (plan.aggregation.servers.copies_at_once > 0)
@@ -136,7 +137,7 @@ Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
   machine_.route(client_end(client), server_end(server), path_);
   Duration sum = plan_.cluster.messages.eager_overhead;
   for (const ChannelId channel : path_)
-    sum += machine_.channels()[channel].latency;
+    sum += channels_[channel].latency;
   return sum;
 }
 

@@ -76,6 +76,7 @@ class MessageCarrier final : public Carrier, private MessageSink {
   CarrierUser& user_;
   std::int64_t members_;  ///< workers of a client
   Machine machine_;
+  std::vector<Channel> channels_;
   Transport transport_;
   std::optional<Time> armed_;  ///< when the transport is to run the engine
   std::vector<Parcel> parcels_;

@@ -5,17 +5,24 @@
 #include "sim/collective_program.h"
 #include "sim/machine.h"
 #include "sim/step.h"
+#include "sim/transport.h"
 #include "sim/units.h"
+#include "sim/work.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
 namespace steptime {
 
 /// The general path: every message is played on the transport.
 Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
                      const TransportOptions& options);
+
+/// How many messages of two links each would take as long to play as these: a message costs about
+/// as much as the links that it crosses. Looks at some of the messages.
+double play_cost(const Programs& programs, const Routes& routes);
 
 /// The symmetric path: the sum over the rounds, when the program stays in step on these links.
 /// Equal to played_time() wherever it is set.
@@ -28,16 +35,20 @@ class MessageTimes {
  public:
   /// Throws PlacedError when the collective is known by its time only. Both must outlive this.
   MessageTimes(const Cluster& cluster, const Collective& collective);
+  /// Plays all of these sizes, or throws PlacedError when that is too much work.
+  void play(std::span<const Bytes> sizes, const OnProgress& on_progress = {});
   Duration time(Bytes m);
 
  private:
   const Cluster& cluster_;
   const Collective& collective_;
   Machine machine_;
+  std::optional<Transport> transport_;  ///< made when the first message is played
   std::map<std::int64_t, Duration> known_;
 };
 
 /// Replaces the cost of every bucket by its time at message fidelity.
-void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective);
+void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,
+                  const OnProgress& on_progress = {});
 
 }  // namespace steptime

@@ -95,6 +95,9 @@ void visit_engine(const Result& result, Visit visit) {
     visit(figure.key, to_seconds(result.embedded->attribution.*figure.time));
 }
 
+/// A bar of a timeline takes about 100 B: as much memory as 1e8 bars fit in.
+constexpr double kEventsPerBar = 100;
+
 constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
 
 struct PlannedStep {
@@ -103,14 +106,15 @@ struct PlannedStep {
   StepPlan plan;
 };
 
-PlannedStep plan_of(const Experiment& e) {
+PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
   PlannedStep step{
       *e.workload, units,
       plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
-  if (e.run->fidelity == Fidelity::kMessage) play_buckets(step.plan, *e.cluster, *e.collective);
+  if (e.run->fidelity == Fidelity::kMessage)
+    play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
   return step;
 }
 
@@ -200,8 +204,10 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
   return sent;
 }
 
-Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets) {
-  const TrainingPlan plan = plan_training(e);
+Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
+                       const OnProgress& on_progress) {
+  TrainingPlan plan = plan_training(e);
+  plan.on_progress = on_progress;
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
@@ -323,10 +329,12 @@ double Result::figure(std::string_view key) const {
                                fmt::join(result_keys().first(kFigures.size()), ", ")));
 }
 
-Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets) {
+Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
+                const OnProgress& on_progress) {
   return naming_the_place(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment, nullptr, buckets);
-    const PlannedStep step = plan_of(experiment);
+    if (needs_training(experiment))
+      return training_result(experiment, nullptr, buckets, on_progress);
+    const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, nullptr, buckets);
     if (buckets != nullptr) *buckets = sent_buckets(step);
@@ -334,14 +342,20 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets) 
   });
 }
 
-Result simulate(const Experiment& experiment, Timeline& timeline,
-                std::vector<SentBucket>* buckets) {
+Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<SentBucket>* buckets,
+                const OnProgress& on_progress) {
   return naming_the_place(experiment, [&] {
-    if (needs_training(experiment)) return training_result(experiment, &timeline, buckets);
-    const PlannedStep step = plan_of(experiment);
+    if (needs_training(experiment))
+      return training_result(experiment, &timeline, buckets, on_progress);
+    const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets);
     if (buckets != nullptr) *buckets = sent_buckets(step);
+    check_events(static_cast<double>(experiment.run->steps) *
+                     static_cast<double>(2 * step.plan.buckets.size() +
+                                         2 * experiment.workload->workload.trace.layers.size()) *
+                     kEventsPerBar,
+                 "/run/steps", "events", "a timeline shows every step");
     return result_of(experiment, step.plan,
                      event_step(step.plan, step.workload.workload, step.units,
                                 experiment.run->steps, &timeline));

@@ -147,6 +147,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (learner_ != nullptr) learner_->finish(c, me.exchanges);
     ++me.step;
     if (c == 0) test(me.step);
+    if (c == 0 && plan_.on_progress) {
+      plan_.on_progress(static_cast<double>(me.step) / static_cast<double>(plan_.steps));
+    }
     me.end = engine_.now();
     if (me.step < plan_.steps) start_step(c);
   }

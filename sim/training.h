@@ -16,6 +16,7 @@
 #include "sim/learning.h"
 #include "sim/step.h"
 #include "sim/timeline.h"
+#include "sim/work.h"
 #include "sim/workload.h"
 
 #include <cstdint>
@@ -58,6 +59,7 @@ struct TrainingPlan {
   std::vector<Duration> broadcasts;        ///< of each bucket, inside a client, in closed form
   std::int64_t steps = 1;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
+  OnProgress on_progress{};
 
   /// Workers of a client.
   std::int64_t members() const { return cluster.workers() / aggregation.clients; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,11 +33,11 @@ Transport::Transport(const Routes& routes, TransportOptions options)
       options_(options),
       has_overhead_(options.eager_overhead != Duration{} ||
                     options.rendezvous_overhead != Duration{}),
-      states_(routes.channels().size()),
-      sharing_(routes.channels().size()),
       device_free_(static_cast<std::size_t>(routes.endpoints())) {
+  const std::vector<Channel> channels = routes.channels();
+  states_.resize(channels.size());
   for (std::size_t c = 0; c < states_.size(); ++c) {
-    const Channel& channel = routes.channels()[c];
+    const Channel& channel = channels[c];
     if (channel.latency + options.eager_overhead > kMostLatency ||
         channel.latency + options.rendezvous_overhead > kMostLatency) {
       throw RangeError(fmt::format("a message's latency of {} is longer than can be simulated",
@@ -44,9 +45,18 @@ Transport::Transport(const Routes& routes, TransportOptions options)
     }
     states_[c].rate = channel.bandwidth.bytes_per_second;
     states_[c].latency = channel.latency;
-    sharing_[c].fifo = channel.fifo;
+    states_[c].fifo = channel.fifo;
     has_fifo_ = has_fifo_ || channel.fifo;
   }
+}
+
+Transport::Sharing& Transport::sharing(ChannelId channel) {
+  State& state = states_[channel];
+  if (state.sharing == kNone) {
+    state.sharing = static_cast<std::uint32_t>(sharing_.size());
+    sharing_.emplace_back();
+  }
+  return sharing_[state.sharing];
 }
 
 Transport::FlowId Transport::take_flow() {
@@ -130,9 +140,10 @@ void Transport::begin(FlowId id, bool from_queue) {
 /// Whether the flow has to queue for a FIFO channel of its path. `from_queue`: it was the next one.
 bool Transport::waits(FlowId id, std::span<const ChannelId> path, bool from_queue) {
   for (const ChannelId c : path) {
-    Sharing& sharing = sharing_[c];
-    if (!sharing.fifo || (!is_busy(c) && (from_queue || sharing.waiting.empty()))) continue;
-    sharing.waiting.push_back(id);
+    if (!states_[c].fifo) continue;
+    std::vector<FlowId>& waiting = sharing(c).waiting;
+    if (!is_busy(c) && (from_queue || waiting.empty())) continue;
+    waiting.push_back(id);
     if (states_[c].busy_until > now_) push(states_[c].busy_until, c, What::kRelease, 0);
     return true;
   }
@@ -140,19 +151,18 @@ bool Transport::waits(FlowId id, std::span<const ChannelId> path, bool from_queu
 }
 
 void Transport::release(ChannelId channel) {
-  Sharing& sharing = sharing_[channel];
-  while (!sharing.waiting.empty() && !is_busy(channel)) {
-    const FlowId next = sharing.waiting.front();
-    sharing.waiting.erase(sharing.waiting.begin());
-    begin(next, true);
+  const auto waiting = [&]() -> std::vector<FlowId>& { return sharing(channel).waiting; };
+  while (!waiting().empty() && !is_busy(channel)) {
+    const FlowId next = waiting().front();
+    waiting().erase(waiting().begin());
+    begin(next, true);  // may add to sharing_
   }
-  if (!sharing.waiting.empty() && states_[channel].busy_until > now_)
+  if (!waiting().empty() && states_[channel].busy_until > now_)
     push(states_[channel].busy_until, channel, What::kRelease, 0);
 }
 
 void Transport::mark(ChannelId channel) {
-  if (sharing_[channel].dirty) return;
-  sharing_[channel].dirty = true;
+  if (std::exchange(sharing(channel).dirty, true)) return;
   dirty_.push_back(channel);
 }
 
@@ -184,7 +194,7 @@ void Transport::convert(FlowId id) {
 
 void Transport::join(FlowId id) {
   for (const ChannelId c : shares_[id].path) {
-    sharing_[c].flows.push_back(id);
+    sharing(c).flows.push_back(id);
     ++states_[c].sharers;
     mark(c);
   }
@@ -192,7 +202,7 @@ void Transport::join(FlowId id) {
 
 void Transport::stop_sharing(FlowId id) {
   for (const ChannelId c : shares_[id].path) {
-    std::vector<FlowId>& flows = sharing_[c].flows;
+    std::vector<FlowId>& flows = sharing(c).flows;
     flows.erase(std::find(flows.begin(), flows.end(), id));
     --states_[c].sharers;
     mark(c);
@@ -205,17 +215,17 @@ void Transport::gather_component() {
   component_.clear();
   component_flows_.clear();
   const auto reach = [this](ChannelId c) {
-    if (sharing_[c].visited == visit_ || states_[c].sharers == 0) return;
-    sharing_[c].visited = visit_;
+    if (states_[c].sharers == 0 || sharing(c).visited == visit_) return;
+    sharing(c).visited = visit_;
     component_.push_back(c);
   };
   for (const ChannelId c : dirty_) {
-    sharing_[c].dirty = false;
+    sharing(c).dirty = false;
     reach(c);
   }
   dirty_.clear();
   for (std::size_t i = 0; i < component_.size(); ++i) {
-    for (const FlowId id : sharing_[component_[i]].flows) {
+    for (const FlowId id : sharing(component_[i]).flows) {
       if (shares_[id].visited == visit_) continue;
       shares_[id].visited = visit_;
       component_flows_.push_back(id);
@@ -241,11 +251,11 @@ void Transport::solve() {
   gather_component();
   solver_.clear();
   for (const ChannelId c : component_)
-    sharing_[c].solver_index = solver_.add_channel(states_[c].rate);
+    sharing(c).solver_index = solver_.add_channel(states_[c].rate);
   for (const FlowId id : component_flows_) {
     solver_path_.clear();
     for (const ChannelId c : shares_[id].path)
-      solver_path_.push_back(sharing_[c].solver_index);
+      solver_path_.push_back(sharing(c).solver_index);
     solver_.add_flow(solver_path_);
   }
   const std::span<const double> rates = solver_.solve();
@@ -323,8 +333,9 @@ bool Transport::step() {
 
 double Transport::load(ChannelId channel) const {
   if (states_[channel].busy_until > now_) return flows_[states_[channel].user].rate;
+  if (states_[channel].sharers == 0) return 0;
   double sum = 0;
-  for (const FlowId id : sharing_[channel].flows)
+  for (const FlowId id : sharing_[states_[channel].sharing].flows)
     sum += flows_[id].rate;
   return sum;
 }

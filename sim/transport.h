@@ -29,7 +29,7 @@ struct Channel {
 class Routes {
  public:
   virtual ~Routes() = default;
-  virtual std::span<const Channel> channels() const = 0;
+  virtual std::vector<Channel> channels() const = 0;
   virtual Endpoint endpoints() const = 0;
   /// Appends the channels from one endpoint to another in order; none when they are the same.
   virtual void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const = 0;
@@ -101,6 +101,8 @@ class Transport {
     std::int64_t carried = 0;
     FlowId user = kNone;
     std::uint32_t sharers = 0;
+    std::uint32_t sharing = kNone;  ///< into sharing_, once it has been shared or waited for
+    bool fifo = false;
   };
   struct Sharing {
     std::vector<FlowId> flows;
@@ -108,7 +110,6 @@ class Transport {
     std::uint32_t solver_index = 0;
     std::uint64_t visited = 0;
     bool dirty = false;
-    bool fifo = false;
   };
   struct Flow {
     Message message;
@@ -126,6 +127,7 @@ class Transport {
     std::vector<ChannelId> path;
   };
 
+  Sharing& sharing(ChannelId channel);
   FlowId take_flow();
   void free_flow(FlowId id);
   void find_path(const Flow& flow, std::vector<ChannelId>& path) const;
@@ -156,7 +158,7 @@ class Transport {
   Time now_{};
   DeliveryQueue queue_;
   std::vector<State> states_;
-  std::vector<Sharing> sharing_;
+  std::vector<Sharing> sharing_;  ///< of the channels that need it: most never do
   std::vector<Flow> flows_;
   std::vector<Share> shares_;  ///< by flow
   std::vector<FlowId> free_;

@@ -58,6 +58,7 @@ Topology node_of(const Cluster& cluster) {
 /// Between any two GPUs of a node and to another node: bandwidth of the route and its hops.
 std::string table(const Cluster& cluster) {
   const Machine machine(cluster);
+  const std::vector<Channel> channels = machine.channels();
   const auto gpus = static_cast<Endpoint>(cluster.gpus_per_node);
   std::string text = "GB/s (links) from row to column\n\n     ";
   const Endpoint columns = cluster.nodes > 1 ? gpus + 1 : gpus;
@@ -70,7 +71,7 @@ std::string table(const Cluster& cluster) {
       machine.route(from, to, path);
       double width = std::numeric_limits<double>::infinity();
       for (const ChannelId c : path)
-        width = std::min(width, machine.channels()[c].bandwidth.bytes_per_second);
+        width = std::min(width, channels[c].bandwidth.bytes_per_second);
       text += fmt::format(
           "{:>12}", path.empty() ? "-" : fmt::format("{:.4g} ({})", width / 1e9, path.size()));
     }

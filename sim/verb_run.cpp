@@ -1,5 +1,6 @@
 #include "sim/experiment.h"
 #include "sim/output.h"
+#include "sim/progress_line.h"
 #include "sim/result.h"
 #include "sim/sweep.h"
 #include "sim/text_table.h"
@@ -7,6 +8,7 @@
 #include "sim/verbs.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,18 +78,31 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const std::int64_t points = Sweep(document).points();
   Result result;
   std::vector<SentBucket> buckets;
-  if (timeline_file.empty()) {
-    result = simulate(experiment, &buckets);
-  } else {
-    Timeline timeline;
-    try {
-      result = simulate(experiment, timeline, &buckets);
-    } catch (const ModelFailure&) {
-      write_timeline(timeline_file, timeline);  // shows what led to it
-      throw;
+  std::optional<ProgressLine> line(terminal);
+  struct Interrupted {};
+  const OnProgress on_progress = [&](double share) {
+    if (terminal.interrupted != nullptr && *terminal.interrupted) throw Interrupted();
+    line->show(share);
+  };
+  try {
+    if (timeline_file.empty()) {
+      result = simulate(experiment, &buckets, on_progress);
+    } else {
+      Timeline timeline;
+      try {
+        result = simulate(experiment, timeline, &buckets, on_progress);
+      } catch (const ModelFailure&) {
+        write_timeline(timeline_file, timeline);  // shows what led to it
+        throw;
+      }
+      write_timeline(timeline_file, timeline);
     }
-    write_timeline(timeline_file, timeline);
+  } catch (const Interrupted&) {
+    line.reset();
+    terminal.err << "interrupted: a run has no result before its end\n";
+    return Exit::kInterrupted;
   }
+  line.reset();
   terminal.out << rendered(format, experiment, result, buckets, document->root);
   if (!folder.empty()) {
     const std::string path = folder + "/" + experiment.name + ".json";

@@ -1,12 +1,12 @@
 #include "sim/experiment.h"
 #include "sim/output.h"
+#include "sim/progress_line.h"
 #include "sim/result.h"
 #include "sim/sweep.h"
 #include "sim/text_table.h"
 #include "sim/verbs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,38 +98,6 @@ std::vector<std::string> csv_line(const Sweep& sweep, const SweepRow& row) {
   return cells;
 }
 
-/// "123/1000 points, 12 %, 3 s left" on one line of a terminal, at most ten times a second.
-class Progress {
- public:
-  Progress(const Terminal& terminal, std::int64_t points) : terminal_(terminal), points_(points) {}
-  ~Progress() {
-    if (shown_) terminal_.err << "\r\033[K" << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::int64_t done) {
-    if (!terminal_.shows_progress) return;
-    const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    shown_ = true;
-    const double elapsed = std::chrono::duration<double>(now - start_).count();
-    const double left = elapsed * static_cast<double>(points_ - done) / static_cast<double>(done);
-    terminal_.err << fmt::format("\r\033[K{}/{} points, {} %, {:.0f} s left", done, points_,
-                                 100 * done / points_, left)
-                  << std::flush;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Terminal& terminal_;
-  std::int64_t points_;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = start_;
-  bool shown_ = false;
-};
-
 }  // namespace
 
 Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -179,7 +147,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
   std::int64_t rows = 0;
   std::int64_t failed = 0;
   {
-    Progress progress(terminal, sweep.points());
+    ProgressLine progress(terminal);
     SweepOptions run{
         .threads = threads, .full = values->contains("full"), .stop = terminal.interrupted};
     run.on_row = [&](const SweepRow& row, const std::string& line) {
@@ -200,7 +168,8 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     run.on_progress = [&](std::int64_t done) {
       terminal.out.flush();
       if (jsonl) jsonl->flush();
-      progress.show(done);
+      progress.show(static_cast<double>(done) / static_cast<double>(sweep.points()),
+                    fmt::format("{}/{} points, ", done, sweep.points()));
     };
     failed = run_sweep(sweep, run);
   }

@@ -90,6 +90,10 @@ class Dragonfly final : public Fabric {
     return channels;
   }
 
+  std::int64_t channel_count() const override {
+    return 2 * ports() + groups_ * routers_ * routers_ + groups_ * groups_;
+  }
+
   void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const override {
     const std::int64_t router_to = to / hosts_ % routers_;
     const std::int64_t group_to = to / hosts_ / routers_;

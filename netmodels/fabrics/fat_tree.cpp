@@ -59,6 +59,8 @@ class FatTree final : public Fabric {
     return channels;
   }
 
+  std::int64_t channel_count() const override { return 6 * ports(); }
+
   void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const override {
     const std::int64_t edge_from = from / half_;
     const std::int64_t edge_to = to / half_;

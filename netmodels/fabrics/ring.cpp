@@ -18,6 +18,7 @@ class RingFabric final : public Fabric {
     return std::vector<Channel>(static_cast<std::size_t>(2 * use_.ports),
                                 {use_.bandwidth, use_.latency});
   }
+  std::int64_t channel_count() const override { return 2 * use_.ports; }
   void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const override {
     const std::int64_t n = use_.ports;
     const std::int64_t up = (to - from + n) % n;

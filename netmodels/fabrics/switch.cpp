@@ -21,6 +21,7 @@ class SwitchFabric final : public Fabric {
     std::fill_n(channels.begin(), ports, Channel{use_.bandwidth, latency.out});
     return channels;
   }
+  std::int64_t channel_count() const override { return 2 * use_.ports; }
   void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const override {
     path.push_back(static_cast<ChannelId>(from));
     path.push_back(static_cast<ChannelId>(use_.ports + to));

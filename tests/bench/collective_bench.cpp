@@ -1,22 +1,35 @@
-// What does a message cost? items_per_second counts messages. Goals: ring over 1024 ranks 100 ns a
-// message on the general path and 2 ns on the symmetric one; ResNet-50, 161 tensors, WFBP, 256
-// ranks (21 M messages) 2.5 s general and 0.1 s symmetric; 16,384 ranks general within 2 GiB;
-// 100,000 ranks hierarchical within 1 s and 2 GiB. SimGrid 3.32 takes 3.4 us a message for the
-// ring.
+// What does a message cost? Every row says "ns", CPU time of a message in the fastest run, and how
+// many times that is the bare recurrence over an array ("x_bare"), a bare heap's push and pop at
+// 1,024 pending events ("x_heap"), and, where SimGrid is installed, SimGrid's share ("simgrid_x":
+// how many times as long it takes for the same ring).
+//
+// Goals: ring over 1024 ranks 100 ns a message on the general path, 2 ns on the symmetric one, and
+// 30 times as fast as SimGrid; ResNet-50, 161 tensors, WFBP, 256 ranks (21 M messages) 2.5 s
+// general and 0.1 s symmetric; 16,384 ranks general within 2 GiB; 100,000 ranks hierarchical, a
+// whole `steptime run`, within 1 s and 2 GiB.
 #include "netmodels/programs.h"
 #include "sim/collective_player.h"
 #include "sim/data_dir.h"
 #include "sim/experiment.h"
 #include "sim/machine.h"
 #include "sim/message_time.h"
+#include "tests/bench/bare.h"
+#ifdef STEPTIME_SIMGRID
+#include "tests/support/simgrid.h"
+#endif
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+#include <string>
 #include <sys/resource.h>
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 namespace steptime {
 namespace {
@@ -36,36 +49,111 @@ Programs ring(Rank ranks, std::int64_t bytes) {
   return programs;
 }
 
-std::int64_t ring_messages(std::int64_t ranks) {
-  return 2 * (ranks - 1) * ranks;
+double ring_messages(std::int64_t ranks) {
+  return 2.0 * static_cast<double>((ranks - 1) * ranks);
 }
 
-/// Largest resident size of the process so far.
-double peak_mib() {
+/// Largest resident size so far, of this process or of one that it has started.
+double peak_mib(int of = RUSAGE_SELF) {
   rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  getrusage(of, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// A ring's recurrence over two arrays, for one message.
+double bare_recurrence_ns() {
+  static const double ns = [] {
+    constexpr Rank kRanks = 1024;
+    const Cut cut({0, kBytes}, kRanks);
+    std::vector<std::int64_t> end(kRanks, 0);
+    std::vector<std::int64_t> next(kRanks, 0);
+    const double s = least_seconds(9, [&] {
+      for (Rank step = 0; step < 2 * (kRanks - 1); ++step) {
+        for (std::size_t r = 0; r + 1 < kRanks; ++r)
+          next[r + 1] = std::max(end[r], end[r + 1]) + 50'000'000 + cut.each * 800;
+        next[0] = std::max(end[kRanks - 1], end[0]) + 50'000'000 + cut.each * 800;
+        end.swap(next);
+      }
+      benchmark::DoNotOptimize(end.data());
+      benchmark::ClobberMemory();
+    });
+    return s * 1e9 / ring_messages(kRanks);
+  }();
+  return ns;
+}
+
+double bare_heap_ns() {
+  static const double ns = [] {
+    BareHeap heap;
+    Xorshift random;
+    std::uint64_t order = 0;
+    for (int i = 0; i < 1024; ++i)
+      heap.push({random.delay(), order++, 0});
+    constexpr int kEvents = 1'000'000;
+    return 1e9 / kEvents * least_seconds(5, [&] {
+             for (int i = 0; i < kEvents; ++i)
+               heap.push({heap.pop().time + random.delay(), order++, 0});
+           });
+  }();
+  return ns;
+}
+
+/// A message of the ring over 1024 ranks; 0 where SimGrid is not installed.
+double simgrid_ns() {
+#ifdef STEPTIME_SIMGRID
+  static const double ns = [] {
+    constexpr Rank kRanks = 1024;
+    const auto program = ring_all_reduce(kRanks, {0, kBytes});
+    const double s = in_child([&] {
+                       SimGrid simgrid(star_platform(kRanks), "Lazy");
+                       const double start = thread_seconds();
+                       simgrid.run(*program);
+                       return std::vector<double>{thread_seconds() - start};
+                     }).at(0);
+    return s * 1e9 / ring_messages(kRanks);
+  }();
+  return ns;
+#else
+  return 0;
+#endif
+}
+
+/// Plays until the benchmark has enough, and says what a message costs.
+/// `play` has `repeats` times that many messages.
+template <class Play>
+void measure(benchmark::State& state, double messages, Play play, int repeats = 1) {
+  double least = std::numeric_limits<double>::infinity();
+  for (auto unused : state) {
+    (void)unused;
+    least = std::min(least, least_seconds(1, play));
+  }
+  const double ns = least * 1e9 / (messages * repeats);
+  state.counters["ns"] = ns;
+  state.counters["s"] = least / repeats;
+  state.counters["x_bare"] = ns / bare_recurrence_ns();
+  state.counters["x_heap"] = ns / bare_heap_ns();
+  if (simgrid_ns() > 0) state.counters["simgrid_x"] = simgrid_ns() / ns;
 }
 
 void ring_symmetric(benchmark::State& state) {
   const Machine machine(star(state.range(0)));
   const Programs programs = ring(static_cast<Rank>(state.range(0)), kBytes);
-  for (auto unused : state) {
-    (void)unused;
-    benchmark::DoNotOptimize(symmetric_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * ring_messages(state.range(0)));
+  constexpr int kRepeats = 1000;
+  measure(
+      state, ring_messages(state.range(0)),
+      [&] {
+        for (int i = 0; i < kRepeats; ++i)
+          benchmark::DoNotOptimize(symmetric_time(programs, machine, {}, {}));
+      },
+      kRepeats);
 }
 BENCHMARK(ring_symmetric)->Arg(1024);
 
 void ring_general(benchmark::State& state) {
   const Machine machine(star(state.range(0)));
   const Programs programs = ring(static_cast<Rank>(state.range(0)), kBytes);
-  for (auto unused : state) {
-    (void)unused;
-    benchmark::DoNotOptimize(played_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * ring_messages(state.range(0)));
+  measure(state, ring_messages(state.range(0)),
+          [&] { benchmark::DoNotOptimize(played_time(programs, machine, {}, {})); });
 }
 BENCHMARK(ring_general)->Arg(1024)->Unit(benchmark::kMillisecond);
 
@@ -74,11 +162,8 @@ void ring_one_slow_link(benchmark::State& state) {
   Machine machine(star(state.range(0)));
   machine.set_bandwidth(0, {1.1e9});
   const Programs programs = ring(static_cast<Rank>(state.range(0)), kBytes);
-  for (auto unused : state) {
-    (void)unused;
-    benchmark::DoNotOptimize(played_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * ring_messages(state.range(0)));
+  measure(state, ring_messages(state.range(0)),
+          [&] { benchmark::DoNotOptimize(played_time(programs, machine, {}, {})); });
 }
 BENCHMARK(ring_one_slow_link)->Arg(1024)->Unit(benchmark::kMillisecond);
 
@@ -88,11 +173,8 @@ void ring_unequal_links(benchmark::State& state) {
   for (ChannelId c = 0; c < static_cast<ChannelId>(state.range(0)); ++c)
     machine.set_bandwidth(c, {1.25e9 - 1e5 * static_cast<double>(c * 7919 % 1009)});
   const Programs programs = ring(static_cast<Rank>(state.range(0)), kBytes);
-  for (auto unused : state) {
-    (void)unused;
-    benchmark::DoNotOptimize(played_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * ring_messages(state.range(0)));
+  measure(state, ring_messages(state.range(0)),
+          [&] { benchmark::DoNotOptimize(played_time(programs, machine, {}, {})); });
 }
 BENCHMARK(ring_unequal_links)->Arg(1024)->Unit(benchmark::kMillisecond);
 
@@ -114,47 +196,48 @@ std::vector<std::int64_t> resnet50_buckets() {
 void resnet50_general(benchmark::State& state) {
   const Machine machine(star(256));
   const std::vector<std::int64_t> buckets = resnet50_buckets();
-  for (auto unused : state) {
-    (void)unused;
+  const auto messages = static_cast<double>(buckets.size()) * ring_messages(256);
+  measure(state, messages, [&] {
     for (const std::int64_t bytes : buckets)
       benchmark::DoNotOptimize(played_time(ring(256, bytes), machine, {}, {}));
-  }
+  });
   state.counters["tensors"] = static_cast<double>(buckets.size());
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(buckets.size()) *
-                          ring_messages(256));
 }
 BENCHMARK(resnet50_general)->Unit(benchmark::kMillisecond);
 
 void resnet50_symmetric(benchmark::State& state) {
   const Machine machine(star(256));
   const std::vector<std::int64_t> buckets = resnet50_buckets();
-  for (auto unused : state) {
-    (void)unused;
-    for (const std::int64_t bytes : buckets)
-      benchmark::DoNotOptimize(symmetric_time(ring(256, bytes), machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(buckets.size()) *
-                          ring_messages(256));
+  const auto messages = static_cast<double>(buckets.size()) * ring_messages(256);
+  constexpr int kRepeats = 100;
+  measure(
+      state, messages,
+      [&] {
+        for (int i = 0; i < kRepeats; ++i) {
+          for (const std::int64_t bytes : buckets)
+            benchmark::DoNotOptimize(symmetric_time(ring(256, bytes), machine, {}, {}));
+        }
+      },
+      kRepeats);
 }
 BENCHMARK(resnet50_symmetric)->Unit(benchmark::kMillisecond);
 
-/// All 161 tensors, 12,500 nodes of 8 GPUs, from cluster to times.
-void hierarchical_100000(benchmark::State& state) {
-  const std::vector<std::int64_t> buckets = resnet50_buckets();
-  Cluster cluster = star(12'500);
-  cluster.gpus_per_node = 8;
+/// The program itself: 12,500 nodes of 8 GPUs, a ResNet-50 step.
+void run_hierarchical_100000(benchmark::State& state) {
+  const std::string config = std::string(STEPTIME_BENCH_DIR) + "/hierarchical_100000.json";
+  const std::string command = fmt::format("{} run {} > /dev/null", STEPTIME_PROGRAM, config);
+  double least = std::numeric_limits<double>::infinity();
   for (auto unused : state) {
     (void)unused;
-    const Machine machine(cluster);
-    for (const std::int64_t bytes : buckets) {
-      Programs programs;
-      programs.push_back(hierarchical_all_reduce(12'500, 8, {0, bytes}));
-      benchmark::DoNotOptimize(symmetric_time(programs, machine, {}, {}));
-    }
+    const auto start = std::chrono::steady_clock::now();
+    if (std::system(command.c_str()) != 0) state.SkipWithError("steptime run failed");
+    least = std::min(
+        least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  state.counters["peak_MiB"] = peak_mib();
+  state.counters["wall_s"] = least;
+  state.counters["peak_MiB"] = peak_mib(RUSAGE_CHILDREN);
 }
-BENCHMARK(hierarchical_100000)->Unit(benchmark::kMillisecond);
+BENCHMARK(run_hierarchical_100000)->Unit(benchmark::kMillisecond);
 
 /// 16,384 ranks on the general path: halving-doubling, 28 messages a rank, one of ResNet-50's
 /// sizes in all.
@@ -162,11 +245,8 @@ void halving_doubling_16384(benchmark::State& state) {
   const Machine machine(star(16'384));
   Programs programs;
   programs.push_back(halving_doubling(16'384, {0, kBytes}));
-  for (auto unused : state) {
-    (void)unused;
-    benchmark::DoNotOptimize(played_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * 16'384 * 28);
+  measure(state, programs.front()->messages(),
+          [&] { benchmark::DoNotOptimize(played_time(programs, machine, {}, {})); });
   state.counters["peak_MiB"] = peak_mib();
 }
 BENCHMARK(halving_doubling_16384)->Unit(benchmark::kMillisecond);
@@ -175,16 +255,14 @@ BENCHMARK(halving_doubling_16384)->Unit(benchmark::kMillisecond);
 void ring_16384(benchmark::State& state) {
   const Machine machine(star(16'384));
   const Programs programs = ring(16'384, kBytes);
-  for (auto unused : state) {
-    (void)unused;
+  measure(state, 1e6, [&] {
     Transport transport(machine);
     CollectivePlayer player(transport, programs, {});
     player.start_at(Time{});
     while (transport.messages_delivered() < 1'000'000 && transport.step()) {
     }
     benchmark::DoNotOptimize(transport.now());
-  }
-  state.SetItemsProcessed(state.iterations() * 1'000'000);
+  });
   state.counters["peak_MiB"] = peak_mib();
 }
 BENCHMARK(ring_16384)->Unit(benchmark::kMillisecond);
@@ -193,13 +271,10 @@ BENCHMARK(ring_16384)->Unit(benchmark::kMillisecond);
 void incast(benchmark::State& state) {
   const auto workers = static_cast<Rank>(state.range(0));
   const Machine machine(star(workers + 1));
-  for (auto unused : state) {
-    (void)unused;
-    Programs programs;
-    programs.push_back(push_pull(workers, 1, {0, kBytes}, 10));
-    benchmark::DoNotOptimize(played_time(programs, machine, {}, {}));
-  }
-  state.SetItemsProcessed(state.iterations() * 20 * workers);
+  Programs programs;
+  programs.push_back(push_pull(workers, 1, {0, kBytes}, 10));
+  measure(state, programs.front()->messages(),
+          [&] { benchmark::DoNotOptimize(played_time(programs, machine, {}, {})); });
 }
 BENCHMARK(incast)->Arg(64)->Arg(1024)->Unit(benchmark::kMillisecond);
 

@@ -6,25 +6,65 @@
 namespace steptime {
 namespace {
 
-TEST(DoubleBinaryTree, ClosedFormIsTheLimitOfSmallChunks) {
-  // 2 log2 8 alpha + M (2 beta + gamma)
-  const auto collective =
-      collective_of(R"({"type": "double-binary-tree"})", star_cluster(8, kGamma));
-  EXPECT_EQ(collective->time({1000}).count(), 6 * kLatencyPs + 1000 * (2 * kPsPerByte + 1000));
+constexpr std::int64_t kChunk = 1000;
+std::unique_ptr<Collective> tree_over(const Cluster& cluster) {
+  return collective_of(R"({"type": "double-binary-tree", "chunk": "1 kB"})", cluster);
 }
 
-TEST(DoubleBinaryTree, MessagesAreNotFasterThanTheClosedForm) {
-  for (const std::int64_t n : {8, 16, 33}) {
-    for (const std::int64_t m : {0, 1000, 10'000'000}) {
-      const Cluster cluster = star_cluster(n);
-      const auto collective = collective_of(R"({"type": "double-binary-tree"})", cluster);
-      // A tree of 33 ranks may be one level lower than log2 n rounded up.
-      const std::int64_t slack = n == 33 ? 2 * kLatencyPs : 0;
-      EXPECT_GE(MessageTimes(cluster, *collective).time({m}).count() + slack,
-                collective->time({m}).count())
+TEST(DoubleBinaryTree, ClosedForm) {
+  // 8 ranks, 4000 B: k = 3, two chunks of 1000 B in each half.
+  //   2 (3 + 2 - 2)(alpha + 2000 beta) + 2 (alpha + 1000 beta) + (2 (3 + 2 - 2) + 1) 1000 gamma
+  EXPECT_EQ(tree_over(star_cluster(8, kGamma))->time({4000}).count(),
+            6 * message_ps(2000) + 2 * message_ps(1000) + 7 * sum_ps(1000));
+  // No bytes: up and down log2 N levels.
+  EXPECT_EQ(tree_over(star_cluster(8))->startup().count(), 6 * kLatencyPs);
+  EXPECT_EQ(tree_over(star_cluster(1))->time({4000}).count(), 0);
+}
+
+TEST(DoubleBinaryTree, MessagesEqualTheClosedFormAtPowersOfTwo) {
+  for (Rank n = 2; n <= 64; n *= 2) {
+    for (const TimePerByte gamma : {TimePerByte{}, kGamma}) {
+      const Cluster cluster = star_cluster(n, gamma);
+      const auto collective = tree_over(cluster);
+      for (const std::int64_t chunks : {0, 1, 2, 3, 20}) {
+        const Bytes m{2 * chunks * kChunk};
+        EXPECT_EQ(MessageTimes(cluster, *collective).time(m), collective->time(m))
+            << n << " ranks, " << chunks << " chunks";
+      }
+      // Chunks of 999 and 1000 B, and of 950 and 951 B: to a byte.
+      for (const Bytes m : {Bytes{2 * 1999}, Bytes{2 * 19'007}}) {
+        EXPECT_NEAR(static_cast<double>(MessageTimes(cluster, *collective).time(m).count()),
+                    static_cast<double>(collective->time(m).count()), kPsPerByte + sum_ps(1))
+            << n << " ranks, " << m.count << " B";
+      }
+    }
+  }
+}
+
+TEST(DoubleBinaryTree, ForOtherNumbersItIsAnUpperBoundByAFewChunks) {
+  for (Rank n = 3; n <= 33; ++n) {
+    const Cluster cluster = star_cluster(n, kGamma);
+    const auto collective = tree_over(cluster);
+    for (const std::int64_t m : {0, 2000, 4000, 38'000}) {
+      const std::int64_t played = MessageTimes(cluster, *collective).time({m}).count();
+      const std::int64_t closed = collective->time({m}).count();
+      EXPECT_LE(played, closed) << n << " ranks, " << m << " B";
+      // Three ranks are a chain: no inner rank has two children, and every chunk takes less.
+      const std::int64_t less = n == 3 ? m / 2 + kChunk : 2 * kChunk;
+      EXPECT_GE(played, closed - 2 * less * kPsPerByte - sum_ps(less))
           << n << " ranks, " << m << " B";
     }
   }
+}
+
+TEST(DoubleBinaryTree, DoesNotFallWhereAChunkIsAdded) {
+  // 2000 B are one chunk for each tree, 2002 B two of 501 B, which overlap in 64 ranks' trees.
+  Cluster cluster = star_cluster(64);
+  cluster.network.latency = Duration{};
+  const auto collective = tree_over(cluster);
+  EXPECT_EQ(collective->time({2002}), collective->time({2000}));
+  EXPECT_LT(MessageTimes(cluster, *collective).time({2002}), collective->time({2002}));
+  EXPECT_GT(collective->time({4000}), collective->time({2000}));
 }
 
 TEST(DoubleBinaryTree, LeavesTheSumOnEveryRank) {

@@ -15,7 +15,7 @@ class Wires final : public Routes {
   void set(Endpoint from, Endpoint to, std::vector<ChannelId> path) {
     paths_[{from, to}] = std::move(path);
   }
-  std::span<const Channel> channels() const override { return channels_; }
+  std::vector<Channel> channels() const override { return channels_; }
   Endpoint endpoints() const override { return endpoints_; }
   void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override {
     const auto found = paths_.find({from, to});

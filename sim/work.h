@@ -1,0 +1,22 @@
+// How much a run has to do, known before it begins. A run that would keep a laptop busy for far
+// longer than ten minutes, or that does not fit into its memory, is refused with one line.
+#pragma once
+#include <functional>
+#include <string_view>
+
+namespace steptime {
+
+/// Events that are played, at 60 to 200 ns each: ten minutes to half an hour.
+inline constexpr double kMostEvents = 1e10;
+/// Links of a machine, at about 80 B each.
+inline constexpr double kMostLinks = 1e8;
+
+/// Throws PlacedError "POINTER: about 2e+12 THINGS to play, at most 1e+10; ADVICE".
+void check_events(double events, std::string_view pointer, std::string_view things,
+                  std::string_view advice);
+void check_links(double links);
+
+/// Told now and then, in a run that takes long, what share of it is done.
+using OnProgress = std::function<void(double share)>;
+
+}  // namespace steptime

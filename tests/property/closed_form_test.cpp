@@ -1,0 +1,217 @@
+// Every collective that is made of messages, found by its name: without other traffic its messages
+// take the time of its closed form, and whoever should holds the sum at the end.
+#include "netmodels/programs.h"
+#include "sim/collective.h"
+#include "sim/error.h"
+#include "tests/support/collectives.h"
+#include "tests/support/play.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// By name, with defaults; those that need parameters, or are no messages, are left out.
+std::vector<std::string> made_of_messages(const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : Collectives::instance().items()) {
+    try {
+      if (!collective_of("{\"type\": \"" + name + "\"}", cluster)->programs({1}).empty())
+        names.push_back(name);
+    } catch (const InputError&) {  // needs parameters, or more than a plain cluster
+    }
+  }
+  return names;
+}
+
+std::unique_ptr<Collective> named(const std::string& name, const Cluster& cluster) {
+  return collective_of("{\"type\": \"" + name + "\"}", cluster);
+}
+
+TEST(ClosedForm, EqualsTheMessagesOfEveryCollective) {
+  // Powers of two; sizes that cut evenly into 32 parts for each of two rings, or into
+  // chunks of 512 KiB for each of two trees. 800 ps and
+  // 1000 ps per byte are whole numbers, so that nothing is rounded. With gamma, rings that run side
+  // by side overlap (tests/netmodels/multi_ring_test.cpp).
+  int checked = 0;
+  for (const std::int64_t n : {4, 8, 16, 32}) {
+    for (const TimePerByte gamma : {TimePerByte{}, kGamma}) {
+      const Cluster cluster = star_cluster(n, gamma);
+      for (const std::string& name : made_of_messages(cluster)) {
+        if (name == "multi-ring" && gamma.seconds_per_byte > 0) continue;
+        const auto collective = named(name, cluster);
+        for (const std::int64_t m : {0, 64, 64 * 3125, 64 << 20}) {
+          EXPECT_EQ(MessageTimes(cluster, *collective).time({m}), collective->time({m}))
+              << name << ", " << n << " ranks, " << m << " B, gamma " << gamma.seconds_per_byte;
+          ++checked;
+        }
+      }
+    }
+  }
+  // ring, multi-ring, binary-tree, double-binary-tree, recursive-doubling, halving-doubling,
+  // reduce, broadcast, reduce-scatter, all-gather, hierarchical
+  EXPECT_GE(checked, 4 * 4 * (10 + 11));
+}
+
+TEST(ClosedForm, EqualsTheMessagesInsideANodeAndAcrossNodes) {
+  for (const TimePerByte gamma : {TimePerByte{}, kGamma}) {
+    for (const auto& [nodes, gpus] : {std::pair{1, 8}, std::pair{2, 4}, std::pair{8, 2}}) {
+      Cluster cluster = star_cluster(nodes, gamma);
+      cluster.gpus_per_node = gpus;
+      cluster.intra_node = {std::chrono::microseconds(2), {1e10}};  // 100 ps per byte
+      std::vector<std::string> names{"hierarchical", "ring", "reduce-scatter", "all-gather"};
+      if (nodes == 1) names = made_of_messages(cluster);
+      for (const std::string& name : names) {
+        if (name == "multi-ring" && gamma.seconds_per_byte > 0) continue;
+        const auto collective = named(name, cluster);
+        for (const std::int64_t m : {0, 64, 64 * 3125, 64 << 20}) {
+          EXPECT_EQ(MessageTimes(cluster, *collective).time({m}), collective->time({m}))
+              << name << ", " << nodes << " x " << gpus << ", " << m << " B";
+        }
+      }
+    }
+  }
+}
+
+TEST(ClosedForm, OfAnyNumberOfRanksIsTheSumOfItsRounds) {
+  // Half a ring takes N - 1 steps of ceil(M / N) bytes, half a binary tree log2 N, rounded up, of
+  // M.
+  for (std::int64_t n = 2; n <= 33; ++n) {
+    const Cluster cluster = star_cluster(n, kGamma);
+    std::int64_t rounds = 0;
+    while ((1 << rounds) < n)
+      ++rounds;
+    for (const std::int64_t m : kSizes) {
+      const std::int64_t part = (m + n - 1) / n;
+      const auto played = [&](const char* name) {
+        return played_time(named(name, cluster)->programs({m}), Machine(cluster), kGamma, {})
+            .count();
+      };
+      EXPECT_EQ(played("reduce-scatter"), (n - 1) * (message_ps(part) + sum_ps(part))) << n;
+      EXPECT_EQ(played("all-gather"), (n - 1) * message_ps(part)) << n;
+      EXPECT_EQ(played("reduce"), rounds * (message_ps(m) + sum_ps(m))) << n;
+      EXPECT_EQ(played("broadcast"), rounds * message_ps(m)) << n;
+    }
+  }
+}
+
+TEST(ClosedForm, IsOffByTheCutOfOddSizesOnly) {
+  // A message of a part has whole bytes: one more at most, in each of at most 2 N steps.
+  for (const std::int64_t n : {4, 8, 32}) {
+    const Cluster cluster = star_cluster(n);
+    for (const std::string& name : made_of_messages(cluster)) {
+      const auto collective = named(name, cluster);
+      for (const std::int64_t m : {1, 7919, 99'999'989}) {
+        EXPECT_NEAR(static_cast<double>(MessageTimes(cluster, *collective).time({m}).count()),
+                    static_cast<double>(collective->time({m}).count()),
+                    static_cast<double>(2 * 2 * n * kPsPerByte + 1))
+            << name << ", " << n << " ranks, " << m << " B";
+      }
+    }
+  }
+}
+
+TEST(Data, EveryAllReduceLeavesTheSumOnEveryRank) {
+  for (std::int64_t n = 2; n <= 33; ++n) {
+    const Cluster cluster = star_cluster(n, kGamma);
+    for (const std::string& name : made_of_messages(cluster)) {
+      const auto collective = named(name, cluster);
+      if (!collective->is_all_reduce()) continue;
+      for (const std::int64_t m : {0L, 1L, 97L, 301 + 7 * n}) {
+        EXPECT_TRUE(all_reduces(collective->programs({m}), static_cast<Rank>(n), m, cluster))
+            << name << ", " << n << " ranks, " << m << " B";
+      }
+    }
+  }
+}
+
+TEST(Data, ScatteredPartsAreGathered) {
+  for (Rank n = 1; n <= 33; ++n) {
+    const std::int64_t m = 301 + 7 * n;
+    const auto start = random_data(n, m);
+    const auto scattered = carry(one(ring_reduce_scatter(n, {0, m})), star_cluster(n), start);
+    ASSERT_FALSE(scattered.empty());
+    const auto gathered = carry(one(ring_all_gather(n, {0, m})), star_cluster(n), scattered);
+    ASSERT_FALSE(gathered.empty());
+    for (const auto& values : gathered)
+      EXPECT_EQ(values, sum_of(start)) << n << " ranks";
+  }
+}
+
+TEST(Data, NodesOfAnySizeHoldTheSum) {
+  for (Rank nodes = 1; nodes <= 16; ++nodes) {
+    for (Rank gpus = 1; nodes * gpus <= 33; ++gpus) {
+      Cluster cluster = star_cluster(nodes, kGamma);
+      cluster.gpus_per_node = gpus;
+      EXPECT_TRUE(
+          all_reduces(named("hierarchical", cluster)->programs({97}), nodes * gpus, 97, cluster))
+          << nodes << " x " << gpus;
+    }
+  }
+}
+
+TEST(Data, EveryWorkerPullsTheSum) {
+  for (Rank workers = 1; workers <= 33; ++workers) {
+    for (const Rank servers : {1, 3}) {
+      const Rank ranks = workers + servers;
+      auto start = random_data(ranks, 100);
+      for (Rank s = workers; s < ranks; ++s)
+        start[static_cast<std::size_t>(s)].assign(100, 0);
+      const auto end =
+          carry(one(push_pull(workers, servers, {0, 100}, 3)), star_cluster(ranks, kGamma), start);
+      ASSERT_FALSE(end.empty());
+      for (Rank w = 0; w < workers; ++w)
+        EXPECT_EQ(end[static_cast<std::size_t>(w)], sum_of(start)) << workers << ' ' << servers;
+    }
+  }
+}
+
+TEST(Messages, AreAsManyAsTheProgramSays) {
+  for (const std::int64_t n : {2, 5, 8, 13}) {
+    const Cluster cluster = star_cluster(n);
+    for (const std::string& name : made_of_messages(cluster)) {
+      const Programs programs = named(name, cluster)->programs({3'000'000});
+      double expected = 0;
+      for (const auto& program : programs)
+        expected += program->messages();
+      const Machine machine(cluster);
+      Transport transport(machine);
+      CollectivePlayer player(transport, programs, {});
+      player.start_at(Time{});
+      transport.run();
+      EXPECT_EQ(static_cast<double>(transport.messages_delivered()), expected) << name << ' ' << n;
+      EXPECT_EQ(play_cost(programs, machine), expected) << name << ' ' << n;  // two links each
+    }
+  }
+  const auto incast = one(push_pull(5, 3, {0, 1000}, 4));
+  const Machine machine(star_cluster(8));
+  Transport transport(machine);
+  CollectivePlayer player(transport, incast, {});
+  player.start_at(Time{});
+  transport.run();
+  EXPECT_EQ(static_cast<double>(transport.messages_delivered()), incast.front()->messages());
+}
+
+TEST(Messages, OverManyLinksCostMore) {
+  // On a ring of 16 nodes rank 0 and its partners are 1, 2, 4 and 8 links apart.
+  Cluster cluster = star_cluster(16);
+  const std::string file = R"({"cluster": {"nodes": 16,
+      "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"},
+      "fabric": {"type": "ring"}}})";
+  static const Params params{{.key = "cluster", .kind = Kind::kObject}};
+  const Config config(std::make_shared<Document>(Document{"x.json", parse_json(file, "x.json")}),
+                      params);
+  cluster = read_cluster(config.object("cluster", cluster_params()));
+  const auto programs = one(recursive_doubling(16, {0, 1000}));
+  EXPECT_EQ(play_cost(programs, Machine(cluster)), 64 * (1 + 2 + 4 + 8) / 4.0 / 2);
+}
+
+}  // namespace
+}  // namespace steptime
