@@ -42,6 +42,7 @@ class Chain final : public Program {
     }
     return op;
   }
+  double messages() const override { return static_cast<double>(n_ - 1) * segments_; }
 
  private:
   Rank n_;
@@ -61,7 +62,7 @@ class ChainBroadcast final : public Collective {
     return (k + n_ - 2) * link_.latency + from_seconds(bytes / link_.bandwidth.bytes_per_second);
   }
   Duration startup() const override { return time(Bytes{0}); }
-  bool is_all_reduce() const override { return false; }
+  Operation operation() const override { return Operation::kBroadcast; }
   Programs programs(Bytes m) const override {
     Programs programs;
     programs.push_back(chain_broadcast(n_, {0, m.count}, segments(m)));

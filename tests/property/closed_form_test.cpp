@@ -123,7 +123,7 @@ TEST(Data, EveryAllReduceLeavesTheSumOnEveryRank) {
     const Cluster cluster = star_cluster(n, kGamma);
     for (const std::string& name : made_of_messages(cluster)) {
       const auto collective = named(name, cluster);
-      if (!collective->is_all_reduce()) continue;
+      if (collective->operation() != Operation::kAllReduce) continue;
       for (const std::int64_t m : {0L, 1L, 97L, 301 + 7 * n}) {
         EXPECT_TRUE(all_reduces(collective->programs({m}), static_cast<Rank>(n), m, cluster))
             << name << ", " << n << " ranks, " << m << " B";

@@ -1,5 +1,6 @@
 // Do all-reduces run on every shipped machine, with any number of its GPUs, and how fast?
 #include "sim/collective.h"
+#include "sim/collective_table.h"
 #include "sim/message_time.h"
 #include "tests/support/presets.h"
 
@@ -130,7 +131,7 @@ double bus_gigabytes(const std::string& preset, std::int64_t gpus, const std::st
   const Cluster cluster = preset_cluster(preset, 1, gpus);
   const auto made = make<Collective>(nccl, cluster);
   constexpr double kBytes = 4e9;
-  return kBytes * made->bus_factor(gpus) / to_seconds(made->time(Bytes{4'000'000'000})) / 1e9;
+  return kBytes * bus_factor(made->operation(), gpus) / to_seconds(made->time(Bytes{4'000'000'000})) / 1e9;
 }
 
 struct Measured {
