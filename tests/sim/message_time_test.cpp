@@ -2,6 +2,7 @@
 
 #include "netmodels/programs.h"
 #include "sim/error.h"
+#include "tests/support/messages.h"
 #include "tests/support/play.h"
 
 #include <cstdint>
