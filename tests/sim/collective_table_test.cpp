@@ -72,9 +72,9 @@ TEST(CollectiveTable, LargeNumbersWidenTheirColumn) {
   const std::vector<CollectiveRow> rows{{.bytes = 8, .time_us = 9e12},
                                         {.bytes = 123'456'789'012'345, .time_us = 1}};
   EXPECT_EQ(collective_text(rows),
-            "#            size         count     type   redop          time    algbw    busbw\n"
-            "#             (B)    (elements)                           (us)   (GB/s)   (GB/s)\n"
-            "                8             2    float     sum 9000000000000     0.00     0.00\n"
+            "#            size          count     type   redop          time    algbw    busbw\n"
+            "#             (B)     (elements)                           (us)   (GB/s)   (GB/s)\n"
+            "                8              2    float     sum 9000000000000     0.00     0.00\n"
             "  123456789012345 30864197253086    float     sum          1.00     0.00     0.00\n");
 }
 

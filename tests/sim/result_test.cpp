@@ -146,7 +146,7 @@ TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
   const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1}}})";
   std::vector<SentBucket> buckets;
   const Result r = simulate(tiny(folder, varied), &buckets);
-  EXPECT_EQ(r.step_time_s, 0.044);
+  EXPECT_DOUBLE_EQ(r.step_time_s, 0.044);
   EXPECT_EQ(r.messages, 3);
   EXPECT_DOUBLE_EQ(r.comm_busy_s, 0.008004);
   const auto closed = buckets_of(tiny(folder));
