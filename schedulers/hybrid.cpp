@@ -1,6 +1,8 @@
 // MPI clients that talk to parameter servers: the workers of a client all-reduce, rank 0 pushes the
 // sum and pulls, and broadcasts what it got. No servers, which takes a single client, is pure MPI.
-// Source: 001 sections 4.1 and 4.2.
+// With a `spread`, `collective` need not leave everyone with the sum: BytePS reduces and scatters
+// inside a node, and gathers after the pull.
+// Source: 001 sections 4.1 and 4.2; bytedance/byteps docs/architecture.md.
 #include "sim/aggregation.h"
 
 #include <memory>
@@ -35,6 +37,11 @@ Params params() {
                .help = "the all-reduce inside a client",
                .need = Need::kDefault,
                .fallback = Json{{"type", "ring"}},
+               .choice = Collective::kNoun},
+              {.key = "spread",
+               .kind = Kind::kObject,
+               .help = "what a pull brought, to all of a client; default: a pipelined tree",
+               .need = Need::kOptional,
                .choice = Collective::kNoun}});
   return all;
 }
@@ -46,9 +53,13 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
     c.fail("servers",
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
+  const Cluster client = client_cluster(cluster, clients, c);
+  const bool spreads = c.has("spread");
+  if (spreads && servers.count == 0) c.fail("spread", "without servers nothing is pulled");
   const std::shared_ptr<const Collective> inside =
-      read_all_reduce(c, client_cluster(cluster, clients, c));
+      spreads ? Collectives::instance().make(c, "collective", client) : read_all_reduce(c, client);
   auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
+  if (spreads) made->spread = Collectives::instance().make(c, "spread", client);
   if (servers.count > 0) {
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
   }

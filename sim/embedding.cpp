@@ -207,7 +207,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   MpiWorld world(clock, ranks, communicators + 1, recorder);
   const Worker::Run shared{clock,         graph,
                            settings,      world,
-                           recorder,      RandomStream(run.seed, Embedding::kNoun),
+                           recorder,      RandomStream(run.seed, Purpose::kSegmentTime),
                            communicators, barrier_time(run)};
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<MainThread> main_threads;

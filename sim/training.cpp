@@ -5,10 +5,13 @@
 #include "sim/error.h"
 #include "sim/fingerprint.h"
 #include "sim/ports.h"
+#include "sim/random.h"
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,7 +31,7 @@ class TrainingPlayer {
         servers_count_(plan.aggregation.servers.count),
         members_(plan.cluster.workers() / plan.aggregation.clients),
         buckets_(plan.step.buckets.size()),
-        ports_(plan.cluster, nodes(plan)),
+        ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
         clients_(static_cast<std::size_t>(plan.aggregation.clients)),
         servers_(static_cast<std::size_t>(servers_count_)) {
     for (std::size_t b = 0; b < buckets_; ++b) {
@@ -48,6 +51,8 @@ class TrainingPlayer {
       last_.resize(clients_.size() * buckets_);
       seen_.resize(clients_.size() * slots_.size());
     }
+    if (pulls_first()) orders_.resize(clients_.size() * buckets_);
+    if (pull_time() == PullTime::kPushed) connections_.resize(clients_.size() * servers_.size());
     times_.bucket_ready.resize(buckets_);
     times_.bucket_sent.resize(buckets_);
     times_.bucket_end.resize(buckets_);
@@ -66,13 +71,15 @@ class TrainingPlayer {
   struct Client {
     std::int64_t step = 0;
     Time start{};
+    Time origin{};  ///< when the step would have started if its forward pass had not waited
     double factor = 1;
     bool exchanges = false;
-    std::size_t bucket = 0;  ///< whose all-reduce is next or running
-    std::size_t open = 0;    ///< parts of the step that are not over
-    Time done{};             ///< of the parts that are over, the latest
-    Time broadcast_free{};   ///< when the client's broadcasts so far are over
-    Duration computed{};     ///< sum over the steps
+    std::size_t pulling = 0;  ///< buckets that the forward pass waits for
+    std::size_t bucket = 0;   ///< whose all-reduce is next or running
+    std::size_t open = 0;     ///< parts of the step that are not over
+    Time done{};              ///< of the parts that are over, the latest
+    Time broadcast_free{};    ///< when the client's broadcasts so far are over
+    Duration computed{};      ///< sum over the steps
     Time end{};
   };
   struct Server {
@@ -83,8 +90,20 @@ class TrainingPlayer {
   struct Slot {
     const Piece* piece;
     std::size_t bucket;
-    std::int64_t pushed;    ///< synchronous: pushes of this step that are in
-    std::uint32_t version;  ///< updates so far
+    std::int64_t pushed;                  ///< synchronous: pushes of this step that are in
+    std::uint32_t version;                ///< updates so far
+    std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
+  };
+
+  /// What a client sends to a server arrives in order (PullTime::kPushed).
+  struct Request {
+    std::uint32_t slot;
+    std::int64_t after;  ///< how many pushes go before it
+  };
+  struct Connection {
+    std::int64_t sent = 0;  ///< pushes so far
+    std::int64_t in = 0;    ///< of these at the server
+    std::vector<Request> requests{};
   };
 
   static std::int64_t nodes(const TrainingPlan& plan) {
@@ -101,7 +120,16 @@ class TrainingPlayer {
     return {plan_.aggregation.servers.with_workers ? s % nodes : nodes + s, -1};
   }
   bool elastic() const { return plan_.update.kind == Update::Kind::kEsgd; }
+  PullTime pull_time() const {
+    const ServerGroup& servers = plan_.aggregation.servers;
+    return servers.fused ? PullTime::kAnswered : servers.pull;
+  }
+  bool pulls_first() const { return servers_count_ > 0 && pull_time() == PullTime::kNextStep; }
   bool synchronous() const { return plan_.update.kind == Update::Kind::kSgd; }
+  Connection& connection(std::int32_t c, std::int32_t server) {
+    return connections_[static_cast<std::size_t>(c) * servers_.size() +
+                        static_cast<std::size_t>(server)];
+  }
   Client& client(std::int32_t c) { return clients_[static_cast<std::size_t>(c)]; }
   std::size_t at(std::int32_t c, std::size_t bucket) const {
     return static_cast<std::size_t>(c) * buckets_ + bucket;
@@ -117,10 +145,45 @@ class TrainingPlayer {
     for (std::int64_t m = 0; m < members_; ++m) {
       me.factor = std::max(me.factor, plan_.variation.factor(seed_, c * members_ + m, me.step));
     }
+    me.origin = me.start;
+    if (!pulls_first() || buckets_ == 0) return compute(c);
+    me.pulling = buckets_;
+    order_pulls(c);
+    pull_next(c, 0);
+  }
+
+  /// The order in which a client's pulls of a step are asked for.
+  void order_pulls(std::int32_t c) {
+    const std::span<std::uint32_t> order(&orders_[at(c, 0)], buckets_);
+    std::iota(order.rbegin(), order.rend(), 0U);
+    if (plan_.aggregation.servers.pulls_in_order) return;
+    shuffle(order, RandomStream(seed_, Purpose::kPullOrder), static_cast<std::uint32_t>(c),
+            static_cast<std::uint32_t>(client(c).step));
+  }
+
+  /// Asks for the i-th bucket, and lets the other clients ask for theirs before the next one.
+  void pull_next(std::int32_t c, std::size_t i) {
+    ask(c, orders_[at(c, i)]);
+    if (i + 1 < buckets_) {
+      engine_.at(engine_.now(), Phase::kNormal, [this, c, i] { pull_next(c, i + 1); });
+    }
+  }
+
+  /// A bucket that the forward pass needs is there at `when`.
+  void pulled(std::int32_t c, std::size_t bucket, Time when) {
+    Client& me = client(c);
+    me.origin = std::max(me.origin, when - scaled(plan_.needed[bucket], me.factor));
+    if (--me.pulling > 0) return;
+    if (learner_ != nullptr) learner_->finish(c, false);
+    compute(c);
+  }
+
+  void compute(std::int32_t c) {
+    Client& me = client(c);
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
-    me.done = me.start + compute;
+    me.done = me.origin + compute;
     me.exchanges = elastic() && me.step % plan_.update.interval == 0;
     me.open = 1;
     me.bucket = 0;
@@ -141,7 +204,7 @@ class TrainingPlayer {
   void reduce_next(std::int32_t c) {
     Client& me = client(c);
     const Bucket& bucket = plan_.step.buckets[me.bucket];
-    const Time ready = me.start + scaled(bucket.ready, me.factor);
+    const Time ready = me.origin + scaled(bucket.ready, me.factor);
     const Time end = std::max(engine_.now(), ready) + bucket.cost;
     if (c == 0 && me.step == 0) {
       times_.bucket_ready[me.bucket] = ready - me.start;
@@ -169,7 +232,7 @@ class TrainingPlayer {
 
   void finish_step(std::int32_t c) {
     Client& me = client(c);
-    if (learner_ != nullptr) learner_->finish(c, me.exchanges);
+    if (learner_ != nullptr && !pulls_first()) learner_->finish(c, me.exchanges);
     ++me.step;
     if (c == 0) test(me.step);
     me.end = engine_.now();
@@ -188,6 +251,7 @@ class TrainingPlayer {
       const Passage message =
           ports_.depart(client_end(c), server_end(piece.server), piece.bytes, engine_.now());
       ++times_.messages;
+      if (pull_time() == PullTime::kPushed) ++connection(c, piece.server).sent;
       engine_.at(message.head, Phase::kNormal,
                  [this, c, slot = static_cast<std::uint32_t>(s), tail = message.tail] {
                    pushed(c, slot, tail);
@@ -218,18 +282,22 @@ class TrainingPlayer {
     const Piece& piece = *slot.piece;
     const Time in =
         ports_.arrive(client_end(c), server_end(piece.server), piece.bytes, {engine_.now(), tail});
+    if (pull_time() == PullTime::kPushed) deliver_requests(c, piece.server, in);
     Duration work = handling(piece.bytes);
     if (synchronous()) {
       const bool complete = ++slot.pushed == static_cast<std::int64_t>(clients_.size());
       if (complete) work += updating(piece.bytes);
       const Time end = serve(piece.server, in, work);
+      if (pull_time() == PullTime::kPushed) answer_push(c, slot_index, end);
       if (!complete) return;
       slot.pushed = 0;
+      ++slot.version;
       count_staleness(0, static_cast<std::int64_t>(clients_.size()));
       if (learner_ != nullptr) {
         for (const ParameterRange& range : piece.ranges)
           learner_->apply_all(range);
       }
+      if (pull_time() == PullTime::kPushed) return answer_waiting(slot_index, end);
       const auto clients = static_cast<std::int32_t>(clients_.size());
       for (std::int32_t i = 0; i < clients; ++i)  // and every server with another client
         answer_push((piece.server + i) % clients, slot_index, end);
@@ -263,19 +331,65 @@ class TrainingPlayer {
       const Time sent = serve_pull(c, slot_index, end);
       return send_values(c, slot_index, sent);
     }
-    // The pull of a bucket is asked for when all its pushes were answered.
     const Duration latency = ports_.latency(server_end(piece.server), client_end(c));
     engine_.at(end + latency, Phase::kNormal, [this, c, slot_index] {
+      if (pull_time() == PullTime::kPushed) return ask_behind(c, slot_index);
       const std::size_t bucket = slots_[slot_index].bucket;
       if (--open_[at(c, bucket)] > 0) return;
-      open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
-      for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
-        const auto asked = static_cast<std::uint32_t>(s);
-        engine_.after(
-            ports_.latency(client_end(c), server_end(slots_[s].piece->server)), Phase::kNormal,
-            [this, c, asked] { send_values(c, asked, serve_pull(c, asked, engine_.now())); });
-      }
+      if (pull_time() == PullTime::kAnswered) return ask(c, bucket);
+      end_bucket(c, bucket, engine_.now());
     });
+  }
+
+  /// Asks for all pieces of a bucket.
+  void ask(std::int32_t c, std::size_t bucket) {
+    open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
+    for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
+      const auto asked = static_cast<std::uint32_t>(s);
+      engine_.after(
+          ports_.latency(client_end(c), server_end(slots_[s].piece->server)), Phase::kNormal,
+          [this, c, asked] { send_values(c, asked, serve_pull(c, asked, engine_.now())); });
+    }
+  }
+
+  /// Asks for a piece. The request follows the pushes that its connection already carries.
+  void ask_behind(std::int32_t c, std::uint32_t slot_index) {
+    const PortEnd to = server_end(slots_[slot_index].piece->server);
+    Connection& line = connection(c, slots_[slot_index].piece->server);
+    if (line.in < line.sent) {
+      line.requests.push_back({slot_index, line.sent});
+      return;
+    }
+    engine_.after(ports_.latency(client_end(c), to), Phase::kNormal,
+                  [this, c, slot_index] { asked(c, slot_index, engine_.now()); });
+  }
+
+  void asked(std::int32_t c, std::uint32_t slot_index, Time when) {
+    Slot& slot = slots_[slot_index];
+    if (synchronous() && slot.version == static_cast<std::uint32_t>(client(c).step)) {
+      slot.waiting.push_back(c);
+    } else {
+      send_values(c, slot_index, serve_pull(c, slot_index, when));
+    }
+  }
+
+  /// A push is in, and with it what its connection carried behind it.
+  void deliver_requests(std::int32_t c, std::int32_t server, Time when) {
+    Connection& line = connection(c, server);
+    ++line.in;
+    const auto behind = std::find_if(line.requests.begin(), line.requests.end(),
+                                     [&](const Request& r) { return r.after > line.in; });
+    const std::vector<Request> now(line.requests.begin(), behind);
+    line.requests.erase(line.requests.begin(), behind);
+    for (const Request& r : now)
+      asked(c, r.slot, when);
+  }
+
+  void answer_waiting(std::uint32_t slot_index, Time when) {
+    Slot& slot = slots_[slot_index];
+    for (const std::int32_t c : slot.waiting)
+      send_values(c, slot_index, serve_pull(c, slot_index, when));
+    slot.waiting.clear();
   }
 
   /// Returns when the server's thread has the values ready.
@@ -324,6 +438,12 @@ class TrainingPlayer {
     if (members_ > 1) {
       end = me.broadcast_free = std::max(end, me.broadcast_free) + plan_.broadcasts[bucket];
     }
+    if (me.pulling > 0) return pulled(c, bucket, end);
+    end_bucket(c, bucket, end);
+  }
+
+  void end_bucket(std::int32_t c, std::size_t bucket, Time end) {
+    const Client& me = client(c);
     if (c == 0 && me.step == 0) times_.bucket_end[bucket] = end - me.start;
     close(c, end);
   }
@@ -379,7 +499,9 @@ class TrainingPlayer {
   // Per client and bucket: answers that are missing, and when the last one came.
   std::vector<std::int32_t> open_;
   std::vector<Time> last_;
-  std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
+  std::vector<Connection> connections_;  ///< per client and server
+  std::vector<std::uint32_t> orders_;    ///< of a step's first pulls, per client
+  std::vector<std::uint32_t> seen_;      ///< version that a client pulled last, per client and slot
   TrainingTimes times_;
 };
 

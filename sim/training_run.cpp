@@ -22,6 +22,25 @@ Duration broadcast_time(const Cluster& cluster, std::int64_t members, Bytes byte
          from_seconds(static_cast<double>(bytes.count) / link.bandwidth.bytes_per_second);
 }
 
+/// When the forward pass comes to the first layer of each bucket; at once where the layers' times
+/// are not known.
+std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
+                                     std::span<const Bucket> buckets) {
+  std::vector<Duration> of_layer;
+  Duration start{};
+  for (const Layer& layer : trace.layers) {
+    of_layer.push_back(start);
+    if (!trace.forward_total) start += layer.forward;
+  }
+  std::vector<Duration> starts;
+  for (const Bucket& bucket : buckets) {
+    // Units come last layer first.
+    const auto last = static_cast<std::size_t>(bucket.first_unit + bucket.units - 1);
+    starts.push_back(of_layer[static_cast<std::size_t>(units[last].layer)]);
+  }
+  return starts;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
@@ -61,11 +80,15 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.step =
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
   const Convergence* learns = e.run->convergence.get();
-  plan.pieces =
-      cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
-                 e.schedule->granularity(), learns != nullptr ? learns->problem->parameters() : 0);
-  for (const Bucket& bucket : plan.step.buckets)
-    plan.broadcasts.push_back(broadcast_time(*e.cluster, members, bucket.bytes));
+  plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                           *aggregation.inside, e.schedule->granularity(),
+                           learns != nullptr ? learns->problem->parameters() : 0);
+  for (const Bucket& bucket : plan.step.buckets) {
+    plan.broadcasts.push_back(aggregation.spread
+                                  ? aggregation.spread->time(bucket.bytes)
+                                  : broadcast_time(*e.cluster, members, bucket.bytes));
+  }
+  plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
