@@ -1,6 +1,7 @@
 // play_training: clients and servers on the event engine.
 #include "sim/training.h"
 
+#include "sim/connections.h"
 #include "sim/engine.h"
 #include "sim/error.h"
 #include "sim/fingerprint.h"
@@ -33,7 +34,8 @@ class TrainingPlayer {
         buckets_(plan.step.buckets.size()),
         ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
         clients_(static_cast<std::size_t>(plan.aggregation.clients)),
-        servers_(static_cast<std::size_t>(servers_count_)) {
+        servers_(static_cast<std::size_t>(servers_count_)),
+        connections_(clients_.size(), pull_time() == PullTime::kPushed ? servers_.size() : 0) {
     for (std::size_t b = 0; b < buckets_; ++b) {
       first_slot_.push_back(slots_.size());
       for (const Piece& piece : plan.pieces[b])
@@ -52,7 +54,6 @@ class TrainingPlayer {
       seen_.resize(clients_.size() * slots_.size());
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
-    if (pull_time() == PullTime::kPushed) connections_.resize(clients_.size() * servers_.size());
     times_.bucket_ready.resize(buckets_);
     times_.bucket_sent.resize(buckets_);
     times_.bucket_end.resize(buckets_);
@@ -95,17 +96,6 @@ class TrainingPlayer {
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
-  /// What a client sends to a server arrives in order (PullTime::kPushed).
-  struct Request {
-    std::uint32_t slot;
-    std::int64_t after;  ///< how many pushes go before it
-  };
-  struct Connection {
-    std::int64_t sent = 0;  ///< pushes so far
-    std::int64_t in = 0;    ///< of these at the server
-    std::vector<Request> requests{};
-  };
-
   static std::int64_t nodes(const TrainingPlan& plan) {
     const ServerGroup& servers = plan.aggregation.servers;
     return plan.cluster.nodes + (servers.with_workers ? 0 : servers.count);
@@ -126,10 +116,6 @@ class TrainingPlayer {
   }
   bool pulls_first() const { return servers_count_ > 0 && pull_time() == PullTime::kNextStep; }
   bool synchronous() const { return plan_.update.kind == Update::Kind::kSgd; }
-  Connection& connection(std::int32_t c, std::int32_t server) {
-    return connections_[static_cast<std::size_t>(c) * servers_.size() +
-                        static_cast<std::size_t>(server)];
-  }
   Client& client(std::int32_t c) { return clients_[static_cast<std::size_t>(c)]; }
   std::size_t at(std::int32_t c, std::size_t bucket) const {
     return static_cast<std::size_t>(c) * buckets_ + bucket;
@@ -163,10 +149,13 @@ class TrainingPlayer {
 
   /// Asks for the i-th bucket, and lets the other clients ask for theirs before the next one.
   void pull_next(std::int32_t c, std::size_t i) {
-    ask(c, orders_[at(c, i)]);
+    const std::size_t bucket = orders_[at(c, i)];
+    last_[at(c, bucket)] = engine_.now();
     if (i + 1 < buckets_) {
       engine_.at(engine_.now(), Phase::kNormal, [this, c, i] { pull_next(c, i + 1); });
     }
+    if (plan_.pieces[bucket].empty()) return pulled(c, bucket, engine_.now());
+    ask(c, bucket);
   }
 
   /// A bucket that the forward pass needs is there at `when`.
@@ -251,7 +240,7 @@ class TrainingPlayer {
       const Passage message =
           ports_.depart(client_end(c), server_end(piece.server), piece.bytes, engine_.now());
       ++times_.messages;
-      if (pull_time() == PullTime::kPushed) ++connection(c, piece.server).sent;
+      if (pull_time() == PullTime::kPushed) connections_.push(c, piece.server);
       engine_.at(message.head, Phase::kNormal,
                  [this, c, slot = static_cast<std::uint32_t>(s), tail = message.tail] {
                    pushed(c, slot, tail);
@@ -282,7 +271,10 @@ class TrainingPlayer {
     const Piece& piece = *slot.piece;
     const Time in =
         ports_.arrive(client_end(c), server_end(piece.server), piece.bytes, {engine_.now(), tail});
-    if (pull_time() == PullTime::kPushed) deliver_requests(c, piece.server, in);
+    if (pull_time() == PullTime::kPushed) {
+      for (const std::uint32_t request : connections_.deliver(c, piece.server))
+        asked(c, request, in);
+    }
     Duration work = handling(piece.bytes);
     if (synchronous()) {
       const bool complete = ++slot.pushed == static_cast<std::int64_t>(clients_.size());
@@ -352,15 +344,11 @@ class TrainingPlayer {
     }
   }
 
-  /// Asks for a piece. The request follows the pushes that its connection already carries.
+  /// Asks for a piece, behind what the connection still carries.
   void ask_behind(std::int32_t c, std::uint32_t slot_index) {
-    const PortEnd to = server_end(slots_[slot_index].piece->server);
-    Connection& line = connection(c, slots_[slot_index].piece->server);
-    if (line.in < line.sent) {
-      line.requests.push_back({slot_index, line.sent});
-      return;
-    }
-    engine_.after(ports_.latency(client_end(c), to), Phase::kNormal,
+    const std::int32_t server = slots_[slot_index].piece->server;
+    if (connections_.holds(c, server, slot_index)) return;
+    engine_.after(ports_.latency(client_end(c), server_end(server)), Phase::kNormal,
                   [this, c, slot_index] { asked(c, slot_index, engine_.now()); });
   }
 
@@ -371,18 +359,6 @@ class TrainingPlayer {
     } else {
       send_values(c, slot_index, serve_pull(c, slot_index, when));
     }
-  }
-
-  /// A push is in, and with it what its connection carried behind it.
-  void deliver_requests(std::int32_t c, std::int32_t server, Time when) {
-    Connection& line = connection(c, server);
-    ++line.in;
-    const auto behind = std::find_if(line.requests.begin(), line.requests.end(),
-                                     [&](const Request& r) { return r.after > line.in; });
-    const std::vector<Request> now(line.requests.begin(), behind);
-    line.requests.erase(line.requests.begin(), behind);
-    for (const Request& r : now)
-      asked(c, r.slot, when);
   }
 
   void answer_waiting(std::uint32_t slot_index, Time when) {
@@ -494,14 +470,14 @@ class TrainingPlayer {
   Ports ports_;
   std::vector<Client> clients_;
   std::vector<Server> servers_;
+  Connections connections_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> first_slot_;  ///< of every bucket, and the end
   // Per client and bucket: answers that are missing, and when the last one came.
   std::vector<std::int32_t> open_;
   std::vector<Time> last_;
-  std::vector<Connection> connections_;  ///< per client and server
-  std::vector<std::uint32_t> orders_;    ///< of a step's first pulls, per client
-  std::vector<std::uint32_t> seen_;      ///< version that a client pulled last, per client and slot
+  std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
+  std::vector<std::uint32_t> seen_;    ///< version that a client pulled last, per client and slot
   TrainingTimes times_;
 };
 

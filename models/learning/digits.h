@@ -1,7 +1,5 @@
 // Handwritten digits: 1,797 images of 8 x 8 pixels (traces/digits/), a quarter of them for testing.
 #pragma once
-// Vectors of another length, or fused ones, would round sums in another way.
-#define EIGEN_DONT_VECTORIZE
 #include <Eigen/Core>
 #include <cstdint>
 #include <vector>

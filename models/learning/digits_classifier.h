@@ -1,6 +1,6 @@
 // What the models that classify digits share: softmax, cross-entropy and the test.
 //
-// Same bytes everywhere: products are Eigen's lazy ones and its vector code is off (digits.h), so
+// Same bytes everywhere: products are Eigen's lazy ones and its vector code is off, so
 // that sums run in the order of the index; exp and log are elementary.h's; fused multiply-add is
 // off for the whole program.
 #pragma once
