@@ -267,14 +267,23 @@ class TrainingPlayer {
 
   /// The first byte of a push is at the server.
   void pushed(std::int32_t c, std::uint32_t slot_index, Time tail) {
-    Slot& slot = slots_[slot_index];
-    const Piece& piece = *slot.piece;
+    const Piece& piece = *slots_[slot_index].piece;
     const Time in =
         ports_.arrive(client_end(c), server_end(piece.server), piece.bytes, {engine_.now(), tail});
-    if (pull_time() == PullTime::kPushed) {
-      for (const std::uint32_t request : connections_.deliver(c, piece.server))
-        asked(c, request, in);
-    }
+    if (pull_time() != PullTime::kPushed) return received(c, slot_index, in);
+    // What is asked for meanwhile must not wait for it.
+    engine_.at(in, Phase::kNormal, [this, c, slot_index] {
+      const std::int32_t server = slots_[slot_index].piece->server;
+      for (const std::uint32_t request : connections_.deliver(c, server))
+        asked(c, request, engine_.now());
+      received(c, slot_index, engine_.now());
+    });
+  }
+
+  /// The last byte of a push is at the server, at `in`.
+  void received(std::int32_t c, std::uint32_t slot_index, Time in) {
+    Slot& slot = slots_[slot_index];
+    const Piece& piece = *slot.piece;
     Duration work = handling(piece.bytes);
     if (synchronous()) {
       const bool complete = ++slot.pushed == static_cast<std::int64_t>(clients_.size());

@@ -132,8 +132,7 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
 std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
                                          std::span<const GradientUnit> units,
                                          std::vector<Bucket>& buckets, const ServerGroup& servers,
-                                         const Collective& inside, const Measure& measure,
-                                         std::int64_t bytes_per_element) {
+                                         const Collective& inside, const Measure& measure) {
   std::vector<std::size_t> order(buckets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto name = [&](std::size_t b) -> const std::string& {
@@ -142,8 +141,12 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
   std::vector<std::int64_t> elements;
-  for (const std::size_t b : order)
-    elements.push_back(buckets[b].bytes.count / bytes_per_element);
+  for (const std::size_t b : order) {
+    const auto own = runs.subspan(static_cast<std::size_t>(buckets[b].first_unit),
+                                  static_cast<std::size_t>(buckets[b].units));
+    elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
+                                       [](std::int64_t sum, Run r) { return sum + r.elements; }));
+  }
   std::vector<std::vector<Shard>> shards(buckets.size());
   for (const Shard& shard : servers.sharding->shards(elements, servers.count))
     shards[order[static_cast<std::size_t>(shard.key)]].push_back(shard);
@@ -187,7 +190,7 @@ std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
   if (servers.sharding->keys() == KeyKind::kTensor) {
     return by_server(workload, runs, buckets, servers, measure);
   }
-  return by_shard(runs, units, buckets, servers, inside, measure, workload.bytes_per_param);
+  return by_shard(runs, units, buckets, servers, inside, measure);
 }
 
 double TrainingTimes::mean_staleness() const {
