@@ -1,8 +1,9 @@
 // MPI clients that talk to parameter servers: the workers of a client all-reduce, rank 0 pushes the
 // sum and pulls, and broadcasts what it got. No servers, which takes a single client, is pure MPI.
-// The broadcast is a pipelined tree, ceil(log2 p) alpha + M beta, at analytic fidelity, and a
-// pipelined chain at message fidelity.
-// Source: 001 sections 4.1 and 4.2.
+// The broadcast is a pipelined chain, or with a `spread` another collective; then `collective` need
+// not leave everyone with the sum: BytePS reduces and scatters inside a node, and gathers after the
+// pull.
+// Source: 001 sections 4.1 and 4.2; bytedance/byteps docs/architecture.md.
 #include "sim/aggregation.h"
 
 #include <memory>
@@ -37,6 +38,11 @@ Params params() {
                .help = "the all-reduce inside a client",
                .need = Need::kDefault,
                .fallback = Json{{"type", "ring"}},
+               .choice = Collective::kNoun},
+              {.key = "spread",
+               .kind = Kind::kObject,
+               .help = "what a pull brought, to all of a client; default: a pipelined chain",
+               .need = Need::kOptional,
                .choice = Collective::kNoun}});
   return all;
 }
@@ -49,10 +55,14 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));
   }
   const Cluster client = client_cluster(cluster, clients, c);
+  const bool spreads = c.has("spread");
+  if (spreads && servers.count == 0) c.fail("spread", "without servers nothing is pulled");
   const std::shared_ptr<const Collective> inside = read_collective(c, client);
   auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
+  made->gathers = spreads;
   if (servers.count > 0) {
-    made->spread = named_collective("chain-broadcast", client);
+    made->spread = spreads ? Collectives::instance().make(c, "spread", client)
+                           : named_collective("chain-broadcast", client);
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
   }
   return made;

@@ -48,20 +48,40 @@ Params server_params() {
       {.key = "requests",
        .kind = Kind::kText,
        .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
-               "request does both",
+               "request does both; \"early-pull\": asked for when the push is in, behind what is "
+               "still to be sent; \"next-step\": asked for by the next step, whose layers wait",
        .need = Need::kDefault,
        .fallback = "push-pull",
-       .words = {"push-pull", "pushpull"}}};
+       .words = {"push-pull", "pushpull", "early-pull", "next-step"}},
+      {.key = "pull_order",
+       .kind = Kind::kText,
+       .help = "in which order a \"next-step\" asks for its keys: \"random\", as a pool of threads "
+               "does, or \"forward\"",
+       .need = Need::kDefault,
+       .fallback = "random",
+       .words = {"random", "forward"}},
+      {.key = "workers_per_host_link",
+       .kind = Kind::kInteger,
+       .help = "with-workers: how many neighbours share a link to their host",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 1e4}}};
 }
 
 ServerGroup read_servers(const Config& config) {
+  const auto requests = config.get<std::string>("requests");
   ServerGroup servers{.count = config.get<std::int64_t>("servers"),
                       .placement = config.get<std::string>("placement") == "with-workers"
                                        ? ServerGroup::Placement::kWithWorkers
                                        : ServerGroup::Placement::kOwnNodes,
                       .request_time = config.get<Duration>("request_time"),
                       .update = config.get<TimePerByte>("update_cost"),
-                      .fused = config.get<std::string>("requests") == "pushpull",
+                      .fused = requests == "pushpull",
+                      .pull = requests == "early-pull"  ? PullTime::kPushed
+                              : requests == "next-step" ? PullTime::kNextStep
+                                                        : PullTime::kAnswered,
+                      .pulls_in_order = config.get<std::string>("pull_order") == "forward",
+                      .workers_per_host_link = config.get<std::int64_t>("workers_per_host_link"),
                       .sharding = Shardings::instance().make(config, "sharding")};
   if (config.has("rate")) servers.rate = config.get<Bandwidth>("rate");
   return servers;
@@ -111,9 +131,15 @@ Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Confi
 }
 
 void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update) {
-  if (aggregation.inside->operation() != Operation::kAllReduce) {
+  if (!aggregation.gathers && aggregation.inside->operation() != Operation::kAllReduce) {
     strategy.object("aggregation", any_keys())
         .fail("collective", "does not leave every worker with the sum");
+  }
+  const bool elastic = update.kind == Update::Kind::kEsgd;
+  if (elastic && aggregation.servers.pull == PullTime::kNextStep) {
+    strategy.fail("update",
+                  "esgd pulls in the step that pushes; choose other requests than "
+                  "\"next-step\"");
   }
   if (update.kind == Update::Kind::kSgd || aggregation.servers.count > 0) return;
   strategy.fail("update", update.kind == Update::Kind::kAsgd

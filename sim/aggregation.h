@@ -14,6 +14,14 @@
 
 namespace steptime {
 
+/// When a client asks for the values of what it has pushed.
+enum class PullTime {
+  kAnswered,  ///< once the servers have answered all pushes of a bucket: in SGD with the sum ready
+  kPushed,    ///< once a push is in; the request queues behind what the client still has to send,
+              ///< and a server answers it when the sum is ready
+  kNextStep   ///< all at the start of the next step, whose layers wait for their own parameters
+};
+
 /// Parameter servers that are alike. A server is one thread, which takes requests in the order in
 /// which they arrive.
 struct ServerGroup {
@@ -29,7 +37,12 @@ struct ServerGroup {
   Duration request_time{};  ///< of the thread, per push and per pull
   TimePerByte update;       ///< of the thread, each time that parameters change
   bool fused = false;       ///< push and pull are one request: the answer carries the values
+  PullTime pull = PullTime::kAnswered;  ///< unless fused
+  bool pulls_in_order = false;          ///< of a next step: in forward order; else in random order
+  /// On a node with workers: how many neighbours share a link to their host.
+  std::int64_t workers_per_host_link = 1;
   std::shared_ptr<const Sharding> sharding;
+  PullTime pull_time() const { return fused ? PullTime::kAnswered : pull; }
 
   // What only message fidelity looks at.
   /// Messages that a GPU has under way at once, its own and, from a host, those to it; 0: any
@@ -43,12 +56,13 @@ struct Aggregation {
   std::int64_t clients = 1;                  ///< divides the number of workers
   std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
   ServerGroup servers{};                     ///< count 0: pure MPI
+  /// What a pull brought, from rank 0 to the other workers of a client. Null: clients of one
+  /// worker.
+  std::shared_ptr<const Collective> spread{};
+  bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};
-  /// The messages of a broadcast from rank 0 of a client to its other workers, for message
-  /// fidelity.
-  std::shared_ptr<const Collective> spread{};
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 

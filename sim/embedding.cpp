@@ -225,7 +225,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                            settings,
                            world,
                            recorder,
-                           RandomStream(run.seed, Embedding::kNoun),
+                           RandomStream(run.seed, Purpose::kSegmentTime),
                            communicators,
                            barrier_time(run),
                            run.one_clock || !is_random || run.timeline != nullptr};

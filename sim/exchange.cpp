@@ -3,6 +3,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,12 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
       user_(user),
       learner_(learner),
       clients_(plan.aggregation.clients),
-      threads_(plan.aggregation.servers, plan.names, timeline) {
+      pull_time_(plan.aggregation.servers.pull_time()),
+      threads_(plan.aggregation.servers, plan.names, timeline),
+      connections_(static_cast<std::size_t>(clients_),
+                   pull_time_ == PullTime::kPushed
+                       ? static_cast<std::size_t>(plan.aggregation.servers.count)
+                       : 0) {
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
     first_slot_.push_back(slots_.size());
     for (const Piece& piece : plan.pieces[b])
@@ -53,6 +59,7 @@ void Exchange::push(std::int32_t c, std::size_t bucket) {
 void Exchange::send(std::int32_t c, std::uint32_t slot_index, bool is_push, Time when) {
   const Slot& slot = slots_[slot_index];
   ++messages_;
+  if (is_push && pull_time_ == PullTime::kPushed) connections_.push(c, slot.piece->server);
   if (!sent_.empty()) sent_[of(c, slot_index)] = when;
   carrier_.send({.client = c,
                  .server = slot.piece->server,
@@ -69,16 +76,33 @@ void Exchange::arrived(const Parcel& parcel, Time in) {
 }
 
 void Exchange::pushed(std::int32_t c, std::uint32_t slot_index, Time in) {
+  if (pull_time_ != PullTime::kPushed) return received(c, slot_index, in);
+  // What is asked for meanwhile must not wait for it.
+  engine_.at(in, Phase::kNormal, [this, c, slot_index] {
+    for (const std::uint32_t request : connections_.deliver(c, slots_[slot_index].piece->server)) {
+      asked(c, request);
+    }
+    received(c, slot_index, engine_.now());
+  });
+}
+
+void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
   Slot& slot = slots_[slot_index];
   const Piece& piece = *slot.piece;
-  const bool waits_for_all = plan_.update.kind == Update::Kind::kSgd;
-  const bool changes = !waits_for_all || ++slot.pushed == clients_;
+  const bool changes = !waits_for_all() || ++slot.pushed == clients_;
   Duration work = threads_.handling(piece.bytes);
   if (changes) work += threads_.updating(piece.bytes);
   const Time end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
-  if (!changes) return;
-  if (waits_for_all) {
+  const bool early = pull_time_ == PullTime::kPushed;
+  if (waits_for_all()) {
+    if (early) answer_push(c, slot_index, end);
+    if (!changes) return;
     apply_all(slot);
+    if (early) {
+      for (const std::int32_t asker : std::exchange(slot.waiting, {}))
+        send(asker, slot_index, false, serve_pull(asker, slot_index, end));
+      return;
+    }
     const auto clients = static_cast<std::int32_t>(clients_);
     for (std::int32_t i = 0; i < clients; ++i)  // and every server with another client
       answer_push((piece.server + i) % clients, slot_index, end);
@@ -96,6 +120,7 @@ void Exchange::pushed(std::int32_t c, std::uint32_t slot_index, Time in) {
 /// The gradients of all clients at once.
 void Exchange::apply_all(Slot& slot) {
   slot.pushed = 0;
+  ++slot.version;
   count_staleness(0, clients_);
   if (learner_ == nullptr) return;
   for (const ParameterRange& range : slot.piece->ranges)
@@ -114,11 +139,19 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
   if (plan_.aggregation.servers.fused) {
     return send(c, slot_index, false, serve_pull(c, slot_index, end));
   }
-  // The pull of a bucket is asked for when all its pushes were answered.
   engine_.at(end + carrier_.latency(c, piece.server), Phase::kNormal, [this, c, slot_index] {
+    if (pull_time_ == PullTime::kPushed) return ask_behind(c, slot_index);
     const std::size_t bucket = slots_[slot_index].bucket;
-    if (--open_[at(c, bucket)] == 0) ask_for(c, bucket);
+    if (--open_[at(c, bucket)] > 0) return;
+    if (pull_time_ == PullTime::kNextStep) return user_.answered(c, bucket);
+    ask_for(c, bucket);
   });
+}
+
+void Exchange::pull(std::int32_t c, std::size_t bucket) {
+  last_[at(c, bucket)] = engine_.now();
+  if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.now());
+  ask_for(c, bucket);
 }
 
 void Exchange::ask_for(std::int32_t c, std::size_t bucket) {
@@ -127,6 +160,24 @@ void Exchange::ask_for(std::int32_t c, std::size_t bucket) {
     const auto asked = static_cast<std::uint32_t>(s);
     engine_.after(carrier_.latency(c, slots_[s].piece->server), Phase::kNormal,
                   [this, c, asked] { send(c, asked, false, serve_pull(c, asked, engine_.now())); });
+  }
+}
+
+/// Asks for a piece, behind what the connection still carries.
+void Exchange::ask_behind(std::int32_t c, std::uint32_t slot_index) {
+  const std::int32_t server = slots_[slot_index].piece->server;
+  if (connections_.holds(c, server, slot_index)) return;
+  engine_.after(carrier_.latency(c, server), Phase::kNormal,
+                [this, c, slot_index] { asked(c, slot_index); });
+}
+
+/// A request is at the server.
+void Exchange::asked(std::int32_t c, std::uint32_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  if (waits_for_all() && slot.version == seen_[of(c, slot_index)]) {
+    slot.waiting.push_back(c);  // for the sum
+  } else {
+    send(c, slot_index, false, serve_pull(c, slot_index, engine_.now()));
   }
 }
 

@@ -2,6 +2,7 @@
 // applies it, and which version of the parameters a client gets back.
 #pragma once
 #include "sim/carrier.h"
+#include "sim/connections.h"
 #include "sim/engine.h"
 #include "sim/learner.h"
 #include "sim/server_threads.h"
@@ -12,10 +13,12 @@
 
 namespace steptime {
 
-/// Hears that rank 0 of a client has a bucket's values at `end`, which may lie ahead.
 class ExchangeUser {
  public:
   virtual ~ExchangeUser() = default;
+  /// The servers have answered all pushes of a bucket, which the next step will pull.
+  virtual void answered(std::int32_t client, std::size_t bucket) = 0;
+  /// Rank 0 of a client has a bucket's values at `end`, which may lie ahead.
   virtual void exchanged(std::int32_t client, std::size_t bucket, Time end) = 0;
 };
 
@@ -26,8 +29,10 @@ class Exchange {
   Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, ExchangeUser& user,
            Learner* learner, Timeline* timeline);
 
-  /// Client `c` pushes a bucket now, and pulls it when that was answered.
+  /// Client `c` pushes a bucket now, and pulls it when its servers' PullTime says.
   void push(std::int32_t c, std::size_t bucket);
+  /// Client `c` asks for a bucket now.
+  void pull(std::int32_t c, std::size_t bucket);
   /// The carrier delivers the parcel at `in`, now or later.
   void arrived(const Parcel& parcel, Time in);
   /// When the present exchange of a parcel began.
@@ -44,8 +49,9 @@ class Exchange {
   struct Slot {
     const Piece* piece;
     std::size_t bucket;
-    std::int64_t pushed;    ///< synchronous: pushes of this step that are in
-    std::uint32_t version;  ///< updates so far
+    std::int64_t pushed;                  ///< synchronous: pushes of this step that are in
+    std::uint32_t version;                ///< updates so far
+    std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
   std::size_t at(std::int32_t c, std::size_t bucket) const {
@@ -55,10 +61,14 @@ class Exchange {
     return static_cast<std::size_t>(c) * slots_.size() + slot;
   }
   void send(std::int32_t c, std::uint32_t slot_index, bool is_push, Time when);
+  bool waits_for_all() const { return plan_.update.kind == Update::Kind::kSgd; }
   void pushed(std::int32_t c, std::uint32_t slot_index, Time in);
+  void received(std::int32_t c, std::uint32_t slot_index, Time in);
   void apply_all(Slot& slot);
   void answer_push(std::int32_t c, std::uint32_t slot_index, Time end);
   void ask_for(std::int32_t c, std::size_t bucket);
+  void ask_behind(std::int32_t c, std::uint32_t slot_index);
+  void asked(std::int32_t c, std::uint32_t slot_index);
   Time serve_pull(std::int32_t c, std::uint32_t slot_index, Time when);
   void pulled(std::int32_t c, std::size_t bucket, Time in);
   void count_staleness(std::uint32_t staleness, std::int64_t updates);
@@ -69,7 +79,9 @@ class Exchange {
   ExchangeUser& user_;
   Learner* learner_;
   std::int64_t clients_;
+  PullTime pull_time_;
   ServerThreads threads_;
+  Connections connections_;  ///< only where requests queue behind pushes
   std::vector<Slot> slots_;
   std::vector<std::size_t> first_slot_;  ///< of every bucket, and the end
   // Per client and bucket: answers that are missing, and when the last one came.

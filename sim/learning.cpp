@@ -12,20 +12,6 @@
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
-
-/// Fisher and Yates; the bound's bias is below 2^-32.
-void shuffle(std::vector<std::int32_t>& samples, std::int64_t seed, std::uint32_t stream,
-             std::uint32_t round) {
-  const auto first = round * static_cast<std::uint32_t>(samples.size());
-  for (std::size_t i = samples.size(); i > 1; --i) {
-    const double drawn =
-        uniform(seed, Purpose::kOrder, stream, first + static_cast<std::uint32_t>(i - 1));
-    std::swap(samples[i - 1], samples[static_cast<std::size_t>(drawn * static_cast<double>(i))]);
-  }
-}
-
-}  // namespace
 
 std::int64_t Convergence::steps(std::int64_t workers) const {
   const double samples = epochs * static_cast<double>(problem->samples());
@@ -127,7 +113,7 @@ Batches::Batches(const Convergence& convergence, std::int64_t workers, std::int6
   if (split_ == DataSplit::kShuffled) {
     shares_.push_back(std::move(all));
   } else {
-    shuffle(all, seed_, 0, 0);
+    shuffle(std::span(all), RandomStream(seed_, Purpose::kOrder), 0, 0);
     if (split_ == DataSplit::kByLabel) {
       std::stable_sort(all.begin(), all.end(), [&](std::int32_t x, std::int32_t y) {
         return problem.label(x) < problem.label(y);
@@ -147,8 +133,8 @@ const std::vector<std::int32_t>& Batches::order(std::int64_t share, std::int64_t
   constexpr std::size_t kKept = 64;  // epochs; an older one is made again when it is asked for
   if (recent.size() == kKept) recent.erase(recent.begin());
   recent.push_back({epoch, shares_[static_cast<std::size_t>(share)]});
-  shuffle(recent.back().samples, seed_, static_cast<std::uint32_t>(share + 1),
-          static_cast<std::uint32_t>(epoch));
+  shuffle(std::span(recent.back().samples), RandomStream(seed_, Purpose::kOrder),
+          static_cast<std::uint32_t>(share + 1), static_cast<std::uint32_t>(epoch));
   return recent.back().samples;
 }
 

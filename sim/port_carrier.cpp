@@ -18,7 +18,7 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       engine_(engine),
       user_(user),
       members_(plan.members()),
-      ports_(plan.cluster, nodes(plan)),
+      ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
       broadcast_free_(static_cast<std::size_t>(plan.aggregation.clients)) {}
 
 PortEnd PortCarrier::client_end(std::int32_t client) const {

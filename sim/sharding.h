@@ -16,12 +16,20 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
+/// What a sharding places.
+enum class KeyKind {
+  kTensor,  ///< tensors in forward order; what a bucket has for one server is one message
+  kBucket   ///< what a schedule sends as one, in the order of names; every shard is a message that
+            ///< is reduced, pushed, pulled and broadcast by itself
+};
+
 class Sharding {
  public:
   static constexpr const char* kNoun = "sharding";
   virtual ~Sharding() = default;
-  /// `elements`: of every key, keys in forward order. The shards of a key follow one another, in
-  /// the order of its elements, and add up to it; no shard is empty unless its key is.
+  virtual KeyKind keys() const { return KeyKind::kTensor; }
+  /// `elements`: of every key. The shards of a key follow one another, in the order of its
+  /// elements, and add up to it; no shard is empty unless its key is.
   virtual std::vector<Shard> shards(std::span<const std::int64_t> elements,
                                     std::int64_t servers) const = 0;
 };

@@ -7,11 +7,14 @@
 #include "sim/fingerprint.h"
 #include "sim/message_carrier.h"
 #include "sim/port_carrier.h"
+#include "sim/random.h"
 #include "sim/rank_timeline.h"
 
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -41,6 +44,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       for (std::size_t c = 0; c < clients_.size(); ++c)
         drawn_.emplace_back(timeline, static_cast<std::int32_t>(c * members()));
     }
+    if (pulls_first()) orders_.resize(clients_.size() * buckets_);
     times_.bucket_ready.resize(buckets_);
     times_.bucket_sent.resize(buckets_);
     times_.bucket_end.resize(buckets_);
@@ -59,17 +63,22 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   struct Client {
     std::int64_t step = 0;
     Time start{};
+    Time origin{};  ///< when the step would have started if its forward pass had not waited
     double factor = 1;
     bool exchanges = false;
-    std::size_t bucket = 0;  ///< whose all-reduce is next or running
-    Time reduce_start{};     ///< of that all-reduce
-    std::size_t open = 0;    ///< parts of the step that are not over
-    Time done{};             ///< of the parts that are over, the latest
-    Duration computed{};     ///< sum over the steps
+    std::size_t pulling = 0;  ///< buckets that the forward pass waits for
+    std::size_t bucket = 0;   ///< whose all-reduce is next or running
+    Time reduce_start{};      ///< of that all-reduce
+    std::size_t open = 0;     ///< parts of the step that are not over
+    Time done{};              ///< of the parts that are over, the latest
+    Duration computed{};      ///< sum over the steps
     Time end{};
   };
   bool elastic() const { return plan_.update.kind == Update::Kind::kEsgd; }
   bool synchronous() const { return plan_.update.kind == Update::Kind::kSgd; }
+  bool pulls_first() const {
+    return servers_count_ > 0 && plan_.aggregation.servers.pull_time() == PullTime::kNextStep;
+  }
   Client& client(std::int32_t c) { return clients_[static_cast<std::size_t>(c)]; }
   std::size_t members() const { return static_cast<std::size_t>(members_); }
   static Duration scaled(Duration d, double factor) {
@@ -83,15 +92,52 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     for (std::int64_t m = 0; m < members_; ++m) {
       me.factor = std::max(me.factor, plan_.variation.factor(seed_, c * members_ + m, me.step));
     }
+    me.origin = me.start;
+    if (!pulls_first() || buckets_ == 0) return compute(c);
+    me.pulling = buckets_;
+    order_pulls(c);
+    pull_next(c, 0);
+  }
+
+  /// The order in which a client's pulls of a step are asked for.
+  void order_pulls(std::int32_t c) {
+    const std::span<std::uint32_t> order(&orders_[static_cast<std::size_t>(c) * buckets_],
+                                         buckets_);
+    std::iota(order.rbegin(), order.rend(), 0U);
+    if (plan_.aggregation.servers.pulls_in_order) return;
+    shuffle(order, RandomStream(seed_, Purpose::kPullOrder), static_cast<std::uint32_t>(c),
+            static_cast<std::uint32_t>(client(c).step));
+  }
+
+  /// Asks for the i-th bucket, and lets the other clients ask for theirs before the next one.
+  void pull_next(std::int32_t c, std::size_t i) {
+    const std::size_t bucket = orders_[static_cast<std::size_t>(c) * buckets_ + i];
+    if (i + 1 < buckets_) {
+      engine_.at(engine_.now(), Phase::kNormal, [this, c, i] { pull_next(c, i + 1); });
+    }
+    exchange_.pull(c, bucket);
+  }
+
+  /// A bucket that the forward pass needs is there at `when`.
+  void pulled(std::int32_t c, std::size_t bucket, Time when) {
+    Client& me = client(c);
+    me.origin = std::max(me.origin, when - scaled(plan_.needed[bucket], me.factor));
+    if (--me.pulling > 0) return;
+    if (learner_ != nullptr) learner_->finish(c, false);
+    compute(c);
+  }
+
+  void compute(std::int32_t c) {
+    Client& me = client(c);
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
+    me.done = me.origin + compute;
     if (!drawn_.empty()) {
-      const Time middle = me.start + scaled(plan_.step.forward, me.factor);
+      const Time middle = me.origin + scaled(plan_.step.forward, me.factor);
       drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle);
-      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.start + compute);
+      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.done);
     }
-    me.done = me.start + compute;
     me.exchanges = elastic() && me.step % plan_.update.interval == 0;
     me.open = 1;
     me.bucket = 0;
@@ -112,7 +158,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void reduce_next(std::int32_t c) {
     Client& me = client(c);
     const Bucket& bucket = plan_.step.buckets[me.bucket];
-    const Time ready = me.start + scaled(bucket.ready, me.factor);
+    const Time ready = me.origin + scaled(bucket.ready, me.factor);
     me.reduce_start = std::max(engine_.now(), ready);
     if (c == 0 && me.step == 0) {
       times_.bucket_ready[me.bucket] = ready - me.start;
@@ -144,7 +190,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void finish_step(std::int32_t c) {
     Client& me = client(c);
-    if (learner_ != nullptr) learner_->finish(c, me.exchanges);
+    if (learner_ != nullptr && !pulls_first()) learner_->finish(c, me.exchanges);
     ++me.step;
     if (c == 0) test(me.step);
     if (c == 0 && plan_.on_progress) {
@@ -167,8 +213,17 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     carrier_->broadcast(c, bucket, end);
   }
 
+  void answered(std::int32_t c, std::size_t bucket) override {
+    end_bucket(c, bucket, engine_.now());
+  }
+
   void spread(std::int32_t c, std::size_t bucket, Time end) override {
-    Client& me = client(c);
+    if (client(c).pulling > 0) return pulled(c, bucket, end);
+    end_bucket(c, bucket, end);
+  }
+
+  void end_bucket(std::int32_t c, std::size_t bucket, Time end) {
+    const Client& me = client(c);
     if (c == 0 && me.step == 0) times_.bucket_end[bucket] = end - me.start;
     close(c, end);
   }
@@ -225,7 +280,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   Exchange exchange_;
-  std::vector<RankTimeline> drawn_;  ///< of every client; none without a timeline
+  std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
+  std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;
 };
 

@@ -3,13 +3,16 @@
 // order in which they arrive.
 //
 //   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
-//               broadcast inside the client; the next step waits for all buckets
+//               broadcast inside the client; the next step waits for all buckets. With pulls in
+//               the next step, a step ends when its pushes are answered, and begins with pulls in
+//               forward or in random order; a layer waits for its own
 //   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
 //               from the start of the step on, because nothing writes them before its end
 //
 // Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
 // moves at the speed of its slowest worker. A bucket is one message to each server that holds a
-// part of it. Answers to pushes and requests to pull carry no bytes. Source: 001 sections 4 and 5.
+// part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
+// bytes. Source: 001 sections 4 and 5.
 #pragma once
 #include "sim/aggregation.h"
 #include "sim/learner.h"
@@ -57,6 +60,7 @@ struct TrainingPlan {
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
   std::vector<Duration> broadcasts;        ///< of each bucket, inside a client, in closed form
+  std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
   std::int64_t steps = 1;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
   OnProgress on_progress{};
@@ -66,11 +70,12 @@ struct TrainingPlan {
 };
 
 /// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
-/// keys in forward order.
+/// keys in forward order. Where the keys are buckets, `buckets` become the shards, each with one
+/// piece, and `inside` says what a shard costs.
 std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
                                            std::span<const GradientUnit> units,
-                                           std::span<const Bucket> buckets,
-                                           const ServerGroup& servers, Granularity granularity,
+                                           std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                           const Collective& inside, Granularity granularity,
                                            std::size_t parameters);
 
 struct CurvePoint {

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -14,9 +17,14 @@ double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t st
   const auto w = static_cast<std::uint32_t>(worker);
   const auto s = static_cast<std::uint32_t>(step);
   double factor = 1;
-  if (spread > 0) factor *= std::max(0.1, 1 + spread * normal(seed, Purpose::kWorkerSpeed, w, 0));
-  if (jitter > 0) factor *= std::max(0.1, 1 + jitter * normal(seed, Purpose::kStepTime, w, s));
-  if (straggle_chance > 0 && uniform(seed, Purpose::kStraggler, w, s) < straggle_chance) {
+  if (spread > 0) {
+    factor *= std::max(0.1, 1 + spread * RandomStream(seed, Purpose::kWorkerSpeed).normal(w, 0));
+  }
+  if (jitter > 0) {
+    factor *= std::max(0.1, 1 + jitter * RandomStream(seed, Purpose::kStepTime).normal(w, s));
+  }
+  if (straggle_chance > 0 &&
+      RandomStream(seed, Purpose::kStraggler).uniform(w, s) < straggle_chance) {
     factor *= straggle_factor;
   }
   return factor;
@@ -24,78 +32,165 @@ double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t st
 
 namespace {
 
-struct KeyPart {
-  std::int32_t server;
-  std::int64_t begin;  ///< element, counted over all keys in forward order
+/// A part of a unit's elements that no key boundary cuts.
+struct Run {
+  std::int64_t begin;  ///< element, counted over all tensors in forward order
   std::int64_t elements;
 };
 
-/// Keys of every unit: a unit is a tensor, or a layer's tensors; units come last layer first.
-std::vector<std::vector<std::size_t>> keys_of_units(const Workload& workload,
-                                                    std::span<const GradientUnit> units,
-                                                    Granularity granularity) {
-  std::vector<std::vector<std::size_t>> left(workload.trace.layers.size());
-  std::size_t key = 0;
+/// Where the elements of every unit lie: a unit is a tensor, or a layer's tensors; units come last
+/// layer first.
+std::vector<Run> runs_of_units(const Workload& workload, std::span<const GradientUnit> units,
+                               Granularity granularity) {
+  std::vector<std::vector<Run>> left(workload.trace.layers.size());
+  std::int64_t begin = 0;
   for (std::size_t l = 0; l < left.size(); ++l) {
-    for (std::size_t t = 0; t < workload.trace.layers[l].tensors.size(); ++t)
-      left[l].push_back(key++);
-  }
-  std::vector<std::vector<std::size_t>> keys;
-  for (const GradientUnit& unit : units) {
-    auto& of_layer = left[static_cast<std::size_t>(unit.layer)];
-    if (granularity == Granularity::kLayer) {
-      keys.push_back(of_layer);
-    } else {
-      keys.push_back({of_layer.back()});
-      of_layer.pop_back();
+    for (const Tensor& tensor : workload.trace.layers[l].tensors) {
+      const bool joins = granularity == Granularity::kLayer && !left[l].empty();
+      if (joins) {
+        left[l].back().elements += tensor.params;
+      } else {
+        left[l].push_back({begin, tensor.params});
+      }
+      begin += tensor.params;
     }
   }
-  return keys;
+  std::vector<Run> runs;
+  for (const GradientUnit& unit : units) {
+    auto& of_layer = left[static_cast<std::size_t>(unit.layer)];
+    runs.push_back(of_layer.back());
+    of_layer.pop_back();
+  }
+  return runs;
+}
+
+/// Turns elements into bytes and into the learnt parameters that they stand for.
+class Measure {
+ public:
+  Measure(const Workload& workload, std::size_t parameters)
+      : bytes_per_element_(workload.bytes_per_param),
+        total_(std::max<std::int64_t>(workload.trace.params(), 1)),
+        parameters_(parameters) {}
+
+  void add(Piece& piece, Run run) const {
+    piece.bytes += Bytes{run.elements * bytes_per_element_};
+    const ParameterRange range{learnt(run.begin), learnt(run.begin + run.elements)};
+    if (range.end > range.begin) piece.ranges.push_back(range);
+  }
+
+ private:
+  std::size_t learnt(std::int64_t element) const {  // 128 bits: the product may exceed 64
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::size_t>(static_cast<Wide>(element) * parameters_ /
+                                    static_cast<Wide>(total_));
+  }
+  std::int64_t bytes_per_element_;
+  std::int64_t total_;
+  std::size_t parameters_;
+};
+
+/// The shards of tensors, those of a bucket on one server together.
+std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<const Run> runs,
+                                          std::span<const Bucket> buckets,
+                                          const ServerGroup& servers, const Measure& measure) {
+  std::vector<std::int64_t> elements;
+  for (const Layer& layer : workload.trace.layers) {
+    for (const Tensor& tensor : layer.tensors)
+      elements.push_back(tensor.params);
+  }
+  struct Placed {
+    std::int32_t server;
+    Run run;
+  };
+  std::vector<Placed> shards;  // in the order of their elements
+  std::int64_t begin = 0;
+  for (const Shard& shard : servers.sharding->shards(elements, servers.count)) {
+    shards.push_back({shard.server, {begin, shard.elements}});
+    begin += shard.elements;
+  }
+  std::vector<std::vector<Piece>> pieces(buckets.size());
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    std::map<std::int32_t, Piece> of_server;
+    for (std::int32_t u = 0; u < buckets[b].units; ++u) {
+      const Run& unit = runs[static_cast<std::size_t>(buckets[b].first_unit + u)];
+      auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Placed& each) {
+        return each.run.begin < unit.begin;
+      });
+      for (; shard != shards.end() && shard->run.begin < unit.begin + unit.elements; ++shard) {
+        Piece& piece = of_server[shard->server];
+        piece.server = shard->server;
+        measure.add(piece, shard->run);
+      }
+    }
+    for (auto& [server, piece] : of_server)
+      pieces[b].push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+/// The shards of buckets, which take the buckets' place.
+std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
+                                         std::span<const GradientUnit> units,
+                                         std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                         const Collective& inside, const Measure& measure) {
+  std::vector<std::size_t> order(buckets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto name = [&](std::size_t b) -> const std::string& {
+    return units[static_cast<std::size_t>(buckets[b].first_unit)].name;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
+  std::vector<std::int64_t> elements;
+  for (const std::size_t b : order) {
+    const auto own = runs.subspan(static_cast<std::size_t>(buckets[b].first_unit),
+                                  static_cast<std::size_t>(buckets[b].units));
+    elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
+                                       [](std::int64_t sum, Run r) { return sum + r.elements; }));
+  }
+  std::vector<std::vector<Shard>> shards(buckets.size());
+  for (const Shard& shard : servers.sharding->shards(elements, servers.count))
+    shards[order[static_cast<std::size_t>(shard.key)]].push_back(shard);
+
+  std::vector<Bucket> parts;
+  std::vector<std::vector<Piece>> pieces;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    auto unit = static_cast<std::size_t>(buckets[b].first_unit);
+    Run left = runs[unit];
+    for (const Shard& shard : shards[b]) {
+      Piece piece{.server = shard.server};
+      for (std::int64_t missing = shard.elements; missing > 0;) {
+        while (left.elements == 0)
+          left = runs[++unit];
+        const std::int64_t taken = std::min(missing, left.elements);
+        measure.add(piece, {left.begin, taken});
+        left = {left.begin + taken, left.elements - taken};
+        missing -= taken;
+      }
+      Bucket part = buckets[b];
+      part.bytes = piece.bytes;
+      part.cost = inside.time(piece.bytes);
+      parts.push_back(part);
+      pieces.push_back({std::move(piece)});
+    }
+  }
+  buckets = std::move(parts);
+  return pieces;
 }
 
 }  // namespace
 
 std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
                                            std::span<const GradientUnit> units,
-                                           std::span<const Bucket> buckets,
-                                           const ServerGroup& servers, Granularity granularity,
+                                           std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                           const Collective& inside, Granularity granularity,
                                            std::size_t parameters) {
-  std::vector<std::vector<Piece>> pieces(buckets.size());
-  if (servers.count == 0) return pieces;
-  std::vector<std::int64_t> elements;
-  for (const Layer& layer : workload.trace.layers) {
-    for (const Tensor& tensor : layer.tensors)
-      elements.push_back(tensor.params);
+  if (servers.count == 0) return std::vector<std::vector<Piece>>(buckets.size());
+  const auto runs = runs_of_units(workload, units, granularity);
+  const Measure measure(workload, parameters);
+  if (servers.sharding->keys() == KeyKind::kTensor) {
+    return by_server(workload, runs, buckets, servers, measure);
   }
-  std::vector<std::vector<KeyPart>> parts(elements.size());
-  std::int64_t total = 0;
-  for (const Shard& shard : servers.sharding->shards(elements, servers.count)) {
-    parts[static_cast<std::size_t>(shard.key)].push_back({shard.server, total, shard.elements});
-    total += shard.elements;
-  }
-  const auto learnt = [&](std::int64_t element) {  // 128 bits: the product may exceed 64
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::size_t>(static_cast<Wide>(element) * parameters /
-                                    static_cast<Wide>(std::max<std::int64_t>(total, 1)));
-  };
-  const auto keys = keys_of_units(workload, units, granularity);
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    std::map<std::int32_t, Piece> by_server;
-    for (std::int32_t u = 0; u < buckets[b].units; ++u) {
-      for (const std::size_t key : keys[static_cast<std::size_t>(buckets[b].first_unit + u)]) {
-        for (const KeyPart& part : parts[key]) {
-          Piece& piece = by_server[part.server];
-          piece.server = part.server;
-          piece.bytes += Bytes{part.elements * workload.bytes_per_param};
-          const ParameterRange range{learnt(part.begin), learnt(part.begin + part.elements)};
-          if (range.end > range.begin) piece.ranges.push_back(range);
-        }
-      }
-    }
-    for (auto& [server, piece] : by_server)
-      pieces[b].push_back(std::move(piece));
-  }
-  return pieces;
+  return by_shard(runs, units, buckets, servers, inside, measure);
 }
 
 double TrainingTimes::mean_staleness() const {

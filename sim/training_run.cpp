@@ -14,13 +14,23 @@
 namespace steptime {
 namespace {
 
-/// Binomial tree over `members`, pipelined: ceil(log2 p) alpha + M beta.
-Duration broadcast_time(const Cluster& cluster, std::int64_t members, Bytes bytes) {
-  if (members == 1) return {};
-  const Link& link = members <= cluster.gpus_per_node ? cluster.intra_node : cluster.network;
-  const auto levels = std::bit_width(static_cast<std::uint64_t>(members - 1));
-  return levels * link.latency +
-         from_seconds(static_cast<double>(bytes.count) / link.bandwidth.bytes_per_second);
+/// When the forward pass comes to the first layer of each bucket; at once where the layers' times
+/// are not known.
+std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
+                                     std::span<const Bucket> buckets) {
+  std::vector<Duration> of_layer;
+  Duration start{};
+  for (const Layer& layer : trace.layers) {
+    of_layer.push_back(start);
+    if (!trace.forward_total) start += layer.forward;
+  }
+  std::vector<Duration> starts;
+  for (const Bucket& bucket : buckets) {
+    // Units come last layer first.
+    const auto last = static_cast<std::size_t>(bucket.first_unit + bucket.units - 1);
+    starts.push_back(of_layer[static_cast<std::size_t>(units[last].layer)]);
+  }
+  return starts;
 }
 
 double median(std::vector<double> values) {
@@ -76,15 +86,17 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.step =
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
   const Convergence* learns = e.run->convergence.get();
-  plan.pieces =
-      cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
-                 e.schedule->granularity(), learns != nullptr ? learns->problem->parameters() : 0);
+  plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                           *aggregation.inside, e.schedule->granularity(),
+                           learns != nullptr ? learns->problem->parameters() : 0);
   for (const Bucket& bucket : plan.step.buckets) {
-    plan.broadcasts.push_back(broadcast_time(*e.cluster, plan.members(), bucket.bytes));
+    plan.broadcasts.push_back(aggregation.spread ? aggregation.spread->time(bucket.bytes)
+                                                 : Duration{});
     const auto& first = units[static_cast<std::size_t>(bucket.first_unit)].name;
     plan.names.push_back(bucket.units == 1 ? first
                                            : fmt::format("{} +{}", first, bucket.units - 1));
   }
+  plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
   plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
   constexpr double kLimit = 4e6;  // s, as for a single step

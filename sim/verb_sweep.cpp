@@ -33,10 +33,15 @@ std::string shown(const Json& value) {
   return value.dump();
 }
 
-/// What `sweep` prints for people.
+std::string seconds(std::optional<double> value) {
+  return value ? fmt::format("{:.1f}", *value) : "never";
+}
+
+/// What `sweep` prints for people. Runs that learn have the time to the target, too: the median of
+/// the seeds, and the fastest and slowest of them.
 class SweepTable {
  public:
-  explicit SweepTable(const Sweep& sweep) : sweep_(sweep), table_(head(sweep)) {}
+  explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
 
   void add(const SweepRow& row) {
     std::vector<std::string> cells;
@@ -50,28 +55,39 @@ class SweepTable {
            fmt::format("{:.3f}", r.exposed_comm_s * 1e3), fmt::format("{}", r.messages),
            fmt::format("{:.1f}", r.throughput_samples_per_s), fmt::format("{:.2f}", r.speedup),
            fmt::format("{:.1f}", r.scaling_efficiency * 100)});
+      if (r.training && r.training->learns) {
+        learns_ = true;
+        cells.insert(cells.end(), {seconds(r.training->time_to_target()),
+                                   seconds(r.training->fastest_to_target()),
+                                   seconds(r.training->slowest_to_target())});
+      }
     } else {
       cells.push_back(row.error);
-      cells.resize(cells.size() + 5);
     }
-    table_.add(std::move(cells));
+    rows_.push_back(std::move(cells));
   }
-  std::string text() const { return table_.text(); }
 
- private:
-  static std::vector<std::string> head(const Sweep& sweep) {
-    std::vector<std::string> names;
-    for (const std::string& pointer : sweep.pointers())
-      names.push_back(label(pointer));
+  std::string text() const {
+    std::vector<std::string> head;
+    for (const std::string& pointer : sweep_.pointers())
+      head.push_back(label(pointer));
     for (const char* name :
          {"step ms", "exposed ms", "messages", "samples/s", "speedup", "efficiency %"}) {
-      names.emplace_back(name);
+      head.emplace_back(name);
     }
-    return names;
+    if (learns_) head.insert(head.end(), {"target s", "fastest", "slowest"});
+    TextTable table(head);
+    for (std::vector<std::string> row : rows_) {
+      row.resize(head.size());
+      table.add(std::move(row));
+    }
+    return table.text();
   }
 
+ private:
   const Sweep& sweep_;
-  TextTable table_;
+  std::vector<std::vector<std::string>> rows_;
+  bool learns_ = false;
 };
 
 std::vector<std::string> csv_head(const Sweep& sweep) {

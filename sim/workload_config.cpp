@@ -52,6 +52,11 @@ const Params& workload_params() {
        .need = Need::kDefault,
        .fallback = "both",
        .words = {"both", "forward"}},
+      {.key = "forward_share",
+       .kind = Kind::kNumber,
+       .help = "of the forward pass in compute_time, when it is known; default: as in the trace",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1}},
       {.key = "dataset_samples",
        .kind = Kind::kInteger,
        .help = "samples of one epoch",
@@ -101,8 +106,35 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
   return trace;
 }
 
+/// Scales each pass alike, so that they take `forward` and `backward`.
+void scale_passes(Trace& trace, Duration forward, Duration backward) {
+  Trace other = trace;
+  other.forward_total.reset();
+  for (std::size_t i = 0; i < trace.layers.size(); ++i) {
+    other.layers[i].forward = {};
+    trace.layers[i].backward = {};
+  }
+  scale_compute(trace, forward);
+  scale_compute(other, backward);
+  for (std::size_t i = 0; i < trace.layers.size(); ++i)
+    trace.layers[i].backward = other.layers[i].backward;
+}
+
+void fit_passes(const Config& section, Trace& trace, Duration total) {
+  if (section.get<std::string>("rescale") != "both") {
+    section.fail("forward_share", "unexpected, as \"rescale\" keeps the backward pass");
+  }
+  const double share = section.get<double>("forward_share");
+  if (trace.forward() == Duration{} || trace.backward() == Duration{}) {
+    section.fail("forward_share", "the trace does not have times of both passes to scale");
+  }
+  const Duration forward = from_seconds(to_seconds(total) * share);
+  scale_passes(trace, forward, total - forward);
+}
+
 void fit_compute(const Config& section, Trace& trace) {
   const auto total = section.get<Duration>("compute_time");
+  if (section.has("forward_share")) return fit_passes(section, trace, total);
   if (section.get<std::string>("rescale") == "both") {
     if (trace.forward() + trace.backward() == Duration{}) {
       section.fail("compute_time", "the trace has no compute time to scale");
@@ -128,7 +160,11 @@ Workload read_workload(const Config& section) {
   if (section.has("dataset_samples")) {
     workload.dataset_samples = section.get<std::int64_t>("dataset_samples");
   }
-  if (section.has("compute_time")) fit_compute(section, workload.trace);
+  if (section.has("compute_time")) {
+    fit_compute(section, workload.trace);
+  } else if (section.has("forward_share")) {
+    section.fail("forward_share", "expected \"compute_time\" beside it");
+  }
   return workload;
 }
 

@@ -1,12 +1,14 @@
 // What the models that classify digits share: softmax, cross-entropy and the test.
 //
-// Products are Eigen's lazy ones, which sum in the order of the index; exp and log are the C
-// library's, so that bytes are equal wherever that library is.
+// Same bytes everywhere: products are Eigen's lazy ones and its vector code is off, so
+// that sums run in the order of the index; exp and log are elementary.h's; fused multiply-add is
+// off for the whole program.
 #pragma once
 #include "models/learning/digits.h"
+#include "models/learning/elementary.h"
 #include "sim/learning.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,7 +38,7 @@ class DigitsClassifier : public Problem {
       right += best == label ? 1 : 0;
       softmax(scores, r);
       constexpr double kTiny = 1e-300;
-      loss -= std::log(std::max(scores(r, label), kTiny));
+      loss -= portable_log(std::max(scores(r, label), kTiny));
     }
     return {right / static_cast<double>(rows), loss / static_cast<double>(rows)};
   }
@@ -70,7 +72,7 @@ class DigitsClassifier : public Problem {
       most = std::max(most, scores(row, k));
     double sum = 0;
     for (Eigen::Index k = 0; k < scores.cols(); ++k) {
-      scores(row, k) = std::exp(scores(row, k) - most);
+      scores(row, k) = portable_exp(scores(row, k) - most);
       sum += scores(row, k);
     }
     for (Eigen::Index k = 0; k < scores.cols(); ++k)

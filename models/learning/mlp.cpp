@@ -29,12 +29,12 @@ class Mlp final : public DigitsClassifier {
   }
   std::vector<double> initial(std::int64_t seed) const override {
     std::vector<double> w(parameters());
+    const RandomStream random(seed, Purpose::kWeights);
     std::uint32_t drawn = 0;
     const auto fill = [&](Eigen::Index from, Eigen::Index outputs, Eigen::Index inputs) {
       const double bound = std::sqrt(6.0 / static_cast<double>(inputs + outputs));
       for (Eigen::Index i = from; i < from + outputs * inputs; ++i) {
-        w[static_cast<std::size_t>(i)] =
-            bound * (2 * uniform(seed, Purpose::kWeights, 0, drawn++) - 1);
+        w[static_cast<std::size_t>(i)] = bound * (2 * random.uniform(0, drawn++) - 1);
       }
     };
     fill(0, hidden_, Digits::kPixels);

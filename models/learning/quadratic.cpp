@@ -81,8 +81,8 @@ class Quadratic final : public Problem {
   double error(std::int32_t sample, std::size_t i) const {
     if (noise_ == 0) return 0;
     const double drawn =
-        noise_ * normal(0, Purpose::kProblem, static_cast<std::uint32_t>(sample / 2),
-                        static_cast<std::uint32_t>(i));
+        noise_ * RandomStream(0, Purpose::kProblem)
+                     .normal(static_cast<std::uint32_t>(sample / 2), static_cast<std::uint32_t>(i));
     return sample % 2 == 0 ? drawn : -drawn;
   }
 

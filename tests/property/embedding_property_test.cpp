@@ -27,7 +27,7 @@ class Draw {
   bool coin() { return upto(1) == 1; }
 
  private:
-  RandomStream stream_{2018, "embedding-property"};
+  RandomStream stream_{2018, Purpose::kTest};
   std::uint32_t number_;
   std::uint32_t next_ = 0;
 };

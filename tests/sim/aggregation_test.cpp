@@ -29,6 +29,21 @@ TEST(Aggregation, AsynchronousUpdatesNeedServers) {
             "parameter-server, or hybrid with servers");
 }
 
+TEST(Aggregation, ElasticClientsPullInTheStepThatPushes) {
+  EXPECT_EQ(message_of(strategy(R"({"type": "parameter-server", "servers": 1,
+                                    "requests": "next-step"})",
+                                R"({"type": "esgd"})")),
+            "x.json: /strategy/update: esgd pulls in the step that pushes; choose other requests "
+            "than \"next-step\"");
+}
+
+TEST(Aggregation, ASpreadNeedsServers) {
+  EXPECT_EQ(message_of(strategy(R"({"type": "hybrid", "clients": 1, "servers": 0,
+                                    "spread": {"type": "all-gather"}})",
+                                kSgd)),
+            "x.json: /strategy/aggregation/spread: without servers nothing is pulled");
+}
+
 TEST(Aggregation, ClientsShareWorkersEvenly) {
   EXPECT_EQ(message_of(strategy(R"({"type": "hybrid", "clients": 3, "servers": 1})", kSgd)),
             "x.json: /strategy/aggregation/clients: 3 clients cannot share 4 workers evenly");

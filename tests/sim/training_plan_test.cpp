@@ -18,8 +18,8 @@ std::vector<std::vector<Piece>> pieces(const char* sharding, std::vector<std::in
     cut.push_back({.first_unit = unit, .units = size});
     unit += size;
   }
-  return cut_pieces(workload->workload, workload->by_tensor, cut, servers, Granularity::kTensor,
-                    parameters);
+  return cut_pieces(workload->workload, workload->by_tensor, cut, servers,
+                    LinearCollective(LinearCost{}), Granularity::kTensor, parameters);
 }
 
 TEST(TrainingPlan, ABucketIsOneMessagePerServer) {
@@ -33,8 +33,9 @@ TEST(TrainingPlan, ABucketIsOneMessagePerServer) {
 }
 
 TEST(TrainingPlan, EveryParameterIsInOnePiece) {
-  for (const char* sharding : {R"({"type": "mxnet"})", R"({"type": "round-robin"})",
-                               R"({"type": "greedy"})", R"({"type": "mxnet", "bound": 9999999})"}) {
+  for (const char* sharding :
+       {R"({"type": "mxnet"})", R"({"type": "round-robin"})", R"({"type": "greedy"})",
+        R"({"type": "mxnet", "bound": 9999999})", R"({"type": "byteps", "partition": 300000})"}) {
     for (const std::size_t parameters : {0u, 1u, 7u, 650u, 5000u}) {
       std::vector<int> times(parameters);
       for (const auto& bucket : pieces(sharding, {1, 1}, parameters)) {
@@ -48,6 +49,22 @@ TEST(TrainingPlan, EveryParameterIsInOnePiece) {
       EXPECT_EQ(times, std::vector<int>(parameters, 1)) << sharding << parameters;
     }
   }
+}
+
+TEST(TrainingPlan, KeysThatAreBucketsAreCutIntoMessages) {
+  // One bucket of 2,000,000 elements, "two" before "one": 3 partitions, the second one across both.
+  const auto cut = pieces(R"({"type": "byteps", "partition": 800000})", {2}, 20);
+  ASSERT_EQ(cut.size(), 3u);
+  for (const auto& piece : cut)
+    ASSERT_EQ(piece.size(), 1u);
+  EXPECT_EQ(cut[0][0].bytes, Bytes{3200000});
+  EXPECT_EQ(cut[2][0].bytes, Bytes{1600000});
+  // Key "two" stands for the learnt parameters [10, 20), "one" for [0, 10).
+  ASSERT_EQ(cut[1][0].ranges.size(), 2u);
+  EXPECT_EQ(cut[1][0].ranges[0].begin, 18u);
+  EXPECT_EQ(cut[1][0].ranges[0].end, 20u);
+  EXPECT_EQ(cut[1][0].ranges[1].begin, 0u);
+  EXPECT_EQ(cut[1][0].ranges[1].end, 6u);
 }
 
 TEST(TrainingPlan, TheFirstBucketHasTheLastKey) {

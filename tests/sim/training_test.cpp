@@ -102,6 +102,85 @@ TEST(Training, ClientsReduceBeforeTheyPush) {
   EXPECT_NEAR(r.exposed_comm_s, 0.010 + 2 * 0.017 + 0.009, 1e-9);
 }
 
+TEST(Training, ACollectiveMaySpreadWhatWasPulled) {
+  // Reduce-scatter among 2: 1 ms + 4 ms; push and pull of 1 client 2 (1 ms + 8 ms); all-gather as
+  // reduce-scatter.
+  const std::string hybrid =
+      R"({"type": "hybrid", "clients": 1, "servers": 1, "requests": "pushpull",
+          "collective": {"type": "reduce-scatter"}, "spread": {"type": "all-gather"}})";
+  const Result r = simulate(training_experiment(strategy(hybrid, kSgd), 2));
+  EXPECT_NEAR(r.exposed_comm_s, 0.005 + 2 * 0.009 + 0.005, 1e-9);
+}
+
+/// Two keys of 4 MB on one server, which are ready at the end of the step:
+///
+///   push       1 |....2222|            1 ms latency, 4 ms each
+///   ack 1      1 |....a                at 5 ms, and 1 ms back
+///   request 1          ....r           behind push 2: at 9 ms
+///   pull            1          |....2222|    1 ms and 8 ms: 18 ms
+TEST(Training, AnEarlyPullFollowsThePushesOnItsConnection) {
+  const std::string early =
+      R"({"type": "parameter-server", "servers": 1, "requests": "early-pull",
+          "sharding": {"type": "byteps", "partition": 1000000}})";
+  const Result r = simulate(training_experiment(strategy(early, kSgd), 1));
+  EXPECT_NEAR(r.exposed_comm_s, 0.018, 1e-9);
+  EXPECT_EQ(r.messages, 4);
+}
+
+/// 2 clients, 2 keys of 4 MB. The server has the pushes at 5, 9 (the first sum), 13 and 17 ms (the
+/// second sum):
+///
+///   push 1, 2 of client 0    |....    ....    |      in at 5 and 13 ms
+///   push 1, 2 of client 1    |    ....    ....|      in at 9 and 17 ms
+///
+/// Requests for the first key follow a client's second push: answers start at 13 and 17 ms. For the
+/// second key client 0 asks at 14 + 1 ms and waits, client 1 at 18 + 1 ms: answers start at 21 and
+/// 25 ms. The last one is there at 29 + 1 ms.
+TEST(Training, AnEarlyPullWaitsForTheSum) {
+  const std::string early =
+      R"({"type": "parameter-server", "servers": 1, "requests": "early-pull",
+          "sharding": {"type": "byteps", "partition": 1000000}})";
+  const Result r = simulate(training_experiment(strategy(early, kSgd), 2));
+  EXPECT_NEAR(r.exposed_comm_s, 0.030, 1e-9);
+}
+
+TEST(Training, TheNextStepPullsBeforeItsForwardPass) {
+  // 1 worker, 1 server. The first layer needs key one: asked for 1 ms, 1 ms and 4 ms back. Its key
+  // is first in forward order; the other one comes at 10 ms, long before 506 ms. A push of 4 MB
+  // leaves after each layer's backward pass, the last one 1 + 4 ms to go and 1 ms to be answered.
+  const std::string pulls =
+      R"({"type": "parameter-server", "servers": 1, "requests": "next-step",
+          "pull_order": "forward"})";
+  const Result r = simulate(training_experiment(strategy(pulls, kSgd, "wfbp"), 1));
+  EXPECT_NEAR(r.exposed_comm_s, 0.006 + 0.006, 1e-9);
+}
+
+TEST(Training, ARandomOrderOfPullsIsOneOfTwo) {
+  // As above; in the other order key one comes behind key two, 4 ms later.
+  const std::string pulls =
+      R"({"type": "parameter-server", "servers": 1, "requests": "next-step"})";
+  const Result r =
+      simulate(training_experiment(strategy(pulls, kSgd, "wfbp"), 1, R"({"steps": 1000})"));
+  // 1000 fair coins: the mean of 0 and 4 ms within 5 standard deviations, 5 * 4 / (2 sqrt(1000)).
+  EXPECT_NEAR(r.exposed_comm_s, 0.012 + 0.002, 0.00032);
+}
+
+TEST(Training, LearningPullsWhatTheNextStepNeeds) {
+  // Momentum SGD on a bowl: synchronous values do not depend on when they are pulled. A client has
+  // the values of its last pull, one update behind the servers.
+  const Experiment usual = training_experiment(strategy(servers(2), kSgd, "wfbp"), 4);
+  const Experiment late = training_experiment(
+      strategy(R"({"type": "parameter-server", "servers": 2, "requests": "next-step"})", kSgd,
+               "wfbp"),
+      4);
+  const Convergence bowl{.problem = make<Problem>(R"({"type": "quadratic", "samples": 64})"),
+                         .epochs = 5,
+                         .batch = 2,
+                         .learning_rate = 0.05,
+                         .momentum = 0.5};
+  EXPECT_EQ(Played(usual, bowl).center(), Played(late, bowl).center());
+}
+
 TEST(Training, ElasticClientsMeetTheServersEveryInterval) {
   const std::string esgd = R"({"type": "esgd", "interval": 10})";
   const Result r =

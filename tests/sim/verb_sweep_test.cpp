@@ -32,6 +32,21 @@ TEST(VerbSweep, TableIsTheDefault) {
             "    4  naive      50.004       8.004         3     2559.8     3.36          84.0\n");
 }
 
+TEST(VerbSweep, RunsThatLearnShowTheTimeToTheTarget) {
+  // The bowl starts at accuracy 1 / (1 + loss) < 0.9, and cannot learn with a rate of 0.
+  const TinyFolder folder;
+  const Outcome sweep = steptime({"sweep", folder.experiment(R"({
+      "run": {"convergence": {"problem": {"type": "quadratic", "samples": 64}, "epochs": 8,
+                              "batch": 2, "learning_rate": 0.1, "seeds": 2}},
+      "sweep": {"/run/convergence/learning_rate": [0, 0.1]}})")});
+  EXPECT_EQ(sweep.exit, 0) << sweep.err;
+  const std::vector<std::string> lines = lines_of(sweep.out);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(lines[0].ends_with("  target s  fastest  slowest")) << lines[0];
+  EXPECT_NE(lines[2].find("never"), std::string::npos) << lines[2];
+  EXPECT_EQ(lines[3].find("never"), std::string::npos) << lines[3];
+}
+
 TEST(VerbSweep, JsonLinesHaveTheKeysOfARunAndThePoint) {
   const TinyFolder folder;
   const std::string file = folder.experiment(kSweep);

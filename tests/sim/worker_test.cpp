@@ -26,8 +26,8 @@ struct OneRank {
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
     StepRecorder recorder(clock, graph, std::nullopt);
     MpiWorld world(clock, 1, 2, recorder);
-    Worker worker({clock, graph, settings, world, recorder, RandomStream(1, "test"), 1, {}}, 0,
-                  nullptr);
+    Worker worker({clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), 1, {}},
+                  0, nullptr);
     MainThread program = main_thread(*this, worker);
     program.start();
     clock.run();

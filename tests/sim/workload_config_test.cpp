@@ -135,6 +135,16 @@ TEST_F(WorkloadConfig, ComputeTimeMayLeaveTheBackwardPassAlone) {
             "x.json: /compute_time: \"5 ms\" is less than the backward pass, 6 ms");
 }
 
+TEST_F(WorkloadConfig, TheForwardPassMayHaveAKnownShare) {
+  const Workload w = read(R"(, "compute_time": "10 ms", "forward_share": 0.3)");
+  EXPECT_EQ(w.trace.forward(), 3 * kMs);
+  EXPECT_EQ(w.trace.backward(), 7 * kMs);
+  EXPECT_EQ(error(R"(, "forward_share": 0.3)"),
+            "x.json: /forward_share: expected \"compute_time\" beside it");
+  EXPECT_EQ(error(R"(, "compute_time": "10 ms", "rescale": "forward", "forward_share": 0.3)"),
+            "x.json: /forward_share: unexpected, as \"rescale\" keeps the backward pass");
+}
+
 TEST_F(WorkloadConfig, ATraceLeavesNoChoiceOfDevice) {
   EXPECT_EQ(error(R"(, "device": "v100")"),
             "x.json: /device: unexpected, as \"trace\" gives the times");

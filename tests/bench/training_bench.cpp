@@ -1,0 +1,47 @@
+// What does a step of many asynchronous workers cost? The goal is 10 s for 1,000 workers, 100
+// servers and 100 steps. A worker's step has 100 messages to servers in one bucket (sync-easgd) and
+// 1,350 or so with one bucket per tensor (wfbp), as the big tensors of ResNet-50 are on all
+// servers.
+#include "sim/data_dir.h"
+#include "sim/experiment.h"
+#include "sim/training_run.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+void asynchronous_workers(benchmark::State& state, const std::string& schedule,
+                          std::int64_t steps) {
+  const auto document = std::make_shared<Document>(Document{
+      (data_dir() / "bench.json").string(),
+      parse_json(
+          fmt::format(
+              R"({{"name": "bench", "workload": {{"model": "resnet50", "device": "k80", "batch": 32}},
+                  "cluster": {{"preset": "k80-10gbe", "nodes": 1000}},
+                  "strategy": {{"aggregation": {{"type": "parameter-server", "servers": 100}},
+                                "update": {{"type": "asgd"}}, "schedule": {{"type": "{}"}}}},
+                  "run": {{"steps": {}, "variation": {{"jitter": 0.1}}}}}})",
+              schedule, steps),
+          "bench.json")});
+  const TrainingPlan plan = plan_training(read_experiment(document));
+  double messages = 0;
+  for (auto unused : state) {
+    (void)unused;
+    messages += static_cast<double>(play_training(plan, 1, nullptr, nullptr, 0).messages);
+  }
+  state.counters["steps"] = static_cast<double>(steps);
+  state.counters["messages"] = benchmark::Counter(messages, benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(asynchronous_workers, sync_easgd, "sync-easgd", 100)
+    ->Unit(benchmark::kSecond)
+    ->Iterations(1);
+BENCHMARK_CAPTURE(asynchronous_workers, wfbp, "wfbp", 2)->Unit(benchmark::kSecond)->Iterations(1);
+
+}  // namespace
+}  // namespace steptime
