@@ -18,7 +18,7 @@ for update in SGD ASGD ESGD; do
     if [ "$update" = ESGD ]; then rule='{"type": "esgd", "interval": 4}'; fi
     "$steptime" run "$root/configs/papers/mxnet-mpi/convergence.json" -o "$folder" \
       --set "/name=$group-$update" --set "/strategy/aggregation=$aggregation" \
-      --set "/strategy/update=$rule" > /dev/null 2>&1
+      --set "/strategy/update=$rule" --set /run/convergence/seeds=3 > /dev/null 2>&1
     modes="$modes $group-$update"
   done
 done
