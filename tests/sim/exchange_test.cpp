@@ -42,6 +42,9 @@ struct Meeting final : public ExchangeUser {
     exchange = std::make_unique<Exchange>(plan, engine, carrier, *this, nullptr, nullptr);
     carrier.exchange = exchange.get();
   }
+  void answered(std::int32_t client, std::size_t) override {
+    answers.emplace_back(client, engine.now());
+  }
   void exchanged(std::int32_t client, std::size_t, Time end) override {
     ends.emplace_back(client, end);
   }
@@ -53,6 +56,7 @@ struct Meeting final : public ExchangeUser {
   TrainingPlan plan;
   Instant carrier;
   std::unique_ptr<Exchange> exchange;
+  std::vector<std::pair<std::int32_t, Time>> answers;
   std::vector<std::pair<std::int32_t, Time>> ends;
 };
 
