@@ -202,8 +202,8 @@ void read_graph(const Config& section, Cluster& cluster) {
     if (cluster.nodes > 1 && !cluster.node->of_kind(VertexKind::kNic).empty()) {
       try {
         cluster.gpu_to_gpu = link_over_nics(cluster);
-      } catch (const InputError& e) {
-        section.fail("node", e.what());
+      } catch (const PlacedError& e) {
+        throw InputError(fmt::format("{}: {}", section.file(), e.what()));
       }
     }
   }

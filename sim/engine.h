@@ -82,9 +82,6 @@ class Engine {
   std::optional<Moment> next();
   /// Runs the next event; false when none is left.
   bool step();
-  /// When the next event is due, and perhaps earlier, after a cancellation; only while one is
-  /// pending.
-  Time next_time() const { return Time(Duration(heap_.front().time)); }
   /// Runs until no event is left.
   void run() {
     while (step()) {

@@ -59,15 +59,16 @@ void MessageCarrier::run() {
 
 /// The engine's events run when the transport has come to their time.
 void MessageCarrier::arm() {
-  if (engine_.pending() == 0 || (armed_ && *armed_ <= engine_.next_time())) return;
-  armed_ = engine_.next_time();
+  const auto next = engine_.next();
+  if (!next || (armed_ && *armed_ <= next->time)) return;
+  armed_ = next->time;
   transport_.wake(*armed_, *this, kClock);
 }
 
 void MessageCarrier::woken(std::int32_t who) {
   if (who >= 0) return over(who / 2, static_cast<What>(who % 2));
   if (armed_ && *armed_ <= transport_.now()) armed_.reset();
-  while (engine_.pending() > 0 && engine_.next_time() <= transport_.now())
+  for (auto next = engine_.next(); next && next->time <= transport_.now(); next = engine_.next())
     engine_.step();
 }
 

@@ -65,7 +65,7 @@ TEST(Cluster, ClosedFormsCountTheWayToTheNic) {
 TEST(Cluster, AGpuThatReachesNoNicIsAnError) {
   EXPECT_EQ(cluster_error(std::string(R"({"nodes": 2, )") + kSwitch + R"(, "node": {
       "vertices": [{"name": "g", "kind": "gpu"}, {"name": "n", "kind": "nic"}], "links": []}})"),
-            "x.json: /node: no route from \"g\" to a NIC");
+            "x.json: /cluster/node: no route from \"g\" to a NIC");
 }
 
 TEST(Cluster, ErrorsNameThePlace) {

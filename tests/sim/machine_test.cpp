@@ -107,7 +107,7 @@ TEST(Machine, NeedsARouteBetweenAnyTwoGpus) {
     const Machine machine(cluster);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "no route from \"g0\" to \"g1\"");
+    EXPECT_STREQ(error.what(), "/cluster/node: no route from \"g0\" to \"g1\"");
   }
 }
 
