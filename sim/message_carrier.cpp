@@ -68,8 +68,11 @@ void MessageCarrier::arm() {
 void MessageCarrier::woken(std::int32_t who) {
   if (who >= 0) return over(who / 2, static_cast<What>(who % 2));
   if (armed_ && *armed_ <= transport_.now()) armed_.reset();
-  for (auto next = engine_.next(); next && next->time <= transport_.now(); next = engine_.next())
+  for (;;) {
+    const auto next = engine_.next();
+    if (!next || next->time > transport_.now()) return;
     engine_.step();
+  }
 }
 
 void MessageCarrier::send(const Parcel& parcel, Time at) {
