@@ -131,7 +131,8 @@ double bus_gigabytes(const std::string& preset, std::int64_t gpus, const std::st
   const Cluster cluster = preset_cluster(preset, 1, gpus);
   const auto made = make<Collective>(nccl, cluster);
   constexpr double kBytes = 4e9;
-  return kBytes * bus_factor(made->operation(), gpus) / to_seconds(made->time(Bytes{4'000'000'000})) / 1e9;
+  return kBytes * bus_factor(made->operation(), gpus) /
+         to_seconds(made->time(Bytes{4'000'000'000})) / 1e9;
 }
 
 struct Measured {
