@@ -7,6 +7,7 @@
 #include "sim/experiment.h"
 #include "sim/measurements.h"
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "sim/text_table.h"
 
 #include <algorithm>

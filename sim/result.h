@@ -3,9 +3,7 @@
 #include "sim/experiment.h"
 #include "sim/json.h"
 #include "sim/step.h"
-#include "sim/timeline.h"
 #include "sim/training_run.h"
-#include "sim/work.h"
 
 #include <cstdint>
 #include <memory>
@@ -50,15 +48,6 @@ struct SentBucket {
   double start_s = 0;
   double end_s = 0;
 };
-
-/// Runs the experiment. `buckets` gets those of a step in send order, of client 0's first one where
-/// clients need not move in step. Throws InputError when it exceeds the range of simulated time,
-/// and ModelFailure when the modelled system deadlocks.
-Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets = nullptr,
-                const OnProgress& on_progress = {});
-/// The same with the event engine, drawing every step, up to where it fails.
-Result simulate(const Experiment& experiment, Timeline& timeline,
-                std::vector<SentBucket>* buckets = nullptr, const OnProgress& on_progress = {});
 
 /// The keys of every result, in order; a training run has more, in its JSON.
 std::span<const std::string_view> result_keys();

@@ -1,6 +1,7 @@
 #include "sim/sweep.h"
 
 #include "sim/error.h"
+#include "sim/simulate.h"
 
 #include <algorithm>
 #include <atomic>

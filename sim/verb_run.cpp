@@ -2,6 +2,7 @@
 #include "sim/output.h"
 #include "sim/progress_line.h"
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "sim/sweep.h"
 #include "sim/text_table.h"
 #include "sim/timeline.h"

@@ -3,6 +3,7 @@
 #include "sim/data_dir.h"
 #include "sim/experiment.h"
 #include "sim/result.h"
+#include "sim/simulate.h"
 
 #include <cstdint>
 #include <memory>

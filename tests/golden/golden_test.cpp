@@ -12,6 +12,7 @@
 #include "sim/json.h"
 #include "sim/output.h"
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "sim/sweep.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "sim/error.h"
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "tests/support/training.h"
 
 #include <chrono>

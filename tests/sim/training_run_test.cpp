@@ -1,6 +1,7 @@
 #include "sim/training_run.h"
 
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "tests/support/training.h"
 
 #include <string>

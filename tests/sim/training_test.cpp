@@ -1,6 +1,7 @@
 #include "sim/training.h"
 
 #include "sim/result.h"
+#include "sim/simulate.h"
 #include "tests/support/training.h"
 
 #include <memory>

@@ -1,0 +1,22 @@
+// Runs an experiment: in closed form, on the event engine, or client by client where workers
+// differ.
+#pragma once
+#include "sim/experiment.h"
+#include "sim/result.h"
+#include "sim/timeline.h"
+#include "sim/work.h"
+
+#include <vector>
+
+namespace steptime {
+
+/// Runs the experiment. `buckets` gets those of a step in send order, of client 0's first one where
+/// clients need not move in step. Throws InputError when it exceeds the range of simulated time,
+/// and ModelFailure when the modelled system deadlocks.
+Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets = nullptr,
+                const OnProgress& on_progress = {});
+/// The same with the event engine, drawing every step, up to where it fails.
+Result simulate(const Experiment& experiment, Timeline& timeline,
+                std::vector<SentBucket>* buckets = nullptr, const OnProgress& on_progress = {});
+
+}  // namespace steptime

@@ -1,0 +1,21 @@
+// Experiments ready to simulate.
+#pragma once
+#include "sim/simulate.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+inline Experiment tiny_experiment(const TinyFolder& folder, const std::string& patch = "{}") {
+  return read_experiment(load_document(folder.experiment(patch), {}));
+}
+
+inline std::vector<SentBucket> sent_buckets(const Experiment& experiment) {
+  std::vector<SentBucket> buckets;
+  simulate(experiment, &buckets);
+  return buckets;
+}
+
+}  // namespace steptime
