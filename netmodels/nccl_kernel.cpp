@@ -13,7 +13,8 @@
 //
 // ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: least
 // squares over nine rows of 8 A100, the worst of them 12 % off; no explanation is published. Of two
-// A100 a pair's links carry data in both directions, and 208 of 237 GB/s remain.
+// A100 a pair's links carry data in both directions, and 208 of 237 GB/s remain; of two H100 no
+// less than of eight (NVIDIA/nccl issue 1455).
 //
 // base, step: NVIDIA's own table of the release; LL and LL128 over NVLink as revised in 2.18.3.
 //
@@ -99,8 +100,8 @@ double ring_simple_us(const NcclGraph& g, NcclHop hop, double bytes) {
   const auto n = static_cast<double>(g.ranks);
   const double steps = 2 * (n - 1);
   double bus = static_cast<double>(g.channels) * g.channel_gbps;
-  if (g.nvlink && g.compute_capability >= 80) {
-    if (g.compute_capability < 90) bus = std::min(bus, kMostAmpere);
+  if (g.nvlink && g.compute_capability >= 80 && g.compute_capability < 90) {
+    bus = std::min(bus, kMostAmpere);
     if (g.ranks == 2) bus *= kPairShare;
   }
   const double wire = steps / n * bytes / (kGiga * bus);

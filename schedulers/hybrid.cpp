@@ -58,7 +58,8 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   const bool spreads = c.has("spread");
   if (spreads && servers.count == 0) c.fail("spread", "without servers nothing is pulled");
   const std::shared_ptr<const Collective> inside = read_collective(c, client);
-  auto made = std::make_unique<Aggregation>(Aggregation{clients, inside, servers});
+  auto made = std::make_unique<Aggregation>(
+      Aggregation{.clients = clients, .inside = inside, .servers = servers});
   made->gathers = spreads;
   if (servers.count > 0) {
     made->spread = spreads ? Collectives::instance().make(c, "spread", client)

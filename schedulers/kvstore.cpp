@@ -82,8 +82,10 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   const LinearCost whole{2 * cluster.intra_node.latency,
                          {2 * beta * (on_gpus ? (n - 1) / n : n) + (n - 1) * gamma / parts}};
   return std::make_unique<Aggregation>(
-      Aggregation{workers, std::make_shared<LinearCollective>(LinearCost{}), servers,
-                  std::make_shared<LinearCollective>(whole)});
+      Aggregation{.clients = workers,
+                  .inside = std::make_shared<LinearCollective>(LinearCost{}),
+                  .servers = servers,
+                  .whole = std::make_shared<LinearCollective>(whole)});
 }
 
 const bool kRegistered = Aggregations::instance().add(

@@ -11,8 +11,10 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   if (servers.count == 0) c.fail("servers", "expected at least 1; all-reduce needs none");
   const LinearCost cost = server_cost(cluster, cluster.workers(), servers);
   return std::make_unique<Aggregation>(
-      Aggregation{cluster.workers(), std::make_shared<LinearCollective>(LinearCost{}), servers,
-                  std::make_shared<LinearCollective>(cost)});
+      Aggregation{.clients = cluster.workers(),
+                  .inside = std::make_shared<LinearCollective>(LinearCost{}),
+                  .servers = servers,
+                  .whole = std::make_shared<LinearCollective>(cost)});
 }
 
 const bool kRegistered = Aggregations::instance().add(

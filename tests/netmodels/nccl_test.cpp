@@ -150,8 +150,8 @@ TEST(Nccl, UnlistedReleasesBehaveAsTheOneBefore) {
 
 TEST(Nccl, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(error_of(R"(, "version": "2.2.13")"),
-            "x.json: /collective/version: expected a release of NCCL from 2.3 to 2.18, got "
-            "\"2.2.13\"");
+            "x.json: /collective/version: expected a release of NCCL from 2.3 to 2.18 (known: "
+            "2.3.7, 2.4.8, 2.5.7, 2.7.8, 2.12.12, 2.18.3, each up to the next), got \"2.2.13\"");
   for (const char* version : {"", "2", "2.", "2.x", "2.12.12.1", "3.0", "-2.12", "2.19.3"})
     EXPECT_NE(error_of(std::string(R"(, "version": ")") + version + '"'), "no error") << version;
   EXPECT_EQ(error_of(R"(, "sockets": 4)"),

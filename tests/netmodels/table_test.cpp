@@ -105,7 +105,7 @@ TEST(Table, ErrorsNameFileAndLine) {
   EXPECT_EQ(message_of<InputError>([] {
               make<Collective>(R"({"type": "table", "file": "/nowhere.csv"})", flat_cluster(2));
             }),
-            "/nowhere.csv: cannot be read: No such file or directory");
+            "x.json: /collective/file: /nowhere.csv: cannot be read: No such file or directory");
 }
 
 // In binary floating point left + (right - left) is not always right: here it comes out a

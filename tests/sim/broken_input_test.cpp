@@ -47,7 +47,8 @@ TEST_P(BrokenInputs, AreOneLineAndExit2) {
   else
     folder.experiment(input.value("patch", Json::object()).dump());
   if (input.contains("trace_patch")) folder.patch_trace(input.at("trace_patch").dump());
-  for (const auto& [name, text] : input.value("files", Json::object()).items())
+  const Json files = input.value("files", Json::object());
+  for (const auto& [name, text] : files.items())
     folder.write(name, text);
   std::vector<std::string> args = input.value("args", std::vector<std::string>{"run", "@x.json"});
   for (std::string& arg : args) {

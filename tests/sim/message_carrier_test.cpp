@@ -142,7 +142,7 @@ TEST(MessageCarrier, HostsMustBeInTheGraph) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "servers on the workers' hosts, but the node has no vertex of kind "
+                 "/cluster/node: servers on the workers' hosts, but the node has no vertex of kind "
                  "\"host-memory\"");
   }
 }

@@ -31,14 +31,15 @@ Bounds bounds_of_ring(const Cluster& cluster) {
   const double segment = static_cast<double>(kMessage) / n;
   const double reduction = (segment + 1) * cluster.reduction.seconds_per_byte;
   Bounds bounds;
+  const std::vector<Channel> channels = machine.channels();
   for (Endpoint r = 0; r < n; ++r) {
     std::vector<ChannelId> path;
     machine.route(r, (r + 1) % n, path);
     double width = std::numeric_limits<double>::infinity();
     double latency = 0;
     for (const ChannelId c : path) {
-      width = std::min(width, machine.channels()[c].bandwidth.bytes_per_second);
-      latency += to_seconds(machine.channels()[c].latency);
+      width = std::min(width, channels[c].bandwidth.bytes_per_second);
+      latency += to_seconds(channels[c].latency);
     }
     bounds.least = std::max(bounds.least, rounds * (segment - 1) / width);
     bounds.most += rounds * (latency + (segment + 1) / width + reduction);

@@ -25,8 +25,9 @@ Path path(const Cluster& cluster, Endpoint from, Endpoint to) {
   std::vector<ChannelId> route;
   machine.route(from, to, route);
   Path path;
+  const std::vector<Channel> channels = machine.channels();
   for (const ChannelId c : route) {
-    const Channel& channel = machine.channels()[c];
+    const Channel& channel = channels[c];
     path.gigabytes = std::min(path.gigabytes, channel.bandwidth.bytes_per_second / 1e9);
     path.microseconds += to_seconds(channel.latency) * 1e6;
   }
