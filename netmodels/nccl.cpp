@@ -284,8 +284,11 @@ class Nccl final : public Collective {
     if (choice.protocol == NcclProtocol::kLl) bandwidth /= 2;
     const double ring_passes = 2 * (n - 1) / n;
     const double tree_passes = graph_.nodes == 2 && choice.channels > 1 ? 1 : 2;
-    return latency +
-           (tree ? tree_passes : ring_passes) * static_cast<double>(bytes) / (1000 * bandwidth);
+    const auto size = static_cast<double>(bytes) / 1000;
+    if (!tree) return latency + ring_passes * size / bandwidth;
+    // Inside a node the tree is a chain, whose links carry the whole up and down.
+    const double inside = graph_.inside_gbps > 0 ? 2 * size / graph_.inside_gbps : 0;
+    return latency + std::max(tree_passes * size / bandwidth, inside);
   }
 
   /// By the choice for this size, before smaller ones are looked at.

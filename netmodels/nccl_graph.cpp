@@ -243,8 +243,9 @@ NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
       graph.nvls_gbps = nvls_gbps(graph.ranks, graph.switch_gbps, kSpeedsInside, INFINITY);
     return graph;
   }
-  const double network = cluster.network.bandwidth.bytes_per_second / kGiga;
+  const double network = cluster.between_nodes().bandwidth.bytes_per_second / kGiga;
   const double inside = static_cast<double>(graph.channels) * graph.channel_gbps;
+  if (cluster.gpus_per_node > 1) graph.inside_gbps = inside;
   graph.channels = std::min(nics_of(cluster), cluster.gpus_per_node);
   const auto nics = static_cast<double>(graph.channels);
   graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside / nics) : network;

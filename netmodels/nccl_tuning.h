@@ -26,6 +26,7 @@ struct NcclGraph {
   std::int64_t nodes = 1;
   std::int64_t channels = 1;  ///< rings, before NCCL uses each one twice
   double channel_gbps = 0;    ///< GB/s (1e9) of one channel
+  double inside_gbps = 0;     ///< of a node's rings, with several nodes of several GPUs
   bool nvlink = false;        ///< the channels run over NVLink inside a node
   int compute_capability = 70;
   bool amd = false;

@@ -47,6 +47,20 @@ Params params() {
   return all;
 }
 
+/// Together they must leave every worker with what was pulled: rank 0 pulls the whole, or each rank
+/// the part that it has added up.
+void check_spread(const Config& c, const Collective& inside, const Collective& spread) {
+  const bool scatters = inside.operation() == Operation::kReduceScatter;
+  if (!scatters && inside.operation() != Operation::kAllReduce &&
+      inside.operation() != Operation::kReduce) {
+    c.fail("collective", "does not add up the gradients of a client");
+  }
+  const Operation wanted = scatters ? Operation::kAllGather : Operation::kBroadcast;
+  if (spread.operation() == wanted || spread.operation() == Operation::kAllReduce) return;
+  c.fail("spread", scatters ? "does not gather what was reduced and scattered"
+                            : "does not bring what rank 0 pulled to every worker");
+}
+
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   const auto clients = c.get<std::int64_t>("clients");
   ServerGroup servers = read_servers(c);
@@ -64,6 +78,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   if (servers.count > 0) {
     made->spread = spreads ? Collectives::instance().make(c, "spread", client)
                            : named_collective("chain-broadcast", client);
+    if (spreads) check_spread(c, *inside, *made->spread);
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
   }
   return made;

@@ -342,12 +342,16 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
   std::vector<std::string> files;
   const std::filesystem::path root =
       folder.empty() ? data_dir() / "configs" / "papers" : std::filesystem::path(folder);
-  if (!std::filesystem::is_directory(root)) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(root, error)) {
     throw InputError(fmt::format("{}: is no folder", root.string()));
   }
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  using Walk = std::filesystem::recursive_directory_iterator;
+  for (Walk entry(root, error); !error && entry != Walk(); entry.increment(error)) {
+    if (entry->path().extension() == ".json") files.push_back(entry->path().string());
   }
+  if (error)
+    throw InputError(fmt::format("{}: cannot be read: {}", root.string(), error.message()));
   std::sort(files.begin(), files.end());
   std::vector<ClaimRow> rows;
   for (const std::string& file : files) {

@@ -55,6 +55,7 @@ const char* Legend::colour(const std::string& kind, Bandwidth one, Duration late
 }
 
 std::string Legend::vertex(const std::string& attributes) const {
+  if (rows_.empty()) return "";
   std::string text = "<table border=\"0\" cellborder=\"0\" cellspacing=\"4\">";
   for (const Row& row : rows_) {
     text += fmt::format(

@@ -229,9 +229,12 @@ std::string summary(const Experiment& e, const Result& r) {
   line("step time", milliseconds(r.step_time_s), "");
   line("  forward", milliseconds(r.forward_time_s), "");
   line("  backward", milliseconds(r.backward_time_s), "");
+  const bool has_servers = r.training && r.training->has_servers;
+  const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
   line("  exposed comm", milliseconds(r.exposed_comm_s),
-       fmt::format("of {} in {} message{}", milliseconds(r.comm_busy_s), r.messages,
-                   r.messages == 1 ? "" : "s"));
+       has_servers ? fmt::format("{}; the busiest server's thread works {}", messages,
+                                 milliseconds(r.comm_busy_s))
+                   : fmt::format("of {} in {}", milliseconds(r.comm_busy_s), messages));
   if (r.embedded) {
     const Attribution& a = r.embedded->attribution;
     const auto ms = [](Duration d) { return milliseconds(to_seconds(d)); };

@@ -10,6 +10,8 @@
 #include "sim/learning.h"
 #include "sim/random.h"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -73,6 +75,7 @@ class Quadratic final : public Problem {
     double loss = 0;
     for (std::size_t i = 0; i < w.size(); ++i)
       loss += 0.5 * curvature_[i] * (w[i] - optimum(i)) * (w[i] - optimum(i));
+    if (!std::isfinite(loss)) return {0, std::numeric_limits<double>::max()};  // diverged
     return {1 / (1 + loss), loss};
   }
 

@@ -28,6 +28,10 @@ TEST(Legend, ByWidthAnotherBandwidthHasAnotherColour) {
   EXPECT_NE(std::string(legend.colour("link", {1e9}, {})), legend.colour("link", {2e9}, {}));
 }
 
+TEST(Legend, OfNoLinksIsNone) {  // Graphviz takes no table without rows
+  EXPECT_EQ(Legend(false).vertex(""), "");
+}
+
 TEST(Legend, KindsAreText) {
   Legend legend(false);
   legend.colour("<b>&\n", {1e9}, {});

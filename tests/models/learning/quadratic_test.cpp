@@ -1,6 +1,7 @@
 #include "sim/learning.h"
 #include "tests/support/config_text.h"
 
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -22,6 +23,13 @@ TEST(Quadratic, TheOptimumIsKnown) {
   for (const double each : g)
     EXPECT_NEAR(each, 0, 1e-14);  // opposite errors cancel
   EXPECT_EQ(bowl->test(std::vector<double>{0, 0, 0}).loss, 0.5 * (1 + 4 + 9));
+}
+
+TEST(Quadratic, WhatDivergedIsWrongAndNotNaN) {
+  const auto bowl = make<Problem>(R"({"type": "quadratic", "dimensions": 2, "samples": 2})");
+  const Score score = bowl->test(std::vector<double>{1e200, -1e200});
+  EXPECT_EQ(score.accuracy, 0);
+  EXPECT_TRUE(std::isfinite(score.loss));
 }
 
 TEST(Quadratic, CurvatureFallsToTheCondition) {

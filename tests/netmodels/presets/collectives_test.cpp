@@ -160,5 +160,16 @@ TEST(PresetCollectives, NcclIsAsFastAsMeasuredWithinTenPercent) {
   }
 }
 
+// Also as a tree, whose chain inside a node carries the whole up and down.
+TEST(PresetCollectives, NcclIsNoFasterOverNodesThanInsideOne) {
+  const std::string nccl = R"({"type": "nccl", "version": "2.4.8"})";
+  for (const char* preset : {"dgx-1-v100", "dgx-a100", "dgx-h100"}) {
+    const auto time = [&](std::int64_t nodes) {
+      return make<Collective>(nccl, preset_cluster(preset, nodes, 8))->time(Bytes{1 << 30});
+    };
+    EXPECT_GT(time(2), time(1)) << preset;
+  }
+}
+
 }  // namespace
 }  // namespace steptime
