@@ -1,11 +1,9 @@
 #include "sim/message_carrier.h"
 
-#include "sim/error.h"
+#include "sim/message_time.h"
 
 #include <numeric>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace steptime {
 
@@ -37,16 +35,9 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
     copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
   if (members_ == 1) return;
   const Aggregation& aggregation = plan.aggregation;
-  const auto check = [](const char* key, const Collective& collective) {
-    if (collective.programs({1}).empty()) {
-      throw PlacedError(
-          fmt::format("/strategy/aggregation/{}: fidelity \"message\" needs a collective that is "
-                      "made of messages; this one is known by its time only",
-                      key));
-    }
-  };
-  check("collective", *aggregation.inside);
-  if (aggregation.spread) check("spread", *aggregation.spread);
+  expect_messages(*aggregation.inside, "/strategy/aggregation/collective: fidelity");
+  if (aggregation.spread)
+    expect_messages(*aggregation.spread, "/strategy/aggregation/spread: fidelity");
   insides_.resize(2 * clients);
   placements_.resize(clients, std::vector<Endpoint>(static_cast<std::size_t>(members_)));
   for (std::size_t c = 0; c < clients; ++c)

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace steptime {
 
 namespace {
@@ -106,13 +108,17 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
   return sum;
 }
 
+void expect_messages(const Collective& collective, std::string_view place) {
+  if (!collective.programs({1}).empty()) return;
+  throw PlacedError(fmt::format(
+      "{} \"message\" needs a collective that is made of messages; this one is known by "
+      "its time only",
+      place));
+}
+
 MessageTimes::MessageTimes(const Cluster& cluster, const Collective& collective)
     : cluster_(cluster), collective_(collective), machine_(cluster) {
-  if (collective.programs({1}).empty()) {
-    throw PlacedError(
-        "/run/fidelity: \"message\" needs a collective that is made of messages; this one is known "
-        "by its time only");
-  }
+  expect_messages(collective, "/run/fidelity:");
 }
 
 void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progress) {

@@ -13,8 +13,12 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace steptime {
+
+/// Throws PlacedError, beginning with `place`, when the collective is known by its time only.
+void expect_messages(const Collective& collective, std::string_view place);
 
 /// The general path: every message is played on the transport.
 Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
