@@ -37,61 +37,21 @@ bool Engine::cancel(EventId id) {
   return true;
 }
 
-void Engine::push(Event event) {
-  std::size_t hole = heap_.size();
-  heap_.push_back(event);
-  while (hole > 0) {
-    const std::size_t parent = (hole - 1) / 4;
-    if (!(event < heap_[parent])) break;
-    heap_[hole] = heap_[parent];
-    hole = parent;
-  }
-  heap_[hole] = event;
-}
-
-void Engine::pop() {
-  const Event last = heap_.back();
-  heap_.pop_back();
-  const std::size_t size = heap_.size();
-  if (size == 0) return;
-  Event* const heap = heap_.data();
-  std::size_t hole = 0;
-  std::size_t first = 1;  // child of the hole
-  for (; first + 3 < size; first = 4 * hole + 1) {
-    // A tournament of sums instead of branches: which child is least cannot be predicted.
-    const std::size_t left = first + static_cast<std::size_t>(heap[first + 1] < heap[first]);
-    const std::size_t right =
-        first + 2 + static_cast<std::size_t>(heap[first + 3] < heap[first + 2]);
-    const std::size_t least = heap[right] < heap[left] ? right : left;
-    if (!(heap[least] < last)) break;
-    heap[hole] = heap[least];
-    hole = least;
-  }
-  if (first + 3 >= size && first < size) {  // the last, incomplete family
-    const Event* const least = std::min_element(heap + first, heap + size);
-    if (*least < last) {
-      heap[hole] = *least;
-      hole = static_cast<std::size_t>(least - heap);
-    }
-  }
-  heap_[hole] = last;
-}
-
 bool Engine::front(Event& first) const {
   if (due_phases_ != 0) {
     const DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
     const Due& due = queue.events[queue.head];
     first = {since_start(now_).count(), due.order, due.slot};
-    if (!heap_.empty() && heap_.front() < first) first = heap_.front();
+    if (!later_.empty() && later_.front() < first) first = later_.front();
     return true;
   }
-  if (heap_.empty()) return false;
-  first = heap_.front();
+  if (later_.empty()) return false;
+  first = later_.front();
   return true;
 }
 
 void Engine::drop(const Event& first) {
-  if (!heap_.empty() && heap_.front().order == first.order) return pop();
+  if (!later_.empty() && later_.front().order == first.order) return later_.pop();
   DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
   if (++queue.head < queue.events.size()) return;
   queue.events.clear();

@@ -2,6 +2,7 @@
 // the same for any compiler and any thread count.
 #pragma once
 #include "sim/error.h"
+#include "sim/event_queue.h"
 #include "sim/fingerprint.h"
 #include "sim/units.h"
 
@@ -63,7 +64,7 @@ class Engine {
     if (time == now_)
       push_due(phase, {s.order, slot});
     else
-      push({since_start(time).count(), s.order, slot});
+      later_.push({since_start(time).count(), s.order, slot});
     ++pending_;
     return {s.order, slot};
   }
@@ -97,15 +98,7 @@ class Engine {
   static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  __extension__ using Key = unsigned __int128;
-  struct Event {
-    std::int64_t time;    ///< ps
-    std::uint64_t order;  ///< phase, then insertion number
-    std::uint32_t slot;
-    bool operator<(const Event& other) const { return key() < other.key(); }
-    /// One 128-bit number, so that comparing needs no branch. Times are not negative.
-    Key key() const { return static_cast<Key>(static_cast<std::uint64_t>(time)) << 64 | order; }
-  };
+  using Event = EventQueue::Event;  ///< order: phase, then insertion number
   /// An event of the present instant: a queue of each phase takes them without a sift.
   struct Due {
     std::uint64_t order;
@@ -123,8 +116,6 @@ class Engine {
 
   std::uint32_t take_slot();
   void free_slot(std::uint32_t slot);
-  void push(Event event);
-  void pop();
   void push_due(Phase phase, Due event) {
     due_[static_cast<std::size_t>(phase)].events.push_back(event);
     due_phases_ |= 1U << static_cast<unsigned>(phase);
@@ -134,9 +125,8 @@ class Engine {
   /// Takes it out.
   void drop(const Event& first);
 
-  // A 4-ary heap: half the depth of a binary one, and four 24-byte children span two cache lines.
   // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
-  std::vector<Event> heap_;
+  EventQueue later_;
   std::array<DueQueue, 4> due_;   ///< by phase
   std::uint32_t due_phases_ = 0;  ///< a bit for each queue that is not empty
   std::vector<Slot> slots_;
