@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace steptime {
 
@@ -18,13 +20,21 @@ struct Parcel {
   Bytes bytes;
   bool is_push = false;  ///< to the server
 };
+/// A parcel and when it is there, or leaves.
+struct Timed {
+  Parcel parcel;
+  Time at{};
+};
 
 /// Hears what a carrier has done. Times may lie ahead of the engine's, never behind it.
 class CarrierUser {
  public:
   virtual ~CarrierUser() = default;
-  /// The last byte is in at `in`. Servers take requests in the order of these calls.
-  virtual void arrived(const Parcel& parcel, Time in) = 0;
+  /// Pushes of one bucket are in at the times that stand with them. Servers take requests in the
+  /// order in which they are told.
+  virtual void pushed(std::span<const Timed> parts) = 0;
+  /// `parts` of what a client pulls of a bucket are in at `in`.
+  virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, Time in) = 0;
   /// The all-reduce of a client's bucket is over now.
   virtual void reduced(std::int32_t client) = 0;
   /// All workers of the client have a bucket's values at `end`.
@@ -34,10 +44,14 @@ class CarrierUser {
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  /// Sends at `at`, which is not in the past.
-  virtual void send(const Parcel& parcel, Time at) = 0;
+  /// Sends all parts of a client's bucket to their servers, now, in the order of their slots.
+  virtual void push(std::span<const Parcel> parts) = 0;
+  /// Sends what a client pulls of a bucket at the times that stand with it, not in the past.
+  virtual void answer(std::span<const Timed> parts) = 0;
   /// Of a message without bytes between a client and a server, either way.
   virtual Duration latency(std::int32_t client, std::int32_t server) = 0;
+  /// That, when it is the same for all.
+  virtual std::optional<Duration> common_latency() const = 0;
   /// Adds a bucket up among the workers of a client, one bucket at a time, from `start` on.
   virtual void all_reduce(std::int32_t client, std::size_t bucket, Time start) = 0;
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's

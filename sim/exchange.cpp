@@ -18,17 +18,24 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
       learner_(learner),
       clients_(plan.aggregation.clients),
       pull_time_(plan.aggregation.servers.pull_time()),
+      common_latency_(carrier.common_latency()),
       threads_(plan.aggregation.servers, plan.names, timeline),
       connections_(static_cast<std::size_t>(clients_),
                    pull_time_ == PullTime::kPushed
                        ? static_cast<std::size_t>(plan.aggregation.servers.count)
                        : 0) {
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
-    first_slot_.push_back(slots_.size());
-    for (const Piece& piece : plan.pieces[b])
-      slots_.push_back({&piece, b, 0, 0});
+    first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    for (const Piece& piece : plan.pieces[b]) {
+      slots_.push_back({.piece = &piece,
+                        .bucket = static_cast<std::uint32_t>(b),
+                        .version = 0,
+                        .pushed = 0,
+                        .handling = threads_.handling(piece.bytes),
+                        .updating = threads_.updating(piece.bytes)});
+    }
   }
-  first_slot_.push_back(slots_.size());
+  first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
   constexpr double kMostStates = 3e8;
   const auto clients = static_cast<std::size_t>(clients_);
   if (static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
@@ -40,7 +47,17 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
   open_.resize(clients * plan.pieces.size());
   last_.resize(clients * plan.pieces.size());
   seen_.resize(clients * slots_.size());
-  if (timeline != nullptr) sent_.resize(clients * slots_.size());
+  if (timeline != nullptr) sent_.resize(clients * plan.pieces.size());
+}
+
+Parcel Exchange::parcel(std::int32_t c, std::uint32_t slot_index, bool is_push) const {
+  const Slot& slot = slots_[slot_index];
+  return {.client = c,
+          .server = slot.piece->server,
+          .slot = slot_index,
+          .bucket = slot.bucket,
+          .bytes = slot.piece->bytes,
+          .is_push = is_push};
 }
 
 void Exchange::push(std::int32_t c, std::size_t bucket) {
@@ -48,50 +65,65 @@ void Exchange::push(std::int32_t c, std::size_t bucket) {
   open_[at(c, bucket)] = static_cast<std::int32_t>(pieces);
   last_[at(c, bucket)] = engine_.now();
   if (pieces == 0) return user_.exchanged(c, bucket, engine_.now());
-  // Every client begins with another server, as its connections would share its port.
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const std::size_t s = first_slot_[bucket] + (i + static_cast<std::size_t>(c)) % pieces;
-    send(c, static_cast<std::uint32_t>(s), true, engine_.now());
+  if (!sent_.empty()) sent_[at(c, bucket)] = {.push = engine_.now()};
+  messages_ += static_cast<std::int64_t>(pieces);
+  parts_.clear();
+  for (std::uint32_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
+    if (pull_time_ == PullTime::kPushed) connections_.push(c, slots_[s].piece->server);
+    parts_.push_back(parcel(c, s, true));
   }
+  carrier_.push(parts_);
 }
 
-/// Sends a piece to its server, or back, at `when`.
-void Exchange::send(std::int32_t c, std::uint32_t slot_index, bool is_push, Time when) {
-  const Slot& slot = slots_[slot_index];
+/// Sends a piece back at `when`.
+void Exchange::answer(std::int32_t c, std::uint32_t slot_index, Time when) {
   ++messages_;
-  if (is_push && pull_time_ == PullTime::kPushed) connections_.push(c, slot.piece->server);
-  if (!sent_.empty()) sent_[of(c, slot_index)] = when;
-  carrier_.send({.client = c,
-                 .server = slot.piece->server,
-                 .slot = slot_index,
-                 .bucket = static_cast<std::uint32_t>(slot.bucket),
-                 .bytes = slot.piece->bytes,
-                 .is_push = is_push},
-                when);
+  if (!sent_.empty()) {
+    Time& sent = sent_[at(c, slots_[slot_index].bucket)].pull;
+    sent = std::min(sent, when);
+  }
+  const Timed timed{parcel(c, slot_index, false), when};
+  carrier_.answer({&timed, 1});
 }
 
-void Exchange::arrived(const Parcel& parcel, Time in) {
-  if (parcel.is_push) return pushed(parcel.client, parcel.slot, in);
-  pulled(parcel.client, parcel.bucket, in);
+/// Requests for neighbouring pieces are at their servers.
+void Exchange::answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind) {
+  messages_ += behind - first_slot;
+  answers_.clear();
+  for (std::uint32_t s = first_slot; s < behind; ++s)
+    answers_.push_back({parcel(c, s, false), serve_pull(c, s, engine_.now())});
+  if (!sent_.empty()) {
+    Time& sent = sent_[at(c, slots_[first_slot].bucket)].pull;
+    for (const Timed& each : answers_)
+      sent = std::min(sent, each.at);
+  }
+  carrier_.answer(answers_);
 }
 
-void Exchange::pushed(std::int32_t c, std::uint32_t slot_index, Time in) {
-  if (pull_time_ != PullTime::kPushed) return received(c, slot_index, in);
-  // What is asked for meanwhile must not wait for it.
-  engine_.at(in, Phase::kNormal, [this, c, slot_index] {
-    for (const std::uint32_t request : connections_.deliver(c, slots_[slot_index].piece->server)) {
-      asked(c, request);
+void Exchange::pushed(std::span<const Timed> parts) {
+  for (const auto& [part, in] : parts) {
+    // What is asked for meanwhile goes before it.
+    const bool waits = pull_time_ == PullTime::kPushed || (threads_.work() && in > engine_.now());
+    if (!waits) {
+      received(part.client, part.slot, in);
+      continue;
     }
-    received(c, slot_index, engine_.now());
-  });
+    engine_.at(in, Phase::kNormal, [this, c = part.client, slot_index = part.slot] {
+      if (pull_time_ == PullTime::kPushed) {
+        for (const std::uint32_t asks : connections_.deliver(c, slots_[slot_index].piece->server))
+          asked(c, asks);
+      }
+      received(c, slot_index, engine_.now());
+    });
+  }
 }
 
 void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
   Slot& slot = slots_[slot_index];
   const Piece& piece = *slot.piece;
   const bool changes = !waits_for_all() || ++slot.pushed == clients_;
-  Duration work = threads_.handling(piece.bytes);
-  if (changes) work += threads_.updating(piece.bytes);
+  Duration work = slot.handling;
+  if (changes) work += slot.updating;
   const Time end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
   const bool early = pull_time_ == PullTime::kPushed;
   if (waits_for_all()) {
@@ -100,7 +132,7 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
     apply_all(slot);
     if (early) {
       for (const std::int32_t asker : std::exchange(slot.waiting, {}))
-        send(asker, slot_index, false, serve_pull(asker, slot_index, end));
+        answer(asker, slot_index, serve_pull(asker, slot_index, end));
       return;
     }
     const auto clients = static_cast<std::int32_t>(clients_);
@@ -135,39 +167,47 @@ void Exchange::count_staleness(std::uint32_t staleness, std::int64_t updates) {
 }
 
 void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
-  const Piece& piece = *slots_[slot_index].piece;
+  const Slot& slot = slots_[slot_index];
   if (plan_.aggregation.servers.fused) {
-    return send(c, slot_index, false, serve_pull(c, slot_index, end));
+    return answer(c, slot_index, serve_pull(c, slot_index, end));
   }
-  engine_.at(end + carrier_.latency(c, piece.server), Phase::kNormal, [this, c, slot_index] {
-    if (pull_time_ == PullTime::kPushed) return ask_behind(c, slot_index);
-    const std::size_t bucket = slots_[slot_index].bucket;
-    if (--open_[at(c, bucket)] > 0) return;
-    if (pull_time_ == PullTime::kNextStep) return user_.answered(c, bucket);
-    ask_for(c, bucket);
-  });
+  const Time in = end + latency(c, slot_index);
+  if (pull_time_ == PullTime::kPushed) {
+    engine_.at(in, Phase::kNormal, [this, c, slot_index] { ask_behind(c, slot_index); });
+    return;
+  }
+  Time& last = last_[at(c, slot.bucket)];
+  last = std::max(last, in);
+  if (--open_[at(c, slot.bucket)] > 0) return;
+  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, last);
+  engine_.at(last, Phase::kNormal, [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
 }
 
 void Exchange::pull(std::int32_t c, std::size_t bucket) {
   last_[at(c, bucket)] = engine_.now();
   if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.now());
-  ask_for(c, bucket);
+  if (!sent_.empty()) sent_[at(c, bucket)] = {};
+  ask_for(c, bucket, engine_.now());
 }
 
-void Exchange::ask_for(std::int32_t c, std::size_t bucket) {
+/// Asks for a bucket at `when`: the requests that arrive together are one event.
+void Exchange::ask_for(std::int32_t c, std::size_t bucket, Time when) {
   open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
-  for (std::size_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
-    const auto asked = static_cast<std::uint32_t>(s);
-    engine_.after(carrier_.latency(c, slots_[s].piece->server), Phase::kNormal,
-                  [this, c, asked] { send(c, asked, false, serve_pull(c, asked, engine_.now())); });
+  const std::uint32_t end = first_slot_[bucket + 1];
+  for (std::uint32_t s = first_slot_[bucket]; s < end;) {
+    const Duration latency = this->latency(c, s);
+    const std::uint32_t first = s;
+    while (++s < end && this->latency(c, s) == latency) {
+    }
+    engine_.at(when + latency, Phase::kNormal,
+               [this, c, first, behind = s] { answer_all(c, first, behind); });
   }
 }
 
 /// Asks for a piece, behind what the connection still carries.
 void Exchange::ask_behind(std::int32_t c, std::uint32_t slot_index) {
-  const std::int32_t server = slots_[slot_index].piece->server;
-  if (connections_.holds(c, server, slot_index)) return;
-  engine_.after(carrier_.latency(c, server), Phase::kNormal,
+  if (connections_.holds(c, slots_[slot_index].piece->server, slot_index)) return;
+  engine_.after(latency(c, slot_index), Phase::kNormal,
                 [this, c, slot_index] { asked(c, slot_index); });
 }
 
@@ -177,7 +217,7 @@ void Exchange::asked(std::int32_t c, std::uint32_t slot_index) {
   if (waits_for_all() && slot.version == seen_[of(c, slot_index)]) {
     slot.waiting.push_back(c);  // for the sum
   } else {
-    send(c, slot_index, false, serve_pull(c, slot_index, engine_.now()));
+    answer(c, slot_index, serve_pull(c, slot_index, engine_.now()));
   }
 }
 
@@ -192,14 +232,14 @@ Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
       learner_->pull(c, range);
   }
   return threads_.serve(slot.piece->server, when,
-                        {"pull", slot.bucket, threads_.handling(slot.piece->bytes),
-                         !plan_.aggregation.servers.fused});
+                        {"pull", slot.bucket, slot.handling, !plan_.aggregation.servers.fused});
 }
 
-void Exchange::pulled(std::int32_t c, std::size_t bucket, Time in) {
+void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) {
   Time& last = last_[at(c, bucket)];
   last = std::max(last, in);
-  if (--open_[at(c, bucket)] == 0) user_.exchanged(c, bucket, last);
+  open_[at(c, bucket)] -= parts;
+  if (open_[at(c, bucket)] == 0) user_.exchanged(c, bucket, last);
 }
 
 }  // namespace steptime

@@ -9,6 +9,8 @@
 #include "sim/training.h"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -33,10 +35,14 @@ class Exchange {
   void push(std::int32_t c, std::size_t bucket);
   /// Client `c` asks for a bucket now.
   void pull(std::int32_t c, std::size_t bucket);
-  /// The carrier delivers the parcel at `in`, now or later.
-  void arrived(const Parcel& parcel, Time in);
-  /// When the present exchange of a parcel began.
-  Time sent(const Parcel& parcel) const { return sent_[of(parcel.client, parcel.slot)]; }
+  /// The carrier delivers pushes now, or later as it says.
+  void pushed(std::span<const Timed> parts);
+  /// The carrier delivers `parts` of a pull at `in`, now or later.
+  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in);
+  /// When a bucket was last pushed, and when a server first answered its pull; only with a
+  /// timeline.
+  Time push_sent(std::int32_t c, std::size_t bucket) const { return sent_[at(c, bucket)].push; }
+  Time pull_sent(std::int32_t c, std::size_t bucket) const { return sent_[at(c, bucket)].pull; }
 
   std::int64_t messages() const { return messages_; }
   /// How many updates met a range changed that many times since their client had pulled it.
@@ -48,10 +54,17 @@ class Exchange {
   /// A piece with its state on the server.
   struct Slot {
     const Piece* piece;
-    std::size_t bucket;
-    std::int64_t pushed;                  ///< synchronous: pushes of this step that are in
+    std::uint32_t bucket;
     std::uint32_t version;                ///< updates so far
+    std::int64_t pushed;                  ///< synchronous: pushes of this step that are in
+    Duration handling;                    ///< of the server's thread, per push and pull
+    Duration updating;                    ///< of the server's thread
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
+  };
+
+  struct Sent {
+    Time push{};
+    Time pull = Time::max();
   };
 
   std::size_t at(std::int32_t c, std::size_t bucket) const {
@@ -60,17 +73,21 @@ class Exchange {
   std::size_t of(std::int32_t c, std::uint32_t slot) const {
     return static_cast<std::size_t>(c) * slots_.size() + slot;
   }
-  void send(std::int32_t c, std::uint32_t slot_index, bool is_push, Time when);
+  Parcel parcel(std::int32_t c, std::uint32_t slot_index, bool is_push) const;
+  void answer(std::int32_t c, std::uint32_t slot_index, Time when);
+  void answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind);
+  Duration latency(std::int32_t c, std::uint32_t slot_index) const {
+    if (common_latency_) return *common_latency_;
+    return carrier_.latency(c, slots_[slot_index].piece->server);
+  }
   bool waits_for_all() const { return plan_.update.kind == Update::Kind::kSgd; }
-  void pushed(std::int32_t c, std::uint32_t slot_index, Time in);
   void received(std::int32_t c, std::uint32_t slot_index, Time in);
   void apply_all(Slot& slot);
   void answer_push(std::int32_t c, std::uint32_t slot_index, Time end);
-  void ask_for(std::int32_t c, std::size_t bucket);
+  void ask_for(std::int32_t c, std::size_t bucket, Time when);
   void ask_behind(std::int32_t c, std::uint32_t slot_index);
   void asked(std::int32_t c, std::uint32_t slot_index);
   Time serve_pull(std::int32_t c, std::uint32_t slot_index, Time when);
-  void pulled(std::int32_t c, std::size_t bucket, Time in);
   void count_staleness(std::uint32_t staleness, std::int64_t updates);
 
   const TrainingPlan& plan_;
@@ -80,15 +97,18 @@ class Exchange {
   Learner* learner_;
   std::int64_t clients_;
   PullTime pull_time_;
+  std::optional<Duration> common_latency_;
   ServerThreads threads_;
   Connections connections_;  ///< only where requests queue behind pushes
   std::vector<Slot> slots_;
-  std::vector<std::size_t> first_slot_;  ///< of every bucket, and the end
+  std::vector<std::uint32_t> first_slot_;  ///< of every bucket, and the end
   // Per client and bucket: answers that are missing, and when the last one came.
   std::vector<std::int32_t> open_;
   std::vector<Time> last_;
   std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
-  std::vector<Time> sent_;           ///< per client and slot; only with a timeline
+  std::vector<Sent> sent_;           ///< per client and bucket; only with a timeline
+  std::vector<Parcel> parts_;        ///< scratch of a push
+  std::vector<Timed> answers_;       ///< scratch
   std::int64_t messages_ = 0;
   std::vector<std::int64_t> staleness_;
 };

@@ -22,6 +22,14 @@ Machine machine_with_servers(const Cluster& cluster, const ServerGroup& servers)
   return Machine(cluster);
 }
 
+namespace {
+
+bool copies_in_threads(const TrainingPlan& plan) {
+  return plan.aggregation.servers.copies_at_once > 0;
+}
+
+}  // namespace
+
 MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
     : plan_(plan),
       engine_(engine),
@@ -29,10 +37,11 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       members_(plan.members()),
       machine_(machine_with_servers(plan.cluster, plan.aggregation.servers)),
       channels_(machine_.channels()),
-      transport_(machine_, plan.cluster.messages) {
+      connections_(machine_, copies_in_threads(plan) ? 0 : plan.aggregation.clients, members_,
+                   static_cast<Endpoint>(plan.cluster.workers())),
+      transport_(connections_, plan.cluster.messages) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
-  if (plan.aggregation.servers.copies_at_once > 0)
-    copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
+  if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
   if (members_ == 1) return;
   const Aggregation& aggregation = plan.aggregation;
   expect_messages(*aggregation.inside, "/strategy/aggregation/collective: fidelity");
@@ -67,8 +76,9 @@ void MessageCarrier::run() {
 void MessageCarrier::arm() {
   const auto next = engine_.next();
   if (!next || (armed_ && *armed_ <= next->time)) return;
-  armed_ = next->time;
-  transport_.wake(*armed_, *this, kClock);
+  const Time time = next->time;
+  armed_.emplace(time);
+  transport_.wake(time, *this, kClock);
 }
 
 void MessageCarrier::woken(std::int32_t who) {
@@ -81,9 +91,20 @@ void MessageCarrier::woken(std::int32_t who) {
   }
 }
 
-void MessageCarrier::send(const Parcel& parcel, Time at) {
-  if (at <= engine_.now()) return post(parcel);
-  engine_.at(at, Phase::kNormal, [this, parcel] { post(parcel); });
+void MessageCarrier::push(std::span<const Parcel> parts) {
+  // Every client begins with another server, as its messages may have to wait for each other.
+  const std::size_t first = static_cast<std::size_t>(parts.front().client) % parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    post(parts[(first + i) % parts.size()]);
+}
+
+void MessageCarrier::answer(std::span<const Timed> parts) {
+  for (const Timed& part : parts) {
+    if (part.at <= engine_.now())
+      post(part.parcel);
+    else
+      engine_.at(part.at, Phase::kNormal, [this, parcel = part.parcel] { post(parcel); });
+  }
 }
 
 /// Null: the parcel need not wait for others.
@@ -138,8 +159,11 @@ void MessageCarrier::delivered(const Message& message) {
       transmit(next);
     }
   }
-  engine_.at(transport_.now(), Phase::kNormal,
-             [this, parcel] { user_.arrived(parcel, engine_.now()); });
+  engine_.at(transport_.now(), Phase::kNormal, [this, parcel] {
+    const Timed now{parcel, engine_.now()};
+    if (parcel.is_push) return user_.pushed({&now, 1});
+    user_.pulled(parcel.client, parcel.bucket, 1, engine_.now());
+  });
 }
 
 Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {

@@ -1,9 +1,11 @@
 // Message fidelity: pushes, pulls, and the collectives inside clients are messages that share the
 // cluster's links. Servers of their own nodes are ports of the fabric; the others are on the hosts
-// or GPUs of the workers' nodes.
+// or GPUs of the workers' nodes. What a client and a host exchange goes one after another, as on a
+// connection; GPUs copy as many messages at once as the servers' `copies_at_once` says.
 #pragma once
 #include "sim/carrier.h"
 #include "sim/collective_player.h"
+#include "sim/connected_routes.h"
 #include "sim/engine.h"
 #include "sim/machine.h"
 #include "sim/training.h"
@@ -26,8 +28,10 @@ class MessageCarrier final : public Carrier, private MessageSink {
   /// All must outlive the carrier.
   MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
 
-  void send(const Parcel& parcel, Time at) override;
+  void push(std::span<const Parcel> parts) override;
+  void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
+  std::optional<Duration> common_latency() const override { return std::nullopt; }
   void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
   void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
   /// The transport's events and the engine's, in the order of time.
@@ -77,6 +81,7 @@ class MessageCarrier final : public Carrier, private MessageSink {
   std::int64_t members_;  ///< workers of a client
   Machine machine_;
   std::vector<Channel> channels_;
+  ConnectedRoutes connections_;
   Transport transport_;
   std::optional<Time> armed_;  ///< when the transport is to run the engine
   std::vector<Parcel> parcels_;

@@ -1,6 +1,7 @@
 #include "sim/port_carrier.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace steptime {
 namespace {
@@ -19,15 +20,25 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       user_(user),
       members_(plan.members()),
       ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
-      broadcast_free_(static_cast<std::size_t>(plan.aggregation.clients)) {}
-
-PortEnd PortCarrier::client_end(std::int32_t client) const {
-  const std::int64_t rank_0 = client * members_;
-  return {static_cast<std::int32_t>(rank_0 / plan_.cluster.gpus_per_node),
-          static_cast<std::int32_t>(rank_0)};
+      ways_(own_nodes() ? 1 : kWays),
+      broadcast_free_(static_cast<std::size_t>(plan.aggregation.clients)) {
+  for (std::int64_t client = 0; client < plan.aggregation.clients; ++client) {
+    const std::int64_t rank_0 = client * members_;
+    client_ends_.push_back({static_cast<std::int32_t>(rank_0 / plan.cluster.gpus_per_node),
+                            static_cast<std::int32_t>(rank_0)});
+  }
+  const std::int64_t servers = plan.aggregation.servers.count;
+  if (servers == 0) return;
+  for (std::int32_t server = 0; server < servers; ++server)
+    server_ends_.push_back(place_server(server));
+  for (const auto& of_bucket : plan.pieces) {
+    for (const Piece& piece : of_bucket)
+      transfers_.push_back(ports_.transfer(Way::kNetwork, piece.bytes));
+  }
+  incoming_.resize(client_ends_.size() * plan.pieces.size() * ways_);
 }
 
-PortEnd PortCarrier::server_end(std::int32_t server) const {
+PortEnd PortCarrier::place_server(std::int32_t server) const {
   const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
   switch (plan_.aggregation.servers.placement) {
     case ServerGroup::Placement::kOwnNodes:
@@ -42,28 +53,97 @@ PortEnd PortCarrier::server_end(std::int32_t server) const {
           static_cast<std::int32_t>(gpu)};
 }
 
-PortCarrier::Ends PortCarrier::ends_of(const Parcel& parcel) const {
-  const PortEnd client = client_end(parcel.client);
-  const PortEnd server = server_end(parcel.server);
-  return parcel.is_push ? Ends{client, server} : Ends{server, client};
+Duration PortCarrier::transfer(Way way, const Parcel& part) const {
+  return way == Way::kNetwork ? transfers_[part.slot] : ports_.transfer(way, part.bytes);
 }
 
-void PortCarrier::send(const Parcel& parcel, Time at) {
-  const bool shares_port = plan_.aggregation.servers.placement != ServerGroup::Placement::kOwnNodes;
-  if (shares_port && at > engine_.now()) {  // others use the port until then
-    engine_.at(at, Phase::kNormal, [this, parcel] { send(parcel, engine_.now()); });
-    return;
+void PortCarrier::push(std::span<const Parcel> parts) {
+  const Parcel& first = parts.front();
+  const PortEnd from = client_end(first.client);
+  std::array<std::int32_t, kWays> count{};
+  std::array<Duration, kWays> transfers{};
+  for (const Parcel& part : parts) {
+    const Way way = Ports::way(from, server_end(part.server));
+    ++count[static_cast<std::size_t>(way)];
+    transfers[static_cast<std::size_t>(way)] += transfer(way, part);
   }
-  const Ends ends = ends_of(parcel);
-  const Passage message = ports_.depart(ends.from, ends.to, parcel.bytes, at);
-  engine_.at(message.head, Phase::kNormal, [this, parcel, tail = message.tail] {
-    const auto [from, to] = ends_of(parcel);
-    user_.arrived(parcel, ports_.arrive(from, to, parcel.bytes, {engine_.now(), tail}));
-  });
+  for (std::size_t w = 0; w < kWays; ++w) {
+    if (count[w] == 0) continue;
+    const auto way = static_cast<Way>(w);
+    const Passage passage = ports_.leave(way, from, transfers[w], engine_.now());
+    engine_.at(passage.head, Phase::kNormal,
+               [this, push = Push{first.client, first.bucket, first.slot, way, passage.tail}] {
+                 enter_servers(push);
+               });
+  }
+}
+
+void PortCarrier::enter_servers(const Push& push) {
+  const auto& pieces = plan_.pieces[push.bucket];
+  const PortEnd from = client_end(push.client);
+  const Passage passage{engine_.now(), push.tail};
+  arrivals_.clear();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const PortEnd to = server_end(pieces[i].server);
+    if (Ports::way(from, to) != push.way) continue;
+    const Parcel part{.client = push.client,
+                      .server = pieces[i].server,
+                      .slot = push.first_slot + static_cast<std::uint32_t>(i),
+                      .bucket = push.bucket,
+                      .bytes = pieces[i].bytes,
+                      .is_push = true};
+    arrivals_.push_back({part, ports_.enter(push.way, to, transfer(push.way, part), passage)});
+  }
+  user_.pushed(arrivals_);
+}
+
+void PortCarrier::answer(std::span<const Timed> parts) {
+  for (const Timed& part : parts) {
+    if (own_nodes() || part.at <= engine_.now()) {
+      leave_server(part.parcel, part.at);
+    } else {  // others use the port until then
+      engine_.at(part.at, Phase::kNormal,
+                 [this, parcel = part.parcel] { leave_server(parcel, engine_.now()); });
+    }
+  }
+}
+
+/// Takes the server's port, and with the last part of the bucket looks ahead to the client's.
+void PortCarrier::leave_server(const Parcel& part, Time at) {
+  const PortEnd from = server_end(part.server);
+  const Way way = Ports::way(from, client_end(part.client));
+  const std::span<Incoming> ways = incoming(part.client, part.bucket);
+  Incoming& in = ways[static_cast<std::size_t>(way)];
+  const Duration transfer = this->transfer(way, part);
+  const Passage passage = ports_.leave(way, from, transfer, at);
+  ++in.parts;
+  in.transfer += transfer;
+  in.passage = {std::min(in.passage.head, passage.head), std::max(in.passage.tail, passage.tail)};
+  std::int32_t parts = 0;
+  for (const Incoming& each : ways)
+    parts += each.parts;
+  if (parts < static_cast<std::int32_t>(plan_.pieces[part.bucket].size())) return;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    if (ways[w].parts == 0) continue;
+    engine_.at(
+        std::max(engine_.now(), ways[w].passage.head), Phase::kNormal,
+        [this, client = part.client, bucket = part.bucket, w] { enter_client(client, bucket, w); });
+  }
+}
+
+void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t way) {
+  const Incoming in = std::exchange(incoming(client, bucket)[way], {});
+  const Time end = ports_.enter(static_cast<Way>(way), client_end(client), in.transfer, in.passage);
+  user_.pulled(client, bucket, in.parts, std::max(end, engine_.now()));
+}
+
+std::optional<Duration> PortCarrier::common_latency() const {
+  if (!own_nodes()) return std::nullopt;
+  return ports_.latency(Way::kNetwork);
 }
 
 Duration PortCarrier::latency(std::int32_t client, std::int32_t server) {
-  return ports_.latency(client_end(client), server_end(server));
+  return ports_.latency(Ports::way(client_end(client), server_end(server)));
 }
 
 void PortCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start) {

@@ -30,6 +30,13 @@ struct PortEnd {
   bool operator==(const PortEnd&) const = default;
 };
 
+/// What joins two ends.
+enum class Way : std::uint8_t {
+  kNetwork,
+  kHost,  ///< the inside of a node
+  kNone   ///< an end and itself
+};
+
 class Ports {
  public:
   /// `sharing`: workers of a node that share a port to its host.
@@ -44,44 +51,45 @@ class Ports {
         host_out_(static_cast<std::size_t>(cluster.nodes * ports_per_node_)),
         host_in_(static_cast<std::size_t>(cluster.nodes * ports_per_node_)) {}
 
-  /// Takes the sender's port from `at` on and returns when the message reaches the receiver's.
-  /// Calls for one port are in the order of `at`.
-  Passage depart(PortEnd from, PortEnd to, Bytes bytes, Time at) {
-    if (from.node != to.node) return pass(out(from), network_, bytes, {at, at}, network_.latency);
-    if (from == to) return {at, at};
-    if (from.worker < 0) return {at + host_.latency, at + host_.latency};
-    return pass(host_out_[host_port(from)], host_, bytes, {at, at}, host_.latency);
+  static Way way(PortEnd from, PortEnd to) {
+    if (from.node != to.node) return Way::kNetwork;
+    return from == to ? Way::kNone : Way::kHost;
+  }
+  Duration latency(Way way) const { return way == Way::kNone ? Duration{} : link(way).latency; }
+  Duration transfer(Way way, Bytes bytes) const {
+    if (way == Way::kNone) return {};
+    return from_seconds(static_cast<double>(bytes.count) / link(way).bandwidth.bytes_per_second);
   }
 
-  /// Takes the receiver's port and returns when the last byte is in. Calls for one port are in the
-  /// order of `message.head`.
-  Time arrive(PortEnd from, PortEnd to, Bytes bytes, Passage message) {
-    if (from.node != to.node) {
-      return pass(in_[static_cast<std::size_t>(to.node)], network_, bytes, message, {}).tail;
-    }
-    if (to.worker < 0 || from == to) return message.tail;
-    return pass(host_in_[host_port(to)], host_, bytes, message, {}).tail;
+  /// Takes the sender's port from `at` on and returns when messages that take `transfer` together
+  /// reach the receivers' ports. Calls for one port are in the order of `at`.
+  Passage leave(Way way, PortEnd from, Duration transfer, Time at) {
+    const Duration latency = this->latency(way);
+    if (way == Way::kNone || (way == Way::kHost && from.worker < 0))
+      return {at + latency, at + latency};
+    Time& free = way == Way::kNetwork ? out_[static_cast<std::size_t>(from.node)]
+                                      : host_out_[host_port(from)];
+    const Time start = std::max(at, free);
+    free = start + transfer;
+    return {start + latency, free + latency};
   }
 
-  Duration latency(PortEnd from, PortEnd to) const {
-    if (from == to) return {};
-    return from.node != to.node ? network_.latency : host_.latency;
+  /// Takes the receiver's port and returns when the last byte is in: the port works on what is
+  /// there, so that a slow sender does not keep it from others. Calls for one port are in the order
+  /// of `message.head`.
+  Time enter(Way way, PortEnd to, Duration transfer, Passage message) {
+    if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return message.tail;
+    Time& free =
+        way == Way::kNetwork ? in_[static_cast<std::size_t>(to.node)] : host_in_[host_port(to)];
+    free = std::max(message.head, free) + transfer;
+    return std::max(free, message.tail);
   }
 
  private:
-  Time& out(PortEnd from) { return out_[static_cast<std::size_t>(from.node)]; }
+  const Link& link(Way way) const { return way == Way::kNetwork ? network_ : host_; }
   std::size_t host_port(PortEnd worker) const {
     const std::int64_t place = worker.worker % gpus_per_node_;
     return static_cast<std::size_t>(worker.node * ports_per_node_ + place / sharing_);
-  }
-
-  static Passage pass(Time& free, const Link& link, Bytes bytes, Passage message,
-                      Duration latency) {
-    const Duration transfer =
-        from_seconds(static_cast<double>(bytes.count) / link.bandwidth.bytes_per_second);
-    const Time start = std::max(message.head, free);
-    free = std::max(start + transfer, message.tail);
-    return {start + latency, free + latency};
   }
 
   Link network_;

@@ -19,7 +19,11 @@ class ServerThreads {
   /// `names`: of the buckets, on the timeline, which may be null.
   ServerThreads(const ServerGroup& servers, const std::vector<std::string>& names,
                 Timeline* timeline)
-      : servers_(servers), names_(names), threads_(static_cast<std::size_t>(servers.count)) {
+      : servers_(servers),
+        names_(names),
+        works_(servers.rate || servers.request_time > Duration{} ||
+               servers.update.seconds_per_byte > 0),
+        threads_(static_cast<std::size_t>(servers.count)) {
     if (timeline == nullptr) return;
     for (std::int64_t s = 0; s < servers.count; ++s)
       drawn_.emplace_back(timeline, fmt::format("server {}", s));
@@ -33,6 +37,7 @@ class ServerThreads {
   };
   /// Works on what is there at `when`; returns when it is done.
   Time serve(std::int32_t server, Time when, const Job& job) {
+    if (!works_) return when;
     Thread& thread = threads_[static_cast<std::size_t>(server)];
     const Duration work = job.is_request ? job.work + servers_.request_time : job.work;
     const Time start = std::max(thread.free, when);
@@ -44,6 +49,8 @@ class ServerThreads {
     }
     return thread.free;
   }
+  /// Whether requests keep the threads busy; if not, `serve` takes them in any order.
+  bool work() const { return works_; }
   /// Of bytes that come in or go out.
   Duration handling(Bytes bytes) const {
     if (!servers_.rate) return {};
@@ -68,6 +75,7 @@ class ServerThreads {
   };
   const ServerGroup& servers_;
   const std::vector<std::string>& names_;
+  bool works_;
   std::vector<Thread> threads_;
   std::vector<RankTimeline> drawn_;
 };

@@ -200,12 +200,18 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (me.step < plan_.steps) start_step(c);
   }
 
-  void arrived(const Parcel& parcel, Time in) override {
-    if (!drawn_.empty()) {
-      draw(parcel.client, parcel.is_push ? "push" : "pull", parcel.bucket, exchange_.sent(parcel),
+  void pushed(std::span<const Timed> parts) override {
+    for (const auto& [parcel, in] : parts) {
+      if (drawn_.empty()) break;
+      draw(parcel.client, "push", parcel.bucket, exchange_.push_sent(parcel.client, parcel.bucket),
            in);
     }
-    exchange_.arrived(parcel, in);
+    exchange_.pushed(parts);
+  }
+
+  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) override {
+    if (!drawn_.empty()) draw(c, "pull", bucket, exchange_.pull_sent(c, bucket), in);
+    exchange_.pulled(c, bucket, parts, in);
   }
 
   void exchanged(std::int32_t c, std::size_t bucket, Time end) override {

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,31 +15,45 @@ namespace steptime {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 /// Delivers 1 ms after sending, without limit.
 class Instant final : public Carrier {
  public:
   explicit Instant(Engine& clock) : engine(clock) {}
-  void send(const Parcel& parcel, Time at) override {
-    parcels.push_back(parcel);
-    engine.at(at + milliseconds(1), Phase::kNormal,
-              [this, parcel] { exchange->arrived(parcel, engine.now()); });
+  void push(std::span<const Parcel> parts) override {
+    for (const Parcel& part : parts) {
+      engine.after(milliseconds(1), Phase::kNormal, [this, part] {
+        const Timed now{part, engine.now()};
+        exchange->pushed({&now, 1});
+      });
+    }
+  }
+  void answer(std::span<const Timed> parts) override {
+    for (const auto& [part, at] : parts) {
+      answers.push_back({part, at});
+      engine.at(at + milliseconds(1), Phase::kNormal,
+                [this, part] { exchange->pulled(part.client, part.bucket, 1, engine.now()); });
+    }
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
+  std::optional<Duration> common_latency() const override { return std::nullopt; }
   void all_reduce(std::int32_t, std::size_t, Time) override {}
   void broadcast(std::int32_t, std::size_t, Time) override {}
   void run() override { engine.run(); }
 
   Engine& engine;
   Exchange* exchange = nullptr;
-  std::vector<Parcel> parcels;
+  std::vector<Timed> answers;
 };
 
 /// Two servers hold a half each of the one bucket; three clients.
 struct Meeting final : public ExchangeUser {
-  explicit Meeting(Update::Kind kind, bool fused = true) : carrier(engine) {
+  explicit Meeting(Update::Kind kind, bool fused = true,
+                   std::optional<Bandwidth> rate = std::nullopt)
+      : carrier(engine) {
     plan.update.kind = kind;
-    plan.aggregation = {.clients = 3, .servers = {.count = 2, .fused = fused}};
+    plan.aggregation = {.clients = 3, .servers = {.count = 2, .rate = rate, .fused = fused}};
     plan.pieces = {{{.server = 0, .bytes = {4}}, {.server = 1, .bytes = {4}}}};
     exchange = std::make_unique<Exchange>(plan, engine, carrier, *this, nullptr, nullptr);
     carrier.exchange = exchange.get();
@@ -84,17 +100,6 @@ TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
   EXPECT_EQ(run.exchange->staleness(), (std::vector<std::int64_t>{2, 2, 2}));
 }
 
-TEST(Exchange, EveryClientBeginsWithAnotherServer) {
-  Meeting run(Update::Kind::kAsgd);
-  for (const std::int32_t c : {0, 1})
-    run.push_at(Time{}, c);
-  run.engine.step();
-  run.engine.step();
-  ASSERT_EQ(run.carrier.parcels.size(), 4u);
-  EXPECT_EQ(run.carrier.parcels[0].server, 0);
-  EXPECT_EQ(run.carrier.parcels[2].server, 1);
-}
-
 TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
   Meeting run(Update::Kind::kAsgd, false);
   run.push_at(Time{}, 0);
@@ -102,6 +107,27 @@ TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
   // Push 1 ms, answer 1 ms, request 1 ms, values 1 ms.
   ASSERT_EQ(run.ends.size(), 1u);
   EXPECT_EQ(run.ends[0].second, Time(milliseconds(4)));
+}
+
+/// What a carrier says ahead of time must not overtake at the server's thread.
+TEST(Exchange, ThreadsTakeRequestsWhenTheyAreIn) {
+  Meeting run(Update::Kind::kAsgd, true, Bandwidth{1});  // 4 s for a part in or out
+  const auto push = [&](std::int32_t client) {
+    return Parcel{.client = client, .server = 0, .slot = 0, .bytes = {4}, .is_push = true};
+  };
+  run.engine.at(Time{}, Phase::kNormal, [&] {
+    const Timed late{push(0), Time(seconds(100))};
+    run.exchange->pushed({&late, 1});
+  });
+  run.engine.at(Time(seconds(1)), Phase::kNormal, [&] {
+    const Timed now{push(1), Time(seconds(1))};
+    run.exchange->pushed({&now, 1});
+  });
+  run.engine.run();
+  ASSERT_EQ(run.carrier.answers.size(), 2u);
+  EXPECT_EQ(run.carrier.answers[0].parcel.client, 1);
+  EXPECT_EQ(run.carrier.answers[0].at, Time(seconds(1 + 4 + 4)));
+  EXPECT_EQ(run.carrier.answers[1].at, Time(seconds(100 + 4 + 4)));
 }
 
 }  // namespace
