@@ -73,6 +73,7 @@ bool Engine::step() {
     __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
     drop(event);
     if (slot.order != event.order) continue;  // cancelled
+    if (!later_.empty()) __builtin_prefetch(&slots_[later_.front().slot]);
     // A copy, because the action may schedule events and so move the slab.
     alignas(std::max_align_t) unsigned char action[kActionBytes];
     std::memcpy(action, slot.action, kActionBytes);

@@ -18,14 +18,11 @@ void EventQueue::sift_up(const Event& event) {
   heap_[hole] = event;
 }
 
-void EventQueue::sift_down() {
-  const Event last = heap_.back();
-  heap_.pop_back();
+/// Puts `last` into the hole, or below it.
+void EventQueue::sift_down(std::size_t hole, const Event& last) {
   const std::size_t size = heap_.size();
-  if (size == 0) return;
   Event* const heap = heap_.data();
-  std::size_t hole = 0;
-  std::size_t first = 1;  // child of the hole
+  std::size_t first = 4 * hole + 1;  // child of the hole
   for (; first + 3 < size; first = 4 * hole + 1) {
     // A tournament of sums instead of branches: which child is least cannot be predicted.
     const std::size_t left = first + static_cast<std::size_t>(heap[first + 1] < heap[first]);
@@ -44,6 +41,12 @@ void EventQueue::sift_down() {
     }
   }
   heap_[hole] = last;
+}
+
+void EventQueue::order_heap() {
+  if (heap_.size() < 2) return;
+  for (std::size_t hole = (heap_.size() - 2) / 4 + 1; hole > 0; --hole)
+    sift_down(hole - 1, Event(heap_[hole - 1]));
 }
 
 void EventQueue::push_far(const Event& event) {
@@ -108,7 +111,7 @@ void EventQueue::spill() {
                                      [&](const Event& event) { return event.time < begin; });
   moved_.assign(behind, heap_.end());
   heap_.erase(behind, heap_.end());
-  std::sort(heap_.begin(), heap_.end());  // which is a heap
+  order_heap();
   if (moved_.size() < kMost / 2) {        // nearly all are at one time
     spill_size_ = 2 * (heap_.size() + moved_.size());
     for (const Event& event : moved_)
@@ -147,8 +150,8 @@ void EventQueue::refill() {
       add_rung(moved_, from, end);
       continue;
     }
-    std::sort(moved_.begin(), moved_.end());
     heap_.swap(moved_);
+    order_heap();
     spill_size_ = std::max(kMost, 2 * heap_.size());
     return;
   }

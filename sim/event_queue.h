@@ -37,9 +37,10 @@ class EventQueue {
   }
   /// Takes out the first event.
   void pop() {
-    sift_down();
-    if (heap_.empty() && !rungs_.empty()) [[unlikely]]
-      refill();
+    const Event last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) return sift_down(0, last);
+    if (!rungs_.empty()) refill();
   }
 
  private:
@@ -70,7 +71,8 @@ class EventQueue {
   };
 
   void sift_up(const Event& event);
-  void sift_down();
+  void sift_down(std::size_t hole, const Event& last);
+  void order_heap();
   void push_far(const Event& event);
   void put(Rung& rung, const Event& event);
   void spill();
