@@ -2,30 +2,27 @@
 //
 //   a = (N - 1) alpha      b = (N - 1) / N beta
 //
-// Scope: no contention. Not an all-reduce: for predictions of the operation by itself.
-// Parameters: none; alpha, beta and gamma are those of the cluster.
-// Source: half of the ring of 004 Table II.
+// Scope: no other traffic; the slowest link of the ring sets its pace, as in netmodels/ring.cpp.
+// Not an all-reduce: for predictions of the operation by itself. Parameters: none; alpha, beta and
+// gamma are those of the cluster. Source: half of the ring of 004 Table II.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
+#include "netmodels/rounds.h"
 
 #include <memory>
 
 namespace steptime {
 namespace {
 
-LinearCost cost(const Cluster& cluster) {
-  const double alpha = to_seconds(cluster.bottleneck().latency);
-  const double beta = inverse(cluster.bottleneck().bandwidth).seconds_per_byte;
-  const auto n = static_cast<double>(cluster.workers());
-  return {from_seconds((n - 1) * alpha), {(n - 1) / n * beta}};
-}
-
 const bool kRegistered = Collectives::instance().add(
     "all-gather", "each rank's part to all, around a ring", {},
     [](const Config&, const Cluster& c) {
+      const RoundLinks links(c);
+      RoundSum sum(c.reduction);
       const auto n = static_cast<Rank>(c.workers());
-      return std::make_unique<LinearCollective>(
-          cost(c), [n](Slice whole) { return ring_all_gather(n, whole); }, Operation::kAllGather);
+      sum.add_ring(n - 1, links.ring(), 1 / static_cast<double>(n), 0);
+      return std::make_unique<CollectiveOfRounds>(
+          sum, links, [n](Slice whole) { return one(ring_all_gather(n, whole)); },
+          Operation::kAllGather);
     });
 
 }  // namespace

@@ -3,16 +3,18 @@
 //
 //   T = (K + N - 2) alpha + (M + (N - 2) ceil(M / K)) beta    K = sqrt((N - 2) M beta / alpha)
 //
-// Scope: no contention; large messages, for which it tends to M beta. K, which makes T least, is
-// rounded, at least 1 and at most M and kMostSegments, and 1 where nothing overlaps (N = 2). Not an
-// all-reduce. Parameters: none; alpha and beta are those of the cluster. Source: derived; the
-// pipelined algorithm of MPI libraries.
+// for equal links; in general the K segments follow one another over the slowest link, and the
+// other N - 2 are passed once, by the largest segment. Scope: no other traffic; large messages, for
+// which it tends to M beta. K, which makes T least, is rounded, at least 1 and at most M and
+// kMostSegments, and 1 where nothing overlaps (N = 2). Not an all-reduce. Parameters: none; alpha
+// and beta are those of the cluster. Source: derived; the pipelined algorithm of MPI libraries.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
+#include "netmodels/rounds.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 
 namespace steptime {
 namespace {
@@ -53,16 +55,25 @@ class Chain final : public Program {
 class ChainBroadcast final : public Collective {
  public:
   explicit ChainBroadcast(const Cluster& cluster)
-      : n_(static_cast<Rank>(cluster.workers())), link_(cluster.bottleneck()) {}
+      : n_(static_cast<Rank>(cluster.workers())), links_(cluster), hops_(links_.chain()) {}
 
   Duration time(Bytes m) const override {
     if (n_ == 1) return {};
     const std::int32_t k = segments(m);
-    const auto bytes = static_cast<double>(m.count + (n_ - 2) * ceil_div(m.count, k));
-    return (k + n_ - 2) * link_.latency + from_seconds(bytes / link_.bandwidth.bytes_per_second);
+    const auto bytes = static_cast<double>(m.count);
+    const auto segment = static_cast<double>(ceil_div(m.count, k));
+    double most = 0;
+    for (const Line& all : hops_.time.slowest.lines()) {
+      const Line once{hops_.sum.alpha - all.alpha, hops_.sum.beta - all.beta};
+      most = std::max(most, once.seconds(segment) + k * all.alpha + all.beta * bytes);
+    }
+    return from_seconds(most);
   }
   Duration startup() const override { return time(Bytes{0}); }
   Operation operation() const override { return Operation::kBroadcast; }
+  std::string outside_domain(Bytes) const override {
+    return what_is_left_out(links_, hops_.time.even || hops_.time.apart);
+  }
   Programs programs(Bytes m) const override {
     Programs programs;
     programs.push_back(chain_broadcast(n_, {0, m.count}, segments(m)));
@@ -71,15 +82,19 @@ class ChainBroadcast final : public Collective {
 
  private:
   std::int32_t segments(Bytes m) const {
-    const double transfer = static_cast<double>(m.count) / link_.bandwidth.bytes_per_second;
-    const double most = std::clamp(static_cast<double>(m.count), 1.0, kMostSegments);
+    if (n_ <= 2) return 1;
+    const auto& lines = hops_.time.slowest.lines();
+    const Line& link = *std::max_element(
+        lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.beta < b.beta; });
+    const auto bytes = static_cast<double>(m.count);
     const double best =
-        std::round(std::sqrt((n_ - 2) * transfer / std::max(to_seconds(link_.latency), 1e-12)));
-    return static_cast<std::int32_t>(n_ <= 2 ? 1 : std::clamp(best, 1.0, most));
+        std::round(std::sqrt((hops_.sum.beta - link.beta) * bytes / std::max(link.alpha, 1e-12)));
+    return static_cast<std::int32_t>(std::clamp(best, 1.0, std::clamp(bytes, 1.0, kMostSegments)));
   }
 
   Rank n_;
-  Link link_;
+  RoundLinks links_;
+  RoundLinks::Chain hops_;
 };
 
 const bool kRegistered = Collectives::instance().add(

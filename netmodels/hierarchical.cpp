@@ -5,14 +5,13 @@
 //   a = 2 alpha' log2 G + 2 (N - 1) alpha
 //   b = (2 beta' + gamma) log2 G + 2 (N - 1) / N beta + (N - 1) / N gamma
 //
-// Scope: no contention; for G that is no power of two, the number of rounds rounded up. One GPU of
-// a node talks to the network, so that each NIC carries the ring once in and once out. Parameters:
-// none; alpha, beta and gamma are those of the cluster. Source: the rings and trees of 004 Table
-// II, one after the other.
+// Scope: no other traffic; for G that is no power of two, the number of rounds rounded up. One GPU
+// of a node talks to the network, so that each NIC carries the ring once in and once out.
+// Parameters: none; alpha, beta and gamma are those of the cluster. Source: the rings and trees of
+// 004 Table II, one after the other.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
+#include "netmodels/rounds.h"
 
-#include <bit>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,27 +19,29 @@
 namespace steptime {
 namespace {
 
-LinearCost cost(const Cluster& cluster) {
+std::unique_ptr<Collective> make(const Cluster& cluster) {
+  Cluster node = cluster;
+  node.nodes = 1;
+  Cluster leaders = cluster;
+  leaders.gpus_per_node = 1;
+  const RoundLinks inside(node);
+  const RoundLinks between(leaders);
   const auto n = static_cast<double>(cluster.nodes);
-  const auto log_g =
-      static_cast<double>(std::bit_width(static_cast<std::uint64_t>(cluster.gpus_per_node - 1)));
-  const auto beta = [](const Link& link) { return inverse(link.bandwidth).seconds_per_byte; };
-  const double gamma = cluster.reduction.seconds_per_byte;
-  return {from_seconds(2 * log_g * to_seconds(cluster.intra_node.latency) +
-                       2 * (n - 1) * to_seconds(cluster.between_nodes().latency)),
-          {log_g * (2 * beta(cluster.intra_node) + gamma) +
-           (n - 1) / n * (2 * beta(cluster.between_nodes()) + gamma)}};
+  RoundSum sum(cluster.reduction);
+  sum.add_binomial(inside, true);
+  sum.add_ring(n - 1, between.ring(), 1 / n, 1 / n);
+  sum.add_ring(n - 1, between.ring(), 1 / n, 0);
+  sum.add_binomial(inside, false);
+  const auto nodes = static_cast<Rank>(cluster.nodes);
+  const auto gpus = static_cast<Rank>(cluster.gpus_per_node);
+  return std::make_unique<CollectiveOfRounds>(sum, RoundLinks(cluster), [nodes, gpus](Slice whole) {
+    return one(hierarchical_all_reduce(nodes, gpus, whole));
+  });
 }
 
 const bool kRegistered = Collectives::instance().add(
     "hierarchical", "reduce in each node, ring between nodes, broadcast in each node", {},
-    [](const Config&, const Cluster& c) {
-      const auto nodes = static_cast<Rank>(c.nodes);
-      const auto gpus = static_cast<Rank>(c.gpus_per_node);
-      return std::make_unique<LinearCollective>(cost(c), [nodes, gpus](Slice whole) {
-        return hierarchical_all_reduce(nodes, gpus, whole);
-      });
-    });
+    [](const Config&, const Cluster& c) { return make(c); });
 
 }  // namespace
 

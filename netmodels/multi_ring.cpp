@@ -6,16 +6,22 @@
 // with L = 1 when the rings share the ports (`links` = "shared", the default), or the number of
 // rings when each has links of its own ("own").
 // Scope of the closed form: no other traffic; rings in step, each of which adds up in turn. Equal
-// to the messages for gamma = 0. With gamma > 0 the rings fall out of step at the device, and one
-// adds up while another sends: the messages take less. They take the cluster's routes, whatever
-// "links" says: "own" holds where the strides' routes have no link in common. Parameters: rings,
-// links. Source: the ring of 004 Table II; paper 001 section 5 for several rings.
+// to the messages for gamma = 0 and one GPU per node, or one node. With gamma > 0 the rings fall
+// out of step at the device, and one adds up while another sends: the messages take less. With
+// several GPUs per node a stride s has s of a node's messages on its NIC at once; ranks then fall
+// out of step, too, and T is an estimate (netmodels/rounds.h), on up to 8 nodes of up to 8 GPUs
+// from -2 to +34 %. They take the cluster's routes, whatever "links" says: "own" holds where the
+// strides' routes have no link in common. Parameters: rings, links. Source: the ring of 004 Table
+// II; paper 001 section 5 for several rings.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
+#include "netmodels/rounds.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -35,50 +41,59 @@ const Params kParams{{.key = "rings",
                       .fallback = "shared",
                       .words = {"shared", "own"}}};
 
-LinearCost cost(const Config& config, const Cluster& cluster) {
-  const auto n = static_cast<double>(cluster.workers());
-  const double own = config.get<std::string>("links") == "own"
-                         ? static_cast<double>(config.get<std::int64_t>("rings"))
-                         : 1;
-  const double beta = inverse(cluster.bottleneck().bandwidth).seconds_per_byte / own;
-  const double gamma = cluster.reduction.seconds_per_byte;
-  return {from_seconds(2 * (n - 1) * to_seconds(cluster.bottleneck().latency)),
-          {(n - 1) / n * (2 * beta + gamma)}};
+/// The strides of the rings, which visit every rank.
+std::vector<std::int64_t> read_strides(const Config& c, std::int64_t ranks) {
+  std::vector<std::int64_t> strides;
+  const auto rings = static_cast<std::size_t>(c.get<std::int64_t>("rings"));
+  for (std::int64_t stride = 1; strides.size() < rings && stride < std::max<std::int64_t>(ranks, 2);
+       ++stride) {
+    if (std::gcd(stride, ranks) == 1) strides.push_back(stride);
+  }
+  if (strides.size() < rings && ranks > 1) {
+    c.fail("rings", fmt::format("{} ranks have {} different rings at most, got {}", ranks,
+                                strides.size(), rings));
+  }
+  return strides;
 }
 
-class MultiRing final : public LinearCollective {
- public:
-  MultiRing(const Config& c, const Cluster& cluster)
-      : LinearCollective(cost(c, cluster)), ranks_(static_cast<Rank>(cluster.workers())) {
-    const auto rings = static_cast<std::size_t>(c.get<std::int64_t>("rings"));
-    for (Rank stride = 1; strides_.size() < rings && stride < std::max<Rank>(ranks_, 2); ++stride) {
-      if (std::gcd(stride, ranks_) == 1) strides_.push_back(stride);
-    }
-    if (strides_.size() < rings && ranks_ > 1) {
-      c.fail("rings", fmt::format("{} ranks have {} different rings at most, got {}", ranks_,
-                                  strides_.size(), rings));
-    }
+RoundSum costs(const Config& config, const RoundLinks& links,
+               const std::vector<std::int64_t>& strides, TimePerByte gamma) {
+  const auto n = static_cast<double>(links.workers());
+  const auto rings = static_cast<double>(strides.size());
+  RoundTime step;
+  if (config.get<std::string>("links") == "own") {
+    for (const std::int64_t stride : strides)
+      step.add(links.rings(std::array{stride}));
+    step.apart = true;  // as the config says
+  } else {
+    step = links.rings(strides);
   }
+  RoundSum sum(gamma);
+  sum.add_ring(n - 1, step, 1 / n / rings, 1 / n);
+  sum.add_ring(n - 1, step, 1 / n / rings, 0);
+  if (gamma.seconds_per_byte > 0 && rings > 1) sum.set_overlapping();
+  return sum;
+}
 
-  Programs programs(Bytes m) const override {
-    Programs programs;
-    const auto rings = static_cast<std::int64_t>(strides_.size());
-    for (std::int64_t i = 0; i < rings; ++i) {
-      programs.push_back(ring_all_reduce(ranks_, part_of({0, m.count}, i, rings),
-                                         strides_[static_cast<std::size_t>(i)]));
-    }
-    return programs;
+Programs programs(Rank ranks, const std::vector<std::int64_t>& strides, Slice whole) {
+  Programs programs;
+  const auto rings = static_cast<std::int64_t>(strides.size());
+  for (std::int64_t i = 0; i < rings; ++i) {
+    programs.push_back(ring_all_reduce(ranks, part_of(whole, i, rings),
+                                       static_cast<Rank>(strides[static_cast<std::size_t>(i)])));
   }
-
- private:
-  Rank ranks_;
-  std::vector<Rank> strides_;
-};
+  return programs;
+}
 
 const bool kRegistered = Collectives::instance().add(
     "multi-ring", "several rings side by side, each with its share of the data", kParams,
     [](const Config& c, const Cluster& cluster) {
-      return std::make_unique<MultiRing>(c, cluster);
+      const RoundLinks links(cluster);
+      const auto n = static_cast<Rank>(cluster.workers());
+      const auto strides = read_strides(c, links.workers());
+      return std::make_unique<CollectiveOfRounds>(
+          costs(c, links, strides, cluster.reduction), links,
+          [n, strides](Slice whole) { return programs(n, strides, whole); });
     });
 
 }  // namespace

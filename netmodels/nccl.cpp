@@ -7,7 +7,8 @@
 //
 // NCCL chooses by an estimate (netmodels/nccl_tuning.cpp), 2.3 and 2.4 by thresholds. What the
 // kernel takes is another matter: netmodels/nccl_kernel.cpp. Trees, and everything between several
-// nodes, take the estimate; 2.3 and 2.4 publish none, theirs is
+// nodes, take the estimate, but between nodes never less than one of the nodes takes by itself, nor
+// than their network allows. 2.3 and 2.4 publish no estimate, theirs is
 //
 //   latency    that of 2.5.7, the first release with a table
 //   ring       2(n-1)/n M / B      B = channels in use x speed of a channel; LL sends as many flags
@@ -19,7 +20,7 @@
 // schedules rely on a time that does not decrease.
 //
 // Scope: all-reduce over all GPUs of the cluster; no other traffic. Least true between nodes below
-// some 32 MiB.
+// some 32 MiB: the estimate knows neither the network's latency nor what a thread block moves.
 // Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
 // found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
 // Validation: tests/netmodels/nccl_test.cpp; configs/papers/collectives.
@@ -183,12 +184,15 @@ class Nccl final : public Collective {
     if (decide(0).time_us < 0) {
       config.fail("protocol", "NCCL does not use this algorithm and protocol on this cluster");
     }
-    for (const std::int64_t size : sizes_of_steps())
-      steps_.push_back({size, own_us(size - 1)});
-    std::sort(steps_.begin(), steps_.end());
-    for (std::size_t i = 1; i < steps_.size(); ++i)
-      steps_[i].second = std::max(steps_[i].second, steps_[i - 1].second);
+    if (cluster.nodes > 1 && cluster.gpus_per_node > 1) {
+      Cluster node = cluster;
+      node.nodes = 1;
+      node_ = std::make_unique<Nccl>(rules_, nccl_graph(node, read_release(config) >= 2008));
+    }
+    find_steps();
   }
+  /// The kernels on a graph, chosen freely.
+  Nccl(Rules rules, NcclGraph graph) : rules_(std::move(rules)), graph_(graph) { find_steps(); }
 
   Duration time(Bytes m) const override {
     if (graph_.ranks == 1) return Duration{};
@@ -205,6 +209,14 @@ class Nccl final : public Collective {
   }
 
  private:
+  void find_steps() {
+    for (const std::int64_t size : sizes_of_steps())
+      steps_.push_back({size, own_us(size - 1)});
+    std::sort(steps_.begin(), steps_.end());
+    for (std::size_t i = 1; i < steps_.size(); ++i)
+      steps_[i].second = std::max(steps_[i].second, steps_[i - 1].second);
+  }
+
   /// Sizes from which on a time may fall: another choice, or another correction of trees.
   std::vector<std::int64_t> sizes_of_steps() const {
     if (const auto* thresholds = std::get_if<NcclThresholds>(&rules_))
@@ -294,7 +306,8 @@ class Nccl final : public Collective {
   /// By the choice for this size, before smaller ones are looked at.
   double own_us(std::int64_t bytes) const {
     const auto* tuning = std::get_if<NcclTuning>(&rules_);
-    return nccl_kernel_us(tuning ? *tuning : kFirstTable, graph_, decide(bytes), bytes);
+    const double us = nccl_kernel_us(tuning ? *tuning : kFirstTable, graph_, decide(bytes), bytes);
+    return node_ ? std::max(us, node_->kernel_us(bytes)) : us;
   }
 
   double kernel_us(std::int64_t bytes) const {
@@ -311,9 +324,10 @@ class Nccl final : public Collective {
   std::optional<NcclAlgorithm> algorithm_;
   std::optional<NcclProtocol> protocol_;
   NcclGraph graph_;
-  double launch_us_;
-  double process_us_;
-  double exposed_us_;  ///< launch that no other kernel hides
+  double launch_us_ = 0;
+  double process_us_ = 0;
+  double exposed_us_ = 0;       ///< launch that no other kernel hides
+  std::unique_ptr<Nccl> node_;  ///< one of several nodes by itself
   /// Sizes from which on a time may fall, and the largest time before each.
   std::vector<std::pair<std::int64_t, double>> steps_;
 };

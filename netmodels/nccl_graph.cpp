@@ -247,6 +247,8 @@ NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
   const double inside = static_cast<double>(graph.channels) * graph.channel_gbps;
   if (cluster.gpus_per_node > 1) graph.inside_gbps = inside;
   graph.channels = std::min(nics_of(cluster), cluster.gpus_per_node);
+  graph.network_us = to_seconds(cluster.between_nodes().latency) * 1e6;
+  graph.network_gbps = network * static_cast<double>(graph.channels);
   const auto nics = static_cast<double>(graph.channels);
   graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside / nics) : network;
   if (hopper && graph.channels == cluster.gpus_per_node) {

@@ -1,5 +1,11 @@
-// The kernels inside one node, for n GPUs, c of M bytes being one thread block's chunk. Everything
-// else (trees; several nodes) takes NCCL's own estimate.
+// The kernels inside one node, for n GPUs, c of M bytes being one thread block's chunk. Trees take
+// NCCL's own estimate, and so does what goes between k nodes, but not less than
+//
+//   2 (k - 1) alpha, trees 2 log2 k alpha, + 2 (k - 1) / k M / B
+//
+// with alpha and B of the network that joins them, which the estimate does not know: a ring crosses
+// it once a node for the sum and once for the result, and each node sends and gets what others
+// lack.
 //
 //   Ring, LL and LL128   base + (2n - 1)(step + c / block)
 //       A block sends 2n - 2 times and copies the last chunk out. Chunks are whole multiples of
@@ -27,6 +33,7 @@
 #include "netmodels/nccl_kernel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace steptime {
@@ -115,11 +122,25 @@ double nvls_us(const NcclGraph& g, double bytes) {
   return base + traffic / (kGiga * kNvlsShare * g.switch_gbps) * ramp(g, bytes);
 }
 
+/// What the network of several nodes allows.
+double network_us(const NcclGraph& g, NcclAlgorithm algorithm, double bytes) {
+  if (g.network_gbps == 0) return 0;
+  const auto k = static_cast<double>(g.nodes);
+  const bool ring = algorithm == kRing;
+  const double hops =
+      ring ? k - 1 : static_cast<double>(std::bit_width(static_cast<std::uint64_t>(g.nodes)) - 1);
+  return 2 * hops * g.network_us + 2 * (k - 1) / k * bytes / (kGiga * g.network_gbps);
+}
+
 }  // namespace
 
 double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
                       std::int64_t bytes) {
-  if (graph.nodes > 1 || choice.algorithm == NcclAlgorithm::kTree) return choice.time_us;
+  if (graph.nodes > 1) {
+    return std::max(choice.time_us,
+                    network_us(graph, choice.algorithm, static_cast<double>(bytes)));
+  }
+  if (choice.algorithm == NcclAlgorithm::kTree) return choice.time_us;
   if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, static_cast<double>(bytes));
   if (choice.protocol != NcclProtocol::kSimple) return ring_lines_us(tuning, graph, choice, bytes);
   return ring_simple_us(graph, tuning.ring_hop(graph, choice.protocol), static_cast<double>(bytes));

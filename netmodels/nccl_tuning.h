@@ -32,8 +32,10 @@ struct NcclGraph {
   bool amd = false;
   bool power = false;
   bool nic_near_gpu = false;
-  double switch_gbps = 0;  ///< of one GPU's links to the NVSwitch together; 0: it has none
-  double nvls_gbps = 0;    ///< of all channels through the NVSwitch; 0: not on this machine
+  double switch_gbps = 0;   ///< of one GPU's links to the NVSwitch together; 0: it has none
+  double nvls_gbps = 0;     ///< of all channels through the NVSwitch; 0: not on this machine
+  double network_us = 0;    ///< latency from a GPU to one of another node
+  double network_gbps = 0;  ///< of a node's NICs together
 };
 
 struct NcclEstimate {

@@ -80,6 +80,7 @@ class OpenMpi final : public Collective {
  public:
   OpenMpi(const Config& c, const Cluster& cluster)
       : ranks_(cluster.workers()),
+        one_per_node_(cluster.gpus_per_node == 1),
         alpha_(to_seconds(cluster.bottleneck().latency)),
         beta_(inverse(cluster.bottleneck().bandwidth).seconds_per_byte *
               static_cast<double>(c.get<std::int64_t>("concurrent"))),
@@ -102,6 +103,11 @@ class OpenMpi final : public Collective {
     return from_seconds(s);
   }
   Duration startup() const override { return time(Bytes{0}); }
+
+  std::string outside_domain(Bytes) const override {
+    if (one_per_node_) return "";
+    return "\"openmpi\" is made for one rank per node: here several share a NIC";
+  }
 
   std::string choice(Bytes m) const override {
     switch (algorithm(m.count)) {
@@ -157,6 +163,7 @@ class OpenMpi final : public Collective {
   }
 
   std::int64_t ranks_;
+  bool one_per_node_;
   double alpha_;
   double beta_;
   double gamma_;

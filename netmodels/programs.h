@@ -4,8 +4,16 @@
 #include "sim/collective_program.h"
 
 #include <memory>
+#include <utility>
 
 namespace steptime {
+
+/// A collective of a single program.
+inline Programs one(std::unique_ptr<Program> program) {
+  Programs programs;
+  programs.push_back(std::move(program));
+  return programs;
+}
 
 /// N - 1 steps: rank r ends with the sum of part (r + 1) mod n. In step i rank r sends part r - i
 /// to r + 1.

@@ -2,8 +2,10 @@
 //
 //   a = 2 (N - 1) alpha      b = 2 (N - 1) / N beta + (N - 1) / N gamma
 //
-// Scope: no contention. With several GPUs per node the ring visits a node's GPUs in sequence, so
-// that every NIC carries the ring once in and once out, and the network is the slowest link.
+// Scope: no other traffic. The ring visits a node's GPUs in sequence, so that every NIC carries it
+// once in and once out; the slowest of its links sets the pace, and where one has the largest alpha
+// and another the largest beta, T is the larger of the two at each size. Exact while no two of its
+// messages share a link inside a node.
 // The messages are segments of whole bytes: M / N rounded down, and the first M mod N one byte
 // longer, so that message fidelity costs 2 (N - 1) (alpha + ceil(M / N) beta). An empty segment is
 // sent all the same and costs its alpha.
@@ -11,7 +13,7 @@
 // start-ups of one of the two halves; the messages are the same.
 // Source: 004 Table II; 001 section 5.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
+#include "netmodels/rounds.h"
 
 #include <memory>
 #include <string>
@@ -26,22 +28,31 @@ const Params kParams{{.key = "startups",
                       .fallback = "2(N-1)",
                       .words = {"2(N-1)", "N-1"}}};
 
-LinearCost cost(const Config& config, const Cluster& cluster) {
-  const auto n = static_cast<double>(cluster.workers());
-  const double halves = config.get<std::string>("startups") == "N-1" ? 1 : 2;
-  const double alpha = to_seconds(cluster.bottleneck().latency);
-  const double beta = inverse(cluster.bottleneck().bandwidth).seconds_per_byte;
-  const double gamma = cluster.reduction.seconds_per_byte;
-  return {from_seconds(halves * (n - 1) * alpha), {(n - 1) / n * (2 * beta + gamma)}};
+RoundSum costs(const Config& config, const RoundLinks& links, TimePerByte gamma) {
+  const auto n = static_cast<double>(links.workers());
+  const RoundTime step = links.ring();
+  RoundSum sum(gamma);
+  sum.add_ring(n - 1, step, 1 / n, 1 / n);
+  if (config.get<std::string>("startups") == "2(N-1)") {
+    sum.add_ring(n - 1, step, 1 / n, 0);
+    return sum;
+  }
+  RoundTime without_startup;
+  for (const Line& line : step.slowest.lines())
+    without_startup.add({0, line.beta}, !step.apart);
+  sum.add_ring(n - 1, without_startup, 1 / n, 0);
+  return sum;
 }
 
-const bool kRegistered = Collectives::instance().add(
-    "ring", "reduce-scatter and all-gather around a ring", kParams,
-    [](const Config& c, const Cluster& cluster) {
-      const auto n = static_cast<Rank>(cluster.workers());
-      return std::make_unique<LinearCollective>(
-          cost(c, cluster), [n](Slice whole) { return ring_all_reduce(n, whole); });
-    });
+const bool kRegistered =
+    Collectives::instance().add("ring", "reduce-scatter and all-gather around a ring", kParams,
+                                [](const Config& c, const Cluster& cluster) {
+                                  const RoundLinks links(cluster);
+                                  const auto n = static_cast<Rank>(cluster.workers());
+                                  return std::make_unique<CollectiveOfRounds>(
+                                      costs(c, links, cluster.reduction), links,
+                                      [n](Slice whole) { return one(ring_all_reduce(n, whole)); });
+                                });
 
 }  // namespace
 }  // namespace steptime

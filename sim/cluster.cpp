@@ -172,13 +172,13 @@ std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
 
 namespace {
 
-/// The way between the first GPUs of two nodes on one switch.
+/// The way between the first GPUs of two nodes on one switch. Throws PlacedError when some GPU
+/// cannot reach another.
 Link link_over_nics(Cluster cluster) {
   cluster.nodes = 2;
-  cluster.gpus_per_node = 1;
   const Machine pair(cluster);
   std::vector<ChannelId> path;
-  pair.route(0, 1, path);
+  pair.route(0, static_cast<Endpoint>(cluster.gpus_per_node), path);
   const std::vector<Channel> channels = pair.channels();
   Link link{{}, cluster.network.bandwidth};
   for (const ChannelId c : path) {
@@ -199,12 +199,12 @@ void read_graph(const Config& section, Cluster& cluster) {
       section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
                                        gpus, cluster.gpus_per_node));
     }
-    if (cluster.nodes > 1 && !cluster.node->of_kind(VertexKind::kNic).empty()) {
-      try {
-        cluster.gpu_to_gpu = link_over_nics(cluster);
-      } catch (const PlacedError& e) {
-        throw InputError(fmt::format("{}: {}", section.file(), e.what()));
-      }
+    const bool has_nic = !cluster.node->of_kind(VertexKind::kNic).empty();
+    try {
+      if (cluster.nodes == 1) const Machine reachable(cluster);
+      if (cluster.nodes > 1 && has_nic) cluster.gpu_to_gpu = link_over_nics(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", section.file(), e.what()));
     }
   }
   if (section.has("fabric")) {

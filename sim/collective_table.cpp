@@ -94,7 +94,7 @@ CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
       .parts = has_parts ? cluster_->workers() : 1,
       .sums = operation != Operation::kAllGather && operation != Operation::kBroadcast,
       .choice = collective_->choice(Bytes{bytes}),
-      .outside_domain = collective_->outside_domain(Bytes{bytes})};
+      .outside_domain = messages_ ? "" : collective_->outside_domain(Bytes{bytes})};
   if (row.time_us > 0) row.algbw_gbps = static_cast<double>(bytes) / row.time_us * 1e-3;
   row.busbw_gbps = row.algbw_gbps * bus_factor(operation, cluster_->workers());
   return row;

@@ -29,7 +29,7 @@ Machine::Machine(const Cluster& cluster, Guests guests)
                     nodes_, gpus_, kMostWorkers));
   }
   const auto locals = static_cast<std::size_t>(this->locals());
-  local_to_local_.resize(locals * locals);
+  if (cluster.node) local_to_local_.resize(locals * locals);
   out_.resize(locals);
   in_.resize(locals);
   nic_of_.assign(locals, 0);
@@ -43,13 +43,6 @@ std::vector<Channel> Machine::build_star(const Cluster& cluster) {
   in_node_ = cluster.intra_node;
   const auto count = static_cast<std::size_t>(locals());
   if (count == 1) return {};
-  for (std::size_t from = 0; from < count; ++from) {
-    for (std::size_t to = 0; to < count; ++to) {
-      if (from == to) continue;
-      local_to_local_[from * count + to] = {static_cast<ChannelId>(from),
-                                            static_cast<ChannelId>(count + to)};
-    }
-  }
   const LatencyHalves latency(cluster.intra_node.latency);
   std::vector<Channel> channels(count, {cluster.intra_node.bandwidth, latency.out});
   channels.insert(channels.end(), count, {cluster.intra_node.bandwidth, latency.in});
@@ -163,6 +156,11 @@ void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) co
     for (const ChannelId c : part)
       path.push_back(static_cast<ChannelId>(node * in_a_node + c));
   };
+  if (sender.node == receiver.node && local_to_local_.empty()) {
+    path.push_back(static_cast<ChannelId>(sender.node * in_a_node + sender.local));
+    path.push_back(static_cast<ChannelId>(sender.node * in_a_node + locals() + receiver.local));
+    return;
+  }
   if (sender.node == receiver.node) return add(sender.node, inside(sender.local, receiver.local));
   if (sender.local >= 0) add(sender.node, out_[static_cast<std::size_t>(sender.local)]);
   const std::size_t begin = path.size();

@@ -77,7 +77,7 @@ class Machine final : public Routes {
   std::map<ChannelId, Bandwidth> changed_;
   // Within a node, by its endpoints (the GPUs, then the host) and its channels.
   std::vector<Topology::Vertex> vertices_;  ///< of the endpoints, in the graph
-  Paths local_to_local_;                    ///< from * locals + to
+  Paths local_to_local_;                    ///< from * locals + to; empty for a star
   Paths out_;                               ///< from the endpoint to its NIC
   Paths in_;
   std::vector<std::int64_t> nic_of_;  ///< of each endpoint

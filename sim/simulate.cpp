@@ -39,6 +39,7 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
 
 std::string domain_of(const Experiment& e, const StepPlan& plan) {
   std::string domain = e.workload->workload.trace.domain;
+  if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
     if (outside.empty()) continue;

@@ -34,7 +34,8 @@ TEST(DoubleBinaryTree, MessagesEqualTheClosedFormAtPowersOfTwo) {
       // Chunks of 999 and 1000 B, and of 950 and 951 B: to a byte.
       for (const Bytes m : {Bytes{2 * 1999}, Bytes{2 * 19'007}}) {
         EXPECT_NEAR(static_cast<double>(MessageTimes(cluster, *collective).time(m).count()),
-                    static_cast<double>(collective->time(m).count()), kPsPerByte + sum_ps(1))
+                    static_cast<double>(collective->time(m).count()),
+                    static_cast<double>(kPsPerByte + sum_ps(1)))
             << n << " ranks, " << m.count << " B";
       }
     }
@@ -57,14 +58,20 @@ TEST(DoubleBinaryTree, ForOtherNumbersItIsAnUpperBoundByAFewChunks) {
   }
 }
 
-TEST(DoubleBinaryTree, DoesNotFallWhereAChunkIsAdded) {
-  // 2000 B are one chunk for each tree, 2002 B two of 501 B, which overlap in 64 ranks' trees.
-  Cluster cluster = star_cluster(64);
-  cluster.network.latency = Duration{};
-  const auto collective = tree_over(cluster);
-  EXPECT_EQ(collective->time({2002}), collective->time({2000}));
-  EXPECT_LT(MessageTimes(cluster, *collective).time({2002}), collective->time({2002}));
-  EXPECT_GT(collective->time({4000}), collective->time({2000}));
+TEST(DoubleBinaryTree, TakesAsManyChunksAsAreFastest) {
+  // 64 ranks, 10 MB for each tree: a chunk more costs 2 alpha and saves a part of
+  // d = 2 (5 x 2 + 1) beta - 4 beta = 18 beta per byte. d 10 MB / 2 alpha = 1440 <= 38 x 39, so
+  // that 38 chunks are best: 2 (6 + 38 - 2) (alpha + 2 s beta) + 2 (alpha + s beta), to a byte of
+  // each.
+  const auto tree =
+      collective_of(R"({"type": "double-binary-tree", "chunk": "10 MB"})", star_cluster(64));
+  const Bytes m{20'000'000};
+  const double s = 1e7 / 38;
+  EXPECT_NEAR(static_cast<double>(tree->time(m).count()),
+              84 * (kLatencyPs + 2 * s * kPsPerByte) + 2 * (kLatencyPs + s * kPsPerByte),
+              86 * 2 * kPsPerByte);
+  EXPECT_NEAR(static_cast<double>(MessageTimes(star_cluster(64), *tree).time(m).count()),
+              static_cast<double>(tree->time(m).count()), 2 * kPsPerByte);
 }
 
 TEST(DoubleBinaryTree, LeavesTheSumOnEveryRank) {

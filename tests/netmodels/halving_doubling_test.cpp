@@ -23,8 +23,21 @@ TEST(HalvingDoubling, OneWorkerNeedsNothing) {
   EXPECT_EQ(alone->time(Bytes{1'000'000}), Duration{});
 }
 
-TEST(HalvingDoubling, AnUnfinishedRoundCounts) {
-  expect_line(R"({"type": "halving-doubling"})", 5, 60e-6, 2e-9);  // 3 rounds; 1 - 1/5
+TEST(HalvingDoubling, RanksBeyondAPowerOfTwoFold) {
+  // 5 ranks: M to a neighbour and back, 2 alpha and 2 beta + gamma; 4 ranks, 4 alpha and 1 - 1/4.
+  expect_line(R"({"type": "halving-doubling"})", 5, 60e-6, 2.5e-9 + 1.875e-9);
+}
+
+TEST(HalvingDoubling, AllGpusOfANodeSendOverItsNic) {
+  // 2 nodes of 4, inside 1 us and 0.25 ns/B: halves between the nodes, four messages to a NIC, then
+  // quarters and eighths inside, and back: 2 (12 us + (4 / 2 + .25 / 4 + .25 / 8) ns/B M) + 7/8 gamma M.
+  Cluster cluster = flat_cluster(2);
+  cluster.gpus_per_node = 4;
+  cluster.intra_node = {Duration(1'000'000), Bandwidth{4e9}};
+  const auto made = make<Collective>(R"({"type": "halving-doubling"})", cluster);
+  EXPECT_EQ(made->startup(), Duration(24'000'000));
+  EXPECT_DOUBLE_EQ(made->linear()->b.seconds_per_byte, 2 * 2.09375e-9 + .875 * .5e-9);
+  EXPECT_EQ(made->outside_domain(Bytes{1}), "");
 }
 
 }  // namespace

@@ -90,6 +90,8 @@ TEST(NcclGraph, BetweenNodesTheNetworkLimits) {
   EXPECT_EQ(nccl_graph(dgx1(2, 5)).channel_gbps, 11);  // PCIe is slower still
   EXPECT_EQ(nccl_graph(dgx1(2, 1)).channel_gbps, 12.5);
   EXPECT_TRUE(nccl_graph(dgx1(2, 1)).nvlink);
+  EXPECT_EQ(nccl_graph(dgx1(2, 1)).network_gbps, 12.5);
+  EXPECT_EQ(nccl_graph(dgx1(1, 8)).network_gbps, 0);
 }
 
 TEST(NcclGraph, UnknownGpusAreJoinedByTheIntraNodeLink) {

@@ -44,6 +44,19 @@ TEST(NcclKernel, LargeMessagesLoop) {
   EXPECT_NEAR(us(kQuad, kRing, kLl128, 40 * 576000), 14 + 7 * (1.9 + 57.6 + 8 * 1.92), 1e-9);
 }
 
+/// 4 nodes of one GPU each, 100 us and 1 GB/s between them, where NCCL counts on 14 us a step: a
+/// ring takes 2 x 3 steps and 6/4 M at 1 GB/s, a tree 2 x 2.
+TEST(NcclKernel, BetweenNodesTheNetworkIsTheLeast) {
+  const NcclGraph graph{
+      .ranks = 4, .nodes = 4, .channel_gbps = 1, .network_us = 100, .network_gbps = 1};
+  EXPECT_NEAR(us(graph, kRing, kSimple, 1'000'000), 600 + 1500, 1e-9);
+  EXPECT_NEAR(us(graph, NcclAlgorithm::kTree, kSimple, 1'000'000), 400 + 1500, 1e-9);
+  // What NCCL itself expects stands where it is more.
+  NcclChoice slow = kTuning.launch(graph, kRing, kSimple, 8);
+  slow.time_us = 5000;
+  EXPECT_EQ(nccl_kernel_us(kTuning, graph, slow, 8), 5000);
+}
+
 /// PCIe, 2 GPUs, 2 GB/s: LL at 1 GB/s in all. 64 threads of 8 B: 1 KiB is one grain on each of two
 /// chunks: one block, 3 (1 + .512) us; 64 KiB are 8 grains of 4 KiB for each of two ranks: two
 /// blocks at .5 GB/s, 16 KiB each.

@@ -3,11 +3,13 @@
 #include "sim/error.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
+#include "tests/support/presets.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -126,6 +128,21 @@ TEST(Nccl, AlgorithmProtocolAndChannelsCanBeForced) {
   // Tree, Simple: 2 x 7 x 28 us; 2 x 10 x .9 / 2 GB/s; at 512 MiB no correction.
   EXPECT_NEAR(us(*collective, 1LL << 29), 5 + 392 + (1LL << 29) / 9000.0, 1e-3);
   EXPECT_EQ(collective->choice(Bytes{1LL << 29}), "Tree/Simple x4");
+}
+
+TEST(Nccl, MoreNodesAreNeverFasterThanOne) {
+  for (const char* preset : {"p3.16xlarge", "dgx-1-v100", "dgx-a100", "dgx-h100"}) {
+    for (const char* version : {"2.4.8", "2.7.8", "2.12.12", "2.18.3"}) {
+      const std::string json = fmt::format(R"({{"type": "nccl", "version": "{}"}})", version);
+      const auto one = make<Collective>(json, preset_cluster(preset, 1, 8));
+      for (const std::int64_t nodes : {2, 3}) {
+        const auto several = make<Collective>(json, preset_cluster(preset, nodes, 8));
+        for (std::int64_t bytes = 0; bytes < (1LL << 32); bytes += 8 + bytes / 3)
+          EXPECT_GE(several->time(Bytes{bytes}), one->time(Bytes{bytes}))
+              << preset << ' ' << version << ' ' << nodes << " nodes, " << bytes << " B";
+      }
+    }
+  }
 }
 
 TEST(Nccl, ALoneGpuNeedsNoTime) {

@@ -1,6 +1,7 @@
 // Does Open MPI's all-reduce switch where its sources do, and cost what the page states?
 #include "sim/collective.h"
 #include "sim/error.h"
+#include "tests/support/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 
@@ -89,6 +90,14 @@ TEST(OpenMpi, NoTimeFallsAnywhere) {
     }
   }
   EXPECT_EQ(openmpi(1)->time(Bytes{1000}), Duration{});
+}
+
+TEST(OpenMpi, SeveralRanksPerNodeAreOutsideItsDomain) {
+  Cluster cluster = flat_cluster(4);
+  EXPECT_EQ(make<Collective>(R"({"type": "openmpi"})", cluster)->outside_domain(Bytes{1}), "");
+  cluster.gpus_per_node = 2;
+  EXPECT_EQ(make<Collective>(R"({"type": "openmpi"})", cluster)->outside_domain(Bytes{1}),
+            "\"openmpi\" is made for one rank per node: here several share a NIC");
 }
 
 TEST(OpenMpi, ErrorsSayWhatIsWrong) {

@@ -21,9 +21,20 @@ TEST(RecursiveDoubling, OneWorkerNeedsNothing) {
   EXPECT_EQ(alone->time(Bytes{1'000'000}), Duration{});
 }
 
-TEST(RecursiveDoubling, AnUnfinishedRoundCounts) {
-  expect_line(R"({"type": "recursive-doubling"})", 3, 20e-6, 3e-9);
-  expect_line(R"({"type": "recursive-doubling"})", 9, 40e-6, 6e-9);
+TEST(RecursiveDoubling, RanksBeyondAPowerOfTwoFold) {
+  // M to a neighbour and back, 2 alpha and 2 beta + gamma, around the rounds of 2 and of 8.
+  expect_line(R"({"type": "recursive-doubling"})", 3, 30e-6, 2.5e-9 + 1.5e-9);
+  expect_line(R"({"type": "recursive-doubling"})", 9, 50e-6, 2.5e-9 + 4.5e-9);
+}
+
+TEST(RecursiveDoubling, AllGpusOfANodeSendOverItsNic) {
+  // 4 nodes of 2, inside 1 us and 0.25 ns/B: one round inside, two of two messages to a NIC.
+  Cluster cluster = flat_cluster(4);
+  cluster.gpus_per_node = 2;
+  cluster.intra_node = {Duration(1'000'000), Bandwidth{4e9}};
+  const auto made = make<Collective>(R"({"type": "recursive-doubling"})", cluster);
+  EXPECT_EQ(made->startup(), Duration(21'000'000));
+  EXPECT_DOUBLE_EQ(made->linear()->b.seconds_per_byte, .25e-9 + 2 * 2e-9 + 3 * .5e-9);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Playing a collective on a plain cluster, and following its data.
 #pragma once
+#include "netmodels/programs.h"
 #include "sim/cluster.h"
 #include "sim/collective_player.h"
 #include "sim/collective_program.h"
@@ -26,12 +27,6 @@ inline Cluster star_cluster(std::int64_t nodes, TimePerByte reduction = {}) {
 }
 constexpr std::int64_t kLatencyPs = 50'000'000;
 constexpr std::int64_t kPsPerByte = 800;
-
-inline Programs one(std::unique_ptr<Program> program) {
-  Programs programs;
-  programs.push_back(std::move(program));
-  return programs;
-}
 
 /// On the general path, in ps.
 inline std::int64_t play(std::unique_ptr<Program> program, const Cluster& cluster) {

@@ -1,0 +1,93 @@
+#include "netmodels/rounds.h"
+
+#include <utility>
+
+namespace steptime {
+
+void RoundSum::add(double count, const RoundTime& time, double share, double reduced) {
+  in_step_ = in_step_ && time.even;
+  terms_.push_back({count, time.slowest, share, reduced});
+}
+
+void RoundSum::add_ring(double count, const RoundTime& time, double share, double reduced) {
+  in_step_ = in_step_ && (time.even || time.apart);
+  terms_.push_back({count, time.slowest, share, reduced});
+}
+
+void RoundSum::add_binomial(const RoundLinks& links, bool reduces) {
+  for (std::int64_t distance = 1; distance < links.workers(); distance *= 2)
+    add(1, links.tree(distance), 1, reduces ? 1 : 0);
+}
+
+void RoundSum::add_doubling(const RoundLinks& links, bool halves) {
+  const std::int64_t cores = unfolded(links.workers());
+  const bool folds = cores < links.workers();
+  if (folds) add(1, links.fold(), 1, 1);
+  for (std::int64_t distance = 1; distance < cores; distance *= 2) {
+    const double share = halves ? static_cast<double>(distance) / static_cast<double>(cores) : 1;
+    const RoundTime time = links.swap(distance);
+    add(1, time, share, share);
+    if (halves) add(1, time, share, 0);
+  }
+  if (folds) add(1, links.fold(), 1, 0);
+}
+
+double RoundSum::seconds(double bytes) const {
+  const double gamma = gamma_.seconds_per_byte;
+  double sum = 0;
+  for (const Term& term : terms_)
+    sum += term.count * (term.slowest.seconds(term.share * bytes) + term.reduced * gamma * bytes);
+  return sum;
+}
+
+std::optional<LinearCost> RoundSum::linear() const {
+  double a = 0;
+  double b = 0;
+  for (const Term& term : terms_) {
+    const auto line = term.slowest.line();
+    if (!line) return std::nullopt;
+    a += term.count * line->alpha;
+    b += term.count * (term.share * line->beta + term.reduced * gamma_.seconds_per_byte);
+  }
+  return LinearCost{from_seconds(a), {b}};
+}
+
+namespace {
+
+/// So many that start-ups do not count.
+constexpr std::int64_t kManyBytes = std::int64_t{1} << 36;
+
+std::optional<LinearCost> line_through_messages(const CollectiveOfRounds::MakePrograms& programs,
+                                                const RoundLinks& links, TimePerByte gamma) {
+  const auto none = links.played(programs({0, 0}), gamma);
+  const auto many = links.played(programs({0, kManyBytes}), gamma);
+  if (!none || !many) return std::nullopt;
+  return LinearCost{*none, {to_seconds(*many - *none) / static_cast<double>(kManyBytes)}};
+}
+
+}  // namespace
+
+CollectiveOfRounds::CollectiveOfRounds(RoundSum sum, const RoundLinks& links, MakePrograms programs,
+                                       Operation operation)
+    : sum_(std::move(sum)),
+      linear_(sum_.linear()),
+      left_out_(what_is_left_out(links, sum_.exact())),
+      programs_(std::move(programs)),
+      operation_(operation) {
+  if (sum_.in_step() || links.workers() > kMostPlayed) return;
+  if (const auto line = line_through_messages(programs_, links, sum_.gamma())) linear_ = line;
+}
+
+Duration CollectiveOfRounds::time(Bytes m) const {
+  return linear_ ? linear_->time(m) : from_seconds(sum_.seconds(static_cast<double>(m.count)));
+}
+
+std::string what_is_left_out(const RoundLinks& links, bool exact) {
+  if (links.leaves_out_fabric())
+    return "the closed form takes the fabric for one switch; \"message\" fidelity does not";
+  if (exact) return "";
+  return "ranks fall out of step, which the closed form only estimates; \"message\" fidelity plays "
+         "every message";
+}
+
+}  // namespace steptime
