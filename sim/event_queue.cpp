@@ -112,7 +112,7 @@ void EventQueue::spill() {
   moved_.assign(behind, heap_.end());
   heap_.erase(behind, heap_.end());
   order_heap();
-  if (moved_.size() < kMost / 2) {        // nearly all are at one time
+  if (moved_.size() < kMost / 2) {  // nearly all are at one time
     spill_size_ = 2 * (heap_.size() + moved_.size());
     for (const Event& event : moved_)
       sift_up(event);
