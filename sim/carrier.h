@@ -39,6 +39,8 @@ class CarrierUser {
   virtual void reduced(std::int32_t client) = 0;
   /// All workers of the client have a bucket's values at `end`.
   virtual void spread(std::int32_t client, std::size_t bucket, Time end) = 0;
+  /// One more event has run: in a long run the only sign of life for a while.
+  virtual void event_ran() {}
 };
 
 class Carrier {

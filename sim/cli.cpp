@@ -3,10 +3,12 @@
 #include "sim/config.h"
 #include "sim/error.h"
 #include "sim/verbs.h"
+#include "sim/work.h"
 
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <new>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -113,6 +115,13 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
                                 verb.help, text.str());
     return std::nullopt;
   }
+  for (const auto& option : options.options()) {
+    const std::string& name = option->long_name();
+    if (!values.contains(name) || option->semantic()->max_tokens() == 0) continue;
+    const auto* text = boost::any_cast<std::string>(&values[name].value());
+    if (text != nullptr && text->empty())
+      throw InputError(fmt::format("--{}: expected a value, got an empty one", name));
+  }
   for (const std::string& name : required) {
     if (!values.contains(name)) {
       throw InputError(fmt::format("steptime {}: expected {}; see steptime {} --help", verb.name,
@@ -130,21 +139,31 @@ void check_format(const std::string& format) {
 }
 
 int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
+  std::string message;
+  Exit exit = Exit::kOk;
   try {
-    const Exit exit = dispatch(args, terminal);
+    exit = dispatch(args, terminal);
     terminal.out.flush();
     if (!terminal.out) throw InputError("the output cannot be written");
-    return static_cast<int>(exit);
+  } catch (const Interrupted&) {
+    exit = Exit::kInterrupted;
+    message = "interrupted: no result before the end";
   } catch (const InputError& e) {
-    terminal.err << "steptime: " << one_line(e.what()) << "\n";
-    return static_cast<int>(Exit::kBadInput);
+    exit = Exit::kBadInput;
+    message = one_line(e.what());
   } catch (const ModelFailure& e) {
-    terminal.err << "steptime: " << e.what() << "\n";
-    return static_cast<int>(Exit::kModelFails);
+    exit = Exit::kModelFails;
+    message = e.what();
+  } catch (const std::bad_alloc&) {
+    exit = Exit::kBadInput;
+    message = "out of memory: this run needs more than there is";
   } catch (const std::exception& e) {
-    terminal.err << "steptime: this is a bug in the simulator: " << e.what() << "\n";
-    return static_cast<int>(Exit::kBug);
+    exit = Exit::kBug;
+    message = fmt::format("this is a bug in the simulator: {}", e.what());
   }
+  if (terminal.is_closed()) return static_cast<int>(Exit::kOutputClosed);
+  if (!message.empty()) terminal.err << "steptime: " << message << "\n";
+  return static_cast<int>(exit);
 }
 
 }  // namespace steptime

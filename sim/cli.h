@@ -12,6 +12,11 @@ struct Terminal {
   std::ostream& err;
   bool shows_progress = false;                     ///< err is a person's terminal
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal
+  /// Set when nobody reads the output any more, as in `steptime ... | head`; `interrupted` is, too.
+  const std::atomic<bool>* closed = nullptr;
+
+  bool is_interrupted() const { return interrupted != nullptr && *interrupted; }
+  bool is_closed() const { return closed != nullptr && *closed; }
 };
 
 /// Runs "steptime <args>" and returns the exit code. Throws nothing.

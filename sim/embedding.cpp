@@ -3,7 +3,6 @@
 #include "sim/deadlock.h"
 #include "sim/engine.h"
 #include "sim/error.h"
-#include "sim/work.h"
 #include "sim/worker.h"
 
 #include <algorithm>
@@ -177,6 +176,11 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const WorkerSe
         "each are more than fit; jitter 0 simulates one rank for all",
         run.workers, graph.keys.size(), graph.segments.size()));
   }
+  if (run.timeline != nullptr) {
+    // A key: two copies, its collective, an update, and waits of the main thread.
+    const auto bars = static_cast<double>(8 * graph.keys.size() + graph.segments.size());
+    check_bars(bars * (is_random ? static_cast<double>(run.workers * (run.steps + 8)) : 72));
+  }
   // Twenty events for a key or segment; measured, at about 150 ns each.
   check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * (is_random ? 1 : 0),
                "/run/steps", "events", "jitter 0 simulates one rank, and a few steps, for all");
@@ -240,7 +244,11 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
     own.start();
   }
-  clock.run();
+  constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
+  for (std::int64_t events = 1; clock.step(); ++events) {
+    if (run.on_progress && events % kBatch == 0)
+      run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
+  }
   for (const MainThread& program : main_threads)
     program.check();
   const bool all_done = std::all_of(main_threads.begin(), main_threads.end(),

@@ -11,6 +11,7 @@
 #include "sim/step.h"
 #include "sim/step_recorder.h"
 #include "sim/timeline.h"
+#include "sim/work.h"
 #include "sim/worker_settings.h"
 
 #include <cstdint>
@@ -65,6 +66,7 @@ struct EmbeddedRun {
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
   bool one_clock = false;   ///< no rank runs ahead (rank_clock.h): the slow path, and its oracle
   Timeline* timeline = nullptr;
+  OnProgress on_progress{};
 };
 
 /// How much Funnel's step can exceed DepCha's when calls are cheap in DepCha, by key order, with

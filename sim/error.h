@@ -14,6 +14,7 @@ enum class Exit : int {
   kOutsideDomain = 5,     ///< outside the calibrated domain under --strict
   kBug = 70,              ///< a bug in Steptime
   kInterrupted = 130,     ///< interrupted; results so far are kept
+  kOutputClosed = 141,  ///< nobody reads the output any more: not a word, as SIGPIPE's victims end
 };
 
 /// The user's fault. The message is one line: file, JSON pointer, what was found, what was
@@ -22,7 +23,7 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The modelled system fails, as the real one would: a deadlock, say. The message is one line.
+/// The modelled system fails, as the real one would: a deadlock, say.
 class ModelFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -36,7 +36,6 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
     }
   }
   first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
-  constexpr double kMostStates = 3e8;
   const auto clients = static_cast<std::size_t>(clients_);
   if (static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
       kMostStates) {

@@ -18,6 +18,15 @@ std::int64_t Convergence::steps(std::int64_t workers) const {
   return std::max<std::int64_t>(1, std::llround(samples / static_cast<double>(workers * batch)));
 }
 
+std::int64_t Convergence::share(std::int64_t workers) const {
+  const std::int64_t share = problem->samples() / workers;
+  if (share >= batch) return share;
+  throw PlacedError(fmt::format(
+      "/run/convergence/batch: {} samples per worker and step, but {} samples for {} workers are "
+      "{} each",
+      batch, problem->samples(), workers, share));
+}
+
 const Params& convergence_params() {
   static const Params params{
       {.key = "problem", .kind = Kind::kObject, .help = "what is learnt", .choice = Problem::kNoun},
@@ -100,13 +109,7 @@ Batches::Batches(const Convergence& convergence, std::int64_t workers, std::int6
       workers_(workers),
       seed_(seed) {
   const Problem& problem = *convergence.problem;
-  const std::int64_t share = problem.samples() / workers;
-  if (share < convergence.batch) {
-    throw PlacedError(fmt::format(
-        "/run/convergence/batch: {} samples per worker and step, but {} samples for {} workers are "
-        "{} each",
-        convergence.batch, problem.samples(), workers, share));
-  }
+  const std::int64_t share = convergence.share(workers);
   steps_per_epoch_ = share / convergence.batch;
   std::vector<std::int32_t> all(static_cast<std::size_t>(problem.samples()));
   std::iota(all.begin(), all.end(), 0);

@@ -58,6 +58,8 @@ struct Convergence {
 
   /// Steps of each of `workers` workers.
   std::int64_t steps(std::int64_t workers) const;
+  /// Of each of `workers` workers, in samples. Throws PlacedError when it is smaller than a batch.
+  std::int64_t share(std::int64_t workers) const;
 };
 
 const Params& convergence_params();

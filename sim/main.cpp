@@ -10,9 +10,11 @@
 namespace {
 
 std::atomic<bool> interrupted{false};
+std::atomic<bool> closed{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void on_interrupt(int) {
+extern "C" void on_signal(int signal) {
+  if (signal == SIGPIPE) closed = true;
   interrupted = true;
 }
 
@@ -20,12 +22,12 @@ extern "C" void on_interrupt(int) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an output error, told like any other
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE})
+    std::signal(signal, on_signal);
   const std::vector<std::string> args(argv + 1, argv + argc);
   return steptime::run_command_line(args, {.out = std::cout,
                                            .err = std::cerr,
                                            .shows_progress = isatty(STDERR_FILENO) != 0,
-                                           .interrupted = &interrupted});
+                                           .interrupted = &interrupted,
+                                           .closed = &closed});
 }

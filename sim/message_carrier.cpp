@@ -68,8 +68,8 @@ Endpoint MessageCarrier::server_end(std::int32_t server) const {
 }
 
 void MessageCarrier::run() {
-  for (arm(); transport_.step(); arm()) {
-  }
+  for (arm(); transport_.step(); arm())
+    user_.event_ran();
 }
 
 /// The engine's events run when the transport has come to their time.

@@ -22,12 +22,6 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   const bool replaceable =
       !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
   temporary_ = replaceable ? path_ + ".partial" : path_;
-  const auto folder = std::filesystem::path(path_).parent_path();
-  error.clear();  // that the file does not exist yet is no error
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw InputError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
-  }
   if (std::filesystem::is_directory(path_, error)) {
     throw InputError(fmt::format("{}: cannot be written: is a directory", path_));
   }
@@ -67,6 +61,12 @@ void OutputFile::commit() {
     discard();
     throw InputError(fmt::format("{}: cannot be written: {}", path_, error.message()));
   }
+}
+
+void create_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw InputError(fmt::format("{}: cannot be created: {}", path, error.message()));
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -10,7 +10,7 @@ namespace steptime {
 
 class OutputFile {
  public:
-  /// Creates missing folders. Throws InputError when the file cannot be written.
+  /// Throws InputError when the file cannot be written.
   explicit OutputFile(std::string path);
   ~OutputFile();  ///< removes what was not committed
   OutputFile(const OutputFile&) = delete;
@@ -29,6 +29,9 @@ class OutputFile {
   std::string temporary_;
   std::FILE* file_ = nullptr;
 };
+
+/// With the folders above it, where they are missing. Throws InputError.
+void create_folder(const std::string& path);
 
 /// A whole file at once.
 void write_file(const std::string& path, std::string_view text);

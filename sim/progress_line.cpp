@@ -22,4 +22,17 @@ void ProgressLine::show(double share, const std::string& what) {
                 << std::flush;
 }
 
+OnProgress ProgressLine::listener() {
+  return [this, listen = until_interrupted(terminal_)](double share) {
+    listen(share);
+    show(share);
+  };
+}
+
+OnProgress until_interrupted(const Terminal& terminal) {
+  return [&terminal](double) {
+    if (terminal.is_interrupted()) throw Interrupted();
+  };
+}
+
 }  // namespace steptime

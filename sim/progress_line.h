@@ -1,6 +1,7 @@
 // How far a long command is, on one line of a person's terminal that goes away at the end.
 #pragma once
 #include "sim/cli.h"
+#include "sim/work.h"
 
 #include <chrono>
 #include <string>
@@ -16,6 +17,8 @@ class ProgressLine {
 
   /// "WHAT12 %, 3 s left", at most ten times a second; nothing where nobody looks.
   void show(double share, const std::string& what = "");
+  /// Shows the share, and throws Interrupted when the user wants no more. The line must outlive it.
+  OnProgress listener();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -24,5 +27,8 @@ class ProgressLine {
   Clock::time_point last_ = start_;
   bool shown_ = false;
 };
+
+/// Shows nothing, and throws Interrupted when the user wants no more.
+OnProgress until_interrupted(const Terminal& terminal);
 
 }  // namespace steptime

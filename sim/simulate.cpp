@@ -16,9 +16,6 @@
 namespace steptime {
 namespace {
 
-/// A bar of a timeline takes about 100 B: as much memory as 1e8 bars fit in.
-constexpr double kEventsPerBar = 100;
-
 struct PlannedStep {
   const PreparedWorkload& workload;
   const std::vector<GradientUnit>& units;
@@ -128,6 +125,11 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
                        const OnProgress& on_progress) {
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
+  if (timeline != nullptr) {
+    // Each message on its client and on its server's thread, each step's two passes.
+    check_bars(2 * work_of(plan) +
+               2 * static_cast<double>(plan.aggregation.clients) * static_cast<double>(plan.steps));
+  }
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
@@ -157,19 +159,21 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   return r;
 }
 
-EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline) {
+EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline,
+                  const OnProgress& on_progress) {
   return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
                         .steps = e.run->steps,
                         .seed = e.run->seed,
-                        .timeline = timeline});
+                        .timeline = timeline,
+                        .on_progress = on_progress});
 }
 
 Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
-                       std::vector<SentBucket>* buckets) {
-  const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline));
+                       std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
+  const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
   if (buckets != nullptr) *buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times);
   result.embedded = embedded;
@@ -194,7 +198,7 @@ bool aggregation_is_out_of_range(const Experiment& e) {
 /// What is out of range comes from several numbers, so only the section can be named, and not
 /// always that.
 template <class Run>
-Result naming_the_place(const Experiment& experiment, Run run) {
+auto naming_the_place(const Experiment& experiment, Run run) {
   try {
     return run();
   } catch (const PlacedError& e) {
@@ -208,6 +212,11 @@ Result naming_the_place(const Experiment& experiment, Run run) {
 
 }  // namespace
 
+void check_training_run(const Experiment& experiment) {
+  if (!needs_training(experiment)) return;
+  naming_the_place(experiment, [&] { check_training(plan_training(experiment)); });
+}
+
 Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
                 const OnProgress& on_progress) {
   return naming_the_place(experiment, [&] {
@@ -215,7 +224,7 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
       return training_result(experiment, nullptr, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
-      return embedded_result(experiment, step, nullptr, buckets);
+      return embedded_result(experiment, step, nullptr, buckets, on_progress);
     if (buckets != nullptr) *buckets = sent_buckets(step);
     return result_of(experiment, step.plan, closed_step(step.plan));
   });
@@ -228,13 +237,11 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
       return training_result(experiment, &timeline, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
-      return embedded_result(experiment, step, &timeline, buckets);
+      return embedded_result(experiment, step, &timeline, buckets, on_progress);
     if (buckets != nullptr) *buckets = sent_buckets(step);
-    check_events(static_cast<double>(experiment.run->steps) *
-                     static_cast<double>(2 * step.plan.buckets.size() +
-                                         2 * experiment.workload->workload.trace.layers.size()) *
-                     kEventsPerBar,
-                 "/run/steps", "events", "a timeline shows every step");
+    check_bars(static_cast<double>(experiment.run->steps) *
+               static_cast<double>(step.plan.buckets.size() +
+                                   2 * experiment.workload->workload.trace.layers.size()));
     return result_of(experiment, step.plan,
                      event_step(step.plan, step.workload.workload, step.units,
                                 experiment.run->steps, &timeline));

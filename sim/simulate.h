@@ -10,6 +10,10 @@
 
 namespace steptime {
 
+/// Throws what simulate() would throw before it begins to play a training run; of other runs, does
+/// nothing.
+void check_training_run(const Experiment& experiment);
+
 /// Runs the experiment. `buckets` gets those of a step in send order, of client 0's first one where
 /// clients need not move in step. Throws InputError when it exceeds the range of simulated time,
 /// and ModelFailure when the modelled system deadlocks.

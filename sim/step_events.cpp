@@ -169,12 +169,6 @@ StepTimes event_step(const StepPlan& plan, const Workload& workload,
     throw RangeError(fmt::format("{} steps take {} s, more than the {} s that can be simulated",
                                  steps, seconds, kLimit));
   }
-  constexpr std::size_t kMostSpans = 10'000'000;  // about 1 GiB
-  const std::size_t spans = 2 * workload.trace.layers.size() + plan.buckets.size();
-  if (timeline != nullptr && static_cast<std::size_t>(steps) > kMostSpans / spans) {
-    throw RangeError(fmt::format("a timeline of {} steps has more than {} spans; run fewer steps",
-                                 steps, kMostSpans));
-  }
   return StepPlayer(plan, workload, units, steps, timeline).play();
 }
 

@@ -44,6 +44,8 @@ class StepRecorder final : public MpiWorld::Listener {
   void collective_ended(MpiWorld::Subject subject) override;
   void gradient_ready(std::int32_t key);
 
+  /// How many steps have begun.
+  std::int64_t step() const { return sums_.step; }
   /// Every key was reduced once in every step.
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.

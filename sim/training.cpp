@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -37,6 +38,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         servers_count_(plan.aggregation.servers.count),
         members_(plan.members()),
         buckets_(plan.step.buckets.size()),
+        work_(work_of(plan)),
         clients_(static_cast<std::size_t>(plan.aggregation.clients)),
         carrier_(carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
@@ -170,6 +172,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void reduced(std::int32_t c) override {
     Client& me = client(c);
     const std::size_t bucket = me.bucket++;
+    ++reductions_;
     if (c == 0 && me.step == 0) times_.bucket_end[bucket] = engine_.now() - me.start;
     if (members_ > 1) draw(c, "all-reduce", bucket, me.reduce_start, engine_.now());
     if (me.bucket < buckets_) reduce_next(c);
@@ -193,11 +196,22 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (learner_ != nullptr && !pulls_first()) learner_->finish(c, me.exchanges);
     ++me.step;
     if (c == 0) test(me.step);
-    if (c == 0 && plan_.on_progress) {
-      plan_.on_progress(static_cast<double>(me.step) / static_cast<double>(plan_.steps));
-    }
+    if (c == 0) report();
     me.end = engine_.now();
     if (me.step < plan_.steps) start_step(c);
+  }
+
+  void event_ran() override {
+    constexpr std::int64_t kBatch = 1 << 12;
+    if (++events_ % kBatch == 0) report();
+  }
+
+  void report() const {
+    if (!plan_.on_progress) return;
+    const auto over = static_cast<double>(exchange_.messages() + reductions_);
+    plan_.on_progress(work_ > 0 ? over / work_
+                                : static_cast<double>(clients_.front().step) /
+                                      static_cast<double>(plan_.steps));
   }
 
   void pushed(std::span<const Timed> parts) override {
@@ -283,15 +297,36 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::int64_t servers_count_;
   std::int64_t members_;  ///< workers of a client
   std::size_t buckets_;
+  double work_;
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   Exchange exchange_;
+  std::int64_t events_ = 0;
+  std::int64_t reductions_ = 0;        ///< all-reduces that are over
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;
 };
 
 }  // namespace
+
+double work_of(const TrainingPlan& plan) {
+  const auto steps = static_cast<double>(plan.steps);
+  const bool elastic = plan.update.kind == Update::Kind::kEsgd;
+  const double exchanges =
+      elastic ? std::ceil(steps / static_cast<double>(plan.update.interval)) : steps;
+  double pieces = 0;
+  for (const auto& of_bucket : plan.pieces)
+    pieces += static_cast<double>(of_bucket.size());
+  const double reductions =
+      elastic && plan.members() == 1 ? 0 : static_cast<double>(plan.step.buckets.size());
+  return static_cast<double>(plan.aggregation.clients) *
+         (2 * pieces * exchanges + reductions * steps);
+}
+
+void check_training(const TrainingPlan& plan) {
+  TrainingPlayer(plan, 1, nullptr, nullptr, 0, nullptr);
+}
 
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
                             const Convergence* convergence, std::int64_t samples,

@@ -69,6 +69,9 @@ struct TrainingPlan {
   std::int64_t members() const { return cluster.workers() / aggregation.clients; }
 };
 
+/// All-reduces inside clients, and messages with their servers, of a whole run.
+double work_of(const TrainingPlan& plan);
+
 /// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
 /// keys in forward order. Where the keys are buckets, `buckets` become the shards, each with one
 /// piece, and `inside` says what a shard costs.
@@ -101,6 +104,8 @@ struct TrainingTimes {
   double mean_staleness() const;
 };
 
+/// Throws what play_training would throw before it begins to play.
+void check_training(const TrainingPlan& plan);
 /// `learner` and `timeline` may be null. Throws InputError when the run is too large.
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
                             const Convergence* convergence, std::int64_t evaluate_samples,

@@ -56,6 +56,13 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
     pieces += static_cast<double>(of_bucket.size());
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto clients = static_cast<double>(plan.aggregation.clients);
+  const double states = clients * (pieces + static_cast<double>(plan.pieces.size()));
+  if (plan.aggregation.servers.count > 0 && states > kMostStates) {
+    throw PlacedError(
+        fmt::format("/cluster: {} clients of servers with {} messages each are more than fit in "
+                    "memory; larger buckets are fewer",
+                    clients, pieces));
+  }
   const double step =
       workers + clients * (2 + 2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces);
   const double seeds = e.run->convergence ? static_cast<double>(e.run->convergence->seeds) : 1;
@@ -86,6 +93,7 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.step =
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
   const Convergence* learns = e.run->convergence.get();
+  if (learns != nullptr) learns->share(workers);
   plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
                            *aggregation.inside, e.schedule->granularity(),
                            learns != nullptr ? learns->problem->parameters() : 0);
@@ -110,11 +118,16 @@ TrainingPlan plan_training(const Experiment& e) {
   return plan;
 }
 
-TrainingOutcome run_training(const Experiment& e, const TrainingPlan& plan, Timeline* timeline) {
+TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
                           .has_servers = e.aggregation->servers.count > 0};
   const std::int64_t seeds = learns != nullptr ? learns->seeds : 1;
+  if (plan.on_progress && seeds > 1) {
+    plan.on_progress = [&outcome, seeds, whole = plan.on_progress](double share) {
+      whole((static_cast<double>(outcome.runs.size()) + share) / static_cast<double>(seeds));
+    };
+  }
   for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
     outcome.seeds.push_back(seed);
     if (learns == nullptr) {

@@ -37,7 +37,7 @@ bool needs_training(const Experiment& experiment);
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
 /// `timeline` may be null; it shows the run of the first seed.
-TrainingOutcome run_training(const Experiment& experiment, const TrainingPlan& plan,
+TrainingOutcome run_training(const Experiment& experiment, TrainingPlan plan,
                              Timeline* timeline = nullptr);
 
 }  // namespace steptime

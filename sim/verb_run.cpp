@@ -34,8 +34,25 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
-void write_timeline(const std::string& path, const Timeline& timeline) {
-  write_file(path, path.ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
+void write_timeline(OutputFile& file, const Timeline& timeline) {
+  file.write(file.path().ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
+  file.commit();
+}
+
+/// `file`: for a timeline, or none.
+Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
+                 std::vector<SentBucket>& buckets, const Terminal& terminal) {
+  ProgressLine line(terminal);
+  if (!file) return simulate(experiment, &buckets, line.listener());
+  Timeline timeline;
+  try {
+    Result result = simulate(experiment, timeline, &buckets, line.listener());
+    write_timeline(*file, timeline);
+    return result;
+  } catch (const ModelFailure&) {
+    write_timeline(*file, timeline);  // shows what led to it
+    throw;
+  }
 }
 
 /// Test accuracy of every seed over time.
@@ -54,7 +71,7 @@ std::string curves(const TrainingOutcome& training) {
 
 Exit verb_run(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
-  std::string timeline_file;
+  std::string timeline_path;
   std::string folder;
   std::vector<std::string> sets;
   po::options_description options("options");
@@ -62,7 +79,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
                         "table, json, jsonl or csv")(
       "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
       "seed", po::value<std::int64_t>(), "replaces /run/seed")(
-      "timeline", po::value(&timeline_file),
+      "timeline", po::value(&timeline_path),
       "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
       "output,o", po::value(&folder),
       "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
@@ -77,38 +94,20 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const auto document = load_document((*values)["CONFIG"].as<std::string>(), sets);
   const Experiment experiment = read_experiment(document);
   const std::int64_t points = Sweep(document).points();
-  Result result;
-  std::vector<SentBucket> buckets;
-  std::optional<ProgressLine> line(terminal);
-  struct Interrupted {};
-  const OnProgress on_progress = [&](double share) {
-    if (terminal.interrupted != nullptr && *terminal.interrupted) throw Interrupted();
-    line->show(share);
-  };
-  try {
-    if (timeline_file.empty()) {
-      result = simulate(experiment, &buckets, on_progress);
-    } else {
-      Timeline timeline;
-      try {
-        result = simulate(experiment, timeline, &buckets, on_progress);
-      } catch (const ModelFailure&) {
-        write_timeline(timeline_file, timeline);  // shows what led to it
-        throw;
-      }
-      write_timeline(timeline_file, timeline);
-    }
-  } catch (const Interrupted&) {
-    line.reset();
-    terminal.err << "interrupted: a run has no result before its end\n";
-    return Exit::kInterrupted;
+  // Opened before the run, which may take long.
+  std::optional<OutputFile> timeline_file, result_file;
+  if (values->contains("timeline")) timeline_file.emplace(timeline_path);
+  if (values->contains("output")) {
+    create_folder(folder);
+    result_file.emplace(folder + "/" + experiment.name + ".json");
   }
-  line.reset();
+  std::vector<SentBucket> buckets;
+  const Result result = simulated(experiment, timeline_file, buckets, terminal);
   terminal.out << rendered(format, experiment, result, buckets, document->root);
-  if (!folder.empty()) {
-    const std::string path = folder + "/" + experiment.name + ".json";
-    write_file(path, rendered("json", experiment, result, buckets, document->root));
-    terminal.err << "wrote " << path << "\n";
+  if (result_file) {
+    result_file->write(rendered("json", experiment, result, buckets, document->root));
+    result_file->commit();
+    terminal.err << "wrote " << result_file->path() << "\n";
     if (result.training && result.training->learns) {
       const std::string curve = folder + "/" + experiment.name + ".accuracy.csv";
       write_file(curve, curves(*result.training));

@@ -21,4 +21,12 @@ void check_links(double links) {
                   kMostLinks, links));
 }
 
+void check_bars(double bars) {
+  if (bars <= kMostBars) return;
+  throw PlacedError(fmt::format(
+      "/run/steps: about {:.1g} bars in a timeline, at most {:.0g}; fewer steps or workers have "
+      "fewer",
+      bars, kMostBars));
+}
+
 }  // namespace steptime

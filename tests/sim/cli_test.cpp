@@ -164,6 +164,36 @@ TEST(CommandLine, SaysWhenTheOutputIsLost) {
   EXPECT_EQ(err.str(), "steptime: the output cannot be written\n");
 }
 
+TEST(CommandLine, DiesQuietlyWhenNobodyReadsItsOutput) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  std::ostream broken(nullptr);
+  const std::atomic<bool> closed{true};
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"run", file},
+                                             {"run", folder.path("absent.json")},
+                                             {"sweep", file, "--format", "csv"}}) {
+    std::ostringstream err;
+    EXPECT_EQ(run_command_line(
+                  args, {.out = broken, .err = err, .interrupted = &closed, .closed = &closed}),
+              141)
+        << args[0];
+    EXPECT_EQ(err.str(), "") << args[0];
+  }
+}
+
+TEST(CommandLine, AnEmptyValueIsNone) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  EXPECT_EQ(steptime({"run", file, "--timeline", ""}).err,
+            "steptime: --timeline: expected a value, got an empty one\n");
+  EXPECT_EQ(steptime({"run", file, "-o", ""}).err,
+            "steptime: --output: expected a value, got an empty one\n");
+  EXPECT_EQ(steptime({"sweep", file, "-o", ""}).exit, 2);
+  EXPECT_EQ(steptime({"reproduce", "--from", ""}).exit, 2);
+  EXPECT_EQ(steptime({"run", file, "--strict"}).exit, 0);  // a switch has none
+}
+
 TEST(CommandLine, TextThatIsNotUnicodeIsTheUsersFault) {
   // "\xff" is no UTF-8, so no JSON can hold it.
   const TinyFolder folder;

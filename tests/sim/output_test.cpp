@@ -53,7 +53,9 @@ TEST_F(Output, IsRemovedWhenItIsNotCommitted) {
   EXPECT_FALSE(fs::exists(path("a.txt.partial")));
 }
 
-TEST_F(Output, ReplacesAFileAndCreatesFolders) {
+TEST_F(Output, ReplacesAFileInAFolder) {
+  create_folder(path("x/y"));
+  create_folder(path("x/y"));
   write_file(path("x/y/a.txt"), "old");
   write_file(path("x/y/a.txt"), std::string("n\0w", 3));
   EXPECT_EQ(read_file(path("x/y/a.txt")), std::string("n\0w", 3));
@@ -64,8 +66,10 @@ TEST_F(Output, SaysWhatCannotBeWritten) {
   fs::create_directory(path("folder"));
   EXPECT_EQ(message_of<InputError>([&] { write_file(path("folder"), ""); }),
             path("folder") + ": cannot be written: is a directory");
-  EXPECT_EQ(message_of<InputError>([&] { write_file(path("file/a.txt"), ""); }),
-            path("file") + ": cannot be created: Not a directory");
+  EXPECT_EQ(message_of<InputError>([&] { create_folder(path("file/x")); }),
+            path("file/x") + ": cannot be created: Not a directory");
+  EXPECT_EQ(message_of<InputError>([&] { write_file(path("absent/a.txt"), ""); }),
+            path("absent/a.txt") + ": cannot be written: No such file or directory");
   const std::string long_name(300, 'x');  // names end at 255 bytes
   EXPECT_EQ(message_of<InputError>([&] { write_file(path(long_name), ""); }),
             path(long_name) + ": cannot be written: File name too long");

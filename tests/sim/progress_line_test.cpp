@@ -1,5 +1,6 @@
 #include "sim/progress_line.h"
 
+#include <atomic>
 #include <chrono>
 #include <sstream>
 #include <thread>
@@ -37,6 +38,25 @@ TEST(ProgressLine, SaysNothingToAFile) {
     line.show(0.5);
   }
   EXPECT_EQ(err.str(), "");
+}
+
+TEST(ProgressLine, TheListenerEndsWhatIsInterrupted) {
+  std::ostringstream out;
+  std::ostringstream err;
+  std::atomic<bool> interrupted{false};
+  const Terminal terminal{
+      .out = out, .err = err, .shows_progress = true, .interrupted = &interrupted};
+  ProgressLine line(terminal);
+  const OnProgress listener = line.listener();
+  const OnProgress silent = until_interrupted(terminal);
+  std::this_thread::sleep_for(milliseconds(110));
+  silent(0.5);
+  EXPECT_EQ(err.str(), "");
+  listener(0.999);
+  EXPECT_EQ(err.str(), "\r\033[K100 %, 0 s left");
+  interrupted = true;
+  EXPECT_THROW(listener(0.999), Interrupted);
+  EXPECT_THROW(silent(0.999), Interrupted);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include "sim/simulate.h"
 #include "tests/support/training.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -51,6 +53,19 @@ TEST(TrainingRun, WithoutLearningThereIsNoAccuracy) {
   const Result r = simulate(training_experiment(strategy(servers(2), kAsgd), 4));
   EXPECT_FALSE(r.training->final_accuracy());
   EXPECT_THROW(r.figure("final_accuracy"), InputError);
+}
+
+TEST(TrainingRun, ProgressRisesOverAllSeeds) {
+  const Experiment e = training_experiment(strategy(servers(2), kSgd), 4, R"({"convergence":
+      {"problem": {"type": "quadratic", "samples": 64}, "epochs": 2, "batch": 4,
+       "learning_rate": 0.1, "seeds": 3}})");
+  std::vector<double> shares;
+  simulate(e, nullptr, [&](double share) { shares.push_back(share); });
+  // 2 epochs of 64 / 16 steps, and 3 seeds.
+  ASSERT_EQ(shares.size(), 3 * 2 * 64 / 16U);
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_NEAR(shares[7], 1.0 / 3, 1e-12);
+  EXPECT_NEAR(shares.back(), 1, 1e-12);
 }
 
 }  // namespace

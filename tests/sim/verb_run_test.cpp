@@ -1,5 +1,6 @@
 #include "tests/support/tiny_experiment.h"
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,10 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
   EXPECT_EQ(lines[0],
             "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
             "throughput_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
-            "domain,fingerprint,version");
+            "staleness_mean,final_accuracy,time_to_target_s,time_to_target_min_s,"
+            "time_to_target_max_s,epochs_to_target,hidden_under_backward_s,hidden_under_forward_s,"
+            "exposed_s,idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,domain,"
+            "fingerprint,version");
   EXPECT_EQ(lines[1].rfind("0.044,0.042,0.015,0.027,0.008004,0.002,2909.09", 0), 0U) << lines[1];
 }
 
@@ -123,6 +127,10 @@ TEST(VerbRun, SaysWhereItCannotWrite) {
   const std::string file = folder.experiment();
   EXPECT_EQ(steptime({"run", file, "-o", file}).err,
             "steptime: " + file + ": cannot be created: Not a directory\n");
+  EXPECT_EQ(steptime({"run", file, "--timeline", folder.path("new/t.json")}).err,
+            "steptime: " + folder.path("new/t.json") +
+                ": cannot be written: No such file or directory\n");
+  EXPECT_FALSE(folder.has("new"));
   EXPECT_EQ(steptime({"run", file, "--timeline", folder.path("")}).exit, 2);
 }
 
@@ -164,10 +172,9 @@ TEST(VerbRun, TimelineForPerfetto) {
 
 TEST(VerbRun, TimelineForChrome) {
   const TinyFolder folder;
-  const Outcome run =
-      steptime({"run", folder.experiment(), "--timeline", folder.path("new/t.json")});
+  const Outcome run = steptime({"run", folder.experiment(), "--timeline", folder.path("t.json")});
   ASSERT_EQ(run.exit, 0) << run.err;
-  const Json events = parse_json(folder.read("new/t.json"), "t.json");
+  const Json events = parse_json(folder.read("t.json"), "t.json");
   ASSERT_EQ(events.size(), 2U + 9U);
   // The last message: conv from 42 ms for 2 ms.
   EXPECT_EQ(events.back(), Json::parse(R"json({"ph": "X", "name": "conv (1000000 B)", "pid": 0,
@@ -196,6 +203,43 @@ TEST(VerbRun, ATimelineBeyondSimulatedTimeIsTheUsersFault) {
   EXPECT_EQ(run.exit, 2);
   EXPECT_EQ(lines_of(run.err).size(), 1U);
   EXPECT_EQ(run.err.find("bug"), std::string::npos) << run.err;
+}
+
+/// Interrupted from the start: what hears of it ends at once, what does not runs to its end.
+Outcome interrupted_run(const std::string& file) {
+  const std::atomic<bool> interrupted{true};
+  return steptime({"run", file}, &interrupted);
+}
+
+// Each has one step only, of more than 2^16 events.
+TEST(VerbRun, CanBeInterruptedWithinAStep) {
+  const TinyFolder folder;
+  const char* const servers = R"({"cluster": {"nodes": 500}, "strategy": {"aggregation":
+      {"type": "parameter-server", "servers": 20, "collective": null,
+       "sharding": {"type": "mxnet", "bound": 1000}}}})";
+  const char* const messages = R"({"run": {"fidelity": "message", "variation": {"jitter": 0.1}},
+      "cluster": {"nodes": 200}, "strategy": {"aggregation": {"collective":
+      {"type": "ring", "a": null, "b": null}}}})";
+  const char* const engine = R"({"cluster": {"nodes": 3000},
+      "strategy": {"embedding": {"type": "funnel", "jitter": 0.1}}})";
+  for (const char* patch : {servers, messages, engine}) {
+    const Outcome run = interrupted_run(folder.experiment(patch));
+    EXPECT_EQ(run.exit, 130) << patch;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err, "steptime: interrupted: no result before the end\n");
+  }
+}
+
+TEST(VerbRun, ARunThatFailsLeavesNoFile) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"workload": {"compute_time": "0 s"},
+      "cluster": {"nodes": 1}})");
+  const Outcome run =
+      steptime({"run", file, "--timeline", folder.path("t.json"), "-o", folder.path("out")});
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_FALSE(folder.has("t.json"));
+  EXPECT_FALSE(folder.has("t.json.partial"));
+  EXPECT_FALSE(folder.has("out/tiny.json.partial"));
 }
 
 TEST(VerbRun, StrictRefusesAScaledBatch) {
