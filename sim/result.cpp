@@ -46,59 +46,77 @@ constexpr std::array kFigures{
     Figure{"epoch_time_s", [](const Result& r) { return r.epoch_time_s; }}};
 
 /// Of a training run.
-struct TrainingFigure {
-  std::string_view key;
-  std::optional<double> (*get)(const TrainingOutcome&);
-};
+template <std::optional<double> (TrainingOutcome::*get)() const>
+std::optional<double> of_training(const Result& r) {
+  return r.training ? ((*r.training).*get)() : std::nullopt;
+}
 
 constexpr std::array kTrainingFigures{
-    TrainingFigure{"staleness_mean",
-                   [](const TrainingOutcome& t) -> std::optional<double> {
-                     return t.has_servers ? std::optional(t.mean_staleness()) : std::nullopt;
-                   }},
-    TrainingFigure{"final_accuracy", [](const TrainingOutcome& t) { return t.final_accuracy(); }},
-    TrainingFigure{"time_to_target_s", [](const TrainingOutcome& t) { return t.time_to_target(); }},
-    TrainingFigure{"time_to_target_min_s",
-                   [](const TrainingOutcome& t) { return t.fastest_to_target(); }},
-    TrainingFigure{"time_to_target_max_s",
-                   [](const TrainingOutcome& t) { return t.slowest_to_target(); }},
-    TrainingFigure{"epochs_to_target",
-                   [](const TrainingOutcome& t) { return t.epochs_to_target(); }}};
+    Figure{"staleness_mean",
+           [](const Result& r) -> std::optional<double> {
+             if (!r.training || !r.training->has_servers) return std::nullopt;
+             return r.training->mean_staleness();
+           }},
+    Figure{"final_accuracy", of_training<&TrainingOutcome::final_accuracy>},
+    Figure{"time_to_target_s", of_training<&TrainingOutcome::time_to_target>},
+    Figure{"time_to_target_min_s", of_training<&TrainingOutcome::fastest_to_target>},
+    Figure{"time_to_target_max_s", of_training<&TrainingOutcome::slowest_to_target>},
+    Figure{"epochs_to_target", of_training<&TrainingOutcome::epochs_to_target>}};
+
+/// Of a run in a framework's engine: means per step.
+template <Duration Attribution::*time>
+std::optional<double> of_engine(const Result& r) {
+  if (!r.embedded) return std::nullopt;
+  return to_seconds(r.embedded->attribution.*time);
+}
+
+constexpr std::array kEngineFigures{
+    Figure{"hidden_under_backward_s", of_engine<&Attribution::hidden_under_backward>},
+    Figure{"hidden_under_forward_s", of_engine<&Attribution::hidden_under_forward>},
+    Figure{"exposed_s", of_engine<&Attribution::exposed>},
+    Figure{"idle_without_communication_s", of_engine<&Attribution::idle>}};
+
+/// What a GPU waited longest for, or null.
+const std::pair<std::string, Duration>* longest_wait(const Result& r) {
+  if (!r.embedded || r.embedded->attribution.waits.empty()) return nullptr;
+  return &r.embedded->attribution.waits.front();
+}
+
+constexpr std::array kWaitFigures{
+    Figure{"longest_gpu_wait_s", [](const Result& r) -> std::optional<double> {
+             const auto* wait = longest_wait(r);
+             return wait == nullptr ? std::nullopt : std::optional(to_seconds(wait->second));
+           }}};
+
+/// All of them, in order.
+constexpr auto kAllFigures = [] {
+  std::array<Figure, kFigures.size() + kTrainingFigures.size() + kEngineFigures.size() +
+                         kWaitFigures.size()>
+      all{};
+  auto* end = all.data();
+  for (const std::span<const Figure> some :
+       {std::span<const Figure>(kFigures), std::span<const Figure>(kTrainingFigures),
+        std::span<const Figure>(kEngineFigures), std::span<const Figure>(kWaitFigures)})
+    end = std::copy(some.begin(), some.end(), end);
+  return all;
+}();
 
 template <class Visit>
-void visit_training(const Result& result, Visit visit) {
-  if (!result.training) return;
-  for (const TrainingFigure& figure : kTrainingFigures) {
-    if (const auto value = figure.get(*result.training)) visit(figure.key, *value);
+void visit(const Result& result, std::span<const Figure> figures, Visit visit_one) {
+  for (const Figure& figure : figures) {
+    if (const auto value = figure.get(result)) visit_one(figure.key, *value);
   }
 }
 
-/// Of a run in a framework's engine: means per step.
-struct EngineFigure {
-  std::string_view key;
-  Duration Attribution::*time;
-};
-
-constexpr std::array kEngineFigures{
-    EngineFigure{"hidden_under_backward_s", &Attribution::hidden_under_backward},
-    EngineFigure{"hidden_under_forward_s", &Attribution::hidden_under_forward},
-    EngineFigure{"exposed_s", &Attribution::exposed},
-    EngineFigure{"idle_without_communication_s", &Attribution::idle}};
-
-template <class Visit>
-void visit_engine(const Result& result, Visit visit) {
-  if (!result.embedded) return;
-  for (const EngineFigure& figure : kEngineFigures)
-    visit(figure.key, to_seconds(result.embedded->attribution.*figure.time));
-}
-
-constexpr std::array<std::string_view, 3> kTexts{"domain", "fingerprint", "version"};
+constexpr std::array<std::string_view, 4> kTexts{"longest_gpu_wait_for", "domain", "fingerprint",
+                                                 "version"};
 
 std::string fingerprint_text(std::uint64_t fingerprint) {
   return fmt::format("{:016x}", fingerprint);
 }
 
-Json attribution_json(const Attribution& a) {
+Json attribution_json(const Result& result) {
+  const Attribution& a = result.embedded->attribution;
   Json waits = Json::array();
   for (const auto& [what, time] : a.waits)
     waits.push_back(Json{{"for", what}, {"seconds", to_seconds(time)}});
@@ -106,8 +124,7 @@ Json attribution_json(const Attribution& a) {
             {"steps", a.steps},
             {"transient_steps", a.transient_steps},
             {"transient_s", to_seconds(a.transient)}};
-  for (const EngineFigure& figure : kEngineFigures)
-    json[std::string(figure.key)] = to_seconds(a.*figure.time);
+  visit(result, kEngineFigures, [&](auto key, double value) { json[std::string(key)] = value; });
   return json;
 }
 
@@ -118,30 +135,20 @@ std::string milliseconds(double seconds) {
 }  // namespace
 
 double Result::figure(std::string_view key) const {
-  for (const Figure& figure : kFigures) {
+  for (const Figure& figure : kAllFigures) {
     if (figure.key != key) continue;
     if (const auto value = figure.get(*this)) return *value;
     throw InputError(fmt::format("\"{}\" is not known for this run", key));
   }
-  std::optional<double> found;
-  const auto match = [&](std::string_view name, double value) {
-    if (name == key) found = value;
-  };
-  visit_training(*this, match);
-  visit_engine(*this, match);
-  if (found) return *found;
-  for (const TrainingFigure& figure : kTrainingFigures) {
-    if (figure.key == key) throw InputError(fmt::format("\"{}\" is not known for this run", key));
-  }
   throw InputError(fmt::format("\"{}\" is no figure of a result; known: {}", key,
-                               fmt::join(result_keys().first(kFigures.size()), ", ")));
+                               fmt::join(result_keys().first(kAllFigures.size()), ", ")));
 }
 
 std::span<const std::string_view> result_keys() {
   static constexpr auto kKeys = [] {
-    std::array<std::string_view, kFigures.size() + kTexts.size()> keys;
+    std::array<std::string_view, kAllFigures.size() + kTexts.size()> keys;
     std::size_t i = 0;
-    for (const Figure& figure : kFigures)
+    for (const Figure& figure : kAllFigures)
       keys[i++] = figure.key;
     for (const std::string_view text : kTexts)
       keys[i++] = text;
@@ -152,20 +159,10 @@ std::span<const std::string_view> result_keys() {
 
 void append_json(std::string& text, const Result& result) {
   auto out = std::back_inserter(text);
-  for (const Figure& figure : kFigures) {
-    if (const auto value = figure.get(result))
-      fmt::format_to(out, "\"{}\":{},", figure.key, *value);
-  }
-  const auto append = [&](std::string_view key, double value) {
-    fmt::format_to(out, "\"{}\":{},", key, value);
-  };
-  visit_training(result, append);
-  visit_engine(result, append);
-  if (result.embedded && !result.embedded->attribution.waits.empty()) {
-    const auto& [what, time] = result.embedded->attribution.waits.front();
-    append("longest_gpu_wait_s", to_seconds(time));
-    fmt::format_to(out, "\"longest_gpu_wait_for\":{},", Json(what).dump());
-  }
+  visit(result, kAllFigures,
+        [&](std::string_view key, double value) { fmt::format_to(out, "\"{}\":{},", key, value); });
+  if (const auto* wait = longest_wait(result))
+    fmt::format_to(out, "\"longest_gpu_wait_for\":{},", Json(wait->first).dump());
   fmt::format_to(out, "\"domain\":{},\"fingerprint\":\"{:016x}\",\"version\":\"{}\"",
                  result.domain == "inside" ? "\"inside\"" : Json(result.domain).dump(),
                  result.fingerprint, STEPTIME_VERSION);
@@ -181,8 +178,7 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
       json[std::string(figure.key)] = *value;
     }
   }
-  visit_training(result,
-                 [&](std::string_view key, double value) { json[std::string(key)] = value; });
+  visit(result, kTrainingFigures, [&](auto key, double value) { json[std::string(key)] = value; });
   if (result.training) json["training"] = result.training->json();
   json["buckets"] = Json::array();
   for (const SentBucket& b : buckets) {
@@ -193,7 +189,7 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
                                    {"end_s", b.end_s}});
   }
   if (result.embedded) {
-    json["attribution"] = attribution_json(result.embedded->attribution);
+    json["attribution"] = attribution_json(result);
     json["funnel_over_depcha_at_most"] =
         Json{{"serial_s", to_seconds(result.embedded->bounds.serial)},
              {"forward_key_order", result.embedded->bounds.forward_order},
@@ -208,10 +204,12 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
 
 std::vector<std::string> csv_cells(const Result& result) {
   std::vector<std::string> cells;
-  for (const Figure& figure : kFigures) {
+  for (const Figure& figure : kAllFigures) {
     const auto value = figure.get(result);
     cells.push_back(value ? fmt::format("{}", *value) : "");
   }
+  const auto* wait = longest_wait(result);
+  cells.push_back(wait == nullptr ? "" : wait->first);
   cells.push_back(result.domain);
   cells.push_back(fingerprint_text(result.fingerprint));
   cells.emplace_back(STEPTIME_VERSION);
@@ -256,7 +254,7 @@ std::string summary(const Experiment& e, const Result& r) {
   line("speedup", fmt::format("{:.2f} x", r.speedup),
        fmt::format("of {}: scaling efficiency {:.1f} %", r.workers, r.scaling_efficiency * 100));
   if (r.epoch_time_s) line("epoch", fmt::format("{:.1f} s", *r.epoch_time_s), "");
-  visit_training(r, [&](std::string_view key, double value) {
+  visit(r, kTrainingFigures, [&](std::string_view key, double value) {
     line(std::string(key), fmt::format("{:.4g}", value), "");
   });
   line("domain", r.domain == "inside" ? "inside" : "extrapolated",

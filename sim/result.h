@@ -49,7 +49,7 @@ struct SentBucket {
   double end_s = 0;
 };
 
-/// The keys of every result, in order; a training run has more, in its JSON.
+/// The keys that a result can have, in order; JSON leaves out those without a value.
 std::span<const std::string_view> result_keys();
 /// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
 void append_json(std::string& text, const Result& result);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -281,7 +282,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
 
 }  // namespace
 
-Result PointRunner::run(std::int64_t point, std::vector<SentBucket>* buckets) {
+const Experiment& PointRunner::read(std::int64_t point) {
   const auto places = state_->sweep.places(point);
   std::size_t slot = 0;
   for (std::size_t a = 0; a < places.size(); ++a) {
@@ -305,7 +306,12 @@ Result PointRunner::run(std::int64_t point, std::vector<SentBucket>* buckets) {
     }
   }
   check_combination(state_->document, state_->experiment);
-  return simulate(state_->experiment, buckets);
+  return state_->experiment;
+}
+
+Result PointRunner::run(std::int64_t point, std::vector<SentBucket>* buckets,
+                        const OnProgress& on_progress) {
+  return simulate(read(point), buckets, on_progress);
 }
 
 namespace {
@@ -349,6 +355,12 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
   std::int64_t failed = 0;
   bool cut_short = false;  // rows behind a hole are dropped, so that what is kept is a prefix
   const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
+  std::mutex telling;                 // rows and progress
+  std::atomic<double> under_way = 0;  // points, those that wait for their turn included
+  const auto advance = [&](double& share, double to) {
+    under_way += to - share;
+    share = to;
+  };
 
   const auto cut = [&](tbb::flow_control& control) -> std::int64_t {
     if (next >= sweep.points() || stopped()) {
@@ -365,29 +377,43 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       SweepRow row{.point = point};
       std::vector<SentBucket> sent;
       std::vector<SentBucket>* const buckets = options.full ? &sent : nullptr;
+      double share = 0;
+      const auto on_progress = [&](double now) {
+        if (stopped()) throw Interrupted();
+        advance(share, now);
+        const std::unique_lock lock(telling, std::try_to_lock);
+        if (lock && options.on_progress)
+          options.on_progress(done, static_cast<double>(done) + under_way);
+      };
       try {
-        row.result = runner.run(point, buckets);
+        row.result = runner.run(point, buckets, on_progress);
+      } catch (const Interrupted&) {
+        break;
       } catch (const InputError& e) {
         row.error = one_line(e.what());
       } catch (const ModelFailure& e) {
-        row.error = one_line(e.what());
+        row.error = e.what();  // which may have several lines
       }
       chunk->lines.emplace_back();
       append_line(chunk->lines.back(), sweep, runner, row, buckets);
       chunk->rows.push_back(std::move(row));
+      advance(share, 1);
     }
     return chunk;
   };
   const auto emit = [&](const std::shared_ptr<Chunk>& chunk) {
     if (cut_short) return;
+    const std::lock_guard lock(telling);
     const auto expected = std::min(size, sweep.points() - chunk->first);
     cut_short = static_cast<std::int64_t>(chunk->rows.size()) < expected;
     for (std::size_t i = 0; i < chunk->rows.size(); ++i) {
       if (!chunk->rows[i].result) ++failed;
       if (options.on_row) options.on_row(chunk->rows[i], chunk->lines[i]);
     }
-    done += static_cast<std::int64_t>(chunk->rows.size());
-    if (options.on_progress) options.on_progress(done);
+    const auto rows = static_cast<std::int64_t>(chunk->rows.size());
+    done += rows;
+    under_way -= static_cast<double>(rows);
+    if (options.on_progress) options.on_progress(done, static_cast<double>(done) + under_way);
   };
   tbb::parallel_pipeline(
       static_cast<std::size_t>(options.threads) * 4,

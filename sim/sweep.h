@@ -7,6 +7,7 @@
 #include "sim/config.h"
 #include "sim/experiment.h"
 #include "sim/result.h"
+#include "sim/work.h"
 
 #include <atomic>
 #include <cstddef>
@@ -59,8 +60,12 @@ class PointRunner {
  public:
   explicit PointRunner(const Sweep& sweep);
   ~PointRunner();
-  /// Throws InputError when the point's config is not valid. `buckets`: as in simulate().
-  Result run(std::int64_t point, std::vector<SentBucket>* buckets = nullptr);
+  /// The experiment of a point, until the next one is read. Throws InputError when its config is
+  /// not valid.
+  const Experiment& read(std::int64_t point);
+  /// Reads and simulates it. `buckets`: as in simulate().
+  Result run(std::int64_t point, std::vector<SentBucket>* buckets = nullptr,
+             const OnProgress& on_progress = {});
   /// The experiment and the config of the point that ran last.
   const Experiment& experiment() const;
   const Json& config() const;
@@ -70,7 +75,8 @@ class PointRunner {
   std::unique_ptr<State> state_;
 };
 
-/// One point's outcome: a result, or the message of what failed.
+/// One point's outcome: a result, or the message of what failed; a failure of the modelled system
+/// may take several lines.
 struct SweepRow {
   std::int64_t point = 0;
   std::optional<Result> result;
@@ -82,8 +88,9 @@ struct SweepOptions {
   bool full = false;  ///< rows carry buckets and config
   /// Called in the order of the points, from one thread at a time, with a point's JSONL line.
   std::function<void(const SweepRow&, const std::string& line)> on_row;
-  /// Called now and then with the number of finished points.
-  std::function<void(std::int64_t)> on_progress;
+  /// Called now and then, never while on_row is, with the number of points that were handed to it
+  /// and with the share of the whole that is done, in points.
+  std::function<void(std::int64_t rows, double points)> on_progress;
   /// Set from outside to end the sweep early; what is finished was handed to on_row.
   const std::atomic<bool>* stop = nullptr;
 };

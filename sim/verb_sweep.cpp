@@ -7,6 +7,7 @@
 #include "sim/verbs.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,58 +38,93 @@ std::string seconds(std::optional<double> value) {
   return value ? fmt::format("{:.1f}", *value) : "never";
 }
 
-/// What `sweep` prints for people. Runs that learn have the time to the target, too: the median of
-/// the seeds, and the fastest and slowest of them.
+/// What `sweep` prints for people: a column for each figure that some point has. The time to the
+/// target is the median of the seeds, beside the fastest and slowest of them. What failed has the
+/// number of a note below the table.
 class SweepTable {
  public:
   explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
 
   void add(const SweepRow& row) {
-    std::vector<std::string> cells;
+    Row cells;
     for (const Json& value : sweep_.params(row.point))
-      cells.push_back(shown(value));
+      cells.params.push_back(shown(value));
     if (row.result) {
       const Result& r = *row.result;
-      cells.insert(
-          cells.end(),
-          {fmt::format("{:.3f}", r.step_time_s * 1e3),
-           fmt::format("{:.3f}", r.exposed_comm_s * 1e3), fmt::format("{}", r.messages),
-           fmt::format("{:.1f}", r.throughput_samples_per_s), fmt::format("{:.2f}", r.speedup),
-           fmt::format("{:.1f}", r.scaling_efficiency * 100)});
+      cells.figures = {fmt::format("{:.3f}", r.step_time_s * 1e3),
+                       fmt::format("{:.3f}", r.exposed_comm_s * 1e3),
+                       fmt::format("{}", r.messages),
+                       fmt::format("{:.1f}", r.throughput_samples_per_s),
+                       fmt::format("{:.2f}", r.speedup),
+                       fmt::format("{:.1f}", r.scaling_efficiency * 100),
+                       r.epoch_time_s ? fmt::format("{:.1f}", *r.epoch_time_s) : ""};
       if (r.training && r.training->learns) {
-        learns_ = true;
-        cells.insert(cells.end(), {seconds(r.training->time_to_target()),
-                                   seconds(r.training->fastest_to_target()),
-                                   seconds(r.training->slowest_to_target())});
+        const TrainingOutcome& t = *r.training;
+        const double accuracy = t.final_accuracy().value_or(0) * 100;
+        cells.figures.insert(cells.figures.end(),
+                             {fmt::format("{:.1f}", accuracy), seconds(t.time_to_target()),
+                              seconds(t.fastest_to_target()), seconds(t.slowest_to_target())});
       }
     } else {
-      cells.push_back(row.error);
+      const auto [known, is_new] = numbers_.emplace(row.error, numbers_.size() + 1);
+      if (is_new) notes_ += fmt::format("\n[{}] {}\n", known->second, row.error);
+      cells.figures.resize(std::size(kHead) - 1);
+      cells.figures.push_back(fmt::format("[{}]", known->second));
     }
+    cells.figures.resize(std::size(kHead));
     rows_.push_back(std::move(cells));
   }
 
   std::string text() const {
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < std::size(kHead); ++c) {
+      const bool used = std::any_of(rows_.begin(), rows_.end(),
+                                    [&](const Row& row) { return !row.figures[c].empty(); });
+      if (used) columns.push_back(c);
+    }
     std::vector<std::string> head;
     for (const std::string& pointer : sweep_.pointers())
       head.push_back(label(pointer));
-    for (const char* name :
-         {"step ms", "exposed ms", "messages", "samples/s", "speedup", "efficiency %"}) {
-      head.emplace_back(name);
-    }
-    if (learns_) head.insert(head.end(), {"target s", "fastest", "slowest"});
+    for (const std::size_t c : columns)
+      head.emplace_back(kHead[c]);
     TextTable table(head);
-    for (std::vector<std::string> row : rows_) {
-      row.resize(head.size());
-      table.add(std::move(row));
+    for (const Row& row : rows_) {
+      std::vector<std::string> cells = row.params;
+      for (const std::size_t c : columns)
+        cells.push_back(row.figures[c]);
+      table.add(std::move(cells));
     }
-    return table.text();
+    return table.text() + notes_;
   }
 
  private:
+  struct Row {
+    std::vector<std::string> params;
+    std::vector<std::string> figures;  ///< as in kHead
+  };
+  static constexpr const char* kHead[] = {"step ms",  "exposed ms",   "messages", "samples/s",
+                                          "speedup",  "efficiency %", "epoch s",  "accuracy %",
+                                          "target s", "fastest",      "slowest",  "error"};
+
   const Sweep& sweep_;
-  std::vector<std::vector<std::string>> rows_;
-  bool learns_ = false;
+  std::vector<Row> rows_;
+  std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
+  std::string notes_;
 };
+
+/// A text of several lines on one, for a cell.
+std::string joined(const std::string& text) {
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      line += text[i];
+      continue;
+    }
+    line += line.ends_with(':') || line.ends_with(';') ? " " : "; ";
+    i = std::min(text.find_first_not_of(" \n", i), text.size()) - 1;
+  }
+  return line;
+}
 
 std::vector<std::string> csv_head(const Sweep& sweep) {
   std::vector<std::string> cells{"point"};
@@ -110,7 +146,7 @@ std::vector<std::string> csv_line(const Sweep& sweep, const SweepRow& row) {
   } else {
     cells.resize(cells.size() + result_keys().size());
   }
-  cells.push_back(row.error);
+  cells.push_back(joined(row.error));
   return cells;
 }
 
@@ -151,6 +187,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
   std::optional<OutputFile> jsonl;
   std::optional<OutputFile> csv;
   if (!folder.empty()) {
+    create_folder(folder);
     jsonl.emplace(folder + "/" + name + ".jsonl");
     csv.emplace(folder + "/" + name + ".csv");
     csv->write(csv_row(csv_head(sweep)));
@@ -181,10 +218,10 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
         terminal.out << (rows == 1 ? " " : ",") << line;
       }
     };
-    run.on_progress = [&](std::int64_t done) {
+    run.on_progress = [&](std::int64_t done, double points) {
       terminal.out.flush();
       if (jsonl) jsonl->flush();
-      progress.show(static_cast<double>(done) / static_cast<double>(sweep.points()),
+      progress.show(points / static_cast<double>(sweep.points()),
                     fmt::format("{}/{} points, ", done, sweep.points()));
     };
     failed = run_sweep(sweep, run);
@@ -197,12 +234,14 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     terminal.err << "wrote " << jsonl->path() << " and " << csv->path() << "\n";
   }
   if (rows < sweep.points()) {
-    terminal.err << fmt::format("interrupted: {} of {} points are done\n", rows, sweep.points());
+    if (!terminal.is_closed())
+      terminal.err << fmt::format("interrupted: {} of {} points are done\n", rows, sweep.points());
     return Exit::kInterrupted;
   }
   if (failed > 0) {
-    terminal.err << fmt::format("{} of {} points failed; the first: {}\n", failed, sweep.points(),
-                                first_error);
+    // The table has told them all.
+    const std::string first = format == "table" ? "" : "; the first: " + first_error;
+    terminal.err << fmt::format("{} of {} points failed{}\n", failed, sweep.points(), first);
     return Exit::kSweepHasFailures;
   }
   if (!values->contains("strict") || outside.empty()) return Exit::kOk;

@@ -269,7 +269,7 @@ TEST(RunSweep, ProgressEndsWithAllPoints) {
   const Sweep sweep = sweep_of(folder, R"({"/run/seed": {"from": 1, "to": 50, "plus": 1}})");
   std::vector<std::int64_t> done;
   SweepOptions options{.threads = 2};
-  options.on_progress = [&](std::int64_t n) { done.push_back(n); };
+  options.on_progress = [&](std::int64_t n, double) { done.push_back(n); };
   run_sweep(sweep, options);
   ASSERT_FALSE(done.empty());
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));

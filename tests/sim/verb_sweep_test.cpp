@@ -1,3 +1,4 @@
+#include "sim/sweep.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <atomic>
@@ -32,19 +33,40 @@ TEST(VerbSweep, TableIsTheDefault) {
             "    4  naive      50.004       8.004         3     2559.8     3.36          84.0\n");
 }
 
-TEST(VerbSweep, RunsThatLearnShowTheTimeToTheTarget) {
+TEST(VerbSweep, RunsThatLearnShowAccuracyAndTheTimeToTheTarget) {
   // The bowl starts at accuracy 1 / (1 + loss) < 0.9, and cannot learn with a rate of 0.
   const TinyFolder folder;
-  const Outcome sweep = steptime({"sweep", folder.experiment(R"({
+  const std::string file = folder.experiment(R"({
+      "workload": {"dataset_samples": 640},
       "run": {"convergence": {"problem": {"type": "quadratic", "samples": 64}, "epochs": 8,
                               "batch": 2, "learning_rate": 0.1, "seeds": 2}},
-      "sweep": {"/run/convergence/learning_rate": [0, 0.1]}})")});
+      "sweep": {"/run/convergence/learning_rate": [0, 0.1]}})");
+  const Outcome sweep = steptime({"sweep", file});
   EXPECT_EQ(sweep.exit, 0) << sweep.err;
   const std::vector<std::string> lines = lines_of(sweep.out);
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_TRUE(lines[0].ends_with("  target s  fastest  slowest")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with("  epoch s  accuracy %  target s  fastest  slowest")) << lines[0];
   EXPECT_NE(lines[2].find("never"), std::string::npos) << lines[2];
   EXPECT_EQ(lines[3].find("never"), std::string::npos) << lines[3];
+  // An epoch is 640 / (4 x 32) = 5 steps of 44 ms: 0.2 s.
+  EXPECT_NE(lines[2].find("  0.2  "), std::string::npos) << lines[2];
+  // The same accuracy in CSV.
+  const std::vector<std::string> csv = lines_of(steptime({"sweep", file, "--format", "csv"}).out);
+  const Json json = Json::parse(lines_of(steptime({"sweep", file, "--format", "jsonl"}).out)[1]);
+  EXPECT_NE(csv[2].find(json.at("final_accuracy").dump()), std::string::npos) << csv[2];
+}
+
+TEST(VerbSweep, CsvHasTheAttributionOfAnEngine) {
+  // Funnel hides nothing: what is exposed is the sum of the all-reduces, 8.004 ms.
+  const TinyFolder folder;
+  const Outcome sweep =
+      steptime({"sweep", "--format", "csv", folder.experiment(R"({"strategy": {"embedding":
+                                      {"type": "funnel"}}})")});
+  const std::vector<std::string> lines = lines_of(sweep.out);
+  ASSERT_EQ(lines.size(), 2U) << sweep.err;
+  EXPECT_NE(lines[1].find(",,,,,,,0,0,0.008004,"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find("\"the main thread, which pushes the segment\""), std::string::npos)
+      << lines[1];
 }
 
 TEST(VerbSweep, JsonLinesHaveTheKeysOfARunAndThePoint) {
@@ -112,13 +134,17 @@ TEST(VerbSweep, CsvQuotesValues) {
   EXPECT_EQ(lines[0],
             "point,/cluster,/strategy/schedule,step_time_s,compute_time_s,forward_time_s,"
             "backward_time_s,comm_busy_s,exposed_comm_s,throughput_samples_per_s,speedup,"
-            "scaling_efficiency,workers,messages,epoch_time_s,domain,fingerprint,version,error");
+            "scaling_efficiency,workers,messages,epoch_time_s,staleness_mean,final_accuracy,"
+            "time_to_target_s,time_to_target_min_s,time_to_target_max_s,epochs_to_target,"
+            "hidden_under_backward_s,hidden_under_forward_s,exposed_s,"
+            "idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,domain,"
+            "fingerprint,version,error");
   EXPECT_EQ(lines[1].rfind(R"(0,"{""nodes"":2,""network"":{""type"":""switch"",)"
                            R"(""latency"":""1 us"",""bandwidth"":""1 GB/s""}}",wfbp,0.044,)",
                            0),
             0U)
       << lines[1];
-  EXPECT_EQ(lines[2], R"(1,"{""nodes"":0}",wfbp,,,,,,,,,,,,,,,,)" + std::string("\"") +
+  EXPECT_EQ(lines[2], R"(1,"{""nodes"":0}",wfbp)" + std::string(28, ',') + "\"" +
                           folder.path("x.json") +
                           ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\"");
 }
@@ -152,9 +178,69 @@ TEST(VerbSweep, FailedPointsKeepTheirRow) {
                                    "got 0"}}));
   const std::string first = Json::parse(lines[1]).at("error");
   EXPECT_EQ(sweep.err, "3 of 4 points failed; the first: " + first + "\n");
-  // The table keeps the reasons too.
+}
+
+TEST(VerbSweep, TheTableOfFailedPointsIsNarrowAndKeepsTheReasons) {
+  const TinyFolder folder;
+  const std::string file =
+      folder.experiment(R"({"sweep": {"/cluster/nodes": [2, 0, 4], "/run/seed": [1, 2]}})");
+  const Outcome sweep = steptime({"sweep", file});
+  EXPECT_EQ(sweep.exit, 4);
+  // Two workers are as fast a step as four: the line's cost knows no number of workers.
+  EXPECT_EQ(sweep.out,
+            "nodes  seed  step ms  exposed ms  messages  samples/s  speedup  efficiency %  error\n"
+            "-----  ----  -------  ----------  --------  ---------  -------  ------------  -----\n"
+            "    2     1   44.000       2.000         3     1454.5     1.91          95.5\n"
+            "    2     2   44.000       2.000         3     1454.5     1.91          95.5\n"
+            "    0     1                                                                   [1]\n"
+            "    0     2                                                                   [1]\n"
+            "    4     1   44.000       2.000         3     2909.1     3.82          95.5\n"
+            "    4     2   44.000       2.000         3     2909.1     3.82          95.5\n"
+            "\n"
+            "[1] " +
+                file + ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\n");
+  EXPECT_EQ(sweep.err, "2 of 6 points failed\n");
+}
+
+TEST(VerbSweep, ADeadlockKeepsItsLines) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"workload": {"trace": "k80/googlenet"}, "cluster": {"nodes": 2},
+          "strategy": {"embedding": {"type": "naive", "threads": 1, "jitter": 0.5}},
+          "sweep": {"/run/seed": [1, 2, 3]}})");
+  const Outcome jsonl = steptime({"sweep", file, "--format", "jsonl"});
+  ASSERT_EQ(jsonl.exit, 4);
+  EXPECT_EQ(lines_of(jsonl.out).size(), 3U);
+  EXPECT_NE(jsonl.out.find(R"(wait for each other:\n  rank )"), std::string::npos);
+  const Outcome csv = steptime({"sweep", file, "--format", "csv"});
+  EXPECT_EQ(lines_of(csv.out).size(), 4U);  // a row is a line
+  EXPECT_NE(csv.out.find("wait for each other: rank "), std::string::npos);
   const Outcome table = steptime({"sweep", file});
-  EXPECT_NE(table.out.find("must be at least 1"), std::string::npos);
+  EXPECT_EQ(table.out.find('?'), std::string::npos);
+  EXPECT_NE(table.out.find("\n[1] deadlock after "), std::string::npos);
+  EXPECT_LT(lines_of(table.out)[0].size(), 100U);
+}
+
+TEST(VerbSweep, InterruptedWithinAPoint) {
+  // One point whose one step is 200,000 messages: the sweep itself looks at the flag before it.
+  const TinyFolder folder;
+  const Sweep sweep(load_document(folder.experiment(R"({"cluster": {"nodes": 500}, "strategy":
+      {"aggregation": {"type": "parameter-server", "servers": 20, "collective": null,
+       "sharding": {"type": "mxnet", "bound": 1000}}}})"),
+                                  {}));
+  std::atomic<bool> stop{false};
+  std::int64_t rows = 0;
+  double points = -1;
+  SweepOptions options{.stop = &stop};
+  options.on_row = [&](const SweepRow&, const std::string&) { ++rows; };
+  options.on_progress = [&](std::int64_t, double done) {
+    if (!stop) points = done;
+    stop = true;
+  };
+  run_sweep(sweep, options);
+  EXPECT_EQ(rows, 0);
+  EXPECT_GT(points, 0);
+  EXPECT_LT(points, 1);
 }
 
 TEST(VerbSweep, AFolderWhoseNameIsNoUnicodeIsNoBug) {
