@@ -36,6 +36,19 @@ std::string short_time(double us) {
   return us < 10000 ? fmt::format("{:.1f}", us) : fmt::format("{:.0f}", us);
 }
 
+/// A choice as people read it: "linear (a 1 ms, b 1 ns/B)".
+std::string shown(const Json& value) {
+  if (value.is_string()) return one_line(value.get<std::string>());
+  if (!value.is_object()) return value.dump();
+  std::string parameters;
+  for (const auto& [key, each] : value.items()) {
+    if (key != "type")
+      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", key, shown(each));
+  }
+  const std::string type = value.value("type", "");
+  return parameters.empty() ? type : fmt::format("{} ({})", type, parameters);
+}
+
 std::string summary_line(const char* what, const CollectiveErrors& e) {
   return fmt::format("{}: {}, geometric-mean error {:.1f} %, worst {:+.1f} % at {} B\n", what,
                      e.sizes, e.geomean_pct, e.worst_pct, e.worst_bytes);
@@ -58,8 +71,8 @@ double bus_factor(Operation operation, std::int64_t n) {
   return 1;
 }
 
-CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document)
-    : document_(std::move(document)) {
+CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress)
+    : document_(std::move(document)), on_progress_(std::move(on_progress)) {
   Experiment experiment;
   read_part(document_, Part::kCluster, experiment);
   cluster_ = experiment.cluster;
@@ -75,9 +88,28 @@ CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document)
   }
 }
 
+std::string CollectiveModel::title() const {
+  const Json config = resolved(document_->root);
+  const Json& aggregation = config.at("strategy").at("aggregation");
+  const bool among_all = aggregation.at("type") == "all-reduce";
+  const Json& cluster = document_->root.at("cluster");
+  const std::string preset =
+      cluster.contains("preset") ? cluster.at("preset").get<std::string>() + ", " : "";
+  const std::int64_t ranks = cluster_->workers();
+  return fmt::format(
+      "# collective: {}\n# cluster: {}{} node{} with {} GPU{}, {} rank{}\n"
+      "# fidelity: {}; busbw = {:.4g} algbw\n",
+      shown(among_all ? aggregation.at("collective") : aggregation), preset, cluster_->nodes,
+      cluster_->nodes == 1 ? "" : "s", cluster_->gpus_per_node,
+      cluster_->gpus_per_node == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s",
+      messages_ ? "message" : "analytic", bus_factor(collective_->operation(), ranks));
+}
+
 Duration CollectiveModel::time(Bytes bytes) const {
   try {
-    return messages_ ? messages_->time(bytes) : collective_->time(bytes);
+    if (!messages_) return collective_->time(bytes);
+    messages_->play({&bytes, 1}, on_progress_);
+    return messages_->time(bytes);
   } catch (const RangeError& e) {
     throw InputError(
         fmt::format("{}: /strategy/aggregation: {} B: {}", document_->file, bytes.count, e.what()));

@@ -37,10 +37,12 @@ double bus_factor(Operation operation, std::int64_t n);
 class CollectiveModel {
  public:
   /// Throws InputError.
-  explicit CollectiveModel(std::shared_ptr<const Document> document);
+  explicit CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress = {});
   /// Throws InputError.
   CollectiveRow row(std::int64_t bytes) const;
   const Cluster& cluster() const { return *cluster_; }
+  /// What the rows are of, as comment lines of a table.
+  std::string title() const;
 
  private:
   Duration time(Bytes bytes) const;
@@ -48,6 +50,7 @@ class CollectiveModel {
   std::shared_ptr<const Document> document_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Collective> collective_;
+  OnProgress on_progress_;                  ///< of one size
   std::unique_ptr<MessageTimes> messages_;  ///< null at analytic fidelity
 };
 

@@ -1,6 +1,7 @@
 #include "sim/collective_table.h"
 #include "sim/experiment.h"
 #include "sim/measurements.h"
+#include "sim/progress_line.h"
 #include "sim/verbs.h"
 
 #include <algorithm>
@@ -197,13 +198,14 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
     if (range.step == 0) throw InputError("-i: must be positive, got 0");
   }
 
-  const CollectiveModel model(with_sets(Asked(*values).document(), sets));
+  const CollectiveModel model(with_sets(Asked(*values).document(), sets),
+                              until_interrupted(terminal));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::vector<CollectiveRow> rows =
       values->contains("compare") ? compared(model, compare, first.empty() ? 0 : range.first,
                                              last.empty() ? kMost : range.last)
                                   : predicted(model, range);
-  if (format == "table") terminal.out << collective_text(rows);
+  if (format == "table") terminal.out << model.title() << collective_text(rows);
   if (format == "csv") terminal.out << collective_csv(rows);
   if (format == "json") terminal.out << collective_json(rows).dump(2) << "\n";
   if (format != "table" && values->contains("compare")) terminal.err << error_summary(rows);

@@ -61,6 +61,33 @@ TEST(VerbCollective, JsonRow) {
   EXPECT_EQ(list.dump(), R"([{"bytes":90000,"time_us":100.0,"algbw_GBps":0.9,"busbw_GBps":0.9}])");
 }
 
+TEST(VerbCollective, TheTableSaysWhatItIsOf) {
+  const ScratchFile config("x.json", kConfig);
+  // 90000 B in 10 us + 90 us; among 2 ranks, busbw is 2 (2 - 1) / 2 of algbw.
+  EXPECT_EQ(run({config.path(), "-b", "90000", "-e", "90000"}).out,
+            "# collective: linear (a 10 us, b 1 ns/B)\n"
+            "# cluster: 2 nodes with 1 GPU, 2 ranks\n"
+            "# fidelity: analytic; busbw = 1 algbw\n"
+            "#        size         count     type   redop        time    algbw    busbw\n"
+            "#         (B)    (elements)                         (us)   (GB/s)   (GB/s)\n"
+            "        90000         22500    float     sum       100.0     0.90     0.90\n");
+  const std::string gather = run({"--preset", "p3.16xlarge", "--nodes", "1", "--collective",
+                                  "all-gather", "--fidelity", "message", "-b", "8", "-e", "8"})
+                                 .out;
+  EXPECT_EQ(gather.substr(0, gather.find("#        size")),
+            "# collective: all-gather\n"
+            "# cluster: p3.16xlarge, 1 node with 8 GPUs, 8 ranks\n"
+            "# fidelity: message; busbw = 0.875 algbw\n");
+}
+
+TEST(VerbCollective, ParameterServersSayWhatTheyAre) {
+  const ScratchFile config("x.json", R"({"name": "x", "cluster": {"nodes": 2,
+    "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"}},
+    "strategy": {"aggregation": {"type": "parameter-server", "servers": 1}}})");
+  EXPECT_TRUE(run({config.path(), "-b", "8", "-e", "8"})
+                  .out.starts_with("# collective: parameter-server (servers 1, "));
+}
+
 TEST(VerbCollective, ComparesWithAFile) {
   const ScratchFile config("x.json", kConfig);
   const ScratchFile measured("m.csv", "bytes,time_us\n1000,10\n90000,125\n");
@@ -279,7 +306,9 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
                                "\"no-such\"; known: "));
   EXPECT_EQ(error({config.path(), "-b", "8Q"}),
             "steptime: -b: expected a size such as 8, 64K, 128M or 1G, got \"8Q\"\n");
-  for (const char* size : {"", "-8", "nan", "inf", "1e30", "K", "8KB"})
+  EXPECT_EQ(error({config.path(), "-e", ""}),
+            "steptime: --maxbytes: expected a value, got an empty one\n");
+  for (const char* size : {"-8", "nan", "inf", "1e30", "K", "8KB"})
     EXPECT_NE(error({config.path(), "-e", size}).find("-e"), std::string::npos) << size;
   EXPECT_EQ(error({config.path(), "-b", "16", "-e", "8"}),
             "steptime: -b: 16 B is more than -e: 8 B\n");
