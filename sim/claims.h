@@ -3,6 +3,7 @@
 // fitted to the same source.
 #pragma once
 #include "sim/json.h"
+#include "sim/work.h"
 
 #include <string>
 #include <vector>
@@ -33,12 +34,17 @@ struct ClaimRow {
   Json json() const;
 };
 
-/// The claims of one experiment file whose paper or id contains `filter`, simulated. Throws
-/// InputError.
-std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "");
+/// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is
+/// that of single runs. Throws InputError.
+std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
+                                      const OnProgress& on_progress = {});
+
+/// Throws InputError where simulate_claims() would, without the runs that learn.
+void check_claims(const std::string& path, const OnProgress& on_progress);
 
 /// The same over all files below `folder`, by file name; "": the shipped configs/papers.
-std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "");
+std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "",
+                                const OnProgress& on_progress = {});
 
 /// The table that `reproduce` prints.
 std::string claims_table(const std::vector<ClaimRow>& rows);

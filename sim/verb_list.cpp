@@ -3,8 +3,10 @@
 #include "sim/cluster.h"
 #include "sim/data_dir.h"
 #include "sim/experiment.h"
+#include "sim/progress_line.h"
 #include "sim/registry.h"
 #include "sim/schema.h"
+#include "sim/simulate.h"
 #include "sim/sweep.h"
 #include "sim/verbs.h"
 
@@ -123,23 +125,28 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
     throw InputError("steptime check: expected CONFIG; see steptime check --help");
   }
   Exit exit = Exit::kOk;
+  const OnProgress listener = until_interrupted(terminal);
   for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
     try {
       const auto document = load_document(path, {});
       read_experiment(document);
       const Sweep sweep(document);
       PointRunner runner(sweep);
-      // Learning takes seconds a point: of such an experiment only the form is checked.
-      const bool learns = document->root.contains(Json::json_pointer("/run/convergence"));
-      for (std::int64_t point = 0; point < sweep.points() && !learns; ++point) {
-        if (terminal.interrupted != nullptr && *terminal.interrupted) return Exit::kInterrupted;
+      for (std::int64_t point = 0; point < sweep.points(); ++point) {
+        listener(0);
         try {
-          runner.run(point);
+          // Learning takes seconds a point: of such a run only the beginning is checked.
+          const Experiment& experiment = runner.read(point);
+          if (experiment.run->convergence)
+            check_training_run(experiment);
+          else
+            simulate(experiment, nullptr, listener);
         } catch (const InputError& e) {
+          if (sweep.points() == 1) throw;
           throw InputError(fmt::format("{} (point {} of the sweep)", e.what(), point));
         }
       }
-      if (!learns) simulate_claims(path);
+      check_claims(path, listener);
       terminal.out << fmt::format("{}: ok, {} point{}\n", path, sweep.points(),
                                   sweep.points() == 1 ? "" : "s");
     } catch (const InputError& e) {

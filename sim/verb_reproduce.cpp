@@ -1,4 +1,5 @@
 #include "sim/claims.h"
+#include "sim/progress_line.h"
 #include "sim/text_table.h"
 #include "sim/verbs.h"
 
@@ -45,7 +46,7 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   check_format(format);
   const std::string filter =
       values->contains("FILTER") ? (*values)["FILTER"].as<std::string>() : "";
-  const std::vector<ClaimRow> rows = reproduce(filter, folder);
+  const std::vector<ClaimRow> rows = reproduce(filter, folder, until_interrupted(terminal));
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {

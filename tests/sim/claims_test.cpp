@@ -165,11 +165,12 @@ TEST(Claims, TheTableSumsUp) {
             "T-2  step time  0.4 s           0.044  -89.0 %    10 %  predicted  MISSED\n"
             "T-3  step time  0.4 s           0.044  -89.0 %    10 %  fitted     MISSED\n"
             "\n"
-            "T-2 missed: a stopped clock\n"
+            "T-2, step time\n"
+            "  missed: a stopped clock\n"
             "\n"
-            "T-3 missed: no reason given\n"
-            "\n"
-            "T-3 with one worker: 0.042\n"
+            "T-3, step time\n"
+            "  missed: no reason given\n"
+            "  with one worker: 0.042 s\n"
             "\n"
             "1 of 3 figures ok; of the 2 predicted, 1 ok\n");
 }
@@ -215,11 +216,15 @@ INSTANTIATE_TEST_SUITE_P(
                   "/figures/0: expected either \"measure\" or \"order\""},
         ClaimCase{"MeasureAndOrder", R"({"order": {"value": "workers", "of": {}}})",
                   "/figures/0: expected either \"measure\" or \"order\""},
-        ClaimCase{"UnknownFigure", R"({"measure": {"value": "step_time"}})",
-                  "/figures/0/measure/value: \"step_time\" is no figure of a result; known: "
-                  "step_time_s, compute_time_s, forward_time_s, backward_time_s, comm_busy_s, "
-                  "exposed_comm_s, throughput_samples_per_s, speedup, scaling_efficiency, workers, "
-                  "messages, epoch_time_s"},
+        ClaimCase{
+            "UnknownFigure", R"({"measure": {"value": "step_time"}})",
+            "/figures/0/measure/value: \"step_time\" is no figure of a result; known: "
+            "step_time_s, compute_time_s, forward_time_s, backward_time_s, comm_busy_s, "
+            "exposed_comm_s, throughput_samples_per_s, speedup, scaling_efficiency, workers, "
+            "messages, "
+            "epoch_time_s, staleness_mean, final_accuracy, time_to_target_s, time_to_target_min_s, "
+            "time_to_target_max_s, epochs_to_target, hidden_under_backward_s, "
+            "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s"},
         ClaimCase{"FigureThatTheRunLacks", R"({"measure": {"value": "epoch_time_s"}})",
                   "/figures/0/measure/value: \"epoch_time_s\" is not known for this run"},
         ClaimCase{"SetIsANumber", R"({"measure": {"set": 5}})",

@@ -58,6 +58,35 @@ TEST(VerbList, PresetsHaveTheirDescription) {
   EXPECT_NE(list.out.find(" Tesla K80 nodes on 10 Gbit Ethernet"), std::string::npos) << list.out;
 }
 
+/// The names that `list KIND` shows.
+std::vector<std::string> listed(const std::string& kind) {
+  std::vector<std::string> names;
+  const Json list = Json::parse(steptime({"list", kind, "--format", "json"}).out);
+  for (const Json& entry : list.at(kind))
+    names.push_back(entry.at("name"));
+  return names;
+}
+
+TEST(VerbList, EveryTraceModelDeviceAndPresetIsTakenByItsName) {
+  const TinyFolder folder;
+  const auto takes = [&](const Json& patch) {
+    const Outcome run = steptime({"run", folder.experiment(patch.dump())});
+    EXPECT_EQ(run.exit, 0) << run.err;
+  };
+  const auto modelled = [](const std::string& model, const std::string& device) {
+    return Json{
+        {"workload", {{"trace", nullptr}, {"model", model}, {"device", device}, {"batch", 4}}}};
+  };
+  for (const std::string& name : listed("trace"))
+    takes({{"workload", {{"trace", name}}}});
+  for (const std::string& name : listed("model"))
+    takes(modelled(name, "v100"));
+  for (const std::string& name : listed("device"))
+    takes(modelled("torch/resnet50", name));
+  for (const std::string& name : listed("preset"))
+    takes({{"cluster", {{"preset", name}, {"network", nullptr}}}});
+}
+
 TEST(VerbList, UnknownKindIsOneLine) {
   const Outcome list = steptime({"list", "scheduler"});
   EXPECT_EQ(list.exit, 2);
@@ -97,6 +126,53 @@ TEST(VerbCheck, NamesThePointThatFails) {
   EXPECT_EQ(check.err, "steptime: " + file +
                            ": /cluster/nodes: must be at least 1 and at most 10000000, got 0 "
                            "(point 2 of the sweep)\n");
+}
+
+TEST(VerbCheck, RefusesTheRunsThatLearnWhichRunRefuses) {
+  const TinyFolder folder;
+  const std::string learns = R"("convergence": {"problem": {"type": "quadratic", "samples": 64},
+      "epochs": 1000, "learning_rate": 0.1, "batch": )";
+  const auto both = [&](const std::string& patch) {
+    const std::string file = folder.experiment(patch);
+    const Outcome run = steptime({"run", file});
+    const Outcome check = steptime({"check", file});
+    EXPECT_EQ(check.exit, run.exit);
+    EXPECT_EQ(check.err, run.err);
+    return check.err;
+  };
+  EXPECT_EQ(both(R"({"run": {)" + learns + "17}}}"),
+            "steptime: " + folder.path("x.json") +
+                ": /run/convergence/batch: 17 samples per worker and step, but 64 samples for 4 "
+                "workers are 16 each\n");
+  // 4 workers at message fidelity on a cluster whose nodes have no NIC.
+  EXPECT_EQ(both(R"({"run": {"fidelity": "message", )" + learns + R"(2}},
+                     "cluster": {"node": {"vertices": [{"name": "g", "kind": "gpu"}], "links": []}},
+                     "strategy": {"aggregation": {"collective": {"type": "ring", "a": null,
+                                                                 "b": null}}}})"),
+            "steptime: " + folder.path("x.json") +
+                ": /cluster/node: several nodes, but the node has no vertex of kind \"nic\"\n");
+  EXPECT_EQ(steptime({"check", folder.experiment(R"({"run": {)" + learns + "16}}}")}).exit, 0);
+}
+
+TEST(VerbCheck, LooksAtThePointsAndClaimsOfRunsThatLearn) {
+  const TinyFolder folder;
+  const std::string learns = R"("run": {"convergence": {"problem": {"type": "quadratic",
+      "samples": 64}, "epochs": 1000, "learning_rate": 0.1, "batch": 2}})";
+  const std::string swept =
+      folder.experiment("{" + learns + R"(, "sweep": {"/cluster/nodes": [4, 64]}})");
+  EXPECT_EQ(steptime({"check", swept}).err,
+            "steptime: " + swept +
+                ": /run/convergence/batch: 2 samples per worker and step, but 64 samples for 64 "
+                "workers are 1 each (point 1 of the sweep)\n");
+  const auto claimed = [&](const char* measure) {
+    return steptime({"check", folder.experiment("{" + learns + R"(, "claims": {"paper": "p",
+        "source": "s", "inputs": "i", "figures": [{"id": "A", "quantity": "q", "published": 1,
+        "where": "w", "measure": )" + measure + "}]}}")});
+  };
+  EXPECT_EQ(claimed(R"({"value": "step_time_s"})").exit, 0);
+  EXPECT_EQ(claimed(R"({"value": "step_time_s", "set": {"/cluster/nodes": 0}})").err,
+            "steptime: " + folder.path("x.json") +
+                ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\n");
 }
 
 TEST(VerbCheck, CanBeInterrupted) {
