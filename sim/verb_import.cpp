@@ -4,6 +4,8 @@
 #include "sim/verbs.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +60,21 @@ void check_text(const char* option, const std::string& text) {
   }
 }
 
+/// Throws InputError unless the text is a day of the calendar.
+void check_date(const std::string& text) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int end = 0;
+  const bool formed = std::sscanf(text.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) == 3 &&
+                      end == 10 && text.size() == 10 &&
+                      text.find_first_not_of("0123456789-") == text.npos;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (formed && date.ok()) return;
+  throw InputError(fmt::format("--date: expected a day such as 2026-01-31, got {}", brief(text)));
+}
+
 }  // namespace
 
 Exit verb_import(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -69,7 +86,7 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
       "device", po::value(&request.device)->required(), "what the times were measured on")(
       "batch", po::value(&request.batch)->required(), "samples per worker and step")(
       "source", po::value(&source)->required(), "where the profile comes from")(
-      "date", po::value(&date)->required(), "when it was measured or published")(
+      "date", po::value(&date)->required(), "day when it was measured or published, as 2026-01-31")(
       "licence", po::value(&licence)->required(), "of the profile")(
       "note", po::value(&note), "anything a reader of the trace must know")(
       "layer-table", po::value(&request.layer_table),
@@ -84,7 +101,7 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   check_text("--model", request.model);
   check_text("--device", request.device);
   check_text("--source", source);
-  check_text("--date", date);
+  check_date(date);
   check_text("--licence", licence);
   check_text("--note", note);
   request.file = (*values)["FILE"].as<std::string>();

@@ -108,7 +108,10 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
       "number of nodes; default: the config's, 2 of a preset");
   const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
   if (!values) return Exit::kOk;
-  if (values->count("topology") == 0) throw InputError("steptime report: expected --topology");
+  if (values->count("topology") == 0) {
+    throw InputError(
+        "steptime report: expected --topology, the links of a machine: the only report so far");
+  }
   if (values->contains("fabric") && format != "dot")
     throw InputError("steptime report: --fabric needs --format dot");
   const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();

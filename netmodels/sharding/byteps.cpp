@@ -1,6 +1,6 @@
 // BytePS: what is sent as one is cut into partitions, and a hash of its key places each partition
 // on a server. The key of partition i of the n-th declared buffer is n 2^16 + i; buffers are
-// declared in the order of their names.
+// declared in the order of their names. A buffer has 2^16 partitions at most.
 //
 // djb2, the default, is h = 33 h + c over the decimal digits c of the key, from 5381. As 33 = 1 mod
 // 32, on 2, 4, 8, 16 or 32 servers it places by the sum of the digits, which is far from even.
@@ -9,6 +9,7 @@
 // first_key, how many buffers were declared before. Source: bytedance/byteps v0.2.3
 // byteps/common/operations.cc InitTensor, global.cc EncodeDefaultKey, docs/env.md;
 // byteps/torch/__init__.py declares gradients sorted by name.
+#include "sim/error.h"
 #include "sim/sharding.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace steptime {
 namespace {
@@ -57,6 +60,8 @@ std::uint64_t naive(std::uint64_t key) {
   return ((key >> 16) + (key & 65535)) * 9973;
 }
 
+constexpr std::int64_t kMostParts = 1 << 16;  // of one buffer
+
 using Hash = std::uint64_t (*)(std::uint64_t);
 
 class BytePs final : public Sharding {
@@ -73,6 +78,13 @@ class BytePs final : public Sharding {
                             std::int64_t servers) const override {
     std::vector<Shard> all;
     for (std::size_t k = 0; k < elements.size(); ++k) {
+      const std::int64_t parts = elements[k] / partition_ + (elements[k] % partition_ > 0 ? 1 : 0);
+      if (parts > kMostParts) {
+        throw PlacedError(fmt::format(
+            "/strategy/aggregation/sharding/partition: {} elements in partitions of {} are {}, but "
+            "a key has 16 bits for them",
+            elements[k], partition_, parts));
+      }
       std::uint64_t key = (first_key_ + k) << 16;
       for (std::int64_t left = elements[k]; left > 0; left -= partition_) {
         const auto server = hash_(key++) % static_cast<std::uint64_t>(servers);

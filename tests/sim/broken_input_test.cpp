@@ -62,6 +62,7 @@ TEST_P(BrokenInputs, AreOneLineAndExit2) {
   const Outcome check = steptime({"check", folder.path("x.json")});
   EXPECT_EQ(check.exit, 2);
   EXPECT_EQ(check.out, "");
+  EXPECT_EQ(check.err, ran.err);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BrokenInputs, testing::ValuesIn(broken_inputs()),

@@ -3,6 +3,7 @@
 #include "tests/support/tiny_experiment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ TEST(VerbImport, KeepsTheNote) {
 
 TEST(VerbImport, WritesAFileThatRuns) {
   const TinyFolder folder;
+  std::filesystem::create_directory(folder.path("traces"));
   const Outcome import = steptime(
       import_args(folder.write("p.csv", kProfile), {"-o", folder.path("traces/imported.json")}));
   EXPECT_EQ(import.exit, 0);
@@ -120,6 +122,20 @@ INSTANTIATE_TEST_SUITE_P(
         ImportCase{
             "NoteThatIsNoUnicode", {"--note", "\xff"}, "--note: expected UTF-8 text, got \"?\""}),
     [](const auto& broken) { return std::string(broken.param.name); });
+
+TEST(VerbImport, TheDateIsADayOfTheCalendar) {
+  const TinyFolder folder;
+  std::vector<std::string> args = import_args(folder.write("p.csv", kProfile));
+  const auto date = std::find(args.begin(), args.end(), "--date") + 1;
+  for (const char* wrong : {"2026-02-31", "2023-02-29", "2026-13-01", "2026-1-31", "2026", "today",
+                            "2026-01-31x", "+026-01-31", "2026-01- 1"}) {
+    *date = wrong;
+    EXPECT_EQ(steptime(args).err, "steptime: --date: expected a day such as 2026-01-31, got \"" +
+                                      std::string(wrong) + "\"\n");
+  }
+  *date = "2024-02-29";
+  EXPECT_EQ(steptime(args).exit, 0);
+}
 
 TEST(VerbImport, RefusesABatchThatIsNone) {
   const TinyFolder folder;

@@ -1,5 +1,6 @@
 #include "sim/sharding.h"
 #include "tests/support/config_text.h"
+#include "tests/support/messages.h"
 
 #include <cstdint>
 #include <vector>
@@ -22,6 +23,17 @@ TEST(BytePsSharding, PartitionsAreHashedByTheirKeys) {
 TEST(BytePsSharding, TheFirstKeyCountsEarlierBuffers) {
   const auto sharding = make<Sharding>(R"({"type": "byteps", "first_key": 1})");
   EXPECT_EQ(sharding->shards(std::vector<std::int64_t>{3}, 4), (std::vector<Shard>{{0, 2, 3}}));
+}
+
+TEST(BytePsSharding, ABufferHas65536PartitionsAtMost) {
+  const auto sharding = make<Sharding>(R"({"type": "byteps", "partition": 1})");
+  EXPECT_EQ(sharding->shards(std::vector<std::int64_t>{65536}, 4).size(), 65536U);
+  EXPECT_EQ(
+      message_of<PlacedError>([&] {
+        sharding->shards(std::vector<std::int64_t>{5, 65537}, 4);
+      }),
+      "/strategy/aggregation/sharding/partition: 65537 elements in partitions of 1 are 65537, "
+      "but a key has 16 bits for them");
 }
 
 TEST(BytePsSharding, OtherHashes) {
