@@ -130,7 +130,7 @@ std::string drawing(const FabricGraph& graph) {
   std::string text = fmt::format(
       "graph fabric {{\n  layout={}; overlap=false; splines=true; fontname=Helvetica;\n"
       "  node [style=filled, fontname=Helvetica, fontsize=10, width=0.5, height=0.3];\n"
-      "  edge [fontname=Helvetica, fontsize=9];\n",
+      "  edge [fontname=Helvetica, fontsize=9, penwidth=1.6];\n",
       layered ? "dot; rankdir=BT; nodesep=0.12; ranksep=1.2" : "neato; model=subset");
   for (std::int32_t v = inside.empty() ? 0 : static_cast<std::int32_t>(graph.nodes);
        v < graph.vertices; ++v) {
@@ -144,10 +144,10 @@ std::string drawing(const FabricGraph& graph) {
   Legend legend(true);
   for (const auto& e : graph.edges) {
     const bool ends = e.first < graph.nodes || e.second < graph.nodes;
-    const char* colour =
-        legend.colour(ends ? "to a node" : "between switches", e.bandwidth, e.latency);
+    const LinkStyle style =
+        legend.style(ends ? "to a node" : "between switches", e.bandwidth, e.latency);
     if (ends && !inside.empty()) continue;
-    text += drawn_link(name_in(graph, e.first), name_in(graph, e.second), colour, e.count);
+    text += drawn_link(name_in(graph, e.first), name_in(graph, e.second), style, e.count);
   }
   return text + legend.vertex("") + "}\n";
 }

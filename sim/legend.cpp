@@ -4,14 +4,30 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
 
-constexpr std::array<const char*, 8> kColours{"#2e7d32", "#1565c0", "#c62828", "#6a1b9a",
-                                              "#ef6c00", "#00838f", "#5d4037", "#757575"};
+/// Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow.
+constexpr std::array<const char*, 7> kColours{"#009E73", "#0072B2", "#D55E00", "#CC79A7",
+                                              "#E69F00", "#56B4E9", "#000000"};
+constexpr std::array<const char*, 3> kLines{"solid", "dashed", "dotted"};
+/// Heavy bars of a box, which meet, and dots, as Graphviz's HTML has them.
+constexpr std::array<const char*, 3> kSamples{"&#9473;&#9473;&#9473;", "&#9473; &#9473;",
+                                              "&#183; &#183; &#183;"};
+
+/// The colours of the usual kinds; others get what is free.
+struct Usual {
+  std::string_view kind;
+  std::size_t colour;
+};
+constexpr std::array kUsual{Usual{"nvlink", 0}, Usual{"pcie", 1}, Usual{"qpi", 2},
+                            Usual{"upi", 2},    Usual{"xgmi", 2}, Usual{"x-bus", 2},
+                            Usual{"memory", 3}};
 
 /// For the cells of a table, which Graphviz reads as HTML.
 std::string html(const std::string& text) {
@@ -31,27 +47,52 @@ std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string drawn_link(const std::string& first, const std::string& second, const char* colour,
+std::string drawn_link(const std::string& first, const std::string& second, LinkStyle style,
                        std::int64_t count) {
   constexpr std::int64_t kMostLines = 4;
-  std::string lines = colour;
+  std::string lines = style.colour;
   for (std::int64_t i = 1; i < count && count <= kMostLines; ++i)
-    lines += fmt::format(":white:{}", colour);
+    lines += fmt::format(":white:{}", style.colour);
   const std::string many =
       count <= kMostLines
           ? ""
-          : fmt::format(", penwidth=4, label=\"{}x\", fontcolor=\"{}\"", count, colour);
-  return fmt::format("  {} -- {} [color=\"{}\"{}];\n", first, second, lines, many);
+          : fmt::format(", penwidth=4, label=\"{}x\", fontcolor=\"{}\"", count, style.colour);
+  return fmt::format("  {} -- {} [color=\"{}\", style={}{}];\n", first, second, lines, style.line,
+                     many);
 }
 
-const char* Legend::colour(const std::string& kind, Bandwidth one, Duration latency) {
+LinkStyle Legend::Row::style() const {
+  return {kColours[colour % kColours.size()], kLines[line % kLines.size()]};
+}
+
+/// The usual one of the kind, if no other kind has it.
+std::size_t Legend::new_colour(const std::string& kind) const {
+  const auto is_free = [&](std::size_t colour) {
+    return std::none_of(rows_.begin(), rows_.end(),
+                        [&](const Row& row) { return row.colour == colour; });
+  };
+  for (const Usual& usual : kUsual) {
+    if (usual.kind == kind && is_free(usual.colour)) return usual.colour;
+  }
+  // Those of the usual kinds last: their own links may yet come.
+  for (const std::size_t colour : {4U, 5U, 6U, 2U, 3U, 0U, 1U}) {
+    if (is_free(colour)) return colour;
+  }
+  return rows_.size();
+}
+
+LinkStyle Legend::style(const std::string& kind, Bandwidth one, Duration latency) {
   const double width = one.bytes_per_second;
-  const auto alike = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
-    return row.kind == kind && (!by_width_ || row.width == width);
-  });
-  const Row row{kind, width, latency, alike == rows_.end() ? colours_++ : alike->colour};
-  if (std::find(rows_.begin(), rows_.end(), row) == rows_.end()) rows_.push_back(row);
-  return kColours[row.colour % kColours.size()];
+  std::optional<std::size_t> colour;
+  std::size_t line = 0;
+  for (const Row& row : rows_) {
+    if (row.kind != kind || (by_width_ && row.width != width)) continue;
+    if (row.width == width && row.latency == latency) return row.style();
+    colour = row.colour;
+    ++line;
+  }
+  rows_.push_back({kind, width, latency, colour ? *colour : new_colour(kind), line});
+  return rows_.back().style();
 }
 
 std::string Legend::vertex(const std::string& attributes) const {
@@ -59,10 +100,10 @@ std::string Legend::vertex(const std::string& attributes) const {
   std::string text = "<table border=\"0\" cellborder=\"0\" cellspacing=\"4\">";
   for (const Row& row : rows_) {
     text += fmt::format(
-        "<tr><td align=\"left\"><font color=\"{}\"><b>{}</b></font></td>"
+        "<tr><td><font color=\"{}\"><b>{}</b></font></td><td align=\"left\">{}</td>"
         "<td align=\"right\">{:.4g} GB/s</td><td align=\"right\">{:.4g} us</td></tr>",
-        kColours[row.colour % kColours.size()], html(row.kind.empty() ? "link" : row.kind),
-        row.width / 1e9, to_seconds(row.latency) * 1e6);
+        row.style().colour, kSamples[row.line % kSamples.size()],
+        html(row.kind.empty() ? "link" : row.kind), row.width / 1e9, to_seconds(row.latency) * 1e6);
   }
   return fmt::format("  legend [shape=plaintext, style=\"\"{}, label=<{}</table>>];\n", attributes,
                      text);

@@ -12,18 +12,26 @@ namespace steptime {
 /// Text as a name or a value.
 std::string quoted(const std::string& text);
 
+/// How a link is drawn, in Graphviz's words.
+struct LinkStyle {
+  const char* colour;
+  const char* line;  ///< solid, dashed, dotted
+  bool operator==(const LinkStyle&) const = default;
+};
+
 /// A link between two vertices, by their names as Graphviz reads them. A few parallel ones are so
 /// many lines, many are a thick one with their number.
-std::string drawn_link(const std::string& first, const std::string& second, const char* colour,
+std::string drawn_link(const std::string& first, const std::string& second, LinkStyle style,
                        std::int64_t count);
 
-/// The kinds of links of a picture: a colour for each, and a table that explains them.
+/// The sorts of links of a picture, and a table that explains them: a colour for each kind, the
+/// same in every picture for the usual kinds, and another line for another bandwidth or latency.
 class Legend {
  public:
   /// `by_width`: links of one kind but another bandwidth have another colour too.
   explicit Legend(bool by_width) : by_width_(by_width) {}
 
-  const char* colour(const std::string& kind, Bandwidth one, Duration latency);
+  LinkStyle style(const std::string& kind, Bandwidth one, Duration latency);
   /// A vertex that shows the table; `attributes` are added to it.
   std::string vertex(const std::string& attributes) const;
 
@@ -33,11 +41,12 @@ class Legend {
     double width = 0;  ///< B/s
     Duration latency{};
     std::size_t colour = 0;
-    bool operator==(const Row&) const = default;
+    std::size_t line = 0;
+    LinkStyle style() const;
   };
+  std::size_t new_colour(const std::string& kind) const;
   bool by_width_;
   std::vector<Row> rows_;
-  std::size_t colours_ = 0;
 };
 
 }  // namespace steptime

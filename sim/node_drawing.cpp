@@ -54,7 +54,12 @@ class Places {
     const auto ring = static_cast<std::size_t>(ring_of(node_.vertices()[vertex].kind));
     return {radius_[ring] * std::cos(*angle_[vertex]), radius_[ring] * std::sin(*angle_[vertex])};
   }
-  double outermost() const { return radius_.back(); }
+  double rightmost() const {
+    double x = 0;
+    for (std::size_t v = 0; v < angle_.size(); ++v)
+      x = std::max(x, of(v).first);
+    return x;
+  }
 
  private:
   std::vector<std::size_t> of_ring(int ring) const {
@@ -152,7 +157,7 @@ std::string drawing(const Topology& node) {
   std::string text =
       "graph machine {\n  layout=neato; splines=true; fontname=Helvetica;\n"
       "  node [style=filled, fontname=Helvetica, fontsize=12, width=0.7, height=0.35];\n"
-      "  edge [fontname=Helvetica, fontsize=10];\n";
+      "  edge [fontname=Helvetica, fontsize=10, penwidth=1.6];\n";
   const Places places(node);
   for (std::size_t v = 0; v < node.vertices().size(); ++v) {
     const auto& vertex = node.vertices()[v];
@@ -164,9 +169,9 @@ std::string drawing(const Topology& node) {
   for (const auto& link : node.links()) {
     const Bandwidth one{link.bandwidth.bytes_per_second / static_cast<double>(link.count)};
     text += drawn_link(fmt::format("v{}", link.first), fmt::format("v{}", link.second),
-                       legend.colour(link.kind, one, link.latency), link.count);
+                       legend.style(link.kind, one, link.latency), link.count);
   }
-  return text + legend.vertex(fmt::format(", pos=\"{:.3f},0!\"", places.outermost() + 2.2)) + "}\n";
+  return text + legend.vertex(fmt::format(", pos=\"{:.3f},0!\"", places.rightmost() + 2.4)) + "}\n";
 }
 
 }  // namespace steptime
