@@ -73,24 +73,28 @@ std::string Timeline::perfetto() const {
 }
 
 std::string Timeline::chrome_json() const {
-  Json events = Json::array();
+  std::string text = "[";
+  const auto add = [&](const Json& event) {  // one by one: all in one tree take 1 KB each
+    text += text.size() > 1 ? ",\n" : "\n";
+    text += event.dump(0);
+  };
   for (std::uint32_t track = 0; track < tracks_.size(); ++track) {
-    events.push_back(Json{{"ph", "M"},
-                          {"name", "thread_name"},
-                          {"pid", 0},
-                          {"tid", track},
-                          {"args", Json{{"name", tracks_[track]}}}});
+    add(Json{{"ph", "M"},
+             {"name", "thread_name"},
+             {"pid", 0},
+             {"tid", track},
+             {"args", Json{{"name", tracks_[track]}}}});
   }
   const auto microseconds = [](Duration d) { return static_cast<double>(d.count()) / 1e6; };
   for (const Span& span : spans_) {
-    events.push_back(Json{{"ph", "X"},
-                          {"name", span.name},
-                          {"pid", 0},
-                          {"tid", span.track},
-                          {"ts", microseconds(since_start(span.start))},
-                          {"dur", microseconds(span.end - span.start)}});
+    add(Json{{"ph", "X"},
+             {"name", span.name},
+             {"pid", 0},
+             {"tid", span.track},
+             {"ts", microseconds(since_start(span.start))},
+             {"dur", microseconds(span.end - span.start)}});
   }
-  return events.dump(0) + "\n";
+  return text + "\n]\n";
 }
 
 }  // namespace steptime
