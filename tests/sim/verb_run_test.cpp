@@ -211,10 +211,10 @@ Outcome interrupted_run(const std::string& file) {
   return steptime({"run", file}, &interrupted);
 }
 
-// Each has one step only, of more than 2^16 events.
+// Each has one step only, of more than 2^12 events.
 TEST(VerbRun, CanBeInterruptedWithinAStep) {
   const TinyFolder folder;
-  const char* const servers = R"({"cluster": {"nodes": 500}, "strategy": {"aggregation":
+  const char* const servers = R"({"cluster": {"nodes": 5000}, "strategy": {"aggregation":
       {"type": "parameter-server", "servers": 20, "collective": null,
        "sharding": {"type": "mxnet", "bound": 1000}}}})";
   const char* const messages = R"({"run": {"fidelity": "message", "variation": {"jitter": 0.1}},

@@ -222,9 +222,9 @@ TEST(VerbSweep, ADeadlockKeepsItsLines) {
 }
 
 TEST(VerbSweep, InterruptedWithinAPoint) {
-  // One point whose one step is 200,000 messages: the sweep itself looks at the flag before it.
+  // One point whose one step is 600,000 messages: the sweep itself looks at the flag before it.
   const TinyFolder folder;
-  const Sweep sweep(load_document(folder.experiment(R"({"cluster": {"nodes": 500}, "strategy":
+  const Sweep sweep(load_document(folder.experiment(R"({"cluster": {"nodes": 5000}, "strategy":
       {"aggregation": {"type": "parameter-server", "servers": 20, "collective": null,
        "sharding": {"type": "mxnet", "bound": 1000}}}})"),
                                   {}));
