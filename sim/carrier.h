@@ -11,7 +11,9 @@
 
 namespace steptime {
 
-/// A part of a bucket on its way to a server, or back.
+/// A part of a bucket on its way to a server, or back. Where aggregation goes on beyond the nodes,
+/// the host of each node is a client, too, twice: after the workers, of the servers beyond, which
+/// come after all places in the nodes; and after these clients, of the places in its node.
 struct Parcel {
   std::int32_t client = 0;
   std::int32_t server = 0;
@@ -43,9 +45,10 @@ class CarrierUser {
   virtual void event_ran() {}
 };
 
-class Carrier {
+/// What pushes and pulls go through.
+class ParcelCarrier {
  public:
-  virtual ~Carrier() = default;
+  virtual ~ParcelCarrier() = default;
   /// Sends all parts of a client's bucket to their servers, now, in the order of their slots.
   virtual void push(std::span<const Parcel> parts) = 0;
   /// Sends what a client pulls of a bucket at the times that stand with it, not in the past.
@@ -54,6 +57,10 @@ class Carrier {
   virtual Duration latency(std::int32_t client, std::int32_t server) = 0;
   /// That, when it is the same for all.
   virtual std::optional<Duration> common_latency() const = 0;
+};
+
+class Carrier : public ParcelCarrier {
+ public:
   /// Adds a bucket up among the workers of a client, one bucket at a time, from `start` on.
   virtual void all_reduce(std::int32_t client, std::size_t bucket, Time start) = 0;
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's

@@ -9,8 +9,9 @@
 
 namespace steptime {
 
-Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, ExchangeUser& user,
-                   Learner* learner, Timeline* timeline)
+Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carrier,
+                   ExchangeUser& user, Learner* learner, Timeline* timeline,
+                   const std::string& actor)
     : plan_(plan),
       engine_(engine),
       carrier_(carrier),
@@ -19,7 +20,7 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, E
       clients_(plan.aggregation.clients),
       pull_time_(plan.aggregation.servers.pull_time()),
       common_latency_(carrier.common_latency()),
-      threads_(plan.aggregation.servers, plan.names, timeline),
+      threads_(plan.aggregation.servers, plan.names, timeline, actor),
       connections_(static_cast<std::size_t>(clients_),
                    pull_time_ == PullTime::kPushed
                        ? static_cast<std::size_t>(plan.aggregation.servers.count)
@@ -134,9 +135,7 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
         answer(asker, slot_index, serve_pull(asker, slot_index, end));
       return;
     }
-    const auto clients = static_cast<std::int32_t>(clients_);
-    for (std::int32_t i = 0; i < clients; ++i)  // and every server with another client
-      answer_push((piece.server + i) % clients, slot_index, end);
+    if (!user_.holds_answers(slot_index, end)) answer_pushes(slot_index, end);
     return;
   }
   count_staleness(slot.version - seen_[of(c, slot_index)], 1);
@@ -146,6 +145,12 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
       learner_->apply(c, range);
   }
   answer_push(c, slot_index, end);
+}
+
+void Exchange::answer_pushes(std::uint32_t slot_index, Time end) {
+  const auto clients = static_cast<std::int32_t>(clients_);
+  for (std::int32_t i = 0; i < clients; ++i)  // every server begins with another client
+    answer_push((slots_[slot_index].piece->server + i) % clients, slot_index, end);
 }
 
 /// The gradients of all clients at once.

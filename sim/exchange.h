@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace steptime {
@@ -22,19 +23,24 @@ class ExchangeUser {
   virtual void answered(std::int32_t client, std::size_t bucket) = 0;
   /// Rank 0 of a client has a bucket's values at `end`, which may lie ahead.
   virtual void exchanged(std::int32_t client, std::size_t bucket, Time end) = 0;
+  /// Synchronous: the pushes of all clients of a piece are added up at `end`. Whether the user will
+  /// `answer_pushes` itself.
+  virtual bool holds_answers(std::uint32_t /*slot*/, Time /*end*/) { return false; }
 };
 
 class Exchange {
  public:
   /// `learner` and `timeline` may be null; all others must outlive the exchange. Throws InputError
   /// when the plan is too large.
-  Exchange(const TrainingPlan& plan, Engine& engine, Carrier& carrier, ExchangeUser& user,
-           Learner* learner, Timeline* timeline);
+  Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carrier, ExchangeUser& user,
+           Learner* learner, Timeline* timeline, const std::string& actor = "server");
 
   /// Client `c` pushes a bucket now, and pulls it when its servers' PullTime says.
   void push(std::int32_t c, std::size_t bucket);
   /// Client `c` asks for a bucket now.
   void pull(std::int32_t c, std::size_t bucket);
+  /// Answers all clients' pushes of a piece at `end`, which may lie ahead.
+  void answer_pushes(std::uint32_t slot, Time end);
   /// The carrier delivers pushes now, or later as it says.
   void pushed(std::span<const Timed> parts);
   /// The carrier delivers `parts` of a pull at `in`, now or later.
@@ -92,7 +98,7 @@ class Exchange {
 
   const TrainingPlan& plan_;
   Engine& engine_;
-  Carrier& carrier_;
+  ParcelCarrier& carrier_;
   ExchangeUser& user_;
   Learner* learner_;
   std::int64_t clients_;

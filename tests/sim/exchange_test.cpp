@@ -100,6 +100,38 @@ TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
   EXPECT_EQ(run.exchange->staleness(), (std::vector<std::int64_t>{2, 2, 2}));
 }
 
+/// Keeps the sums, which are then answered 5 ms later.
+struct Late final : public ExchangeUser {
+  explicit Late(Meeting& meeting) : run(meeting) {}
+  void answered(std::int32_t client, std::size_t bucket) override { run.answered(client, bucket); }
+  void exchanged(std::int32_t client, std::size_t bucket, Time end) override {
+    run.exchanged(client, bucket, end);
+  }
+  bool holds_answers(std::uint32_t slot, Time end) override {
+    slots.push_back(slot);
+    run.engine.at(end + milliseconds(5), Phase::kNormal,
+                  [this, slot] { run.exchange->answer_pushes(slot, run.engine.now()); });
+    return true;
+  }
+  Meeting& run;
+  std::vector<std::uint32_t> slots;
+};
+
+TEST(Exchange, AUserMayHoldTheAnswersToASum) {
+  Meeting run(Update::Kind::kSgd);
+  Late late(run);
+  run.exchange =
+      std::make_unique<Exchange>(run.plan, run.engine, run.carrier, late, nullptr, nullptr);
+  run.carrier.exchange = run.exchange.get();
+  for (const std::int32_t c : {0, 1, 2})
+    run.push_at(Time{}, c);
+  run.engine.run();
+  EXPECT_EQ(late.slots, (std::vector<std::uint32_t>{0, 1}));
+  ASSERT_EQ(run.ends.size(), 3u);
+  for (const auto& [client, end] : run.ends)
+    EXPECT_EQ(end, Time(milliseconds(1 + 5 + 1))) << client;
+}
+
 TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
   Meeting run(Update::Kind::kAsgd, false);
   run.push_at(Time{}, 0);
