@@ -173,7 +173,8 @@ void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) co
 Machine::Place Machine::place_of(Endpoint endpoint) const {
   if (endpoint < workers()) return {endpoint / gpus_, endpoint % gpus_};
   const std::int64_t guest = endpoint - workers();
-  return guests_.hosts ? Place{guest, gpus_} : Place{nodes_ + guest};
+  if (!guests_.hosts) return {nodes_ + guest};
+  return guest < nodes_ ? Place{guest, gpus_} : Place{guest};
 }
 
 std::int64_t Machine::port_of(Place place) const {

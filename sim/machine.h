@@ -16,9 +16,9 @@
 
 namespace steptime {
 
-/// Endpoints that are no workers: after all workers, the host of every node, or else nodes that
-/// stand beside the cluster's, each a port of the fabric. A host is the node's first vertex of kind
-/// "host-memory"; without a graph of the node it is one more port beside those of the GPUs.
+/// Endpoints that are no workers: after all workers, the host of every node, and after those, nodes
+/// that stand beside the cluster's, each a port of the fabric. A host is the node's first vertex of
+/// kind "host-memory"; without a graph of the node it is one more port beside those of the GPUs.
 struct Guests {
   std::int64_t nodes = 0;
   bool hosts = false;
@@ -33,7 +33,7 @@ class Machine final : public Routes {
   std::vector<Channel> channels() const override;
   std::int64_t channel_count() const;
   Endpoint endpoints() const override {
-    return static_cast<Endpoint>(workers() + (guests_.hosts ? nodes_ : guests_.nodes));
+    return static_cast<Endpoint>(workers() + (guests_.hosts ? nodes_ : 0) + guests_.nodes);
   }
   void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override;
 

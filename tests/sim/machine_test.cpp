@@ -46,6 +46,18 @@ TEST(Machine, GpusOfANodeShareItsNic) {
   EXPECT_EQ(latency(machine, 1, 2), std::chrono::microseconds(50));
 }
 
+TEST(Machine, GuestNodesComeAfterTheHosts) {
+  // 2 nodes of 2 GPUs, 6 channels each: out 0, 1 and of the host, in 0, 1 and of the host.
+  // Endpoints 4 and 5 are hosts, 6 is a guest, port 2 of the fabric: 12 to 14 out, 15 to 17 in.
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 2;
+  const Machine machine(cluster, {.nodes = 1, .hosts = true});
+  EXPECT_EQ(machine.endpoints(), 7);
+  EXPECT_EQ(path(machine, 3, 5), (std::vector<ChannelId>{7, 11}));
+  EXPECT_EQ(path(machine, 5, 6), (std::vector<ChannelId>{13, 17}));
+  EXPECT_EQ(path(machine, 6, 0), (std::vector<ChannelId>{14, 15}));
+}
+
 TEST(Machine, KnowsWhereItsLinksAreEqual) {
   using Where = Round::Where;
   Machine star(star_cluster(3));
