@@ -6,17 +6,18 @@
 namespace steptime {
 
 Learner::Learner(const Convergence& convergence, const Update& update, std::int64_t clients,
-                 std::int64_t members, bool has_servers, std::int64_t seed)
+                 std::int64_t members, bool has_servers, std::int64_t seed, std::int64_t pushing)
     : convergence_(convergence),
       update_(update),
       has_servers_(has_servers),
       members_(members),
+      pushing_(static_cast<std::size_t>(pushing)),
       batches_(convergence, clients * members, seed),
       sum_(convergence.problem->parameters()) {
   // 001 section 5: the mini-batch of one update is every worker's batch in synchronous SGD, and a
-  // client's in the other modes.
+  // pusher's in the other modes.
   const auto averaged =
-      static_cast<double>(update.kind == Update::Kind::kSgd ? clients * members : members);
+      static_cast<double>(members * (update.kind == Update::Kind::kSgd ? clients : pushing));
   rate_ = convergence.learning_rate * (convergence.scaling == 0   ? 1
                                        : convergence.scaling == 1 ? averaged
                                                                   : std::sqrt(averaged));
@@ -46,32 +47,41 @@ void Learner::descend(State& state, std::span<const double> gradient, double div
   }
 }
 
-void Learner::apply_all(ParameterRange range) {
+void Learner::add_up(std::size_t first, std::size_t last, ParameterRange range) {
   for (std::size_t i = range.begin; i < range.end; ++i) {
-    double sum = clients_[0].gradient[i];
-    for (std::size_t c = 1; c < clients_.size(); ++c)
+    double sum = clients_[first].gradient[i];
+    for (std::size_t c = first + 1; c < last; ++c)
       sum += clients_[c].gradient[i];
     sum_[i] = sum;
   }
+}
+
+void Learner::apply_all(ParameterRange range) {
+  add_up(0, clients_.size(), range);
   descend(server_, sum_, static_cast<double>(members_) * static_cast<double>(clients_.size()),
           range);
 }
 
-void Learner::apply(std::int64_t client, ParameterRange range) {
-  State& state = clients_[static_cast<std::size_t>(client)];
+void Learner::apply(std::int64_t pusher, ParameterRange range) {
+  const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
   if (update_.kind == Update::Kind::kAsgd) {
-    descend(server_, state.gradient, static_cast<double>(members_), range);
+    add_up(first, first + pushing_, range);
+    descend(server_, sum_, static_cast<double>(members_) * static_cast<double>(pushing_), range);
     return;
   }
-  if (!update_.pull_sees_push) pull(client, range);
+  if (!update_.pull_sees_push) pull(pusher, range);
+  const State& state = clients_[first];
   for (std::size_t i = range.begin; i < range.end; ++i)
     server_.w[i] += update_.alpha * (state.w[i] - server_.w[i]);
 }
 
-void Learner::pull(std::int64_t client, ParameterRange range) {
+void Learner::pull(std::int64_t pusher, ParameterRange range) {
   const auto begin = static_cast<std::ptrdiff_t>(range.begin);
-  std::copy(server_.w.begin() + begin, server_.w.begin() + static_cast<std::ptrdiff_t>(range.end),
-            clients_[static_cast<std::size_t>(client)].pulled.begin() + begin);
+  const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
+  for (std::size_t c = first; c < first + pushing_; ++c) {
+    std::copy(server_.w.begin() + begin, server_.w.begin() + static_cast<std::ptrdiff_t>(range.end),
+              clients_[c].pulled.begin() + begin);
+  }
 }
 
 void Learner::finish(std::int64_t client, bool exchanged) {

@@ -19,9 +19,9 @@ struct ParameterRange {
 
 class Learner {
  public:
-  /// `members`: workers of each client.
+  /// `members`: workers of each client. `pushing`: neighbouring clients that push and pull as one.
   Learner(const Convergence& convergence, const Update& update, std::int64_t clients,
-          std::int64_t members, bool has_servers, std::int64_t seed);
+          std::int64_t members, bool has_servers, std::int64_t seed, std::int64_t pushing = 1);
 
   /// The client's gradient at its parameters: the sum over its workers, in the order of ranks.
   void compute(std::int64_t client, std::int64_t step);
@@ -29,10 +29,10 @@ class Learner {
   // What a server does with a range.
   /// SGD: the gradients of all clients, once all are there.
   void apply_all(ParameterRange range);
-  /// ASGD: one client's gradient. ESGD: equation 2 with one client's parameters.
-  void apply(std::int64_t client, ParameterRange range);
-  /// The values that the client is sent.
-  void pull(std::int64_t client, ParameterRange range);
+  /// ASGD: one pusher's gradient. ESGD: equation 2 with one client's parameters.
+  void apply(std::int64_t pusher, ParameterRange range);
+  /// The values that a pusher is sent.
+  void pull(std::int64_t pusher, ParameterRange range);
 
   /// The end of a client's step: it takes what it pulled, and does the updates that are its own.
   /// `exchanged`: ESGD met the servers in this step.
@@ -53,6 +53,8 @@ class Learner {
     std::vector<double> pulled;
   };
   /// Momentum SGD with gradient / divisor: v = momentum v - rate g, w = w + v (001 equation 1).
+  /// The gradients of clients [first, last), in the order of ranks, go to `sum_`.
+  void add_up(std::size_t first, std::size_t last, ParameterRange range);
   void descend(State& state, std::span<const double> gradient, double divisor,
                ParameterRange range);
 
@@ -60,6 +62,7 @@ class Learner {
   Update update_;
   bool has_servers_;
   std::int64_t members_;
+  std::size_t pushing_;
   double rate_ = 0;
   Batches batches_;
   std::vector<State> clients_;
