@@ -1,96 +1,220 @@
-// MXNet's kvstore within one machine: every GPU copies its gradient of a key to where the key is
-// merged, which adds them up and copies the sum back to all.
+// MXNet's kvstore. Every GPU copies its gradient of a key to where its node merges the key, which
+// adds them up and copies the sum back to all; with servers, after the node has pushed the sum and
+// pulled what the servers made of it.
 //
 //   device: keys are merged on the GPUs, the largest first and each on the GPU with the fewest
 //           elements so far; every GPU's port carries 2 (N - 1) / N M each way
 //   local:  keys are merged in host memory by `threads` threads; without contention N M up to the
 //           host and N M down
+//   servers: dist_sync (local) and dist_device_sync (device), or with asgd dist_async and
+//           dist_device_async: the sum of a key is copied to the host, where it is not there yet,
+//           pushed, pulled when all its servers have answered, and copied back
 //
 // A merge begins when all copies of its key are there and costs N - 1 times the cluster's
 // `reduction` per byte. At message fidelity copies share the links of the node, and each takes a
 // thread of a GPU, `copy_threads` each: the sender's, or at a copy from the host the receiver's. A
-// free thread takes the copy of the key with the highest priority.
+// free thread takes the copy of the key with the highest priority; a sum on its way to the host has
+// priority 0, which is that of key 0. Keys do not wait for each other.
 //
-// Scope: one node; every GPU is a worker. Parameters: merge, copy_threads
-// (MXNET_GPU_COPY_NTHREADS), threads (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as
-// tools/bandwidth gives it and gradients become ready, or "first-key" as training by the Module API
-// does. Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 1.3.1 src/kvstore/comm.h,
-// src/engine/threaded_engine_perdevice.cc.
+// A process of a node sends and receives through one thread of ZeroMQ, `client_rate`, and pushes
+// and pulls are issued by one thread of Python, key after key.
+//
+// Scope: every GPU is a worker. Left out: the thread of ZeroMQ of a server, which handles no
+// more bytes than the server's own, and the copy out of ZeroMQ's buffer of what was pulled.
+// Parameters: merge, copy_threads (MXNET_GPU_COPY_NTHREADS), threads
+// (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as tools/bandwidth gives it and gradients
+// become ready, or "first-key" as training by the Module API does; of servers, as parameter-server.
+// Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 0.9.3 and 1.3.1
+// src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h, src/ndarray/ndarray.cc (CopyFromTo),
+// src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
 #include "sim/aggregation.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
 
-const Params kParams{
-    {.key = "merge",
-     .kind = Kind::kText,
-     .help = "where gradients are added up: on the GPUs, or in host memory",
-     .need = Need::kDefault,
-     .fallback = "device",
-     .words = {"device", "local"}},
-    {.key = "copy_threads",
-     .kind = Kind::kInteger,
-     .help = "copies that a GPU has under way at once",
-     .need = Need::kDefault,
-     .fallback = 2,
-     .range = {.low = 1, .high = 1024}},
-    {.key = "threads",
-     .kind = Kind::kInteger,
-     .help = "that add up in host memory",
-     .need = Need::kDefault,
-     .fallback = 4,
-     .range = {.low = 1, .high = 1024}},
-    {.key = "priority",
-     .kind = Kind::kText,
-     .help = "which key is copied first: the one whose gradient is ready first, or the last",
-     .need = Need::kDefault,
-     .fallback = "last-key",
-     .words = {"last-key", "first-key"}},
-    {.key = "sharding",
-     .kind = Kind::kObject,
-     .help = "which GPU, or thread, merges what",
-     .need = Need::kDefault,
-     .fallback = Json{{"type", "greedy"}, {"order", "largest-first"}},
-     .choice = Sharding::kNoun}};
+/// The keys of parameter servers that MXNet's have, too.
+constexpr std::array kOfServers{"placement", "rate", "request_time", "update_cost"};
 
-std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
-  if (cluster.nodes != 1) {
-    c.fail("type", fmt::format("kvstore adds up within one node, got {} nodes", cluster.nodes));
+Params params() {
+  Params all{
+      {.key = "merge",
+       .kind = Kind::kText,
+       .help = "where gradients are added up: on the GPUs, or in host memory",
+       .need = Need::kDefault,
+       .fallback = "device",
+       .words = {"device", "local"}},
+      {.key = "copy_threads",
+       .kind = Kind::kInteger,
+       .help = "copies that a GPU has under way at once",
+       .need = Need::kDefault,
+       .fallback = 2,
+       .range = {.low = 1, .high = 1024}},
+      {.key = "threads",
+       .kind = Kind::kInteger,
+       .help = "that add up in host memory",
+       .need = Need::kDefault,
+       .fallback = 4,
+       .range = {.low = 1, .high = 1024}},
+      {.key = "priority",
+       .kind = Kind::kText,
+       .help = "which key is copied first: the one whose gradient is ready first, or the last",
+       .need = Need::kDefault,
+       .fallback = "last-key",
+       .words = {"last-key", "first-key"}},
+      {.key = "sharding",
+       .kind = Kind::kObject,
+       .help = "which GPU, or thread, merges what",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "greedy"}, {"order", "largest-first"}},
+       .choice = Sharding::kNoun},
+      {.key = "issue_time",
+       .kind = Kind::kTime,
+       .help = "of the thread that issues a node's pushes and pulls, for each push and each pull",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "updater_time",
+       .kind = Kind::kTime,
+       .help = "of the same thread, for the optimizer's call in each push; only without servers",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "calls",
+       .kind = Kind::kText,
+       .help = "in which order they are issued: of each key both, as in training, or all pushes "
+               "and then all pulls, as tools/bandwidth does",
+       .need = Need::kDefault,
+       .fallback = "by-key",
+       .words = {"by-key", "pushes-first"}},
+      {.key = "servers",
+       .kind = Kind::kInteger,
+       .help = "at which the nodes meet; 0: one node alone",
+       .need = Need::kDefault,
+       .fallback = 0,
+       .range = {.low = 0, .high = 1e5}},
+      {.key = "server_sharding",
+       .kind = Kind::kObject,
+       .help = "which server holds what",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "mxnet"}},
+       .choice = Sharding::kNoun},
+      {.key = "client_rate",
+       .kind = Kind::kBandwidth,
+       .help = "bytes in and out that a node's thread towards the servers handles; default: any",
+       .need = Need::kOptional,
+       .range = kPositive}};
+  for (Param& param : server_params()) {
+    if (std::find(kOfServers.begin(), kOfServers.end(), param.key) != kOfServers.end())
+      all.push_back(std::move(param));
   }
-  const std::int64_t workers = cluster.workers();
-  const auto n = static_cast<double>(workers);
-  const bool on_gpus = c.get<std::string>("merge") == "device";
-  const double gamma = cluster.reduction.seconds_per_byte;
-  if (workers == 1)  // MXNet copies nothing then
-    return std::make_unique<Aggregation>(
-        Aggregation{.inside = std::make_shared<LinearCollective>(LinearCost{})});
-  const ServerGroup servers{
-      .count = on_gpus ? workers : c.get<std::int64_t>("threads"),
+  return all;
+}
+
+IssuingThread read_issuing(const Config& c) {
+  const auto issue = c.get<Duration>("issue_time");
+  return {.push = issue + c.get<Duration>("updater_time"),
+          .pull = issue,
+          .pushes_first = c.get<std::string>("calls") == "pushes-first"};
+}
+
+std::shared_ptr<const Sharding> read_sharding(const Config& c, const char* key) {
+  std::shared_ptr<const Sharding> sharding = Shardings::instance().make(c, key);
+  if (sharding->keys() != KeyKind::kTensor)
+    c.fail(key, "places what is sent as one, but kvstore merges and sends keys");
+  return sharding;
+}
+
+/// Nothing where nodes meet nowhere.
+std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster) {
+  const auto count = c.get<std::int64_t>("servers");
+  if (count == 0) {
+    if (cluster.nodes != 1) {
+      c.fail("servers", fmt::format("{} nodes need servers to meet at, got 0", cluster.nodes));
+    }
+    for (const char* key :
+         {"server_sharding", "client_rate", "placement", "rate", "request_time", "update_cost"}) {
+      if (c.node().contains(key)) c.fail(key, "there are no servers, which it is about");
+    }
+    return std::nullopt;
+  }
+  if (c.get<Duration>("updater_time") > Duration{})
+    c.fail("updater_time", "with servers the optimizer runs on these: request_time, update_cost");
+  ServersBeyond beyond{.servers = {.count = count,
+                                   .placement = c.get<std::string>("placement") == "with-workers"
+                                                    ? ServerGroup::Placement::kWithWorkers
+                                                    : ServerGroup::Placement::kOwnNodes,
+                                   .request_time = c.get<Duration>("request_time"),
+                                   .update = c.get<TimePerByte>("update_cost"),
+                                   .sharding = read_sharding(c, "server_sharding")}};
+  if (c.has("rate")) beyond.servers.rate = c.get<Bandwidth>("rate");
+  if (c.has("client_rate")) beyond.client_rate = c.get<Bandwidth>("client_rate");
+  return beyond;
+}
+
+/// Where a node merges; with one GPU, which has nothing to merge, the host that it copies to.
+ServerGroup read_merge(const Config& c, const Cluster& cluster) {
+  const std::int64_t gpus = cluster.gpus_per_node;
+  const bool on_gpus = gpus > 1 && c.get<std::string>("merge") == "device";
+  return {
+      .count = on_gpus ? gpus : c.get<std::int64_t>("threads"),
       .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
-      .update = {(n - 1) * gamma},
+      .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
-      .sharding = Shardings::instance().make(c, "sharding"),
+      .sharding = read_sharding(c, "sharding"),
       .copies_at_once = c.get<std::int64_t>("copy_threads"),
       .last_bucket_first = c.get<std::string>("priority") == "first-key"};
+}
+
+/// Of all keys as one, when nothing else is sent.
+LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
+                      const std::optional<ServersBeyond>& beyond) {
+  const auto n = static_cast<double>(cluster.gpus_per_node);
+  const bool on_gpus = merge.placement == ServerGroup::Placement::kOnGpus;
   const double beta = inverse(cluster.intra_node.bandwidth).seconds_per_byte;
-  const double parts = on_gpus ? n : static_cast<double>(servers.count);
-  const LinearCost whole{2 * cluster.intra_node.latency,
-                         {2 * beta * (on_gpus ? (n - 1) / n : n) + (n - 1) * gamma / parts}};
+  const double parts = static_cast<double>(merge.count);
+  LinearCost whole{
+      2 * cluster.intra_node.latency,
+      {2 * beta * (on_gpus ? (n - 1) / n : n) + merge.update.seconds_per_byte / parts}};
+  if (!beyond) return whole;
+  const LinearCost servers = server_cost(cluster, cluster.nodes, beyond->servers);
+  whole.a += servers.a;
+  whole.b.seconds_per_byte += servers.b.seconds_per_byte;
+  if (on_gpus) {
+    whole.a += 2 * cluster.intra_node.latency;
+    whole.b.seconds_per_byte += 2 * beta / n;
+  }
+  return whole;
+}
+
+std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
+  auto beyond = read_beyond(c, cluster);
+  const ServerGroup merge = read_merge(c, cluster);
+  const IssuingThread issuing = read_issuing(c);
+  const auto nothing = std::make_shared<LinearCollective>(LinearCost{});
+  if (cluster.workers() == 1 && !beyond)  // MXNet copies nothing then
+    return std::make_unique<Aggregation>(Aggregation{.inside = nothing});
+  const LinearCost whole = whole_cost(cluster, merge, beyond);
   return std::make_unique<Aggregation>(
-      Aggregation{.clients = workers,
-                  .inside = std::make_shared<LinearCollective>(LinearCost{}),
-                  .servers = servers,
-                  .whole = std::make_shared<LinearCollective>(whole)});
+      Aggregation{.clients = cluster.workers(),
+                  .inside = nothing,
+                  .servers = merge,
+                  .whole = std::make_shared<LinearCollective>(whole),
+                  .beyond = std::move(beyond),
+                  .issuing = issuing});
 }
 
 const bool kRegistered = Aggregations::instance().add(
-    "kvstore", "MXNet's device and local kvstore: keys merged on the GPUs or the host of a node",
-    kParams, make);
+    "kvstore",
+    "MXNet's: keys merged on the GPUs or the host of a node, and with servers between nodes",
+    params(), make);
 
 }  // namespace
 }  // namespace steptime

@@ -141,6 +141,12 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
                   "esgd pulls in the step that pushes; choose other requests than "
                   "\"next-step\"");
   }
+  if (elastic && aggregation.beyond)
+    strategy.fail("update", "esgd exchanges parameters, which a kvstore's nodes would add up");
+  if (update.kind == Update::Kind::kAsgd && !aggregation.beyond && aggregation.issuing.any()) {
+    strategy.object("aggregation", any_keys())
+        .fail("issue_time", "asgd within a node answers pushes, and no thread issues its pulls");
+  }
   if (update.kind == Update::Kind::kSgd || aggregation.servers.count > 0) return;
   strategy.fail("update", update.kind == Update::Kind::kAsgd
                               ? "asgd needs parameter servers, as workers meet nowhere else; "

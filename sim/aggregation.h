@@ -51,6 +51,21 @@ struct ServerGroup {
   bool last_bucket_first = false;
 };
 
+/// Servers that the nodes meet at with what their own workers have added up, through one thread on
+/// the host of each node.
+struct ServersBeyond {
+  ServerGroup servers;
+  std::optional<Bandwidth> client_rate;  ///< of a host's thread, bytes in and out; none: no limit
+};
+
+/// The thread of a node that issues the pushes and pulls of its workers, in forward order of keys.
+struct IssuingThread {
+  Duration push{};           ///< per key
+  Duration pull{};           ///< per key
+  bool pushes_first = true;  ///< all pushes, then all pulls; else both of a key, then the next key
+  bool any() const { return push > Duration{} || pull > Duration{}; }
+};
+
 struct Aggregation {
   static constexpr const char* kNoun = "aggregation";
   std::int64_t clients = 1;                  ///< divides the number of workers
@@ -63,6 +78,9 @@ struct Aggregation {
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};
+  /// Then `servers` are those of each node, and its workers their clients.
+  std::optional<ServersBeyond> beyond{};
+  IssuingThread issuing{};
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 

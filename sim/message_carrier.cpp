@@ -2,6 +2,7 @@
 
 #include "sim/message_time.h"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,17 +10,14 @@ namespace steptime {
 
 using Placement = ServerGroup::Placement;
 
-Machine machine_with_servers(const Cluster& cluster, const ServerGroup& servers) {
-  if (servers.count == 0) return Machine(cluster);
-  switch (servers.placement) {
-    case Placement::kOwnNodes:
-      return Machine(cluster, {.nodes = servers.count});
-    case Placement::kWithWorkers:
-      return Machine(cluster, {.hosts = true});
-    case Placement::kOnGpus:
-      break;
+Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation) {
+  const ServerGroup& last = aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
+  Guests guests{.hosts = aggregation.beyond.has_value()};
+  if (last.count > 0) {
+    if (last.placement == Placement::kOwnNodes) guests.nodes = last.count;
+    if (last.placement == Placement::kWithWorkers) guests.hosts = true;
   }
-  return Machine(cluster);
+  return Machine(cluster, guests);
 }
 
 namespace {
@@ -35,7 +33,7 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       engine_(engine),
       user_(user),
       members_(plan.members()),
-      machine_(machine_with_servers(plan.cluster, plan.aggregation.servers)),
+      machine_(machine_with_servers(plan.cluster, plan.aggregation)),
       channels_(machine_.channels()),
       connections_(machine_, copies_in_threads(plan) ? 0 : plan.aggregation.clients, members_,
                    static_cast<Endpoint>(plan.cluster.workers())),
@@ -54,13 +52,30 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
               client_end(static_cast<std::int32_t>(c)));
 }
 
+Endpoint MessageCarrier::client_end(std::int32_t client) const {
+  if (!is_host(client)) return static_cast<Endpoint>(client * members_);
+  return static_cast<Endpoint>(plan_.cluster.workers() +
+                               (client - plan_.aggregation.clients) % plan_.cluster.nodes);
+}
+
 Endpoint MessageCarrier::server_end(std::int32_t server) const {
+  const Aggregation& aggregation = plan_.aggregation;
+  const std::int64_t nodes = plan_.cluster.nodes;
   const std::int64_t workers = plan_.cluster.workers();
-  switch (plan_.aggregation.servers.placement) {
+  const ServerGroup* servers = &aggregation.servers;
+  std::int64_t hosts = 0;
+  if (aggregation.beyond) {
+    hosts = nodes;
+    if (server >= servers->count * nodes) {
+      server -= static_cast<std::int32_t>(servers->count * nodes);
+      servers = &aggregation.beyond->servers;
+    }
+  }
+  switch (servers->placement) {
     case Placement::kOwnNodes:
-      return static_cast<Endpoint>(workers + server);
+      return static_cast<Endpoint>(workers + hosts + server);
     case Placement::kWithWorkers:
-      return static_cast<Endpoint>(workers + server % plan_.cluster.nodes);
+      return static_cast<Endpoint>(workers + server % nodes);
     case Placement::kOnGpus:
       break;
   }
@@ -110,9 +125,25 @@ void MessageCarrier::answer(std::span<const Timed> parts) {
 /// Null: the parcel need not wait for others.
 MessageCarrier::Copies* MessageCarrier::copies_of(const Parcel& parcel) {
   if (copies_.empty()) return nullptr;
-  const Endpoint sender = parcel.is_push ? client_end(parcel.client) : server_end(parcel.server);
-  const bool is_host = static_cast<std::size_t>(sender) >= copies_.size();
-  return &copies_[static_cast<std::size_t>(is_host ? client_end(parcel.client) : sender)];
+  const Endpoint client = client_end(parcel.client);
+  const Endpoint server = server_end(parcel.server);
+  for (const Endpoint end : {parcel.is_push ? client : server, parcel.is_push ? server : client}) {
+    if (static_cast<std::size_t>(end) < copies_.size())
+      return &copies_[static_cast<std::size_t>(end)];
+  }
+  return nullptr;
+}
+
+/// Which of the parcels that wait for a GPU goes first, the lowest. MXNet copies a sum to the host
+/// with priority 0: that of keys is their number, from 0 on, or its negative.
+std::int64_t MessageCarrier::rank(const Parcel& parcel) const {
+  const bool last_first = plan_.aggregation.servers.last_bucket_first;
+  if (is_host(parcel.client) && !parcel.is_push) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return last_first ? Limits::min() : Limits::max();
+  }
+  const std::int64_t bucket = parcel.bucket;
+  return last_first ? -bucket : bucket;
 }
 
 void MessageCarrier::post(const Parcel& parcel) {
@@ -126,8 +157,7 @@ void MessageCarrier::post(const Parcel& parcel) {
   const ServerGroup& servers = plan_.aggregation.servers;
   if (Copies* const copies = copies_of(parcel); copies != nullptr) {
     if (copies->under_way == servers.copies_at_once) {
-      const std::int64_t bucket = parcel.bucket;
-      copies->waiting.push({servers.last_bucket_first ? -bucket : bucket, arrivals_++, index});
+      copies->waiting.push({rank(parcel), arrivals_++, index});
       return;
     }
     ++copies->under_way;

@@ -21,7 +21,7 @@
 namespace steptime {
 
 /// The machine with the servers' endpoints. Throws InputError.
-Machine machine_with_servers(const Cluster& cluster, const ServerGroup& servers);
+Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation);
 
 class MessageCarrier final : public Carrier, private MessageSink {
  public:
@@ -67,12 +67,12 @@ class MessageCarrier final : public Carrier, private MessageSink {
   void post(const Parcel& parcel);
   void transmit(std::uint32_t parcel);
   Copies* copies_of(const Parcel& parcel);
+  std::int64_t rank(const Parcel& parcel) const;
   void start(std::int32_t client, What what, std::size_t bucket);
   void over(std::int32_t client, What what);
   Inside& inside(std::int32_t client, What what);
-  Endpoint client_end(std::int32_t client) const {
-    return static_cast<Endpoint>(client * members_);
-  }
+  bool is_host(std::int32_t client) const { return client >= plan_.aggregation.clients; }
+  Endpoint client_end(std::int32_t client) const;
   Endpoint server_end(std::int32_t server) const;
 
   const TrainingPlan& plan_;

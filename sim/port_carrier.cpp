@@ -7,7 +7,9 @@ namespace steptime {
 namespace {
 
 std::int64_t nodes(const TrainingPlan& plan) {
-  const ServerGroup& servers = plan.aggregation.servers;
+  const Aggregation& aggregation = plan.aggregation;
+  const ServerGroup& servers =
+      aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
   const bool own = servers.placement == ServerGroup::Placement::kOwnNodes;
   return plan.cluster.nodes + (own ? servers.count : 0);
 }
@@ -29,8 +31,12 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
   }
   const std::int64_t servers = plan.aggregation.servers.count;
   if (servers == 0) return;
+  if (plan.aggregation.beyond) {
+    place_levels();
+    return;
+  }
   for (std::int32_t server = 0; server < servers; ++server)
-    server_ends_.push_back(place_server(server));
+    server_ends_.push_back(place_server(plan.aggregation.servers, server));
   for (const auto& of_bucket : plan.pieces) {
     for (const Piece& piece : of_bucket)
       transfers_.push_back(ports_.transfer(Way::kNetwork, piece.bytes));
@@ -38,9 +44,22 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
   incoming_.resize(client_ends_.size() * plan.pieces.size() * ways_);
 }
 
-PortEnd PortCarrier::place_server(std::int32_t server) const {
+/// The servers of all nodes and those beyond, and the hosts, which are clients twice.
+void PortCarrier::place_levels() {
+  const ServerGroup& inside = plan_.aggregation.servers;
+  const ServerGroup& beyond = plan_.aggregation.beyond->servers;
   const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
-  switch (plan_.aggregation.servers.placement) {
+  for (std::int32_t host = 0; host < 2 * nodes; ++host)
+    client_ends_.push_back({host % nodes, PortEnd::kHost});
+  for (std::int32_t server = 0; server < inside.count * nodes; ++server)
+    server_ends_.push_back(place_server(inside, server));
+  for (std::int32_t server = 0; server < beyond.count; ++server)
+    server_ends_.push_back(place_server(beyond, server));
+}
+
+PortEnd PortCarrier::place_server(const ServerGroup& servers, std::int32_t server) const {
+  const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
+  switch (servers.placement) {
     case ServerGroup::Placement::kOwnNodes:
       return {nodes + server, PortEnd::kHost};
     case ServerGroup::Placement::kWithWorkers:
@@ -58,6 +77,11 @@ Duration PortCarrier::transfer(Way way, const Parcel& part) const {
 }
 
 void PortCarrier::push(std::span<const Parcel> parts) {
+  if (plan_.aggregation.beyond) {
+    for (const Parcel& part : parts)
+      carry(part);
+    return;
+  }
   const Parcel& first = parts.front();
   const PortEnd from = client_end(first.client);
   std::array<std::int32_t, kWays> count{};
@@ -76,6 +100,24 @@ void PortCarrier::push(std::span<const Parcel> parts) {
                  enter_servers(push);
                });
   }
+}
+
+/// A part that travels by itself.
+void PortCarrier::carry(const Parcel& part) {
+  const auto [from, to] = ends_of(part);
+  const Way way = Ports::way(from, to);
+  const Passage passage = ports_.leave(way, from, ports_.transfer(way, part.bytes), engine_.now());
+  engine_.at(passage.head, Phase::kNormal,
+             [this, part, tail = passage.tail] { deliver(part, tail); });
+}
+
+void PortCarrier::deliver(const Parcel& part, Time tail) {
+  const auto [from, to] = ends_of(part);
+  const Way way = Ports::way(from, to);
+  const Time end = ports_.enter(way, to, ports_.transfer(way, part.bytes), {engine_.now(), tail});
+  if (!part.is_push) return user_.pulled(part.client, part.bucket, 1, end);
+  const Timed in{part, end};
+  user_.pushed({&in, 1});
 }
 
 void PortCarrier::enter_servers(const Push& push) {
@@ -110,6 +152,7 @@ void PortCarrier::answer(std::span<const Timed> parts) {
 
 /// Takes the server's port, and with the last part of the bucket looks ahead to the client's.
 void PortCarrier::leave_server(const Parcel& part, Time at) {
+  if (plan_.aggregation.beyond) return carry(part);
   const PortEnd from = server_end(part.server);
   const Way way = Ports::way(from, client_end(part.client));
   const std::span<Incoming> ways = incoming(part.client, part.bucket);

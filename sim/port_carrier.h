@@ -4,7 +4,8 @@
 // The parts of a bucket travel side by side, as on a connection to each server: what a client
 // pushes to S servers reaches all of them with its first byte and is in with its last; what it
 // pulls is in when its port has taken all of it. A bucket is therefore one event at the servers and
-// one back, whatever the number of its parts.
+// one back, whatever the number of its parts. Where sums go on beyond the nodes, parts travel one
+// by one.
 #pragma once
 #include "sim/carrier.h"
 #include "sim/engine.h"
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -64,8 +66,17 @@ class PortCarrier final : public Carrier {
   PortEnd server_end(std::int32_t server) const {
     return server_ends_[static_cast<std::size_t>(server)];
   }
-  PortEnd place_server(std::int32_t server) const;
+  /// From where to where a part travels.
+  std::pair<PortEnd, PortEnd> ends_of(const Parcel& part) const {
+    const PortEnd client = client_end(part.client);
+    const PortEnd server = server_end(part.server);
+    return part.is_push ? std::pair(client, server) : std::pair(server, client);
+  }
+  void place_levels();
+  PortEnd place_server(const ServerGroup& servers, std::int32_t server) const;
   Duration transfer(Way way, const Parcel& part) const;
+  void carry(const Parcel& part);
+  void deliver(const Parcel& part, Time tail);
   void enter_servers(const Push& push);
   void leave_server(const Parcel& part, Time at);
   void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);

@@ -16,9 +16,9 @@ namespace steptime {
 
 class ServerThreads {
  public:
-  /// `names`: of the buckets, on the timeline, which may be null.
+  /// `names`: of the buckets, on the timeline, which may be null; `actor`: what has the threads.
   ServerThreads(const ServerGroup& servers, const std::vector<std::string>& names,
-                Timeline* timeline)
+                Timeline* timeline, const std::string& actor = "server")
       : servers_(servers),
         names_(names),
         works_(servers.rate || servers.request_time > Duration{} ||
@@ -26,7 +26,7 @@ class ServerThreads {
         threads_(static_cast<std::size_t>(servers.count)) {
     if (timeline == nullptr) return;
     for (std::int64_t s = 0; s < servers.count; ++s)
-      drawn_.emplace_back(timeline, fmt::format("server {}", s));
+      drawn_.emplace_back(timeline, fmt::format("{} {}", actor, s));
   }
 
   struct Job {

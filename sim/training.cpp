@@ -3,12 +3,12 @@
 
 #include "sim/engine.h"
 #include "sim/error.h"
-#include "sim/exchange.h"
 #include "sim/fingerprint.h"
 #include "sim/message_carrier.h"
 #include "sim/port_carrier.h"
 #include "sim/random.h"
 #include "sim/rank_timeline.h"
+#include "sim/two_level_exchange.h"
 
 #include <algorithm>
 #include <bit>
@@ -149,7 +149,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (me.exchanges) me.open += buckets_;
     if (me.exchanges) {
       for (std::size_t b = buckets_; b > 0; --b)  // keys in forward order, as in Figure 8
-        exchange_.push(c, b - 1);
+        exchange_.push(c, b - 1, me.start);
     }
     if (reduces) reduce_next(c);
     close(c, me.done);
@@ -179,7 +179,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (elastic() || servers_count_ == 0) {
       close(c, engine_.now());
     } else {
-      exchange_.push(c, bucket);
+      exchange_.push(c, bucket, me.start);
     }
   }
 
@@ -216,7 +216,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void pushed(std::span<const Timed> parts) override {
     for (const auto& [parcel, in] : parts) {
-      if (drawn_.empty()) break;
+      if (!draws(parcel.client)) continue;
       draw(parcel.client, "push", parcel.bucket, exchange_.push_sent(parcel.client, parcel.bucket),
            in);
     }
@@ -224,7 +224,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
 
   void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) override {
-    if (!drawn_.empty()) draw(c, "pull", bucket, exchange_.pull_sent(c, bucket), in);
+    if (draws(c)) draw(c, "pull", bucket, exchange_.pull_sent(c, bucket), in);
     exchange_.pulled(c, bucket, parts, in);
   }
 
@@ -248,6 +248,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     close(c, end);
   }
 
+  /// Hosts draw themselves.
+  bool draws(std::int32_t c) const { return static_cast<std::size_t>(c) < drawn_.size(); }
   void draw(std::int32_t c, const char* lane, std::size_t bucket, Time start, Time end) {
     if (drawn_.empty()) return;
     drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end);
@@ -300,7 +302,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   double work_;
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
-  Exchange exchange_;
+  TwoLevelExchange exchange_;
   std::int64_t events_ = 0;
   std::int64_t reductions_ = 0;        ///< all-reduces that are over
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
@@ -320,8 +322,13 @@ double work_of(const TrainingPlan& plan) {
     pieces += static_cast<double>(of_bucket.size());
   const double reductions =
       elastic && plan.members() == 1 ? 0 : static_cast<double>(plan.step.buckets.size());
+  const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
+  double beyond = 0;  // of a node
+  for (const auto& of_piece : plan.pieces_beyond)
+    beyond += 2 * static_cast<double>(of_piece.size()) + (copies ? 2 : 0);
   return static_cast<double>(plan.aggregation.clients) *
-         (2 * pieces * exchanges + reductions * steps);
+             (2 * pieces * exchanges + reductions * steps) +
+         static_cast<double>(plan.cluster.nodes) * beyond * exchanges;
 }
 
 void check_training(const TrainingPlan& plan) {

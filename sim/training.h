@@ -9,6 +9,9 @@
 //   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
 //               from the start of the step on, because nothing writes them before its end
 //
+// With servers beyond the nodes, clients push to the servers of their node, and what these have
+// added up goes on from there (sim/two_level_exchange.h).
+//
 // Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
 // moves at the speed of its slowest worker. A bucket is one message to each server that holds a
 // part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
@@ -50,6 +53,12 @@ struct Piece {
   std::vector<ParameterRange> ranges;  ///< of the learnt parameters that it stands for
 };
 
+/// When the push and the pull of a bucket are issued, from the start of a step.
+struct Issued {
+  Duration push;
+  Duration pull;
+};
+
 /// All that a run depends on.
 struct TrainingPlan {
   Cluster cluster;
@@ -59,14 +68,19 @@ struct TrainingPlan {
   StepPlan step;                           ///< cost: of the all-reduce inside a client
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
-  std::vector<Duration> broadcasts;        ///< of each bucket, inside a client, in closed form
-  std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
+  /// With servers beyond the nodes: what these hold of each piece.
+  std::vector<std::vector<Piece>> pieces_beyond;
+  std::vector<Issued> issued;        ///< of each bucket; none: at once
+  std::vector<Duration> broadcasts;  ///< of each bucket, inside a client, in closed form
+  std::vector<Duration> needed;      ///< when the forward pass comes to each bucket's first layer
   std::int64_t steps = 1;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
   OnProgress on_progress{};
 
   /// Workers of a client.
   std::int64_t members() const { return cluster.workers() / aggregation.clients; }
+  /// Clients that push as one to the last servers.
+  std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
 };
 
 /// All-reduces inside clients, and messages with their servers, of a whole run.
@@ -80,6 +94,19 @@ std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
                                            std::vector<Bucket>& buckets, const ServerGroup& servers,
                                            const Collective& inside, Granularity granularity,
                                            std::size_t parameters);
+
+/// In the same way, what `beyond` hold of every piece that `servers` have; both shard tensors.
+std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
+                                                  std::span<const GradientUnit> units,
+                                                  std::span<const Bucket> buckets,
+                                                  const ServerGroup& servers,
+                                                  const ServerGroup& beyond,
+                                                  Granularity granularity, std::size_t parameters);
+
+/// When a thread issues what it has to for each bucket; none when that takes no time.
+std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& workload,
+                                std::span<const GradientUnit> units,
+                                std::span<const Bucket> buckets, Granularity granularity);
 
 struct CurvePoint {
   double time_s = 0;

@@ -89,42 +89,77 @@ class Measure {
   std::size_t parameters_;
 };
 
-/// The shards of tensors, those of a bucket on one server together.
-std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<const Run> runs,
-                                          std::span<const Bucket> buckets,
-                                          const ServerGroup& servers, const Measure& measure) {
+struct Placed {
+  std::int32_t server;
+  Run run;
+};
+
+/// The shards of all tensors, in the order of their elements.
+std::vector<Placed> placed_shards(const Workload& workload, const ServerGroup& servers) {
   std::vector<std::int64_t> elements;
   for (const Layer& layer : workload.trace.layers) {
     for (const Tensor& tensor : layer.tensors)
       elements.push_back(tensor.params);
   }
-  struct Placed {
-    std::int32_t server;
-    Run run;
-  };
-  std::vector<Placed> shards;  // in the order of their elements
+  std::vector<Placed> shards;
   std::int64_t begin = 0;
   for (const Shard& shard : servers.sharding->shards(elements, servers.count)) {
     shards.push_back({shard.server, {begin, shard.elements}});
     begin += shard.elements;
   }
-  std::vector<std::vector<Piece>> pieces(buckets.size());
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    std::map<std::int32_t, Piece> of_server;
-    for (std::int32_t u = 0; u < buckets[b].units; ++u) {
-      const Run& unit = runs[static_cast<std::size_t>(buckets[b].first_unit + u)];
-      auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Placed& each) {
-        return each.run.begin < unit.begin;
-      });
-      for (; shard != shards.end() && shard->run.begin < unit.begin + unit.elements; ++shard) {
-        Piece& piece = of_server[shard->server];
-        piece.server = shard->server;
-        measure.add(piece, shard->run);
-      }
+  return shards;
+}
+
+/// Elements on one server.
+struct Part {
+  std::int32_t server = 0;
+  std::vector<Run> runs;
+};
+
+/// What each server has of `runs`.
+std::vector<Part> parts_of(std::span<const Run> runs, std::span<const Placed> shards) {
+  std::map<std::int32_t, std::vector<Run>> of_server;
+  for (const Run& run : runs) {
+    const std::int64_t end = run.begin + run.elements;
+    auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Placed& each) {
+      return each.run.begin + each.run.elements <= run.begin;
+    });
+    for (; shard != shards.end() && shard->run.begin < end; ++shard) {
+      const std::int64_t first = std::max(run.begin, shard->run.begin);
+      const std::int64_t last = std::min(end, shard->run.begin + shard->run.elements);
+      of_server[shard->server].push_back({first, last - first});
     }
-    for (auto& [server, piece] : of_server)
-      pieces[b].push_back(std::move(piece));
   }
+  std::vector<Part> parts;
+  parts.reserve(of_server.size());
+  for (auto& [server, own] : of_server)
+    parts.push_back({server, std::move(own)});
+  return parts;
+}
+
+std::span<const Run> runs_of(const Bucket& bucket, std::span<const Run> runs) {
+  return runs.subspan(static_cast<std::size_t>(bucket.first_unit),
+                      static_cast<std::size_t>(bucket.units));
+}
+
+std::vector<Piece> measured(std::span<const Part> parts, const Measure& measure) {
+  std::vector<Piece> pieces;
+  for (const Part& part : parts) {
+    pieces.push_back({.server = part.server});
+    for (const Run& run : part.runs)
+      measure.add(pieces.back(), run);
+  }
+  return pieces;
+}
+
+/// The shards of tensors, those of a bucket on one server together.
+std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<const Run> runs,
+                                          std::span<const Bucket> buckets,
+                                          const ServerGroup& servers, const Measure& measure) {
+  const auto shards = placed_shards(workload, servers);
+  std::vector<std::vector<Piece>> pieces;
+  for (const Bucket& bucket : buckets)
+    pieces.push_back(measured(parts_of(runs_of(bucket, runs), shards), measure));
   return pieces;
 }
 
@@ -142,8 +177,7 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
                    [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
   std::vector<std::int64_t> elements;
   for (const std::size_t b : order) {
-    const auto own = runs.subspan(static_cast<std::size_t>(buckets[b].first_unit),
-                                  static_cast<std::size_t>(buckets[b].units));
+    const auto own = runs_of(buckets[b], runs);
     elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
                                        [](std::int64_t sum, Run r) { return sum + r.elements; }));
   }
@@ -191,6 +225,48 @@ std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
     return by_server(workload, runs, buckets, servers, measure);
   }
   return by_shard(runs, units, buckets, servers, inside, measure);
+}
+
+std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
+                                                  std::span<const GradientUnit> units,
+                                                  std::span<const Bucket> buckets,
+                                                  const ServerGroup& servers,
+                                                  const ServerGroup& beyond,
+                                                  Granularity granularity, std::size_t parameters) {
+  const auto runs = runs_of_units(workload, units, granularity);
+  const Measure measure(workload, parameters);
+  const auto inside = placed_shards(workload, servers);
+  const auto outside = placed_shards(workload, beyond);
+  std::vector<std::vector<Piece>> pieces;
+  for (const Bucket& bucket : buckets) {
+    for (const Part& part : parts_of(runs_of(bucket, runs), inside))
+      pieces.push_back(measured(parts_of(part.runs, outside), measure));
+  }
+  return pieces;
+}
+
+std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& workload,
+                                std::span<const GradientUnit> units,
+                                std::span<const Bucket> buckets, Granularity granularity) {
+  if (!thread.any()) return {};
+  std::vector<std::int64_t> keys;  // of every unit and those before it in forward order
+  std::int64_t all = 0;
+  for (const Layer& layer : workload.trace.layers)
+    all += static_cast<std::int64_t>(layer.tensors.size());
+  for (const GradientUnit& unit : units) {
+    keys.push_back(all);
+    const auto& layer = workload.trace.layers[static_cast<std::size_t>(unit.layer)];
+    all -= granularity == Granularity::kLayer ? static_cast<std::int64_t>(layer.tensors.size()) : 1;
+  }
+  std::vector<Issued> issued;
+  for (const Bucket& bucket : buckets) {
+    const std::int64_t k = keys[static_cast<std::size_t>(bucket.first_unit)];
+    issued.push_back(
+        thread.pushes_first
+            ? Issued{k * thread.push, keys.front() * thread.push + k * thread.pull}
+            : Issued{k * thread.push + (k - 1) * thread.pull, k * (thread.push + thread.pull)});
+  }
+  return issued;
 }
 
 double TrainingTimes::mean_staleness() const {

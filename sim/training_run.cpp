@@ -63,8 +63,12 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
                     "memory; larger buckets are fewer",
                     clients, pieces));
   }
+  double beyond = 0;  // of a node; four events more for its copies
+  for (const auto& of_piece : plan.pieces_beyond)
+    beyond += 10 * static_cast<double>(of_piece.size()) + 4;
   const double step =
-      workers + clients * (2 + 2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces);
+      workers + clients * (2 + 2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
+      static_cast<double>(e.cluster->nodes) * beyond;
   const double seeds = e.run->convergence ? static_cast<double>(e.run->convergence->seeds) : 1;
   check_events(step * static_cast<double>(plan.steps) * seeds, "/run/steps", "events",
                "fewer steps, workers or servers are fewer");
@@ -94,9 +98,16 @@ TrainingPlan plan_training(const Experiment& e) {
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
   const Convergence* learns = e.run->convergence.get();
   if (learns != nullptr) learns->share(workers);
+  const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
   plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
-                           *aggregation.inside, e.schedule->granularity(),
-                           learns != nullptr ? learns->problem->parameters() : 0);
+                           *aggregation.inside, e.schedule->granularity(), parameters);
+  if (aggregation.beyond) {
+    plan.pieces_beyond =
+        cut_pieces_beyond(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                          aggregation.beyond->servers, e.schedule->granularity(), parameters);
+  }
+  plan.issued = issue_times(aggregation.issuing, e.workload->workload, units, plan.step.buckets,
+                            e.schedule->granularity());
   for (const Bucket& bucket : plan.step.buckets) {
     plan.broadcasts.push_back(aggregation.spread ? aggregation.spread->time(bucket.bytes)
                                                  : Duration{});
@@ -135,8 +146,8 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
       continue;
     }
     const std::int64_t clients = plan.aggregation.clients;
-    Learner learner(*learns, plan.update, clients, e.cluster->workers() / clients,
-                    outcome.has_servers, seed);
+    Learner learner(*learns, plan.update, clients, plan.members(), outcome.has_servers, seed,
+                    plan.pushing());
     outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
                                          seed == e.run->seed ? timeline : nullptr));
     const auto& curve = outcome.runs.back().curve;

@@ -6,13 +6,17 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr const char* kMessage = R"({"fidelity": "message"})";
 
 /// `gpus` GPUs of one node without latency, 1 GB/s each, on one PCIe switch, which has 1 GB/s to
 /// the host.
@@ -23,7 +27,7 @@ std::shared_ptr<const Cluster> node(std::int64_t gpus, double gamma = 0) {
   graph->add_link({plx, memory, Duration{}, {1e9}});
   for (std::int64_t g = 0; g < gpus; ++g)
     graph->add_link(
-        {graph->add_vertex("g" + std::to_string(g), VertexKind::kGpu), plx, Duration{}, {1e9}});
+        {graph->add_vertex(fmt::format("g{}", g), VertexKind::kGpu), plx, Duration{}, {1e9}});
   return std::make_shared<Cluster>(Cluster{.nodes = 1,
                                            .gpus_per_node = gpus,
                                            .network = {Duration{}, {1e9}},
@@ -32,12 +36,18 @@ std::shared_ptr<const Cluster> node(std::int64_t gpus, double gamma = 0) {
                                            .node = graph});
 }
 
-/// Two layers of 4 MB, both there after 3 s.
+enum class Compute { kTwoSeconds, kNone };
+
+/// Two layers of 4 MB, both there after all compute.
 double exposed_ms(std::shared_ptr<const Cluster> cluster, const std::string& more = "",
-                  const std::string& run = R"({"fidelity": "message"})") {
+                  const std::string& run = kMessage, Compute compute = Compute::kTwoSeconds) {
   Experiment e{.name = "test"};
   auto workload = std::make_shared<PreparedWorkload>(*two_layers());
   workload->workload.trace.layers[0].backward = Duration{};
+  if (compute == Compute::kNone) {
+    for (Layer& layer : workload->workload.trace.layers)
+      layer.forward = layer.backward = Duration{};
+  }
   workload->by_tensor = workload->workload.units(Granularity::kTensor);
   e.workload = workload;
   e.cluster = std::move(cluster);
@@ -78,15 +88,159 @@ TEST(Kvstore, OneGpuHasNothingToAddUp) {
   EXPECT_EQ(exposed_ms(node(1)), 0);
 }
 
-TEST(Kvstore, MergesWithinOneNode) {
-  try {
-    training_experiment(strategy(R"({"type": "kvstore"})", kSgd), 2);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "x.json: /strategy/aggregation/type: kvstore adds up within one node, got 2 nodes");
+/// `servers` on the host of the one node, beside other keys of the kvstore.
+std::string with_servers(int servers, const std::string& more) {
+  return R"(, "servers": )" + std::to_string(servers) + R"(, "placement": "with-workers")" + more;
+}
+
+TEST(Kvstore, ASumGoesToItsHostsServerAndBack) {
+  // 2 GPUs merge a key each, 4 MB: a copy to the merging GPU, one of the sum to the host, one back
+  // and one to the other GPU, 4 ms each. In messages the copies of the two sums share the switch's
+  // one link to the host; the closed ports know the GPUs' links alone.
+  for (const char* run : {kMessage, "{}"}) {
+    const bool shares = run == kMessage;
+    EXPECT_NEAR(exposed_ms(node(2), with_servers(1, ""), run), shares ? 4 + 8 + 8 + 4 : 4 * 4,
+                1e-9);
   }
+}
+
+TEST(Kvstore, AServersThreadReceivesUpdatesAndSends) {
+  // Sums on the host: 2 GPUs push 2 * 8 MB over its link, key by key with one copy thread, and get
+  // them back, 8 ms a key each way. In between the server works 4 ms on a key's bytes in, 2 ms on
+  // their change and 4 ms on bytes out. Key two is at the host after 8 ms and pushed and pulled
+  // until 18; key one is there after 16, pushed until 24 and pulled until 28.
+  const std::string costs = R"(, "merge": "local", "copy_threads": 1, "rate": "1 GB/s",
+                               "update_cost": "0.5 ns/B")";
+  EXPECT_NEAR(exposed_ms(node(2), with_servers(1, costs), kMessage), 28 + 8, 1e-9);
+  // Two servers have half of each key: two is back at the host at 13 and goes down when the threads
+  // have brought up one, 16 to 24; one, which the servers have from 16 to 21, behind it.
+  EXPECT_NEAR(exposed_ms(node(2), with_servers(2, costs), kMessage), 24 + 8, 1e-9);
+}
+
+TEST(Kvstore, AClientsThreadSendsAndReceivesInTurn) {
+  // As above with the thread of the process, 4 ms a key each way, and nothing else: 8 to 12 out
+  // two, 12 to 16 in two, 16 to 20 out one, 20 to 24 in one, which goes back until 24 + 8.
+  const std::string thread = R"(, "merge": "local", "copy_threads": 1, "client_rate": "1 GB/s")";
+  EXPECT_NEAR(exposed_ms(node(2), with_servers(1, thread), kMessage), 24 + 8, 1e-9);
+}
+
+TEST(Kvstore, OneGpuANodeIsAParameterServersClient) {
+  // The same but for the copies between a GPU and its host, before and after: 2 * 4 ms more for the
+  // first key to leave and the last to come; they take nothing where links inside are fast.
+  for (const char* update : {kSgd.c_str(), kAsgd.c_str()}) {
+    for (const char* run : {kMessage, "{}"}) {
+      const auto time = [&](const std::string& aggregation) {
+        Experiment e = training_experiment(strategy(aggregation, update, "wfbp"), 3, run);
+        auto cluster = std::make_shared<Cluster>(*e.cluster);
+        cluster->intra_node = {Duration{}, {1e18}};
+        e.cluster = cluster;
+        return simulate(e).step_time_s;
+      };
+      const std::string more =
+          R"(, "rate": "3 GB/s", "request_time": "1 ms", "update_cost": "0.2 ns/B")";
+      EXPECT_NEAR(time(R"({"type": "kvstore", "servers": 2)" + more + "}"),
+                  time(R"({"type": "parameter-server", "servers": 2)" + more + "}"), 1e-9)
+          << update << run;
+    }
+  }
+}
+
+/// What each of `nodes` nodes with 3 GPUs has learnt in 2 epochs of a bowl.
+std::vector<double> learnt(const std::string& aggregation, const std::string& update,
+                           std::int64_t nodes, const char* run) {
+  const Convergence c{
+      .problem = make<Problem>(R"({"type": "quadratic", "samples": 960, "noise": 1})"),
+      .epochs = 2,
+      .batch = 4,
+      .learning_rate = 0.01,
+      .momentum = 0.9};
+  Experiment e = training_experiment(strategy(kRing, kSgd, "wfbp"), nodes, run);
+  auto cluster = std::make_shared<Cluster>(*e.cluster);
+  cluster->gpus_per_node = 3;
+  e.cluster = cluster;
+  read_part(std::make_shared<Document>(
+                Document{"x", Json{{"strategy", parse_json(strategy(aggregation, update), "x")}}}),
+            Part::kCollective, e);
+  const Played played(e, c);
+  for (std::int64_t w = 1; w < 3; ++w)
+    EXPECT_EQ(played.client(w), played.client(0)) << w;
+  return played.client(0);
+}
+
+TEST(Kvstore, SynchronousNodesLearnAsOneMachineDoes) {
+  // The sum over all workers, by rank, whoever adds it up: the same bits at both fidelities.
+  const auto servers = learnt(R"({"type": "parameter-server", "servers": 2})", kSgd, 2, "{}");
+  for (const char* run : {kMessage, "{}"}) {
+    EXPECT_EQ(learnt(R"({"type": "kvstore", "servers": 2})", kSgd, 2, run), servers);
+    EXPECT_EQ(learnt(R"({"type": "kvstore", "merge": "local", "servers": 3})", kSgd, 2, run),
+              servers);
+  }
+}
+
+TEST(Kvstore, AnAsynchronousNodeAloneIsASynchronousOne) {
+  // Its server applies the sum over the node's workers, each push once.
+  for (const char* run : {kMessage, "{}"}) {
+    EXPECT_EQ(learnt(R"({"type": "kvstore", "servers": 2})", kAsgd, 1, run),
+              learnt(R"({"type": "kvstore", "servers": 2})", kSgd, 1, run));
+  }
+  EXPECT_NE(learnt(R"({"type": "kvstore", "servers": 2})", kAsgd, 2, "{}"),
+            learnt(R"({"type": "kvstore", "servers": 2})", kSgd, 2, "{}"));
+}
+
+TEST(Kvstore, AThreadIssuesPushesAndPullsInOrderOfKeys) {
+  // 2 GPUs, 4 ms a key each way; gradients are there from the start. Pushes first: one at 10, two
+  // at 20, pulls at 30 and 40, the last key is back at 44. By key: one at 10 and 20, two at 30 and
+  // 40: 44, too; with an updater of 5 ms in each push 54.
+  const auto issued = [&](const char* time, const char* more) {
+    const std::string issue = R"(, "issue_time": ")" + std::string(time) + '"';
+    return exposed_ms(node(2), issue + more, kMessage, Compute::kNone);
+  };
+  EXPECT_NEAR(issued("10 ms", R"(, "calls": "pushes-first")"), 44, 1e-9);
+  EXPECT_NEAR(issued("10 ms", ""), 44, 1e-9);
+  EXPECT_NEAR(issued("10 ms", R"(, "updater_time": "5 ms")"), 54, 1e-9);
+  // Pushes first, at 1 and 2: one is added up at 5 and goes back on the link on which a quarter of
+  // two is still to come, until 7; two is back at 11. By key, at 1 and 3: half of two is to come,
+  // until 9, and it is back at 13.
+  EXPECT_NEAR(issued("1 ms", R"(, "calls": "pushes-first")"), 11, 1e-9);
+  EXPECT_NEAR(issued("1 ms", ""), 13, 1e-9);
+  // A step of 2 s hides them all.
+  EXPECT_NEAR(exposed_ms(node(2), R"(, "issue_time": "10 ms")"), 8, 1e-9);
+}
+
+TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
+  const auto text = [](const std::string& more, const std::string& update, std::int64_t nodes) {
+    auto cluster = std::make_shared<Cluster>(*node(2));
+    cluster->nodes = nodes;
+    Experiment e{.name = "test", .cluster = cluster};
+    const Json strategies =
+        parse_json(strategy(R"({"type": "kvstore")" + more + "}", update), "x.json");
+    try {
+      read_part(std::make_shared<Document>(Document{"x.json", Json{{"strategy", strategies}}}),
+                Part::kCollective, e);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(text("", kSgd, 2),
+            "x.json: /strategy/aggregation/servers: 2 nodes need servers to meet at, got 0");
+  EXPECT_EQ(text(R"(, "rate": "1 GB/s")", kSgd, 1),
+            "x.json: /strategy/aggregation/rate: there are no servers, which it is about");
+  EXPECT_EQ(text(R"(, "servers": 1, "updater_time": "1 us")", kSgd, 2),
+            "x.json: /strategy/aggregation/updater_time: with servers the optimizer runs on these: "
+            "request_time, update_cost");
+  EXPECT_EQ(
+      text(R"(, "servers": 1, "server_sharding": {"type": "byteps"})", kSgd, 2),
+      "x.json: /strategy/aggregation/server_sharding: places what is sent as one, but kvstore "
+      "merges and sends keys");
+  EXPECT_EQ(
+      text(R"(, "servers": 1)", R"({"type": "esgd"})", 2),
+      "x.json: /strategy/update: esgd exchanges parameters, which a kvstore's nodes would add "
+      "up");
+  EXPECT_EQ(text(R"(, "issue_time": "1 us")", kAsgd, 1),
+            "x.json: /strategy/aggregation/issue_time: asgd within a node answers pushes, and no "
+            "thread issues its pulls");
+  EXPECT_EQ(text(R"(, "servers": 1)", kAsgd, 2), "");
 }
 
 }  // namespace

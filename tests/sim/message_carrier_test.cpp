@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -126,6 +128,55 @@ TEST(MessageCarrier, EveryPushIsAppliedOnce) {
   EXPECT_EQ(r.messages, 2 * 5 * 4);
 }
 
+TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
+  // GPU 0 has one copy under way and two waiting, of 1 ms each: its host's sum and a worker's
+  // value. Keys' priorities are 0 and more where the last key goes first, 0 and less where the
+  // first does.
+  struct Arrivals final : public CarrierUser {
+    void pushed(std::span<const Timed> parts) override {
+      for (const Timed& part : parts)
+        clients.push_back(part.parcel.client);
+    }
+    void pulled(std::int32_t client, std::size_t, std::int32_t, Time) override {
+      clients.push_back(client);
+    }
+    void reduced(std::int32_t) override {}
+    void spread(std::int32_t, std::size_t, Time) override {}
+    std::vector<std::int32_t> clients;
+  };
+  for (const bool first_key_first : {false, true}) {
+    TrainingPlan plan;
+    plan.cluster = {.nodes = 1, .gpus_per_node = 2, .intra_node = {Duration{}, {1e9}}};
+    plan.aggregation = {.clients = 2,
+                        .servers = {.count = 2,
+                                    .placement = ServerGroup::Placement::kOnGpus,
+                                    .copies_at_once = 1,
+                                    .last_bucket_first = first_key_first},
+                        .beyond = ServersBeyond{.servers = {.count = 1}}};
+    plan.plays_messages = true;
+    Engine engine;
+    Arrivals heard;
+    MessageCarrier carrier(plan, engine, heard);
+    const auto parcel = [](std::int32_t client) {
+      const bool is_push = client == 0;
+      return Parcel{.client = client,
+                    .server = is_push ? 1 : 0,
+                    .bucket = 1,
+                    .bytes = {1'000'000},
+                    .is_push = is_push};
+    };
+    for (const std::int32_t client : {1, 3}) {  // 3: the host
+      const Timed answer{parcel(client), Time{}};
+      carrier.answer({&answer, 1});
+    }
+    const Parcel push = parcel(0);
+    carrier.push({&push, 1});
+    carrier.run();
+    EXPECT_EQ(heard.clients, first_key_first ? (std::vector<std::int32_t>{1, 3, 0})
+                                             : (std::vector<std::int32_t>{1, 0, 3}));
+  }
+}
+
 TEST(MessageCarrier, ARunIsRepeatable) {
   const auto run = [] { return played(servers(2), kAsgd, 6, "wfbp", R"(, "steps": 10)"); };
   EXPECT_EQ(run().fingerprint, run().fingerprint);
@@ -136,9 +187,10 @@ TEST(MessageCarrier, HostsMustBeInTheGraph) {
   auto node = std::make_shared<Topology>();
   node->add_vertex("g", VertexKind::kGpu);
   cluster.node = node;
-  const ServerGroup servers{.count = 1, .placement = ServerGroup::Placement::kWithWorkers};
+  const Aggregation aggregation{
+      .servers = {.count = 1, .placement = ServerGroup::Placement::kWithWorkers}};
   try {
-    machine_with_servers(cluster, servers);
+    machine_with_servers(cluster, aggregation);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),

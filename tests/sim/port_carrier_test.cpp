@@ -80,6 +80,32 @@ TEST(PortCarrier, ServersAreWhereTheirPlacementSays) {
   EXPECT_EQ(push_to(Placement::kOnGpus, 0, 2), Time(milliseconds(3)));
 }
 
+TEST(PortCarrier, HostsAreClientsOfServersBeyondAndOfTheirGpus) {
+  TrainingPlan p = plan(ServerGroup::Placement::kOnGpus);
+  p.aggregation.servers.count = 2;  // of each node
+  p.aggregation.beyond = {{.count = 3}, std::nullopt};
+  Engine engine;
+  Heard heard;
+  PortCarrier carrier(p, engine, heard);
+  // Clients 4 and 5 are the hosts for servers 4 to 6, those beyond; 6 and 7 for the GPUs. From GPU
+  // 3 to host 1 2 MB at 2 GB/s; from host 1 to the network 2 and 2 ms.
+  const Parcel copy{.client = 7, .server = 3, .bucket = 9, .bytes = {2'000'000}};
+  const Timed sum{copy, Time{}};
+  carrier.answer({&sum, 1});
+  for (const std::int32_t server : {6, 4}) {
+    const Parcel push{.client = 5, .server = server, .bytes = {2'000'000}, .is_push = true};
+    carrier.push({&push, 1});
+  }
+  carrier.run();
+  ASSERT_EQ(heard.pushes.size(), 2u);
+  EXPECT_EQ(heard.pushes[0].at, Time(milliseconds(1 + 2)));
+  EXPECT_EQ(heard.pushes[1].at, Time(milliseconds(1 + 2 + 2)));
+  ASSERT_EQ(heard.pulls.size(), 1u);
+  EXPECT_EQ(heard.pulls[0].second, Time(milliseconds(1)));
+  EXPECT_EQ(carrier.latency(5, 6), milliseconds(1));
+  EXPECT_EQ(carrier.latency(7, 3), Duration{});
+}
+
 TEST(PortCarrier, GpusReceiveThroughOnePort) {
   // Clients 1 and 0 of node 0 push 1 ms each to the GPU of client 1: its own needs no port.
   const TrainingPlan p = plan(ServerGroup::Placement::kOnGpus, {1});

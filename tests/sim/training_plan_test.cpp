@@ -51,6 +51,62 @@ TEST(TrainingPlan, EveryParameterIsInOnePiece) {
   }
 }
 
+TEST(TrainingPlan, ServersBeyondHoldPartsOfEachPiece) {
+  // Both keys as one bucket, on two merging places by `greedy`: a key each, which two servers
+  // beyond, where the second key is hashed to (1 * 9973) mod 2 = 1, have whole; or in halves.
+  const auto workload = two_layers();
+  const std::vector<Bucket> bucket{{.first_unit = 0, .units = 2}};
+  const ServerGroup merge{.count = 2, .sharding = make<Sharding>(R"({"type": "greedy"})")};
+  const auto cut = [&](const char* sharding) {
+    const ServerGroup beyond{.count = 2, .sharding = make<Sharding>(sharding)};
+    return cut_pieces_beyond(workload->workload, workload->by_tensor, bucket, merge, beyond,
+                             Granularity::kTensor, 10);
+  };
+  const auto whole = cut(R"({"type": "mxnet", "bound": 9999999})");
+  ASSERT_EQ(whole.size(), 2u);
+  for (const std::size_t p : {0, 1}) {
+    ASSERT_EQ(whole[p].size(), 1u);
+    EXPECT_EQ(whole[p][0].bytes, Bytes{4000000});
+    ASSERT_EQ(whole[p][0].ranges.size(), 1u);
+    // Key one stands for parameters [0, 5) and is on server 0.
+    EXPECT_EQ(whole[p][0].ranges[0].begin, 5 * static_cast<std::size_t>(whole[p][0].server));
+  }
+  const auto halves = cut(R"({"type": "mxnet"})");
+  ASSERT_EQ(halves.size(), 2u);
+  for (const auto& pieces : halves) {
+    ASSERT_EQ(pieces.size(), 2u);
+    EXPECT_EQ(pieces[0].bytes, Bytes{2000000});
+    EXPECT_EQ(pieces[1].bytes, Bytes{2000000});
+  }
+}
+
+TEST(TrainingPlan, PushesAndPullsAreIssuedOneAfterAnother) {
+  // Buckets: key two, key one. A push takes 3, a pull 2. Pushes first: pushes end at 3 and 6, pulls
+  // at 8 and 10; by key: push 3, pull 5, push 8, pull 10.
+  const auto workload = two_layers();
+  const auto times = [&](const std::vector<Bucket>& buckets, bool pushes_first) {
+    return issue_times({Duration(3), Duration(2), pushes_first}, workload->workload,
+                       workload->by_tensor, buckets, Granularity::kTensor);
+  };
+  const auto expect = [](const Issued& issued, int push, int pull) {
+    EXPECT_EQ(issued.push, Duration(push));
+    EXPECT_EQ(issued.pull, Duration(pull));
+  };
+  const std::vector<Bucket> apart{{.first_unit = 0, .units = 1}, {.first_unit = 1, .units = 1}};
+  const auto first = times(apart, true);
+  ASSERT_EQ(first.size(), 2u);
+  expect(first[0], 6, 10);
+  expect(first[1], 3, 8);
+  const auto by_key = times(apart, false);
+  expect(by_key[0], 8, 10);
+  expect(by_key[1], 3, 5);
+  const auto together = times({{.first_unit = 0, .units = 2}}, true);
+  ASSERT_EQ(together.size(), 1u);
+  expect(together[0], 6, 10);
+  EXPECT_TRUE(
+      issue_times({}, workload->workload, workload->by_tensor, apart, Granularity::kLayer).empty());
+}
+
 TEST(TrainingPlan, KeysThatAreBucketsAreCutIntoMessages) {
   // One bucket of 2,000,000 elements, "two" before "one": 3 partitions, the second one across both.
   const auto cut = pieces(R"({"type": "byteps", "partition": 800000})", {2}, 20);

@@ -74,9 +74,8 @@ struct Played {
           learning.run = run;
           return plan_training(learning);
         }()),
-        learner(*settings, plan.update, plan.aggregation.clients,
-                plan.cluster.workers() / plan.aggregation.clients,
-                plan.aggregation.servers.count > 0, 1),
+        learner(*settings, plan.update, plan.aggregation.clients, plan.members(),
+                plan.aggregation.servers.count > 0, 1, plan.pushing()),
         times(play_training(plan, 1, &learner, settings.get(), settings->problem->samples())) {}
 
   std::vector<double> client(std::int64_t c) const {
