@@ -33,7 +33,9 @@ class Instant final : public Carrier {
     for (const auto& [part, at] : parts) {
       answers.push_back({part, at});
       engine.at(at + milliseconds(1), Phase::kNormal,
-                [this, part] { exchange->pulled(part.client, part.bucket, 1, engine.now()); });
+                [this, c = part.client, bucket = part.bucket] {
+                  exchange->pulled(c, bucket, 1, engine.now());
+                });
     }
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
