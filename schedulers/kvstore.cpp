@@ -20,7 +20,9 @@
 // and pulls are issued by one thread of Python, key after key.
 //
 // Scope: every GPU is a worker. Left out: the thread of ZeroMQ of a server, which handles no
-// more bytes than the server's own, and the copy out of ZeroMQ's buffer of what was pulled.
+// more bytes than the server's own; the copy out of ZeroMQ's buffer of what was pulled; and that a
+// connection between a host and a server delivers in order: without a `client_rate` keys that are
+// on it at once share it.
 // Parameters: merge, copy_threads (MXNET_GPU_COPY_NTHREADS), threads
 // (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as tools/bandwidth gives it and gradients
 // become ready, or "first-key" as training by the Module API does; of servers, as parameter-server.
