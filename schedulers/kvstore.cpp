@@ -170,6 +170,7 @@ ServerGroup read_merge(const Config& c, const Cluster& cluster) {
       .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
       .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
+      .workers_per_host_link = on_gpus ? 1 : gpus,
       .sharding = read_sharding(c, "sharding"),
       .copies_at_once = c.get<std::int64_t>("copy_threads"),
       .last_bucket_first = c.get<std::string>("priority") == "first-key"};

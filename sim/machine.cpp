@@ -46,6 +46,11 @@ std::vector<Channel> Machine::build_star(const Cluster& cluster) {
   const LatencyHalves latency(cluster.intra_node.latency);
   std::vector<Channel> channels(count, {cluster.intra_node.bandwidth, latency.out});
   channels.insert(channels.end(), count, {cluster.intra_node.bandwidth, latency.in});
+  if (guests_.hosts) {
+    const auto links = static_cast<double>(guests_.host_links);
+    for (const std::size_t host : {count - 1, 2 * count - 1})
+      channels[host].bandwidth.bytes_per_second *= links;
+  }
   return channels;
 }
 

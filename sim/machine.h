@@ -18,10 +18,12 @@ namespace steptime {
 
 /// Endpoints that are no workers: after all workers, the host of every node, and after those, nodes
 /// that stand beside the cluster's, each a port of the fabric. A host is the node's first vertex of
-/// kind "host-memory"; without a graph of the node it is one more port beside those of the GPUs.
+/// kind "host-memory"; without a graph of the node it is one more port beside those of the GPUs, as
+/// wide as that many of these.
 struct Guests {
   std::int64_t nodes = 0;
   bool hosts = false;
+  std::int64_t host_links = 1;
 };
 
 class Machine final : public Routes {

@@ -16,6 +16,10 @@ Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregat
   if (last.count > 0) {
     if (last.placement == Placement::kOwnNodes) guests.nodes = last.count;
     if (last.placement == Placement::kWithWorkers) guests.hosts = true;
+    if (!aggregation.beyond) {
+      const std::int64_t sharing = last.workers_per_host_link;
+      guests.host_links = (cluster.gpus_per_node + sharing - 1) / sharing;
+    }
   }
   return Machine(cluster, guests);
 }

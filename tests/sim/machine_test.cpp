@@ -146,6 +146,18 @@ TEST(Machine, AHostIsOneMorePortOfItsNode) {
   EXPECT_EQ(latency(machine, 0, 2), std::chrono::microseconds(50));
 }
 
+TEST(Machine, AHostMayBeAsWideAsSeveralLinks) {
+  Cluster cluster = star_cluster(1);
+  cluster.gpus_per_node = 4;
+  const auto channels = Machine(cluster, {.hosts = true, .host_links = 2}).channels();
+  const double link = cluster.intra_node.bandwidth.bytes_per_second;
+  // GPUs 0 to 3 out, host out, GPUs in, host in.
+  for (const std::size_t gpu : {0u, 3u, 5u, 8u})
+    EXPECT_EQ(channels[gpu].bandwidth.bytes_per_second, link);
+  for (const std::size_t host : {4u, 9u})
+    EXPECT_EQ(channels[host].bandwidth.bytes_per_second, 2 * link);
+}
+
 TEST(Machine, AHostIsTheMemoryOfTheGraph) {
   Cluster cluster = star_cluster(1);
   auto node = std::make_shared<Topology>();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,6 +118,25 @@ TEST(MessageCarrier, ServersBesideWorkersAreReachedInsideTheNode) {
   // As at analytic fidelity: of each 8 MB, half crosses the network to the other node.
   EXPECT_NEAR(played(servers(2, R"(, "placement": "with-workers")"), kSgd, 2).exposed_comm_s,
               2 * (0.001 + 0.004), 1e-9);
+}
+
+TEST(MessageCarrier, WorkersReachTheirHostOverAsManyLinksAsInClosedForm) {
+  // Four workers of one node and 8 MB: 8 ms each way over links of their own; two on a link, 16 ms;
+  // all on one, 32 ms. In closed form the same, at both ends of which there is 1 ms of latency.
+  for (const auto& [sharing, ms] : {std::pair(1, 8), std::pair(2, 16), std::pair(4, 32)}) {
+    for (const std::string& run : {messages(), std::string("{}")}) {
+      Experiment e = training_experiment(
+          strategy(servers(1, R"(, "placement": "with-workers", "workers_per_host_link": )" +
+                                  std::to_string(sharing)),
+                   kSgd),
+          4, run);
+      Cluster cluster = *e.cluster;
+      cluster.nodes = 1;
+      cluster.gpus_per_node = 4;
+      e.cluster = std::make_shared<Cluster>(cluster);
+      EXPECT_NEAR(simulate(e).exposed_comm_s, 2 * (0.001 + 0.001 * ms), 1e-9) << sharing << run;
+    }
+  }
 }
 
 TEST(MessageCarrier, EveryPushIsAppliedOnce) {
