@@ -15,7 +15,7 @@ namespace {
 
 /// ceil(log2 n).
 std::int32_t levels(Rank n) {
-  return std::bit_width(static_cast<std::uint32_t>(n - 1));
+  return static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(n - 1)));
 }
 
 /// How many children a rank has: those at rank + 1, 2, 4, ... below its lowest set bit.

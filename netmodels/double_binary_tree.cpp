@@ -95,7 +95,8 @@ Way way_of(const RoundLinks& links, const Levels& levels) {
   }
   way.step = links.time(all).slowest;
   // Levels that are not known are as those before the root.
-  const std::int64_t depth = std::bit_width(static_cast<std::uint64_t>(links.workers() - 1));
+  const auto depth =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(links.workers() - 1)));
   while (way.levels.size() > 1 && std::ssize(way.levels) < depth)
     way.levels.insert(way.levels.end() - 1, *(way.levels.end() - 2));
   return way;
@@ -186,9 +187,10 @@ class DoubleBinaryTree final : public Collective {
 
   /// `half`: bytes along each tree.
   double seconds(std::int64_t chunks, std::int64_t half) const {
-    const auto s = static_cast<double>(half / chunks);
+    const std::int64_t shorter = half / chunks;
+    const auto s = static_cast<double>(shorter);
     const auto c = static_cast<double>(chunks);
-    const auto longer = static_cast<double>(half % chunks);
+    const auto longer = static_cast<double>(half % chunks);  // chunks with a byte more
     double whole = (children() * (inner() + c - 1) + 1) * s * gamma_;
     double more = 0;  // in a step, for a byte more
     double more_at_root = 0;

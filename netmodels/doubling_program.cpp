@@ -16,7 +16,7 @@ class Doubling final : public Program {
       : n_(n),
         data_(data),
         halves_(halves),
-        levels_(std::bit_width(static_cast<std::uint32_t>(n)) - 1),
+        levels_(static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(n))) - 1),
         folded_(n - (1 << levels_)) {}
 
   Rank ranks() const override { return n_; }
@@ -79,7 +79,7 @@ class Doubling final : public Program {
     if (halves_) {
       const auto block = [&](Rank of) {
         const Rank width = 1 << bit;
-        return parts_of(data_, of / width * width, width, 1 << levels_);
+        return parts_of(data_, of - of % width, width, 1 << levels_);
       };
       op.send.slice = block(reduces ? partner : core);
       op.recv.slice = block(reduces ? core : partner);

@@ -192,7 +192,7 @@ class Nccl final : public Collective {
     find_steps();
   }
   /// The kernels on a graph, chosen freely.
-  Nccl(Rules rules, NcclGraph graph) : rules_(std::move(rules)), graph_(graph) { find_steps(); }
+  Nccl(Rules rules, NcclGraph graph) : rules_(rules), graph_(graph) { find_steps(); }
 
   Duration time(Bytes m) const override {
     if (graph_.ranks == 1) return Duration{};

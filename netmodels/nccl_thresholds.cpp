@@ -29,7 +29,8 @@ std::int64_t most_channels(const NcclGraph& g) {
 
 /// Bytes per thread up to which LL is used.
 std::int64_t ll_bytes_per_thread(const NcclGraph& g) {
-  return (g.compute_capability < 70 ? 32 : 64) * (g.nodes > 1 ? 2 : 1);
+  const std::int64_t inside = g.compute_capability < 70 ? 32 : 64;
+  return g.nodes > 1 ? 2 * inside : inside;
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ std::int64_t NcclThresholds::tree_threshold(std::int64_t nodes, std::int64_t ran
   if (nvlink) tree_bw = ring_bw * 3 / 4 * (nodes == 2 ? 2.0F : 1.0F);
   const float ring_us = 6.0F * static_cast<float>(ranks - 1);
   const auto hops = static_cast<float>(std::bit_width(static_cast<std::uint64_t>(nodes)) - 1);
-  const float tree_us = 15.0F * hops + 4.0F * static_cast<float>(ranks / nodes - 1);
+  const std::int64_t per_node = ranks / nodes;
+  const float tree_us = 15.0F * hops + 4.0F * static_cast<float>(per_node - 1);
   if (nodes < 2 || ring_us <= tree_us) return 0;
   if (tree_bw > ring_bw) return std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(ring_bw * tree_bw / (ring_bw - tree_bw) * (ring_us - tree_us));

@@ -230,8 +230,8 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
   const auto ranks = static_cast<double>(g.ranks);
   const auto nodes = static_cast<double>(g.nodes);
   if (a == kTree) {
-    const auto deep = static_cast<double>(g.ranks / g.nodes - 1);
-    return base + 2 * (deep * intra + log2_floor(g.nodes) * inter);
+    const std::int64_t deep = g.ranks / g.nodes - 1;
+    return base + 2 * (static_cast<double>(deep) * intra + log2_floor(g.nodes) * inter);
   }
   const double steps = 2 * (ranks - 1);
   if (release_ == Release::k2_5_7) return base + steps * (g.nodes > 1 ? inter : intra);

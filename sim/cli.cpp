@@ -57,6 +57,7 @@ Exit dispatch(std::span<const std::string> args, const Terminal& terminal) {
     if (verb.name == name) return verb.run(verb, args.subspan(1), terminal);
   }
   std::vector<std::string> known;
+  known.reserve(kVerbs.size());
   for (const Verb& verb : kVerbs)
     known.emplace_back(verb.name);
   const std::string guess = closest(name, known);
@@ -72,7 +73,7 @@ std::span<const Verb> verbs() {
 
 std::optional<po::variables_map> parse_arguments(const Verb& verb,
                                                  std::span<const std::string> args,
-                                                 po::options_description options,
+                                                 const po::options_description& options,
                                                  std::vector<std::string> positional,
                                                  const Terminal& terminal) {
   po::options_description all;
@@ -96,11 +97,11 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   po::variables_map values;
   try {
     // No guessing of abbreviations: an option that is added later must not change a script.
-    using namespace po::command_line_style;
+    namespace style = po::command_line_style;
     po::store(po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
                   .options(all)
                   .positional(places)
-                  .style(unix_style & ~allow_guessing)
+                  .style(style::unix_style & ~style::allow_guessing)
                   .run(),
               values);
     if (!values.contains("help")) po::notify(values);

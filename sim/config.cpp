@@ -90,7 +90,7 @@ double base_value(TimePerByte t) {
 
 }  // namespace
 
-Config::Config(std::shared_ptr<const Document> document, const Params& params)
+Config::Config(const std::shared_ptr<const Document>& document, const Params& params)
     : Config(document, &document->root, "", params) {}
 
 Config::Config(std::shared_ptr<const Document> document, const Json* node, std::string pointer,

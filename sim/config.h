@@ -76,7 +76,7 @@ class Config {
  public:
   /// An object read through `params`, which must outlive the cursor. Throws InputError when the
   /// value is no object or has a key that `params` lacks.
-  Config(std::shared_ptr<const Document> document, const Params& params);
+  Config(const std::shared_ptr<const Document>& document, const Params& params);
 
   bool has(std::string_view key) const;
   /// T: Duration, Bytes, Bandwidth, TimePerByte, int64_t, double, bool, std::string (kText as it

@@ -10,7 +10,7 @@ std::filesystem::path find() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const auto installed = program.parent_path().parent_path() / "share" / "steptime";
+    auto installed = program.parent_path().parent_path() / "share" / "steptime";
     if (std::filesystem::exists(installed / "models", error)) return installed;
   }
   return STEPTIME_SOURCE_DIR;

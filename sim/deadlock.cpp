@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -123,8 +122,8 @@ class WaitFor {
     }
     return place->second;
   }
-  void add(Vertex from, const Party& to, std::string why) {
-    add_edge(from, vertex(to), std::move(why), waits_);
+  void add(Vertex from, const Party& to, const std::string& why) {
+    add_edge(from, vertex(to), why, waits_);
   }
 
   void add_waits(Vertex v) {

@@ -18,7 +18,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -30,7 +29,7 @@ class Embedding {
  public:
   static constexpr const char* kNoun = "embedding";
   /// Without settings nothing is played: one communication thread takes what is ready (step.h).
-  explicit Embedding(std::optional<WorkerSettings> settings) : settings_(std::move(settings)) {}
+  explicit Embedding(std::optional<WorkerSettings> settings) : settings_(settings) {}
   virtual ~Embedding() = default;
   const std::optional<WorkerSettings>& settings() const { return settings_; }
 

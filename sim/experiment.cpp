@@ -267,7 +267,7 @@ std::string read_name(const Config& config) {
   for (const char* key : {"$schema", "description"}) {
     if (config.has(key)) config.get<std::string>(key);
   }
-  const auto name = config.get<std::string>("name");
+  auto name = config.get<std::string>("name");
   const bool has_odd_byte = std::any_of(name.begin(), name.end(), [](char c) {
     return c == '/' || (c >= 0 && c < 0x20) || c == 0x7f;
   });

@@ -62,7 +62,9 @@ FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t port
   // Places where links meet: the nodes, and both ends of every channel. A channel of a route begins
   // where the one before it ends.
   const auto places = static_cast<std::size_t>(nodes) + 2 * channels.size();
-  const auto begin = [&](ChannelId c) { return static_cast<std::size_t>(nodes) + 2 * c; };
+  const auto begin = [&](ChannelId c) {
+    return static_cast<std::size_t>(nodes) + 2 * std::size_t{c};
+  };
   const auto end = [&](ChannelId c) { return begin(c) + 1; };
   std::vector<std::size_t> rank(places), parent(places);
   boost::disjoint_sets<std::size_t*, std::size_t*> sets(rank.data(), parent.data());

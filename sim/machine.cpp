@@ -73,6 +73,7 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
     throw PlacedError("/cluster/node: several nodes, but the node has no vertex of kind \"nic\"");
   nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nics.size()));
   std::vector<Paths> nic_routes;
+  nic_routes.reserve(nics.size());
   for (const auto nic : nics)
     nic_routes.push_back(node.routes_from(nic, cluster.metric));
   for (std::size_t from = 0; from < vertices_.size(); ++from) {

@@ -210,7 +210,7 @@ Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
 }
 
 MessageCarrier::Inside& MessageCarrier::inside(std::int32_t client, What what) {
-  return insides_[static_cast<std::size_t>(2 * client + static_cast<std::int32_t>(what))];
+  return insides_[2 * static_cast<std::size_t>(client) + static_cast<std::size_t>(what)];
 }
 
 void MessageCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start_at) {

@@ -65,7 +65,7 @@ class MessageCarrier final : public Carrier, private MessageSink {
   void woken(std::int32_t who) override;
   void arm();
   void post(const Parcel& parcel);
-  void transmit(std::uint32_t parcel);
+  void transmit(std::uint32_t index);
   Copies* copies_of(const Parcel& parcel);
   std::int64_t rank(const Parcel& parcel) const;
   void start(std::int32_t client, What what, std::size_t bucket);

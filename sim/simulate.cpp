@@ -65,8 +65,8 @@ void derive(const Experiment& e, Result& r) {
 SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket, Duration ready,
                        Duration start, Duration end) {
   SentBucket sent{{}, bucket.bytes, to_seconds(ready), to_seconds(start), to_seconds(end)};
-  for (std::int32_t u = 0; u < bucket.units; ++u)
-    sent.tensors.push_back(units[static_cast<std::size_t>(bucket.first_unit + u)].name);
+  for (const GradientUnit& unit : bucket.of(units))
+    sent.tensors.push_back(unit.name);
   return sent;
 }
 

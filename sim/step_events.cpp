@@ -95,8 +95,9 @@ class StepPlayer {
   }
 
   bool is_ready(const Bucket& bucket) const {
-    const auto end = static_cast<std::size_t>(bucket.first_unit + bucket.units);
-    return ready_units_ >= end && (!plan_.after_backward || backward_is_over_);
+    const std::int32_t end = bucket.first_unit + bucket.units;
+    return ready_units_ >= static_cast<std::size_t>(end) &&
+           (!plan_.after_backward || backward_is_over_);
   }
 
   void start_comm() {

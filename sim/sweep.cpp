@@ -348,7 +348,7 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
                                   static_cast<std::size_t>(options.threads));
   // Small enough to share the work and to report often, large enough to keep the parts warm.
   const std::int64_t size =
-      std::clamp<std::int64_t>(sweep.points() / (options.threads * 8), 1, 1024);
+      std::clamp<std::int64_t>(sweep.points() / (std::int64_t{8} * options.threads), 1, 1024);
   tbb::enumerable_thread_specific<PointRunner> runners([&] { return PointRunner(sweep); });
   std::int64_t next = 0;
   std::int64_t done = 0;

@@ -21,9 +21,7 @@ std::vector<std::vector<std::int32_t>> keys_by_layer(const StepPlan& plan, std::
   const auto count = static_cast<std::int32_t>(plan.buckets.size());
   for (std::int32_t b = 0; b < count; ++b) {
     const Bucket& bucket = plan.buckets[static_cast<std::size_t>(b)];
-    const auto own = units.subspan(static_cast<std::size_t>(bucket.first_unit),
-                                   static_cast<std::size_t>(bucket.units));
-    for (const GradientUnit& unit : own)
+    for (const GradientUnit& unit : bucket.of(units))
       add_key(keys[static_cast<std::size_t>(unit.layer)], count - 1 - b);
   }
   return keys;

@@ -137,11 +137,6 @@ std::vector<Part> parts_of(std::span<const Run> runs, std::span<const Placed> sh
   return parts;
 }
 
-std::span<const Run> runs_of(const Bucket& bucket, std::span<const Run> runs) {
-  return runs.subspan(static_cast<std::size_t>(bucket.first_unit),
-                      static_cast<std::size_t>(bucket.units));
-}
-
 std::vector<Piece> measured(std::span<const Part> parts, const Measure& measure) {
   std::vector<Piece> pieces;
   for (const Part& part : parts) {
@@ -159,7 +154,7 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
   const auto shards = placed_shards(workload, servers);
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets)
-    pieces.push_back(measured(parts_of(runs_of(bucket, runs), shards), measure));
+    pieces.push_back(measured(parts_of(bucket.of(runs), shards), measure));
   return pieces;
 }
 
@@ -177,7 +172,7 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
                    [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
   std::vector<std::int64_t> elements;
   for (const std::size_t b : order) {
-    const auto own = runs_of(buckets[b], runs);
+    const auto own = buckets[b].of(runs);
     elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
                                        [](std::int64_t sum, Run r) { return sum + r.elements; }));
   }
@@ -239,7 +234,7 @@ std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
   const auto outside = placed_shards(workload, beyond);
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets) {
-    for (const Part& part : parts_of(runs_of(bucket, runs), inside))
+    for (const Part& part : parts_of(bucket.of(runs), inside))
       pieces.push_back(measured(parts_of(part.runs, outside), measure));
   }
   return pieces;

@@ -27,8 +27,7 @@ std::vector<Duration> forward_starts(const Trace& trace, std::span<const Gradien
   std::vector<Duration> starts;
   for (const Bucket& bucket : buckets) {
     // Units come last layer first.
-    const auto last = static_cast<std::size_t>(bucket.first_unit + bucket.units - 1);
-    starts.push_back(of_layer[static_cast<std::size_t>(units[last].layer)]);
+    starts.push_back(of_layer[static_cast<std::size_t>(bucket.of(units).back().layer)]);
   }
   return starts;
 }

@@ -24,6 +24,7 @@ std::unique_ptr<Importer> importer(const std::string& format,
   const auto found = known.find(format);
   if (found == known.end()) {
     std::vector<std::string> names;
+    names.reserve(known.size());
     for (const auto& [name, unused] : known)
       names.push_back(name);
     throw InputError(fmt::format("steptime import: unknown format {}; known: {}", brief(format),

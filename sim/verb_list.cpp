@@ -95,6 +95,7 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
   const std::string wanted = values->contains("KIND") ? (*values)["KIND"].as<std::string>() : "";
   if (!wanted.empty() && !kinds.contains(wanted)) {
     std::vector<std::string> known;
+    known.reserve(kinds.size());
     for (const auto& [kind, unused] : kinds)
       known.push_back(kind);
     throw InputError(

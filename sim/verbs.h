@@ -25,7 +25,7 @@ std::span<const Verb> verbs();
 /// out) or "*" (takes all that are left). Throws InputError.
 std::optional<boost::program_options::variables_map> parse_arguments(
     const Verb& verb, std::span<const std::string> args,
-    boost::program_options::options_description options, std::vector<std::string> positional,
+    const boost::program_options::options_description& options, std::vector<std::string> positional,
     const Terminal& terminal);
 
 /// Throws InputError unless `format` is table, json, jsonl or csv.

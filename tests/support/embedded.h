@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace steptime {
 
 inline constexpr Duration kSecond{1'000'000'000'000};
@@ -17,7 +19,7 @@ inline std::unique_ptr<Embedding> embedding_of(const std::string& type,
                                                std::string_view more = {}) {
   Json json{{"type", type},     {"python_call", "0 s"},  {"engine_push", "0 s"},
             {"wake_up", "0 s"}, {"copy_latency", "0 s"}, {"copy_bandwidth", "1e9 TB/s"}};
-  if (!more.empty()) json.update(parse_json("{" + std::string(more) + "}", "more"));
+  if (!more.empty()) json.update(parse_json(fmt::format("{{{}}}", more), "more"));
   return make<Embedding>(json.dump());
 }
 
@@ -29,7 +31,7 @@ struct LayerTimes {
 inline Workload layers_of(std::span<const LayerTimes> times) {
   Workload workload{.trace = {.model = "fake", .device = "fake", .batch = 1}, .bytes_per_param = 1};
   for (const LayerTimes& t : times) {
-    const std::string name = "t" + std::to_string(workload.trace.layers.size() + 1);
+    const std::string name = fmt::format("t{}", workload.trace.layers.size() + 1);
     workload.trace.layers.push_back({name, t.forward, t.backward, {{name, 1}}});
   }
   return workload;

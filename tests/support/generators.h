@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 namespace steptime {
@@ -59,13 +60,13 @@ inline rc::Gen<Workload> any_workload(int most_layers) {
     if (in_all) w.trace.forward_total = *any_duration(kLayerTime);
     const int layers = *rc::gen::inRange(1, most_layers + 1);
     for (int i = 0; i < layers; ++i) {
-      Layer layer{.name = "l" + std::to_string(i)};
+      Layer layer{.name = fmt::format("l{}", i)};
       if (!in_all) layer.forward = *any_duration(kLayerTime);
       layer.backward = *any_duration(kLayerTime);
       const int tensors = *rc::gen::weightedElement<int>({{2, 0}, {4, 1}, {2, 2}, {1, 4}});
       for (int t = 0; t < tensors; ++t) {
         layer.tensors.push_back(
-            {layer.name + "." + std::to_string(t), *rc::gen::inRange<std::int64_t>(1, 1'000'000)});
+            {fmt::format("{}.{}", layer.name, t), *rc::gen::inRange<std::int64_t>(1, 1'000'000)});
       }
       w.trace.layers.push_back(std::move(layer));
     }
