@@ -20,9 +20,7 @@
 // and pulls are issued by one thread of Python, key after key.
 //
 // Scope: every GPU is a worker. Left out: the thread of ZeroMQ of a server, which handles no
-// more bytes than the server's own; the copy out of ZeroMQ's buffer of what was pulled; and that a
-// connection between a host and a server delivers in order: without a `client_rate` keys that are
-// on it at once share it.
+// more bytes than the server's own, and the copy out of ZeroMQ's buffer of what was pulled.
 // Parameters: merge, copy_threads (MXNET_GPU_COPY_NTHREADS), threads
 // (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as tools/bandwidth gives it and gradients
 // become ready, or "first-key" as training by the Module API does; of servers, as parameter-server.
@@ -164,9 +162,10 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
 /// Where a node merges; with one GPU, which has nothing to merge, the host that it copies to.
 ServerGroup read_merge(const Config& c, const Cluster& cluster) {
   const std::int64_t gpus = cluster.gpus_per_node;
+  const auto threads = c.get<std::int64_t>("threads");
   const bool on_gpus = gpus > 1 && c.get<std::string>("merge") == "device";
   return {
-      .count = on_gpus ? gpus : c.get<std::int64_t>("threads"),
+      .count = on_gpus ? gpus : threads,
       .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
       .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
@@ -209,6 +208,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
       Aggregation{.clients = cluster.workers(),
                   .inside = nothing,
                   .servers = merge,
+                  .merges = true,
                   .whole = std::make_shared<LinearCollective>(whole),
                   .beyond = std::move(beyond),
                   .issuing = issuing});

@@ -143,14 +143,12 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
   }
   if (elastic && aggregation.beyond)
     strategy.fail("update", "esgd exchanges parameters, which a kvstore's nodes would add up");
-  if (update.kind == Update::Kind::kAsgd && !aggregation.beyond && aggregation.issuing.any()) {
-    strategy.object("aggregation", any_keys())
-        .fail("issue_time", "asgd within a node answers pushes, and no thread issues its pulls");
-  }
-  if (update.kind == Update::Kind::kSgd || aggregation.servers.count > 0) return;
+  const bool meets_at_servers =
+      aggregation.beyond || (aggregation.servers.count > 0 && !aggregation.merges);
+  if (update.kind == Update::Kind::kSgd || meets_at_servers) return;
   strategy.fail("update", update.kind == Update::Kind::kAsgd
                               ? "asgd needs parameter servers, as workers meet nowhere else; "
-                                "choose parameter-server, or hybrid with servers"
+                                "choose parameter-server, or hybrid or kvstore with servers"
                               : "esgd needs parameter servers, which hold the centre; choose "
                                 "parameter-server, or hybrid with servers");
 }

@@ -75,6 +75,7 @@ struct Aggregation {
   /// worker.
   std::shared_ptr<const Collective> spread{};
   bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
+  bool merges = false;   ///< `servers` only add up, and hold no parameters
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};

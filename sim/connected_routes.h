@@ -2,6 +2,7 @@
 // way: what follows on the same connection waits until what went before has left, as on a TCP
 // connection of ps-lite or a queue pair. Messages of different connections share links.
 #pragma once
+#include "sim/error.h"
 #include "sim/machine.h"
 #include "sim/transport.h"
 #include "sim/work.h"
@@ -13,14 +14,17 @@ namespace steptime {
 
 class ConnectedRoutes final : public Routes {
  public:
-  /// A client's end is its first worker, endpoint `client * members`, of no client with 0 clients;
-  /// server ends are the machine's endpoints from `first_server` on. `machine` must outlive the
-  /// routes.
-  ConnectedRoutes(const Machine& machine, std::int64_t clients, std::int64_t members,
-                  Endpoint first_server)
+  /// The endpoints of clients: `count` of them, from `first` on, each `stride` behind the last.
+  struct Clients {
+    Endpoint first = 0;
+    std::int64_t count = 0;
+    std::int64_t stride = 1;
+  };
+  /// Servers are the machine's endpoints from `first_server` on, and may be clients, too. `machine`
+  /// must outlive the routes.
+  ConnectedRoutes(const Machine& machine, Clients clients, Endpoint first_server)
       : machine_(machine),
         clients_(clients),
-        members_(members),
         first_server_(first_server),
         servers_(machine.endpoints() - first_server),
         first_channel_(machine.channel_count()) {}
@@ -28,9 +32,11 @@ class ConnectedRoutes final : public Routes {
   /// Throws PlacedError when they are more than can be held.
   std::vector<Channel> channels() const override {
     check_links(static_cast<double>(first_channel_) +
-                2.0 * static_cast<double>(clients_) * static_cast<double>(servers_));
+                2.0 * static_cast<double>(clients_.count) * static_cast<double>(servers_));
     std::vector<Channel> channels = machine_.channels();
-    channels.resize(channels.size() + static_cast<std::size_t>(2 * clients_ * servers_),
+    STEPTIME_CHECK(static_cast<std::int64_t>(channels.size()) == first_channel_,
+                   "a machine has more or fewer channels than it says");
+    channels.resize(channels.size() + static_cast<std::size_t>(2 * clients_.count * servers_),
                     {.bandwidth = kUnlimited, .fifo = true});
     return channels;
   }
@@ -47,14 +53,18 @@ class ConnectedRoutes final : public Routes {
  private:
   static constexpr Bandwidth kUnlimited{1e15};
   bool is_server(Endpoint end) const { return end >= first_server_; }
-  bool is_client(Endpoint end) const { return end < clients_ * members_ && end % members_ == 0; }
+  bool is_client(Endpoint end) const {
+    const std::int64_t behind = end - clients_.first;
+    return behind >= 0 && behind < clients_.count * clients_.stride &&
+           behind % clients_.stride == 0;
+  }
   std::int64_t index(Endpoint client, Endpoint server) const {
-    return 2 * (client / members_ * servers_ + (server - first_server_));
+    const std::int64_t nth = (client - clients_.first) / clients_.stride;
+    return 2 * (nth * servers_ + (server - first_server_));
   }
 
   const Machine& machine_;
-  std::int64_t clients_;
-  std::int64_t members_;
+  Clients clients_;
   Endpoint first_server_;
   std::int64_t servers_;
   std::int64_t first_channel_;

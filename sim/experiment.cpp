@@ -167,9 +167,8 @@ const Params& run_params() {
        .words = {"analytic", "message"}},
       {.key = "steps",
        .kind = Kind::kInteger,
-       .help = "training steps",
-       .need = Need::kDefault,
-       .fallback = 1,
+       .help = "training steps; default: 1; of asgd 20, of esgd its interval",
+       .need = Need::kOptional,
        .range = {.low = 1, .high = 1e6}},
       {.key = "seed",
        .kind = Kind::kInteger,
@@ -228,8 +227,9 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       const bool plays = run.get<std::string>("fidelity") == "message";
-      RunSettings settings{run.get<std::int64_t>("steps"), run.get<std::int64_t>("seed"),
-                           plays ? Fidelity::kMessage : Fidelity::kAnalytic};
+      RunSettings settings{.seed = run.get<std::int64_t>("seed"),
+                           .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
+      if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
       if (run.has("variation")) {
         settings.variation = read_variation(run.object("variation", variation_params()));
       }

@@ -39,11 +39,20 @@ enum class Fidelity {
 };
 
 struct RunSettings {
-  std::int64_t steps = 1;
+  std::optional<std::int64_t> steps{};  ///< not given: see training_steps
   std::int64_t seed = 1;
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
+
+  /// Steps to simulate where nothing is learnt: not given, those from one exchange of ESGD to the
+  /// next; in ASGD enough that the first, in which pushes and pulls do not meet, hardly counts.
+  std::int64_t training_steps(const Update& update) const {
+    constexpr std::int64_t kAsynchronous = 20;
+    if (steps) return *steps;
+    if (update.kind == Update::Kind::kEsgd) return update.interval;
+    return update.kind == Update::Kind::kAsgd ? kAsynchronous : 1;
+  }
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.

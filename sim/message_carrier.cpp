@@ -30,6 +30,21 @@ bool copies_in_threads(const TrainingPlan& plan) {
   return plan.aggregation.servers.copies_at_once > 0;
 }
 
+/// The clients of the last servers: the first workers of MPI clients, or the hosts of nodes.
+ConnectedRoutes::Clients connected(const TrainingPlan& plan) {
+  if (plan.aggregation.beyond)
+    return {.first = static_cast<Endpoint>(plan.cluster.workers()), .count = plan.cluster.nodes};
+  if (copies_in_threads(plan)) return {};
+  return {.count = plan.aggregation.clients, .stride = plan.members()};
+}
+
+/// Hosts come first, and are servers where these are on the workers' nodes.
+Endpoint first_server(const TrainingPlan& plan) {
+  const auto& beyond = plan.aggregation.beyond;
+  const bool own = beyond && beyond->servers.placement == Placement::kOwnNodes;
+  return static_cast<Endpoint>(plan.cluster.workers() + (own ? plan.cluster.nodes : 0));
+}
+
 }  // namespace
 
 MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
@@ -39,8 +54,7 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       members_(plan.members()),
       machine_(machine_with_servers(plan.cluster, plan.aggregation)),
       channels_(machine_.channels()),
-      connections_(machine_, copies_in_threads(plan) ? 0 : plan.aggregation.clients, members_,
-                   static_cast<Endpoint>(plan.cluster.workers())),
+      connections_(machine_, connected(plan), first_server(plan)),
       transport_(connections_, plan.cluster.messages) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
   if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));

@@ -216,6 +216,42 @@ std::vector<std::string> csv_cells(const Result& result) {
   return cells;
 }
 
+namespace {
+
+template <class Line>
+void add_servers(const Line& line, const Result& r) {
+  const TrainingOutcome& t = *r.training;
+  if (t.servers > 1) {
+    line("fullest server", fmt::format("{:.2f} x", t.fullest_server),
+         fmt::format("an even share of the bytes on {} servers", t.servers));
+  }
+  if (r.comm_busy_s > 0)
+    line("busiest server", milliseconds(r.comm_busy_s), "that its thread works in a step");
+  if (t.mean_staleness() > 0) {
+    line("staleness", fmt::format("{:.1f}", t.mean_staleness()),
+         "updates that an update has not seen, on average");
+  }
+}
+
+template <class Line>
+void add_learning(const Line& line, const TrainingOutcome& t) {
+  const std::string seeds =
+      t.seeds.size() == 1 ? "one seed" : fmt::format("{} seeds", t.seeds.size());
+  line("accuracy", fmt::format("{:.1f} %", t.final_accuracy().value_or(0) * 100),
+       fmt::format("at the end, mean of {}", seeds));
+  const auto time = t.time_to_target();
+  const auto fastest = t.fastest_to_target();
+  const auto slowest = t.slowest_to_target();
+  std::string note = fmt::format("to {:.4g} %, median of {}", t.target * 100, seeds);
+  if (time && fastest && slowest && t.seeds.size() > 1)
+    note += fmt::format(", which take {:.1f} to {:.1f} s", *fastest, *slowest);
+  if (const auto epochs = t.epochs_to_target())
+    note += fmt::format("; {:.4g} epochs of what is learnt", *epochs);
+  line("time", time ? fmt::format("{:.1f} s", *time) : "never", note);
+}
+
+}  // namespace
+
 std::string summary(const Experiment& e, const Result& r) {
   const Trace& trace = e.workload->workload.trace;
   std::string text =
@@ -230,9 +266,8 @@ std::string summary(const Experiment& e, const Result& r) {
   const bool has_servers = r.training && r.training->has_servers;
   const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
   line("  exposed comm", milliseconds(r.exposed_comm_s),
-       has_servers ? fmt::format("{}; the busiest server's thread works {}", messages,
-                                 milliseconds(r.comm_busy_s))
-                   : fmt::format("of {} in {}", milliseconds(r.comm_busy_s), messages));
+       has_servers ? messages : fmt::format("of {} in {}", milliseconds(r.comm_busy_s), messages));
+  if (has_servers) add_servers(line, r);
   if (r.embedded) {
     const Attribution& a = r.embedded->attribution;
     const auto ms = [](Duration d) { return milliseconds(to_seconds(d)); };
@@ -253,10 +288,11 @@ std::string summary(const Experiment& e, const Result& r) {
   line("throughput", fmt::format("{:.2f} /s", r.throughput_samples_per_s), "samples, all workers");
   line("speedup", fmt::format("{:.2f} x", r.speedup),
        fmt::format("of {}: scaling efficiency {:.1f} %", r.workers, r.scaling_efficiency * 100));
-  if (r.epoch_time_s) line("epoch", fmt::format("{:.1f} s", *r.epoch_time_s), "");
-  visit(r, kTrainingFigures, [&](std::string_view key, double value) {
-    line(std::string(key), fmt::format("{:.4g}", value), "");
-  });
+  if (r.epoch_time_s) {
+    line("epoch", fmt::format("{:.1f} s", *r.epoch_time_s),
+         fmt::format("of {} samples", *e.workload->workload.dataset_samples));
+  }
+  if (r.training && r.training->learns) add_learning(line, *r.training);
   line("domain", r.domain == "inside" ? "inside" : "extrapolated",
        r.domain == "inside" ? "" : r.domain);
   line("fingerprint", fingerprint_text(r.fingerprint), "");

@@ -165,7 +165,7 @@ EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeli
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
-                        .steps = e.run->steps,
+                        .steps = e.run->steps.value_or(1),
                         .seed = e.run->seed,
                         .timeline = timeline,
                         .on_progress = on_progress});
@@ -239,12 +239,12 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets, on_progress);
     if (buckets != nullptr) *buckets = sent_buckets(step);
-    check_bars(static_cast<double>(experiment.run->steps) *
+    const std::int64_t steps = experiment.run->steps.value_or(1);
+    check_bars(static_cast<double>(steps) *
                static_cast<double>(step.plan.buckets.size() +
                                    2 * experiment.workload->workload.trace.layers.size()));
     return result_of(experiment, step.plan,
-                     event_step(step.plan, step.workload.workload, step.units,
-                                experiment.run->steps, &timeline));
+                     event_step(step.plan, step.workload.workload, step.units, steps, &timeline));
   });
 }
 

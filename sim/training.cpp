@@ -260,7 +260,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (step % convergence_->evaluate != 0 && step != plan_.steps) return;
     std::int64_t steps = 0;
     for (const Client& each : clients_)
-      steps += each.step;
+      steps += synchronous() ? step : each.step;
     const auto taken = static_cast<double>(steps * members_ * convergence_->batch);
     times_.curve.push_back(
         {to_seconds(since_start(engine_.now())), taken / samples_, learner_->test()});

@@ -116,7 +116,7 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
-  plan.steps = learns != nullptr ? learns->steps(workers) : e.run->steps;
+  plan.steps = learns != nullptr ? learns->steps(workers) : e.run->training_steps(*e.update);
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
@@ -128,10 +128,34 @@ TrainingPlan plan_training(const Experiment& e) {
   return plan;
 }
 
+namespace {
+
+/// Of the bytes on all servers, what the fullest has over an even share.
+double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_t servers) {
+  std::vector<double> held(static_cast<std::size_t>(servers));
+  double sum = 0;
+  for (const auto& of_bucket : pieces) {
+    for (const Piece& piece : of_bucket) {
+      held[static_cast<std::size_t>(piece.server)] += static_cast<double>(piece.bytes.count);
+      sum += static_cast<double>(piece.bytes.count);
+    }
+  }
+  if (sum == 0) return 1;
+  return *std::max_element(held.begin(), held.end()) / sum * static_cast<double>(servers);
+}
+
+}  // namespace
+
 TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
-                          .has_servers = e.aggregation->servers.count > 0};
+                          .has_servers = e.aggregation->servers.count > 0,
+                          .target = learns != nullptr ? learns->target : 0};
+  const auto& beyond = plan.aggregation.beyond;
+  outcome.servers = beyond ? beyond->servers.count : plan.aggregation.servers.count;
+  if (outcome.servers > 0)
+    outcome.fullest_server =
+        fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
   const std::int64_t seeds = learns != nullptr ? learns->seeds : 1;
   if (plan.on_progress && seeds > 1) {
     plan.on_progress = [&outcome, seeds, whole = plan.on_progress](double share) {

@@ -102,9 +102,9 @@ class SweepTable {
     std::vector<std::string> params;
     std::vector<std::string> figures;  ///< as in kHead
   };
-  static constexpr const char* kHead[] = {"step ms",  "exposed ms",   "messages", "samples/s",
-                                          "speedup",  "efficiency %", "epoch s",  "accuracy %",
-                                          "target s", "fastest",      "slowest",  "error"};
+  static constexpr const char* kHead[] = {"step ms",  "exposed ms",   "messages",  "samples/s",
+                                          "speedup",  "efficiency %", "epoch s",   "accuracy %",
+                                          "target s", "fastest s",    "slowest s", "error"};
 
   const Sweep& sweep_;
   std::vector<Row> rows_;

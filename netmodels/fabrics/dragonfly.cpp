@@ -91,7 +91,7 @@ class Dragonfly final : public Fabric {
   }
 
   std::int64_t channel_count() const override {
-    return 2 * ports() + groups_ * routers_ * routers_ + groups_ * groups_;
+    return 2 * ports() + groups_ * routers_ * (columns_ + rows_) + groups_ * groups_;
   }
 
   void route(std::int64_t from, std::int64_t to, std::vector<ChannelId>& path) const override {

@@ -41,7 +41,7 @@ void asynchronous_workers(benchmark::State& state, const std::string& schedule,
 BENCHMARK_CAPTURE(asynchronous_workers, sync_easgd, "sync-easgd", 100)
     ->Unit(benchmark::kSecond)
     ->Iterations(1);
-BENCHMARK_CAPTURE(asynchronous_workers, wfbp, "wfbp", 2)->Unit(benchmark::kSecond)->Iterations(1);
+BENCHMARK_CAPTURE(asynchronous_workers, wfbp, "wfbp", 100)->Unit(benchmark::kSecond)->Iterations(1);
 
 }  // namespace
 }  // namespace steptime

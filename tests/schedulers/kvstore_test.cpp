@@ -241,9 +241,11 @@ TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
       text(R"(, "servers": 1)", R"({"type": "esgd"})", 2),
       "x.json: /strategy/update: esgd exchanges parameters, which a kvstore's nodes would add "
       "up");
-  EXPECT_EQ(text(R"(, "issue_time": "1 us")", kAsgd, 1),
-            "x.json: /strategy/aggregation/issue_time: asgd within a node answers pushes, and no "
-            "thread issues its pulls");
+  EXPECT_EQ(text("", kAsgd, 1),
+            "x.json: /strategy/update: asgd needs parameter servers, as workers meet nowhere else; "
+            "choose parameter-server, or hybrid or kvstore with servers");
+  EXPECT_EQ(text(R"(, "threads": {})", kSgd, 1).substr(0, 38),
+            "x.json: /strategy/aggregation/threads:");
   EXPECT_EQ(text(R"(, "servers": 1)", kAsgd, 2), "");
 }
 

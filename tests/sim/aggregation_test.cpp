@@ -22,7 +22,7 @@ std::string message_of(const std::string& strategy_text, std::int64_t workers = 
 TEST(Aggregation, AsynchronousUpdatesNeedServers) {
   EXPECT_EQ(message_of(strategy(kRing, kAsgd)),
             "x.json: /strategy/update: asgd needs parameter servers, as workers meet nowhere else; "
-            "choose parameter-server, or hybrid with servers");
+            "choose parameter-server, or hybrid or kvstore with servers");
   EXPECT_EQ(message_of(strategy(R"({"type": "hybrid", "clients": 1, "servers": 0})",
                                 R"({"type": "esgd"})")),
             "x.json: /strategy/update: esgd needs parameter servers, which hold the centre; choose "

@@ -37,7 +37,7 @@ class Log final : public MessageSink {
 
 TEST(ConnectedRoutes, AConnectionSendsInOrder) {
   const Machine m = machine();
-  const ConnectedRoutes routes(m, 2, 1, 2);
+  const ConnectedRoutes routes(m, {.count = 2}, 2);
   Transport transport(routes);
   Log log(transport);
   log.send(0, 2, 4'000'000);
@@ -50,7 +50,7 @@ TEST(ConnectedRoutes, AConnectionSendsInOrder) {
 
 TEST(ConnectedRoutes, ConnectionsShareTheirLinks) {
   const Machine m = machine();
-  const ConnectedRoutes routes(m, 2, 1, 2);
+  const ConnectedRoutes routes(m, {.count = 2}, 2);
   Transport transport(routes);
   Log log(transport);
   log.send(0, 2, 4'000'000);
@@ -65,7 +65,7 @@ TEST(ConnectedRoutes, ConnectionsShareTheirLinks) {
 
 TEST(ConnectedRoutes, OnlyTheFirstWorkerOfAClientIsConnected) {
   const Machine m = machine();
-  const ConnectedRoutes routes(m, 1, 2, 2);
+  const ConnectedRoutes routes(m, {.count = 1, .stride = 2}, 2);
   const std::size_t machine_channels = m.channels().size();
   EXPECT_EQ(routes.channels().size(), machine_channels + 2 * 2);
   const auto hops = [&](Endpoint from, Endpoint to) {
@@ -83,13 +83,28 @@ TEST(ConnectedRoutes, OnlyTheFirstWorkerOfAClientIsConnected) {
 
 TEST(ConnectedRoutes, WithoutClientsTheyAreTheMachines) {
   const Machine m = machine();
-  const ConnectedRoutes routes(m, 0, 1, 2);
+  const ConnectedRoutes routes(m, {}, 2);
   EXPECT_EQ(routes.channels().size(), m.channels().size());
   std::vector<ChannelId> path;
   routes.route(0, 2, path);
   std::vector<ChannelId> plain;
   m.route(0, 2, plain);
   EXPECT_EQ(path, plain);
+}
+
+TEST(ConnectedRoutes, ServersMayBeClients) {
+  // The two server nodes, of each other and of themselves.
+  const Machine m = machine();
+  const ConnectedRoutes routes(m, {.first = 2, .count = 2}, 2);
+  Transport transport(routes);
+  Log log(transport);
+  log.send(2, 3, 4'000'000);
+  log.send(2, 3, 2'000'000);
+  log.send(2, 2, 1'000'000);
+  log.send(0, 3, 0);
+  transport.run();
+  // To itself at once; the others in order.
+  EXPECT_EQ(log.sizes, (std::vector<std::int64_t>{1'000'000, 0, 4'000'000, 2'000'000}));
 }
 
 }  // namespace

@@ -68,5 +68,25 @@ TEST(TrainingRun, ProgressRisesOverAllSeeds) {
   EXPECT_NEAR(shares.back(), 1, 1e-12);
 }
 
+TEST(TrainingRun, ElasticStepsGoFromOneExchangeToTheNext) {
+  const auto steps = [](const std::string& update, const std::string& run) {
+    return plan_training(training_experiment(strategy(servers(1), update), 2, run)).steps;
+  };
+  const std::string elastic = R"({"type": "esgd", "interval": 5})";
+  EXPECT_EQ(steps(elastic, "{}"), 5);
+  EXPECT_EQ(steps(elastic, R"({"steps": 1})"), 1);
+  EXPECT_EQ(steps(kAsgd, "{}"), 20);
+  EXPECT_EQ(steps(kSgd, "{}"), 1);
+}
+
+TEST(TrainingRun, SaysHowUnevenServersAre) {
+  // Two keys of 1,000,000 elements: both servers have a half of each, or one server has both.
+  const auto fullest = [](const std::string& aggregation) {
+    return simulate(training_experiment(strategy(aggregation, kSgd), 2)).training->fullest_server;
+  };
+  EXPECT_EQ(fullest(servers(2)), 1);
+  EXPECT_EQ(fullest(servers(4, R"(, "sharding": {"type": "round-robin"})")), 2);
+}
+
 }  // namespace
 }  // namespace steptime

@@ -45,7 +45,8 @@ TEST(VerbSweep, RunsThatLearnShowAccuracyAndTheTimeToTheTarget) {
   EXPECT_EQ(sweep.exit, 0) << sweep.err;
   const std::vector<std::string> lines = lines_of(sweep.out);
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_TRUE(lines[0].ends_with("  epoch s  accuracy %  target s  fastest  slowest")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with("  epoch s  accuracy %  target s  fastest s  slowest s"))
+      << lines[0];
   EXPECT_NE(lines[2].find("never"), std::string::npos) << lines[2];
   EXPECT_EQ(lines[3].find("never"), std::string::npos) << lines[3];
   // An epoch is 640 / (4 x 32) = 5 steps of 44 ms: 0.2 s.

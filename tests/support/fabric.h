@@ -26,9 +26,11 @@ inline std::vector<ChannelId> route(const Fabric& fabric, std::int64_t from, std
   return path;
 }
 
-/// Whether every route between different ports names existing channels, each once.
+/// Whether every route between different ports names existing channels, each once, and the fabric
+/// counts its channels.
 inline bool routes_are_simple(const Fabric& fabric, std::int64_t ports) {
   const std::size_t channels = fabric.channels().size();
+  if (fabric.channel_count() != static_cast<std::int64_t>(channels)) return false;
   for (std::int64_t a = 0; a < ports; ++a) {
     for (std::int64_t b = 0; b < ports; ++b) {
       if (a == b) continue;
