@@ -46,7 +46,7 @@ class ConnectedRoutes final : public Routes {
     const std::int64_t way = is_client(from) && is_server(to)   ? index(from, to)
                              : is_server(from) && is_client(to) ? index(to, from) + 1
                                                                 : -1;
-    if (way >= 0) path.push_back(static_cast<ChannelId>(first_channel_ + way));
+    if (way >= 0 && from != to) path.push_back(static_cast<ChannelId>(first_channel_ + way));
     machine_.route(from, to, path);
   }
 

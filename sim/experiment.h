@@ -38,20 +38,20 @@ enum class Fidelity {
   kMessage,   ///< a collective is its messages, on the cluster's channels
 };
 
+/// From one exchange of ESGD to the next; in ASGD enough that the first step, in which pushes and
+/// pulls do not meet, hardly counts; otherwise one.
+std::int64_t default_steps(const Update& update);
+
 struct RunSettings {
-  std::optional<std::int64_t> steps{};  ///< not given: see training_steps
+  std::optional<std::int64_t> steps{};  ///< where nothing is learnt
   std::int64_t seed = 1;
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
 
-  /// Steps to simulate where nothing is learnt: not given, those from one exchange of ESGD to the
-  /// next; in ASGD enough that the first, in which pushes and pulls do not meet, hardly counts.
+  /// What `steps` says, or as many as the update needs.
   std::int64_t training_steps(const Update& update) const {
-    constexpr std::int64_t kAsynchronous = 20;
-    if (steps) return *steps;
-    if (update.kind == Update::Kind::kEsgd) return update.interval;
-    return update.kind == Update::Kind::kAsgd ? kAsynchronous : 1;
+    return steps.value_or(default_steps(update));
   }
 };
 

@@ -59,6 +59,20 @@ TEST(ReadExperiment, ReadsOnePartAnew) {
   EXPECT_EQ(e.workload, workload);
 }
 
+TEST(Resolved, WritesTheStepsOfTheUpdateOut) {
+  const TinyFolder folder;
+  const auto steps = [&](const std::string& update) {
+    const std::string file = folder.experiment(
+        R"({"strategy": {"aggregation": {"type": "parameter-server", "servers": 1,
+                         "collective": null}, "update": )" +
+        update + "}}");
+    return resolved(load_document(file, {})->root).at("run").at("steps");
+  };
+  EXPECT_EQ(steps(R"({"type": "sgd"})"), 1);
+  EXPECT_EQ(steps(R"({"type": "asgd"})"), 20);
+  EXPECT_EQ(steps(R"({"type": "esgd", "interval": 8})"), 8);
+}
+
 TEST(Resolved, WritesEveryDefaultOut) {
   const TinyFolder folder;
   const Json config = resolved(
