@@ -34,14 +34,24 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   return step;
 }
 
+void add_to_domain(std::string& domain, const std::string& outside) {
+  domain = domain == "inside" ? outside : domain + "; " + outside;
+}
+
 std::string domain_of(const Experiment& e, const StepPlan& plan) {
   std::string domain = e.workload->workload.trace.domain;
   if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
     if (outside.empty()) continue;
-    return domain == "inside" ? outside : domain + "; " + outside;
+    add_to_domain(domain, outside);
+    break;
   }
+  const bool inside_nodes = e.aggregation->beyond ||
+                            (e.aggregation->servers.count > 0 &&
+                             e.aggregation->servers.placement != ServerGroup::Placement::kOwnNodes);
+  if (inside_nodes && e.cluster->node && e.cluster->gpus_per_node > 1)
+    add_to_domain(domain, "closed forms know the GPUs' links to their host, not what they share");
   return domain;
 }
 

@@ -2,9 +2,11 @@
 
 #include "sim/result.h"
 #include "sim/simulate.h"
+#include "tests/support/presets.h"
 #include "tests/support/training.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,19 @@ TEST(TrainingRun, SaysHowUnevenServersAre) {
   };
   EXPECT_EQ(fullest(servers(2)), 1);
   EXPECT_EQ(fullest(servers(4, R"(, "sharding": {"type": "round-robin"})")), 2);
+}
+
+TEST(TrainingRun, ClosedPortsAreNotTheNodesGraph) {
+  const auto domain = [](const std::string& placement, const std::string& run) {
+    Experiment e = training_experiment(
+        strategy(servers(1, R"(, "placement": ")" + placement + '"'), kSgd), 8, run);
+    e.cluster = std::make_shared<Cluster>(preset_cluster("dgx-1-v100", 1, 8));
+    return simulate(e).domain;
+  };
+  EXPECT_EQ(domain("with-workers", "{}"),
+            "closed forms know the GPUs' links to their host, not what they share");
+  EXPECT_EQ(domain("with-workers", R"({"fidelity": "message"})"), "inside");
+  EXPECT_EQ(domain("own-nodes", "{}"), "inside");
 }
 
 }  // namespace
