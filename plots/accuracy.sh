@@ -7,6 +7,10 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-results}
 steptime=${STEPTIME:-$root/build/release/steptime}
+if ! [ -x "$steptime" ]; then
+  echo "plots/accuracy.sh: no program at $steptime; ./run.sh builds it, STEPTIME names another" >&2
+  exit 2
+fi
 
 servers='"servers": 2, "rate": "80 MB/s"'
 modes=""
@@ -23,3 +27,4 @@ for update in SGD ASGD ESGD; do
   done
 done
 gnuplot -e "folder='$folder'; modes='${modes# }'; out='$folder/accuracy'" "$root/plots/accuracy.gp"
+echo "wrote $folder/accuracy.png and .svg"
