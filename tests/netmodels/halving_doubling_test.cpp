@@ -30,7 +30,8 @@ TEST(HalvingDoubling, RanksBeyondAPowerOfTwoFold) {
 
 TEST(HalvingDoubling, AllGpusOfANodeSendOverItsNic) {
   // 2 nodes of 4, inside 1 us and 0.25 ns/B: halves between the nodes, four messages to a NIC, then
-  // quarters and eighths inside, and back: 2 (12 us + (4 / 2 + .25 / 4 + .25 / 8) ns/B M) + 7/8 gamma M.
+  // quarters and eighths inside, and back:
+  //   2 (12 us + (4 / 2 + .25 / 4 + .25 / 8) ns/B M) + 7/8 gamma M.
   Cluster cluster = flat_cluster(2);
   cluster.gpus_per_node = 4;
   cluster.intra_node = {Duration(1'000'000), Bandwidth{4e9}};
