@@ -45,32 +45,32 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
   }
   if (plan.aggregation.servers.count == 0) return;
   open_.resize(clients * plan.pieces.size());
-  last_.resize(clients * plan.pieces.size());
   seen_.resize(clients * slots_.size());
   if (timeline != nullptr) sent_.resize(clients * plan.pieces.size());
 }
 
-Parcel Exchange::parcel(std::int32_t c, std::uint32_t slot_index, bool is_push) const {
+/// Field by field: a parcel that is made elsewhere and copied costs a stalled load.
+void Exchange::fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bool is_push) const {
   const Slot& slot = slots_[slot_index];
-  return {.client = c,
-          .server = slot.piece->server,
-          .slot = slot_index,
-          .bucket = slot.bucket,
-          .bytes = slot.piece->bytes,
-          .is_push = is_push};
+  parcel.client = c;
+  parcel.server = slot.piece->server;
+  parcel.slot = slot_index;
+  parcel.bucket = slot.bucket;
+  parcel.bytes = slot.piece->bytes;
+  parcel.is_push = is_push;
 }
 
 void Exchange::push(std::int32_t c, std::size_t bucket) {
   const std::size_t pieces = plan_.pieces[bucket].size();
-  open_[at(c, bucket)] = static_cast<std::int32_t>(pieces);
-  last_[at(c, bucket)] = engine_.now();
+  open_[at(c, bucket)] = {engine_.now(), static_cast<std::int32_t>(pieces)};
   if (pieces == 0) return user_.exchanged(c, bucket, engine_.now());
   if (!sent_.empty()) sent_[at(c, bucket)] = {.push = engine_.now()};
   messages_ += static_cast<std::int64_t>(pieces);
-  parts_.clear();
-  for (std::uint32_t s = first_slot_[bucket]; s < first_slot_[bucket + 1]; ++s) {
+  const std::uint32_t first = first_slot_[bucket];
+  parts_.resize(pieces);
+  for (std::uint32_t s = first; s < first_slot_[bucket + 1]; ++s) {
     if (pull_time_ == PullTime::kPushed) connections_.push(c, slots_[s].piece->server);
-    parts_.push_back(parcel(c, s, true));
+    fill(parts_[s - first], c, s, true);
   }
   carrier_.push(parts_);
 }
@@ -82,16 +82,20 @@ void Exchange::answer(std::int32_t c, std::uint32_t slot_index, Time when) {
     Time& sent = sent_[at(c, slots_[slot_index].bucket)].pull;
     sent = std::min(sent, when);
   }
-  const Timed timed{parcel(c, slot_index, false), when};
+  Timed timed{.parcel = {}, .at = when};
+  fill(timed.parcel, c, slot_index, false);
   carrier_.answer({&timed, 1});
 }
 
 /// Requests for neighbouring pieces are at their servers.
 void Exchange::answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind) {
   messages_ += behind - first_slot;
-  answers_.clear();
-  for (std::uint32_t s = first_slot; s < behind; ++s)
-    answers_.push_back({parcel(c, s, false), serve_pull(c, s, engine_.now())});
+  answers_.resize(behind - first_slot);
+  for (std::uint32_t s = first_slot; s < behind; ++s) {
+    Timed& each = answers_[s - first_slot];
+    fill(each.parcel, c, s, false);
+    each.at = serve_pull(c, s, engine_.now());
+  }
   if (!sent_.empty()) {
     Time& sent = sent_[at(c, slots_[first_slot].bucket)].pull;
     for (const Timed& each : answers_)
@@ -180,15 +184,16 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
     engine_.at(in, Phase::kNormal, [this, c, slot_index] { ask_behind(c, slot_index); });
     return;
   }
-  Time& last = last_[at(c, slot.bucket)];
-  last = std::max(last, in);
-  if (--open_[at(c, slot.bucket)] > 0) return;
-  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, last);
-  engine_.at(last, Phase::kNormal, [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
+  Open& open = open_[at(c, slot.bucket)];
+  open.last = std::max(open.last, in);
+  if (--open.parts > 0) return;
+  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last);
+  engine_.at(open.last, Phase::kNormal,
+             [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
 }
 
 void Exchange::pull(std::int32_t c, std::size_t bucket) {
-  last_[at(c, bucket)] = engine_.now();
+  open_[at(c, bucket)].last = engine_.now();
   if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.now());
   if (!sent_.empty()) sent_[at(c, bucket)] = {};
   ask_for(c, bucket, engine_.now());
@@ -196,7 +201,7 @@ void Exchange::pull(std::int32_t c, std::size_t bucket) {
 
 /// Asks for a bucket at `when`: the requests that arrive together are one event.
 void Exchange::ask_for(std::int32_t c, std::size_t bucket, Time when) {
-  open_[at(c, bucket)] = static_cast<std::int32_t>(plan_.pieces[bucket].size());
+  open_[at(c, bucket)].parts = static_cast<std::int32_t>(plan_.pieces[bucket].size());
   const std::uint32_t end = first_slot_[bucket + 1];
   for (std::uint32_t s = first_slot_[bucket]; s < end;) {
     const Duration latency = this->latency(c, s);
@@ -240,10 +245,10 @@ Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
 }
 
 void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) {
-  Time& last = last_[at(c, bucket)];
-  last = std::max(last, in);
-  open_[at(c, bucket)] -= parts;
-  if (open_[at(c, bucket)] == 0) user_.exchanged(c, bucket, last);
+  Open& open = open_[at(c, bucket)];
+  open.last = std::max(open.last, in);
+  open.parts -= parts;
+  if (open.parts == 0) user_.exchanged(c, bucket, open.last);
 }
 
 }  // namespace steptime

@@ -68,6 +68,11 @@ class Exchange {
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
+  /// Answers that are missing, and when the last one came.
+  struct Open {
+    Time last{};
+    std::int32_t parts = 0;
+  };
   struct Sent {
     Time push{};
     Time pull = Time::max();
@@ -79,7 +84,7 @@ class Exchange {
   std::size_t of(std::int32_t c, std::uint32_t slot) const {
     return static_cast<std::size_t>(c) * slots_.size() + slot;
   }
-  Parcel parcel(std::int32_t c, std::uint32_t slot_index, bool is_push) const;
+  void fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bool is_push) const;
   void answer(std::int32_t c, std::uint32_t slot_index, Time when);
   void answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind);
   Duration latency(std::int32_t c, std::uint32_t slot_index) const {
@@ -108,9 +113,7 @@ class Exchange {
   Connections connections_;  ///< only where requests queue behind pushes
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> first_slot_;  ///< of every bucket, and the end
-  // Per client and bucket: answers that are missing, and when the last one came.
-  std::vector<std::int32_t> open_;
-  std::vector<Time> last_;
+  std::vector<Open> open_;                 ///< per client and bucket
   std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
   std::vector<Sent> sent_;           ///< per client and bucket; only with a timeline
   std::vector<Parcel> parts_;        ///< scratch of a push

@@ -124,19 +124,21 @@ void PortCarrier::enter_servers(const Push& push) {
   const auto& pieces = plan_.pieces[push.bucket];
   const PortEnd from = client_end(push.client);
   const Passage passage{engine_.now(), push.tail};
-  arrivals_.clear();
+  arrivals_.resize(pieces.size());
+  std::size_t count = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const PortEnd to = server_end(pieces[i].server);
     if (Ports::way(from, to) != push.way) continue;
-    const Parcel part{.client = push.client,
-                      .server = pieces[i].server,
-                      .slot = push.first_slot + static_cast<std::uint32_t>(i),
-                      .bucket = push.bucket,
-                      .bytes = pieces[i].bytes,
-                      .is_push = true};
-    arrivals_.push_back({part, ports_.enter(push.way, to, transfer(push.way, part), passage)});
+    auto& [part, in] = arrivals_[count++];
+    part.client = push.client;
+    part.server = pieces[i].server;
+    part.slot = push.first_slot + static_cast<std::uint32_t>(i);
+    part.bucket = push.bucket;
+    part.bytes = pieces[i].bytes;
+    part.is_push = true;
+    in = ports_.enter(push.way, to, transfer(push.way, part), passage);
   }
-  user_.pushed(arrivals_);
+  user_.pushed(std::span(arrivals_).first(count));
 }
 
 void PortCarrier::answer(std::span<const Timed> parts) {
