@@ -1,8 +1,8 @@
 #include "models/layer_table.h"
 
-#include "sim/config.h"
-#include "sim/data_dir.h"
-#include "sim/error.h"
+#include "sim/config/config.h"
+#include "sim/config/data_dir.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -7,7 +7,7 @@
 // Validation: tests/models/layer_tables.json, against the published totals.
 // Source: each file's "provenance".
 #pragma once
-#include "sim/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -32,10 +32,10 @@
 // use of the weights, so it counts as forward time: the step is complete and no gradient is late.
 #include "models/roofline.h"
 
-#include "sim/config.h"
-#include "sim/data_dir.h"
-#include "sim/error.h"
-#include "sim/registry.h"
+#include "sim/config/config.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/registry.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Time of each layer of a table on a device: see models/roofline.cpp.
 #pragma once
 #include "models/layer_table.h"
-#include "sim/units.h"
-#include "sim/workload.h"
+#include "sim/core/units.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <map>

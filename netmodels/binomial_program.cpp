@@ -3,7 +3,7 @@
 // Synchronous sends keep one message at a time at each port, so that both take ceil(log2 n) rounds
 // for every n.
 #include "netmodels/programs.h"
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <bit>
 #include <memory>

@@ -2,7 +2,7 @@
 // largest power of two in n, the first 2 (n - 2^k) ranks pair up: the even one hands its data to
 // the odd one and waits for the result. The 2^k that are left are numbered anew, in order.
 #include "netmodels/programs.h"
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <bit>
 #include <memory>

@@ -46,18 +46,17 @@ const bool kRegistered = Collectives::instance().add(
 }  // namespace
 
 std::unique_ptr<Program> hierarchical_all_reduce(Rank nodes, Rank gpus, Slice data) {
-  using Where = Round::Where;
   std::vector<Sequence::Stage> stages;
   stages.push_back({.program = binomial_reduce(gpus, data),
                     .groups = nodes,
                     .group_stride = gpus,
-                    .where = Where::kInNode});
+                    .where = Pairs::kInNode});
   stages.push_back(
-      {.program = ring_all_reduce(nodes, data), .stride = gpus, .where = Where::kBetweenNodes});
+      {.program = ring_all_reduce(nodes, data), .stride = gpus, .where = Pairs::kBetweenNodes});
   stages.push_back({.program = binomial_broadcast(gpus, data),
                     .groups = nodes,
                     .group_stride = gpus,
-                    .where = Where::kInNode});
+                    .where = Pairs::kInNode});
   return std::make_unique<Sequence>(nodes * gpus, std::move(stages));
 }
 

@@ -3,7 +3,7 @@
 // Scope: one number of workers, the one that it was fitted on; no contention.
 // Parameters: a [s], b [s/B].
 // Source: 004 equation 9.
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <memory>
 

@@ -29,8 +29,8 @@
 #include "netmodels/nccl_graph.h"
 #include "netmodels/nccl_kernel.h"
 #include "netmodels/nccl_tuning.h"
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <charconv>

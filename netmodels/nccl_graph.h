@@ -1,7 +1,7 @@
 // What NCCL's topology search finds on a cluster: how many rings, how fast, over what.
 #pragma once
 #include "netmodels/nccl_tuning.h"
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 
 #include <cstdint>
 #include <span>

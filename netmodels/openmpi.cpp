@@ -23,7 +23,7 @@
 // Validation: configs/papers/collectives: 10GbE logs of 2, 4 and 8 nodes, concurrent jobs.
 // Source: open-mpi/ompi v3.1.0 ompi/mca/coll/tuned/coll_tuned_decision_fixed.c
 // ompi_coll_tuned_allreduce_intra_dec_fixed(), opal/mca/btl/tcp/btl_tcp_component.c (64 KiB).
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <algorithm>
 #include <bit>

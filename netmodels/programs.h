@@ -1,7 +1,7 @@
 // The building blocks of the collectives in this folder: programs over ranks 0 to n - 1 on one
 // slice of the data.
 #pragma once
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <memory>
 #include <utility>

@@ -6,7 +6,7 @@
 // (with K messages one after the other: K alpha instead of alpha), plus N ceil(M / S) gamma for
 // adding up, which overlaps the transfers only in part.
 #include "netmodels/programs.h"
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 // Ring programs, with baidu-allreduce's order of segments.
 #include "netmodels/programs.h"
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <memory>
 

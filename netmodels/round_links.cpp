@@ -1,6 +1,6 @@
 #include "netmodels/round_links.h"
 
-#include "sim/message_time.h"
+#include "sim/collective/message_time.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // What a round of a collective costs in closed form: messages of one size that start together, over
 // links that they share. Ranks are placed node by node, as in messages.
 #pragma once
-#include "sim/cluster.h"
-#include "sim/collective_program.h"
-#include "sim/machine.h"
+#include "sim/collective/collective_program.h"
+#include "sim/network/cluster.h"
+#include "sim/network/machine.h"
 
 #include <cstdint>
 #include <optional>

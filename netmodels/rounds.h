@@ -1,7 +1,7 @@
 // Closed forms of collectives that go in rounds.
 #pragma once
 #include "netmodels/round_links.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <cstdint>
 #include <functional>

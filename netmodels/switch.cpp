@@ -3,7 +3,7 @@
 //
 // Scope: full duplex, cut-through, no contention inside the switch.
 // Parameters: latency [s, end to end], bandwidth [B/s, of one port in one direction].
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@ const Params kParams{{.key = "latency",
                       .help = "1 / beta, of one port in one direction",
                       .range = kPositive}};
 
-class Switch final : public Network {
+class Switch final : public NetworkKind {
  public:
   explicit Switch(const Config& c)
       : link_{c.get<Duration>("latency"), c.get<Bandwidth>("bandwidth")} {}
@@ -30,7 +30,7 @@ class Switch final : public Network {
   Link link_;
 };
 
-const bool kRegistered = Networks::instance().add(
+const bool kRegistered = NetworkKinds::instance().add(
     "switch", "non-blocking switch: latency + size / bandwidth between any two", kParams,
     [](const Config& c) { return std::make_unique<Switch>(c); });
 

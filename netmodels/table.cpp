@@ -7,8 +7,8 @@
 // extrapolate.
 // Where a measured time falls with size, the larger of the two stands: a collective that gets
 // faster with more data is noise, and schedules rely on a time that does not decrease.
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <charconv>

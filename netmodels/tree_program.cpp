@@ -5,7 +5,7 @@
 // a rank. Rank 0 is the root, with the largest power of two below n as its only child. Source:
 // NCCL 2.4.8 to 2.18.3, src/graph/trees; the sets for n = 2 to 32 are in the tests.
 #include "netmodels/programs.h"
-#include "sim/collective_program.h"
+#include "sim/collective/collective_program.h"
 
 #include <algorithm>
 #include <bit>

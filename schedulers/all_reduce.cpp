@@ -1,5 +1,5 @@
 // Pure MPI: one client holds all workers, and there are no servers.
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 

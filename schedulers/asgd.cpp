@@ -1,5 +1,5 @@
 // Asynchronous SGD: a server applies each push when it comes and answers at once (001 Figure 7).
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 // Async: no framework is modelled; one communication thread takes the buckets in the order in which
 // they become ready, and the next step starts when the last one is through.
-#include "sim/embedding.h"
+#include "sim/mxnet/embedding.h"
 
 #include <memory>
 #include <optional>

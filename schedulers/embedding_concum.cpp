@@ -5,10 +5,10 @@
 // FIFO pool: then no call waits for another one that waits for it.
 // Parameters: outstanding, communicators (0: one per key), barrier before the push of every
 // outstanding-th key or after it (the figure leaves it open), threads and order of the pool, and
-// those of every embedding (sim/embedding.cpp).
+// those of every embedding (sim/mxnet/embedding.cpp).
 // Source: 000 figures 7 to 9.
-#include "sim/embedding.h"
-#include "sim/worker.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/rank.h"
 
 #include <memory>
 #include <string>
@@ -37,13 +37,13 @@ Params concum_params() {
                  .words = {"before", "after"}}};
   const Params pool = collective_pool_params();
   params.insert(params.end(), pool.begin(), pool.end());
-  return worker_params(params);
+  return mxnet_params(params);
 }
 
 class ConCum final : public Embedding {
  public:
   explicit ConCum(const Config& c)
-      : Embedding(read_worker_settings(c, read_collective_pool(c))),
+      : Embedding(read_mxnet_settings(c, read_collective_pool(c))),
         outstanding_(c.get<std::int64_t>("outstanding")),
         communicators_(c.get<std::int64_t>("communicators")),
         barrier_before_(c.get<std::string>("barrier") == "before") {}
@@ -53,7 +53,7 @@ class ConCum final : public Embedding {
   }
 
  private:
-  MainThread aggregate(Worker& worker) const override {
+  Process aggregate(MxnetRank& worker) const override {
     std::int64_t number = 0;
     for (const std::int32_t key : worker.keys()) {
       const bool is_due = number++ % outstanding_ == 0;

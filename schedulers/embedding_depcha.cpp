@@ -5,10 +5,10 @@
 // Figure 12 prints a CopyFromTo inside the operation, which would be a new operation queued behind
 // the update that waits for it; the copy is part of the operation here.
 // Parameters: threads and order of the pool that runs the chain, and those of every embedding
-// (sim/embedding.cpp).
+// (sim/mxnet/embedding.cpp).
 // Source: 000 figures 10 to 12.
-#include "sim/embedding.h"
-#include "sim/worker.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/rank.h"
 
 #include <memory>
 
@@ -20,7 +20,7 @@ class DepCha final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  MainThread aggregate(Worker& worker) const override {
+  Process aggregate(MxnetRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);
@@ -35,8 +35,8 @@ class DepCha final : public Embedding {
 
 const bool kRegistered = Embeddings::instance().add(
     "depcha", "the engine's threads all-reduce, in an order that a dummy variable enforces",
-    worker_params(collective_pool_params()), [](const Config& c) {
-      return std::make_unique<DepCha>(read_worker_settings(c, read_collective_pool(c)));
+    mxnet_params(collective_pool_params()), [](const Config& c) {
+      return std::make_unique<DepCha>(read_mxnet_settings(c, read_collective_pool(c)));
     });
 
 }  // namespace

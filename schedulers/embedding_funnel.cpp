@@ -1,10 +1,10 @@
 // Funnel: the main thread waits for each gradient and calls MPI_Allreduce itself. One collective at
 // a time, and every call of the main thread is serial with it.
 //
-// Parameters: those of every embedding (sim/embedding.cpp).
+// Parameters: those of every embedding (sim/mxnet/embedding.cpp).
 // Source: 000 figures 5 to 7.
-#include "sim/embedding.h"
-#include "sim/worker.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/rank.h"
 
 #include <memory>
 
@@ -16,7 +16,7 @@ class Funnel final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  MainThread aggregate(Worker& worker) const override {
+  Process aggregate(MxnetRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);
@@ -29,8 +29,8 @@ class Funnel final : public Embedding {
 };
 
 const bool kRegistered = Embeddings::instance().add(
-    "funnel", "the main thread waits for each gradient and all-reduces it", worker_params({}),
-    [](const Config& c) { return std::make_unique<Funnel>(read_worker_settings(c, {})); });
+    "funnel", "the main thread waits for each gradient and all-reduces it", mxnet_params({}),
+    [](const Config& c) { return std::make_unique<Funnel>(read_mxnet_settings(c, {})); });
 
 }  // namespace
 }  // namespace steptime

@@ -3,10 +3,10 @@
 // deadlock: 000 section 2.3.
 //
 // Parameters: threads and order of the pool that runs the collectives, and those of every embedding
-// (sim/embedding.cpp).
+// (sim/mxnet/embedding.cpp).
 // Source: 000 figures 5 and 6, with the push that section 4.1 says is wrong.
-#include "sim/embedding.h"
-#include "sim/worker.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/rank.h"
 
 #include <memory>
 
@@ -18,7 +18,7 @@ class Naive final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  MainThread aggregate(Worker& worker) const override {
+  Process aggregate(MxnetRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);
@@ -31,8 +31,8 @@ class Naive final : public Embedding {
 
 const bool kRegistered = Embeddings::instance().add(
     "naive", "the engine's threads all-reduce what is ready on one communicator: can deadlock",
-    worker_params(collective_pool_params()), [](const Config& c) {
-      return std::make_unique<Naive>(read_worker_settings(c, read_collective_pool(c)));
+    mxnet_params(collective_pool_params()), [](const Config& c) {
+      return std::make_unique<Naive>(read_mxnet_settings(c, read_collective_pool(c)));
     });
 
 }  // namespace

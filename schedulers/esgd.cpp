@@ -8,7 +8,7 @@
 // Limits: Figure 8 as printed updates the parameters only in exchange steps, and counts keys
 // instead of batches; here every batch does an SGD update, and `interval` counts batches. Source:
 // 001 section 5, equations 2 and 3, Figure 8.
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 #include <string>

@@ -4,7 +4,7 @@
 //
 // Parameters: capacity [B] (DDP: bucket_cap_mb), first_capacity [B].
 // Source: pytorch torch/csrc/distributed/c10d/reducer.cpp compute_bucket_assignment_by_size.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <memory>
 #include <span>

@@ -4,7 +4,7 @@
 // not leave everyone with the sum: BytePS reduces and scatters inside a node, and gathers after the
 // pull.
 // Source: 001 sections 4.1 and 4.2; bytedance/byteps docs/architecture.md.
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 #include <string>

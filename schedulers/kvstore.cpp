@@ -27,7 +27,7 @@
 // Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 0.9.3 and 1.3.1
 // src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h, src/ndarray/ndarray.cc (CopyFromTo),
 // src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <algorithm>
 #include <array>

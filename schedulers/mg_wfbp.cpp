@@ -11,7 +11,7 @@
 // so one pass with a running message suffices: O(L) instead of the paper's O(L^2).
 //
 // The result is not always optimal, against the paper's Theorem 1: schedulers/optimal.cpp.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,6 @@
 // Naive S-SGD: every gradient on its own, after the whole backward pass.
 // Source: 004 equation 3, figure 1.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <memory>
 #include <span>

@@ -10,7 +10,7 @@
 // are a prefix that only grows. Of that prefix the largest j is best, as it leaves the fewest
 // bytes; of the others the one with the least F(j) - b S_j, kept in a monotone queue. Exact up to
 // the rounding of each message's time to a picosecond.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <algorithm>
 #include <cstdint>

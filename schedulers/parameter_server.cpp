@@ -1,5 +1,5 @@
 // Parameter servers alone: every worker is a client of its own, with nothing to reduce inside.
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 

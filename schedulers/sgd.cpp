@@ -1,5 +1,5 @@
 // Synchronous SGD: a step ends when everyone has the sum of all gradients (001 Figure 6).
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 // SyncEASGD's single-layer communication: all gradients in one message after the backward pass.
 // Source: 004 section I and reference [15].
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <memory>
 #include <span>

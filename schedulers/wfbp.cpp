@@ -1,6 +1,6 @@
 // Wait-free backpropagation: every gradient on its own, as soon as it exists.
 // Source: 004 equations 6 to 8.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 
 #include <memory>
 #include <span>

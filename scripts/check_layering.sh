@@ -1,17 +1,35 @@
 #!/usr/bin/env bash
-# sim/ includes no other folder; models/, netmodels/ and schedulers/ include sim/ and themselves.
+# sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
+# netmodels/ and schedulers/ include sim/ and themselves.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+rooms=(core config events network collective workload step learning servers mxnet experiment
+       evidence drawing command)
+
 wrong=0
-for folder in sim models netmodels schedulers; do
-  # Every #include "..." whose path starts neither with sim/ nor with the folder itself. Grep finds
-  # nothing when all is well.
-  found=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$folder" \
-    --include='*.cpp' --include='*.h' | grep -vE "include[[:space:]]*\"(sim|$folder)/" || true)
-  if [[ -n $found ]]; then
-    printf '%s\n' "$found" "$folder/ may include only sim/ and $folder/" | sort -u
+# may_include FOLDER PATTERN WHAT: every #include "..." of the folder matches the pattern.
+may_include() {
+  local found
+  found=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$1" \
+    --include='*.cpp' --include='*.h' | grep -vE "include[[:space:]]*\"($2)" || true)
+  [[ -z $found ]] && return
+  printf '%s\n' "$found" "$1/ may include only $3"
+  wrong=1
+}
+
+for folder in models netmodels schedulers; do
+  may_include "$folder" "(sim|$folder)/" "sim/ and $folder/"
+done
+before=
+for room in "${rooms[@]}"; do
+  before+=${before:+|}$room
+  may_include "sim/$room" "sim/($before)/" "its own room and, of sim/, ${before//|/, }"
+done
+for entry in sim/*; do
+  [[ " ${rooms[*]} " == *" ${entry#sim/} "* ]] || {
+    echo "$entry is in no room; the rooms are: ${rooms[*]}"
     wrong=1
-  fi
+  }
 done
 exit "$wrong"

@@ -14,7 +14,7 @@
 // backward pass, as the authors' scripts/gmwfbp.py does. Communication times are checked for form
 // and left out.
 #include "models/importers/profile_text.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <memory>

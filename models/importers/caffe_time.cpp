@@ -12,7 +12,7 @@
 // learnable layer of the table must have exactly one row.
 // The times are averages over the iterations, each layer synchronised with the device.
 #include "models/importers/profile_text.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <map>

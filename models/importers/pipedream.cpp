@@ -15,7 +15,7 @@
 // A layer is named by its node and kind ("node2:Conv2d"). The times contain a synchronisation with
 // the device per layer.
 #include "models/importers/profile_text.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "models/importers/profile_text.h"
 
 #include "models/layer_table.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // Profiles that are text: lines that know where they stand, fields, numbers.
 #pragma once
-#include "sim/importer.h"
+#include "sim/workload/importer.h"
 
 #include <cstdint>
 #include <string>

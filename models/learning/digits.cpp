@@ -1,8 +1,8 @@
 #include "models/learning/digits.h"
 
-#include "sim/data_dir.h"
-#include "sim/error.h"
-#include "sim/json.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <cstdlib>

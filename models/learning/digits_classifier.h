@@ -6,7 +6,7 @@
 #pragma once
 #include "models/learning/digits.h"
 #include "models/learning/elementary.h"
-#include "sim/learning.h"
+#include "sim/learning/learning.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,7 @@
 // class, output biases. Weights start uniform in +-sqrt(6 / (inputs + outputs)) (Glorot and Bengio,
 // AISTATS 2010, equation 16), biases at zero.
 #include "models/learning/digits_classifier.h"
-#include "sim/random.h"
+#include "sim/core/random.h"
 
 #include <cmath>
 #include <memory>

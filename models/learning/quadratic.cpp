@@ -7,8 +7,8 @@
 // sum_i h_i (w_i - o_i)^2.
 //
 // Parameters: dimensions, samples (even), condition (largest over smallest h), noise (of e).
-#include "sim/learning.h"
-#include "sim/random.h"
+#include "sim/core/random.h"
+#include "sim/learning/learning.h"
 
 #include <cmath>
 #include <limits>

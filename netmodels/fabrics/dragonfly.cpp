@@ -11,7 +11,7 @@
 // and global_latency [s, added by such a link].
 // Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
 // 2008; Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012.
-#include "sim/fabric.h"
+#include "sim/network/fabric.h"
 
 #include <memory>
 #include <string>

@@ -7,7 +7,7 @@
 // of a link between switches; default: that of "network"].
 // Source: Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture",
 // SIGCOMM 2008.
-#include "sim/fabric.h"
+#include "sim/network/fabric.h"
 
 #include <memory>
 

@@ -2,7 +2,7 @@
 //
 // Scope: two channels per link; both ways of equal length: upwards.
 // Parameters: none; latency (of one hop) and bandwidth (of one link) are those of "network".
-#include "sim/fabric.h"
+#include "sim/network/fabric.h"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 //
 // Scope: full duplex, no limit inside the switch.
 // Parameters: none; latency (end to end) and bandwidth (of a port) are those of "network".
-#include "sim/fabric.h"
+#include "sim/network/fabric.h"
 
 #include <memory>
 

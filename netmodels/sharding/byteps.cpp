@@ -9,8 +9,8 @@
 // first_key, how many buffers were declared before. Source: bytedance/byteps v0.2.3
 // byteps/common/operations.cc InitTensor, global.cc EncodeDefaultKey, docs/env.md;
 // byteps/torch/__init__.py declares gradients sorted by name.
-#include "sim/error.h"
-#include "sim/sharding.h"
+#include "sim/core/error.h"
+#include "sim/servers/sharding.h"
 
 #include <algorithm>
 #include <memory>

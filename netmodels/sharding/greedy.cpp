@@ -6,7 +6,7 @@
 // Validation: tests/data/commdevice_merge_buffers.json (largest-first).
 // Source: tensorflow/contrib/training/python/training/device_setter.py; apache/mxnet 1.3.1
 // src/kvstore/comm.h InitMergeBuffer, where the order of equal sizes is not defined.
-#include "sim/sharding.h"
+#include "sim/servers/sharding.h"
 
 #include <algorithm>
 #include <memory>

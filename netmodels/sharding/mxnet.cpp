@@ -4,7 +4,7 @@
 // Parameters: bound [elements], MXNET_KVSTORE_BIGARRAY_BOUND.
 // Validation: tests/data/ps_sharding_cases.json.
 // Source: apache/mxnet 1.3.1 src/kvstore/kvstore_dist.h EncodeDefaultKey.
-#include "sim/sharding.h"
+#include "sim/servers/sharding.h"
 
 #include <cmath>
 #include <memory>

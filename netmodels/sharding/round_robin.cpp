@@ -1,6 +1,6 @@
 // TensorFlow's default placement: variables to parameter-server tasks in turn, each whole.
 // Source: tensorflow/python/training/device_setter.py, _RoundRobinStrategy.
-#include "sim/sharding.h"
+#include "sim/servers/sharding.h"
 
 #include <memory>
 #include <span>

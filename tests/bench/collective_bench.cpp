@@ -8,11 +8,11 @@
 // general and 0.1 s symmetric; 16,384 ranks general within 2 GiB; 100,000 ranks hierarchical, a
 // whole `steptime run`, within 1 s and 2 GiB.
 #include "netmodels/programs.h"
-#include "sim/collective_player.h"
-#include "sim/data_dir.h"
-#include "sim/experiment.h"
-#include "sim/machine.h"
-#include "sim/message_time.h"
+#include "sim/collective/collective_player.h"
+#include "sim/collective/message_time.h"
+#include "sim/config/data_dir.h"
+#include "sim/experiment/experiment.h"
+#include "sim/network/machine.h"
 #include "tests/bench/bare.h"
 #ifdef STEPTIME_SIMGRID
 #include "tests/support/simgrid.h"
@@ -256,12 +256,12 @@ void ring_16384(benchmark::State& state) {
   const Machine machine(star(16'384));
   const Programs programs = ring(16'384, kBytes);
   measure(state, 1e6, [&] {
-    Transport transport(machine);
-    CollectivePlayer player(transport, programs, {});
+    Network network(machine);
+    CollectivePlayer player(network, programs, {});
     player.start_at(Time{});
-    while (transport.messages_delivered() < 1'000'000 && transport.step()) {
+    while (network.messages_delivered() < 1'000'000 && network.step()) {
     }
-    benchmark::DoNotOptimize(transport.now());
+    benchmark::DoNotOptimize(network.now());
   });
   state.counters["peak_MiB"] = peak_mib();
 }

@@ -1,9 +1,9 @@
 // What does a step in a framework's engine cost, with 161 keys at 256 ranks? The goal is 10 ms of
 // wall time a step when all ranks are alike; the same with every rank simulated, for comparison.
-#include "sim/data_dir.h"
-#include "sim/experiment.h"
-#include "sim/result.h"
-#include "sim/simulate.h"
+#include "sim/config/data_dir.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/result.h"
+#include "sim/experiment/simulate.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // What does the engine cost over a bare 4-ary heap of 24-byte events that does the same schedule
 // and pop? Hold model: every event that runs schedules one at a random later time, so the number
 // of pending events stays. Compare the two at equal pending counts; the goal is 1.5.
-#include "sim/engine.h"
+#include "sim/events/engine.h"
 #include "tests/bench/bare.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // What does an analytic WFBP step of a 161-tensor model cost over the bare recurrence
 // (004 equation 7)? The goal is 2.
-#include "sim/data_dir.h"
-#include "sim/experiment.h"
-#include "sim/step.h"
+#include "sim/config/data_dir.h"
+#include "sim/experiment/experiment.h"
+#include "sim/step/step.h"
 
 #include <algorithm>
 #include <cstdint>

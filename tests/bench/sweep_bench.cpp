@@ -1,6 +1,6 @@
 // How many JSONL points does a sweep write per second on one thread? The goal is 100,000.
-#include "sim/data_dir.h"
-#include "sim/sweep.h"
+#include "sim/config/data_dir.h"
+#include "sim/experiment/sweep.h"
 
 #include <cstdint>
 #include <memory>

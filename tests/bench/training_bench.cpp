@@ -2,9 +2,9 @@
 // servers and 100 steps. A worker's step has 100 messages to servers in one bucket (sync-easgd) and
 // 1,350 or so with one bucket per tensor (wfbp), as the big tensors of ResNet-50 are on all
 // servers.
-#include "sim/data_dir.h"
-#include "sim/experiment.h"
-#include "sim/training_run.h"
+#include "sim/config/data_dir.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/training_run.h"
 
 #include <cstdint>
 #include <memory>

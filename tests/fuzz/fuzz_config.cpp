@@ -1,10 +1,10 @@
 // Any bytes as an experiment: read, sweep, simulate. Whatever they are, either there is a result or
 // an InputError.
-#include "sim/data_dir.h"
-#include "sim/error.h"
-#include "sim/experiment.h"
-#include "sim/result.h"
-#include "sim/sweep.h"
+#include "sim/config/data_dir.h"
+#include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/result.h"
+#include "sim/experiment/sweep.h"
 
 #include <algorithm>
 #include <cstddef>

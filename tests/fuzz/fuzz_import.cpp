@@ -1,7 +1,7 @@
 // Any bytes as a profile to import. The first byte selects the importer, and with its high bit the
 // layer table; the rest is the profile.
-#include "sim/error.h"
-#include "sim/importer.h"
+#include "sim/core/error.h"
+#include "sim/workload/importer.h"
 
 #include <cstddef>
 #include <cstdint>

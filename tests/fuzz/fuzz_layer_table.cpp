@@ -1,6 +1,6 @@
 // Any bytes as a layer table.
 #include "models/layer_table.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Any bytes as the CSV of a measured collective.
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Any bytes as a trace file. What is read and written again is read as the same trace.
-#include "sim/error.h"
-#include "sim/workload.h"
+#include "sim/core/error.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,14 +6,14 @@
 // Rows hold numbers that are the same for every compiler and build type: times are whole
 // picoseconds until they are printed, and nothing is printed through a library that may round
 // differently.
-#include "sim/claims.h"
-#include "sim/error.h"
-#include "sim/experiment.h"
-#include "sim/json.h"
-#include "sim/output.h"
-#include "sim/result.h"
-#include "sim/simulate.h"
-#include "sim/sweep.h"
+#include "sim/command/output.h"
+#include "sim/config/json.h"
+#include "sim/core/error.h"
+#include "sim/evidence/claims.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/result.h"
+#include "sim/experiment/simulate.h"
+#include "sim/experiment/sweep.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Are the shipped layer tables those of the published models, and is a broken one refused?
 #include "models/layer_table.h"
 
-#include "sim/data_dir.h"
-#include "sim/error.h"
-#include "sim/json.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
+#include "sim/core/error.h"
 #include "tests/support/messages.h"
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 // sample take 1 ms.
 #include "models/roofline.h"
 
-#include "sim/error.h"
-#include "sim/registry.h"
-#include "sim/workload.h"
+#include "sim/config/registry.h"
+#include "sim/core/error.h"
+#include "sim/workload/workload.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 

@@ -1,5 +1,5 @@
 #include "netmodels/programs.h"
-#include "sim/message_time.h"
+#include "sim/collective/message_time.h"
 #include "tests/support/collectives.h"
 #include "tests/support/play.h"
 

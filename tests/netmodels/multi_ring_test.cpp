@@ -1,4 +1,4 @@
-#include "sim/error.h"
+#include "sim/core/error.h"
 #include "tests/support/collectives.h"
 #include "tests/support/play.h"
 

@@ -1,6 +1,6 @@
 // Does the collective take the time that its page states?
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 #include "tests/support/presets.h"

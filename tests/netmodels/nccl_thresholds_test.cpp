@@ -1,6 +1,6 @@
 // Do 2.3.7 and 2.4.8 change protocol and algorithm where their sources do?
 #include "netmodels/nccl_tuning.h"
-#include "sim/json.h"
+#include "sim/config/json.h"
 
 #include <algorithm>
 #include <cstdint>

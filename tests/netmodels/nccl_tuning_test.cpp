@@ -1,7 +1,7 @@
 // Are NCCL's estimates those of its published formula?
 #include "netmodels/nccl_tuning.h"
 
-#include "sim/json.h"
+#include "sim/config/json.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Does Open MPI's all-reduce switch where its sources do, and cost what the page states?
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 #include "tests/support/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"

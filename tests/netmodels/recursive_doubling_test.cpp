@@ -1,4 +1,4 @@
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "tests/support/cluster.h"
 #include "tests/support/config_text.h"
 

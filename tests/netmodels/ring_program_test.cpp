@@ -1,5 +1,5 @@
 #include "netmodels/programs.h"
-#include "sim/json.h"
+#include "sim/config/json.h"
 #include "tests/support/play.h"
 
 #include <algorithm>

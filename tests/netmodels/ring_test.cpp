@@ -1,5 +1,5 @@
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 #include "tests/support/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"

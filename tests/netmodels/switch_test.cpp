@@ -1,5 +1,5 @@
-#include "sim/cluster.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
+#include "sim/network/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 
@@ -11,12 +11,12 @@ namespace steptime {
 namespace {
 
 std::string switch_error(const std::string& json) {
-  return message_of<InputError>([&] { make<Network>(json); });
+  return message_of<InputError>([&] { make<NetworkKind>(json); });
 }
 
 TEST(Switch, EveryPairHasTheWholePort) {
   const auto network =
-      make<Network>(R"({"type": "switch", "latency": "45.26 us", "bandwidth": "10 Gbps"})");
+      make<NetworkKind>(R"({"type": "switch", "latency": "45.26 us", "bandwidth": "10 Gbps"})");
   for (const std::int64_t endpoints : {1, 2, 64, 1024}) {
     EXPECT_EQ(network->link(endpoints).latency, Duration(45'260'000));
     EXPECT_EQ(network->link(endpoints).bandwidth, Bandwidth{1.25e9});  // 10e9 / 8
@@ -24,7 +24,7 @@ TEST(Switch, EveryPairHasTheWholePort) {
 }
 
 TEST(Switch, LatencyMayBeZeroAndBandwidthMayNot) {
-  EXPECT_EQ(make<Network>(R"({"type": "switch", "latency": "0 s", "bandwidth": "1 B/s"})")
+  EXPECT_EQ(make<NetworkKind>(R"({"type": "switch", "latency": "0 s", "bandwidth": "1 B/s"})")
                 ->link(2)
                 .latency,
             Duration{});

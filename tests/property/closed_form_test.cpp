@@ -1,8 +1,8 @@
 // Every collective that is made of messages, found by its name: without other traffic its messages
 // take the time of its closed form, and whoever should holds the sum at the end.
 #include "netmodels/programs.h"
-#include "sim/collective.h"
-#include "sim/error.h"
+#include "sim/collective/collective.h"
+#include "sim/core/error.h"
 #include "tests/support/collectives.h"
 #include "tests/support/play.h"
 
@@ -329,21 +329,21 @@ TEST(Messages, AreAsManyAsTheProgramSays) {
       for (const auto& program : programs)
         expected += program->messages();
       const Machine machine(cluster);
-      Transport transport(machine);
-      CollectivePlayer player(transport, programs, {});
+      Network network(machine);
+      CollectivePlayer player(network, programs, {});
       player.start_at(Time{});
-      transport.run();
-      EXPECT_EQ(static_cast<double>(transport.messages_delivered()), expected) << name << ' ' << n;
+      network.run();
+      EXPECT_EQ(static_cast<double>(network.messages_delivered()), expected) << name << ' ' << n;
       EXPECT_EQ(play_cost(programs, machine), expected) << name << ' ' << n;  // two links each
     }
   }
   const auto incast = one(push_pull(5, 3, {0, 1000}, 4));
   const Machine machine(star_cluster(8));
-  Transport transport(machine);
-  CollectivePlayer player(transport, incast, {});
+  Network network(machine);
+  CollectivePlayer player(network, incast, {});
   player.start_at(Time{});
-  transport.run();
-  EXPECT_EQ(static_cast<double>(transport.messages_delivered()), incast.front()->messages());
+  network.run();
+  EXPECT_EQ(static_cast<double>(network.messages_delivered()), incast.front()->messages());
 }
 
 TEST(Messages, OverManyLinksCostMore) {

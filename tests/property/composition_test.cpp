@@ -1,7 +1,7 @@
 // Every embedding with every schedule, collective and fidelity is a legal question.
-#include "sim/data_dir.h"
-#include "sim/error.h"
-#include "sim/simulate.h"
+#include "sim/config/data_dir.h"
+#include "sim/core/error.h"
+#include "sim/experiment/simulate.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // Do the safe embeddings ever deadlock, and is every deadlock of the others found and named?
-#include "sim/embedding.h"
-#include "sim/error.h"
-#include "sim/random.h"
+#include "sim/core/error.h"
+#include "sim/core/random.h"
+#include "sim/mxnet/embedding.h"
 #include "tests/support/embedded.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The event engine against an obvious one: a std::multimap, which keeps equal keys in the order of
 // insertion.
-#include "sim/engine.h"
+#include "sim/events/engine.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
-// The incremental solver and the transport against slow and obvious ones.
-#include "sim/max_min.h"
+// The incremental solver and the network against slow and obvious ones.
+#include "sim/network/max_min.h"
 
-#include "sim/transport.h"
+#include "sim/network/network.h"
 #include "tests/support/wires.h"
 
 #include <algorithm>
@@ -128,7 +128,7 @@ std::vector<double> slow_transport(const Problem& p, const std::vector<Arrival>&
   return end;
 }
 
-RC_GTEST_PROP(Transport, EqualsASimulationThatSolvesEverythingAnew, ()) {
+RC_GTEST_PROP(Network, EqualsASimulationThatSolvesEverythingAnew, ()) {
   const Problem p = arbitrary_problem();
   std::vector<Channel> channels;
   for (const double capacity : p.capacity)
@@ -151,8 +151,8 @@ RC_GTEST_PROP(Transport, EqualsASimulationThatSolvesEverythingAnew, ()) {
   std::stable_sort(arrivals.begin(), arrivals.end(),
                    [](const Arrival& x, const Arrival& y) { return x.time < y.time; });
 
-  Transport transport(wires);
-  Mailbox box(transport);
+  Network network(wires);
+  Mailbox box(network);
   for (const Arrival& a : arrivals)
     box.send_at(Time(Duration(a.time)), static_cast<Endpoint>(a.flow), flows, a.bytes);
   std::vector<std::int64_t> expected_bytes(p.capacity.size(), 0);
@@ -163,16 +163,16 @@ RC_GTEST_PROP(Transport, EqualsASimulationThatSolvesEverythingAnew, ()) {
       expected_bytes[c] += a.bytes;
   }
   Time before{};
-  while (transport.step()) {
-    if (transport.now() == before) continue;  // rates are set when an instant is over
-    before = transport.now();
+  while (network.step()) {
+    if (network.now() == before) continue;  // rates are set when an instant is over
+    before = network.now();
     for (std::uint32_t c = 0; c < channels.size(); ++c)
-      RC_ASSERT(transport.load(c) <= channels[c].bandwidth.bytes_per_second * (1 + 1e-12));
+      RC_ASSERT(network.load(c) <= channels[c].bandwidth.bytes_per_second * (1 + 1e-12));
   }
   // Every byte that went in came out, and over the channels of its route.
   RC_ASSERT(box.bytes == sent);
   for (std::uint32_t c = 0; c < channels.size(); ++c)
-    RC_ASSERT(transport.carried(c) == expected_bytes[c]);
+    RC_ASSERT(network.carried(c) == expected_bytes[c]);
   const auto expected = slow_transport(rounded, arrivals);
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     // Each change of rate rounds a completion to a picosecond.

@@ -1,5 +1,5 @@
 // The optimal schedule against exhaustive search, and against every other schedule.
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/generators.h"

@@ -1,8 +1,8 @@
 // The closed form of a step against its event simulation, and the laws that every step keeps.
-#include "sim/step.h"
+#include "sim/step/step.h"
 
-#include "sim/cluster.h"
-#include "sim/schedule.h"
+#include "sim/network/cluster.h"
+#include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/generators.h"

@@ -1,6 +1,6 @@
 // A measured collective, however noisy its table: time does not fall with size.
-#include "sim/cluster.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
+#include "sim/network/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/scratch_file.h"
 

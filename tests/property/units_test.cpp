@@ -1,5 +1,5 @@
 // What format_quantity writes, parse_quantity reads back to the last digit.
-#include "sim/units.h"
+#include "sim/core/units.h"
 
 #include <cmath>
 #include <cstdint>

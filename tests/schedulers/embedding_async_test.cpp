@@ -1,6 +1,6 @@
 // Does the default leave the step as it was?
-#include "sim/embedding.h"
-#include "sim/error.h"
+#include "sim/core/error.h"
+#include "sim/mxnet/embedding.h"
 #include "tests/support/config_text.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 namespace steptime {
 namespace {
 
-// The two cases of tests/sim/engine_cases.json: 3 layers of 2 s, all-reduces of 1 s.
+// The two cases of tests/sim/mxnet/engine_cases.json: 3 layers of 2 s, all-reduces of 1 s.
 TEST(DepCha, KeyOrderDecidesAboutTheBackwardPass) {
   const std::vector<LayerTimes> times(3, {Duration{}, 2 * kSecond});
   const LinearCollective collective = line(kSecond, {});

@@ -1,5 +1,5 @@
-#include "sim/error.h"
-#include "sim/schedule.h"
+#include "sim/core/error.h"
+#include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/messages.h"

@@ -1,6 +1,6 @@
-#include "sim/error.h"
-#include "sim/result.h"
-#include "sim/simulate.h"
+#include "sim/core/error.h"
+#include "sim/experiment/result.h"
+#include "sim/experiment/simulate.h"
 #include "tests/support/training.h"
 
 #include <chrono>

@@ -1,9 +1,9 @@
 // Algorithm 1 of 004, by hand and against the known answers of mgwfbp_cases.json, which names the
 // source of each number.
-#include "sim/cluster.h"
-#include "sim/error.h"
-#include "sim/json.h"
-#include "sim/schedule.h"
+#include "sim/config/json.h"
+#include "sim/core/error.h"
+#include "sim/network/cluster.h"
+#include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 

@@ -1,4 +1,4 @@
-#include "sim/error.h"
+#include "sim/core/error.h"
 #include "tests/support/training.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "sim/aggregation.h"
+#include "sim/servers/aggregation.h"
 #include "tests/support/config_text.h"
 
 #include <gtest/gtest.h>

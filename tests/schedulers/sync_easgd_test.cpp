@@ -1,4 +1,4 @@
-#include "sim/schedule.h"
+#include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 

@@ -1,7 +1,7 @@
 // A cluster whose closed forms can be worked out by head.
 #pragma once
-#include "sim/cluster.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
+#include "sim/network/cluster.h"
 #include "tests/support/config_text.h"
 
 #include <cstdint>

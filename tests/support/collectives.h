@@ -1,6 +1,6 @@
 // Collectives by name.
 #pragma once
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 // Configs and registered implementations from JSON text, as if it stood in the file "x.json".
 #pragma once
-#include "sim/config.h"
-#include "sim/json.h"
-#include "sim/registry.h"
+#include "sim/config/config.h"
+#include "sim/config/json.h"
+#include "sim/config/registry.h"
 
 #include <memory>
 #include <string>

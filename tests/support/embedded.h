@@ -1,6 +1,6 @@
 // Small runs of an embedding, with calls and copies that cost nothing unless the text says so.
 #pragma once
-#include "sim/embedding.h"
+#include "sim/mxnet/embedding.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 

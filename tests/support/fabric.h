@@ -1,6 +1,6 @@
 // Fabrics by name, and their routes.
 #pragma once
-#include "sim/fabric.h"
+#include "sim/network/fabric.h"
 
 #include <memory>
 #include <string>

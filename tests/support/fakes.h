@@ -1,10 +1,10 @@
 // Small workloads and collectives for tests of schedules and steps.
 #pragma once
-#include "sim/collective.h"
-#include "sim/schedule.h"
-#include "sim/step.h"
-#include "sim/units.h"
-#include "sim/workload.h"
+#include "sim/collective/collective.h"
+#include "sim/core/units.h"
+#include "sim/step/schedule.h"
+#include "sim/step/step.h"
+#include "sim/workload/workload.h"
 
 #include <algorithm>
 #include <cstdint>

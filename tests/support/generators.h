@@ -1,7 +1,7 @@
 // Random workloads and collectives for properties. Ranges are those of real models: times up to
 // seconds, sizes up to 100 MB. Small and zero values are frequent, because ties live there.
 #pragma once
-#include "sim/workload.h"
+#include "sim/workload/workload.h"
 #include "tests/support/fakes.h"
 
 #include <cstdint>

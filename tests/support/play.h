@@ -1,11 +1,11 @@
 // Playing a collective on a plain cluster, and following its data.
 #pragma once
 #include "netmodels/programs.h"
-#include "sim/cluster.h"
-#include "sim/collective_player.h"
-#include "sim/collective_program.h"
-#include "sim/machine.h"
-#include "sim/message_time.h"
+#include "sim/collective/collective_player.h"
+#include "sim/collective/collective_program.h"
+#include "sim/collective/message_time.h"
+#include "sim/network/cluster.h"
+#include "sim/network/machine.h"
 
 #include <array>
 #include <cstdint>
@@ -109,11 +109,11 @@ inline Data::Values sum_of(const std::vector<Data::Values>& data) {
 inline std::vector<Data::Values> carry(const Programs& programs, const Cluster& cluster,
                                        std::vector<Data::Values> start) {
   const Machine machine(cluster);
-  Transport transport(machine, cluster.messages);
+  Network network(machine, cluster.messages);
   Data data(std::move(start));
-  CollectivePlayer player(transport, programs, cluster.reduction, {}, &data);
+  CollectivePlayer player(network, programs, cluster.reduction, {}, &data);
   player.start_at(Time{});
-  transport.run();
+  network.run();
   if (!player.is_over() || !data.agrees) return {};
   return data.ranks;
 }

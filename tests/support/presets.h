@@ -1,8 +1,8 @@
 // Shipped machines, as JSON and as clusters.
 #pragma once
-#include "sim/cluster.h"
-#include "sim/data_dir.h"
-#include "sim/json.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
+#include "sim/network/cluster.h"
 #include "tests/support/config_text.h"
 
 #include <cstdint>

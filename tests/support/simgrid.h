@@ -3,8 +3,8 @@
 // inverse proportion to the latency of their routes (TCP's unfairness), which no setting turns off:
 // give all routes the same latency.
 #pragma once
-#include "sim/collective_program.h"
-#include "sim/transport.h"
+#include "sim/collective/collective_program.h"
+#include "sim/network/network.h"
 #include "tests/support/wires.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Experiments ready to simulate.
 #pragma once
-#include "sim/simulate.h"
+#include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <string>

@@ -15,8 +15,8 @@
 //   fc.w  21.004 .. 26.004
 //   conv  42     .. 44      step 44, exposed 2, busy 1.004 + 5 + 2 = 8.004
 #pragma once
-#include "sim/cli.h"
-#include "sim/json.h"
+#include "sim/command/cli.h"
+#include "sim/config/json.h"
 
 #include <atomic>
 #include <filesystem>

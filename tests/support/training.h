@@ -1,8 +1,8 @@
 // A small training run whose parts can be worked out by head.
 #pragma once
-#include "sim/experiment.h"
-#include "sim/learner.h"
-#include "sim/training_run.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/training_run.h"
+#include "sim/servers/learner.h"
 #include "tests/support/config_text.h"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // Routes written down by hand.
 #pragma once
-#include "sim/transport.h"
+#include "sim/network/network.h"
 
 #include <map>
 #include <utility>
@@ -31,28 +31,26 @@ class Wires final : public Routes {
 /// Notes what is delivered, and when.
 class Mailbox final : public MessageSink {
  public:
-  explicit Mailbox(Transport& transport) : transport_(transport) {}
+  explicit Mailbox(Network& network) : network_(network) {}
   void send(Endpoint from, Endpoint to, std::int64_t size, std::int32_t name = 0) {
-    transport_.send({this, from, to, size, name, 0});
+    network_.send({this, from, to, size, name, 0});
   }
   /// Sends at a later time: woken() looks the message up.
   void send_at(Time time, Endpoint from, Endpoint to, std::int64_t size) {
     planned_.push_back({this, from, to, size, static_cast<std::int32_t>(planned_.size()), 0});
-    transport_.wake(time, *this, static_cast<std::int32_t>(planned_.size() - 1));
+    network_.wake(time, *this, static_cast<std::int32_t>(planned_.size() - 1));
   }
   void delivered(const Message& message) override {
-    at[message.sender] = since_start(transport_.now()).count();
+    at[message.sender] = since_start(network_.now()).count();
     bytes += message.bytes;
   }
-  void woken(std::int32_t who) override {
-    transport_.send(planned_[static_cast<std::size_t>(who)]);
-  }
+  void woken(std::int32_t who) override { network_.send(planned_[static_cast<std::size_t>(who)]); }
 
   std::map<std::int32_t, std::int64_t> at;  ///< ps, by name
   std::int64_t bytes = 0;
 
  private:
-  Transport& transport_;
+  Network& network_;
   std::vector<Message> planned_;
 };
 

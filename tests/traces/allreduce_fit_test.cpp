@@ -1,7 +1,7 @@
 // Do least-squares lines through the logged all-reduce messages have the numbers that
 // traces/README.md gives?
-#include "sim/data_dir.h"
-#include "sim/json.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
 
 #include <sstream>
 #include <string>

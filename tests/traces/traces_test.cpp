@@ -1,6 +1,6 @@
 // Do the shipped traces hold what their sources hold?
-#include "sim/data_dir.h"
-#include "sim/workload.h"
+#include "sim/config/data_dir.h"
+#include "sim/workload/workload.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Do modelled all-reduces take as long as measured ones? Prints the error of every open table.
-#include "sim/collective_table.h"
-#include "sim/data_dir.h"
-#include "sim/experiment.h"
-#include "sim/measurements.h"
+#include "sim/config/data_dir.h"
+#include "sim/evidence/collective_table.h"
+#include "sim/evidence/measurements.h"
+#include "sim/experiment/experiment.h"
 
 #include <cmath>
 #include <cstdint>

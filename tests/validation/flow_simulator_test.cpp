@@ -1,6 +1,6 @@
 // Message fidelity against a flow-level simulator on the platform on which both must agree.
 #include "netmodels/programs.h"
-#include "sim/json.h"
+#include "sim/config/json.h"
 #include "tests/support/play.h"
 
 #include <cmath>

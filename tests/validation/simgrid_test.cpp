@@ -3,7 +3,7 @@
 #include "tests/support/simgrid.h"
 
 #include "netmodels/programs.h"
-#include "sim/collective_player.h"
+#include "sim/collective/collective_player.h"
 
 #include <algorithm>
 #include <array>
@@ -90,10 +90,10 @@ double largest(const std::vector<double>& times) {
 /// s.
 double ours(const Platform& platform, const Program& program) {
   const Wires wires = platform.wires();
-  Transport transport(wires);
-  ProgramPlayer player(transport, program, {});
+  Network network(wires);
+  ProgramPlayer player(network, program, {});
   player.start_at(Time{});
-  transport.run();
+  network.run();
   return player.is_over() ? to_seconds(since_start(player.end())) : -1;
 }
 
@@ -147,11 +147,11 @@ TEST(SimGrid, AgreesOnRandomTransfersOverRandomGraphs) {
       transfers.push_back({from, to, dice.between(10'000, 50'000'000), dice.between(0, 500'000)});
     }
     const Wires wires = platform.wires();
-    Transport transport(wires);
-    Mailbox box(transport);
+    Network network(wires);
+    Mailbox box(network);
     for (const Transfer& t : transfers)
       box.send_at(Time(std::chrono::microseconds(t.start_us)), t.from, t.to, t.bytes);
-    transport.run();
+    network.run();
     const auto theirs = in_child([&] { return SimGrid(platform).run(transfers); });
     ASSERT_EQ(theirs.size(), transfers.size());
     for (std::size_t t = 0; t < transfers.size(); ++t) {

@@ -2,8 +2,8 @@
 // published single-GPU row.
 #include "models/layer_table.h"
 #include "models/roofline.h"
-#include "sim/data_dir.h"
-#include "sim/json.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Does the importer read B-Caffe's overheads, and refuse those of another network?
-#include "sim/units.h"
+#include "sim/core/units.h"
 #include "tests/models/importers/import_text.h"
 
 #include <array>

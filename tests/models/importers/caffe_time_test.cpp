@@ -1,5 +1,5 @@
 // Does the importer read what `caffe time` prints, and refuse what it did not print?
-#include "sim/units.h"
+#include "sim/core/units.h"
 #include "tests/models/importers/import_text.h"
 
 #include <string>

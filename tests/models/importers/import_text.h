@@ -1,7 +1,7 @@
 // Imports of text, as if it stood in the file "x.log".
 #pragma once
-#include "sim/error.h"
-#include "sim/importer.h"
+#include "sim/core/error.h"
+#include "sim/workload/importer.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 

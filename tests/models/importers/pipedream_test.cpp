@@ -1,5 +1,5 @@
 // Does the importer read PipeDream's profiles, and refuse what is none?
-#include "sim/units.h"
+#include "sim/core/units.h"
 #include "tests/models/importers/import_text.h"
 
 #include <string>

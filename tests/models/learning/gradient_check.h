@@ -1,6 +1,6 @@
 // Checks that hold for every model that classifies digits.
 #pragma once
-#include "sim/learning.h"
+#include "sim/learning/learning.h"
 #include "tests/support/config_text.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "sim/learning.h"
+#include "sim/learning/learning.h"
 #include "tests/support/config_text.h"
 
 #include <cmath>

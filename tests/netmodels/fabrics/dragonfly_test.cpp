@@ -1,4 +1,4 @@
-#include "sim/error.h"
+#include "sim/core/error.h"
 #include "tests/support/fabric.h"
 #include "tests/support/messages.h"
 

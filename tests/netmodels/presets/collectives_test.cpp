@@ -1,7 +1,7 @@
 // Do all-reduces run on every shipped machine, with any number of its GPUs, and how fast?
-#include "sim/collective.h"
-#include "sim/collective_table.h"
-#include "sim/message_time.h"
+#include "sim/collective/collective.h"
+#include "sim/collective/message_time.h"
+#include "sim/evidence/collective_table.h"
 #include "tests/support/presets.h"
 
 #include <algorithm>

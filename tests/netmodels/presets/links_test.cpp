@@ -1,5 +1,5 @@
 // Have the machines with NVLink the links that MXNet's own test of them lists?
-#include "sim/machine.h"
+#include "sim/network/machine.h"
 #include "tests/support/presets.h"
 
 #include <algorithm>

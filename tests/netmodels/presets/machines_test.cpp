@@ -1,6 +1,6 @@
 // Is each shipped machine what its builder says it is?
-#include "sim/error.h"
-#include "sim/machine.h"
+#include "sim/core/error.h"
+#include "sim/network/machine.h"
 #include "tests/support/messages.h"
 #include "tests/support/presets.h"
 

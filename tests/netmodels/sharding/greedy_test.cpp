@@ -1,5 +1,5 @@
-#include "sim/data_dir.h"
-#include "sim/sharding.h"
+#include "sim/config/data_dir.h"
+#include "sim/servers/sharding.h"
 #include "tests/support/config_text.h"
 
 #include <algorithm>

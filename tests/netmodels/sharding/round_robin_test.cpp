@@ -1,4 +1,4 @@
-#include "sim/sharding.h"
+#include "sim/servers/sharding.h"
 #include "tests/support/config_text.h"
 
 #include <cstdint>

@@ -1,0 +1,124 @@
+#include "sim/collective/collective_player.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace steptime {
+
+Duration reduction_time(std::int64_t bytes, TimePerByte reduction) {
+  if (reduction.seconds_per_byte == 0) return {};
+  return transfer_time(static_cast<double>(bytes) * reduction.seconds_per_byte, 1);
+}
+
+ProgramPlayer::ProgramPlayer(Network& network, const Program& program, TimePerByte reduction,
+                             std::span<const Endpoint> placement, DataObserver* observer)
+    : network_(network),
+      program_(program),
+      reduction_(reduction),
+      placement_(placement),
+      observer_(observer),
+      states_(static_cast<std::size_t>(program.ranks())) {
+  for (Rank r = 0; r < program.ranks(); ++r)
+    states_[static_cast<std::size_t>(r)].steps = program.steps(r);
+}
+
+void ProgramPlayer::woken(std::int32_t who) {
+  if (who != kStart) return end_one(who);
+  end_ = network_.now();
+  for (Rank r = 0; r < program_.ranks(); ++r)
+    come_to(r, 0);
+}
+
+void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
+  State& state = states_[static_cast<std::size_t>(rank)];
+  for (;; ++step) {
+    state.step = step;
+    if (step == state.steps) {
+      ++ranks_over_;
+      end_ = std::max(end_, network_.now());
+      if (listener_ != nullptr && is_over()) network_.wake(end_, *listener_, listener_name_);
+      return;
+    }
+    const Op op = program_.op(rank, step);
+    state.open = op.send.count + op.recv.count;
+    state.reduces = op.reduce;
+    if (state.open == 0) continue;
+    for (Rank k = 0; k < op.send.count; ++k) {
+      const Rank to = op.send.peer(k);
+      if (states_[static_cast<std::size_t>(to)].step == op.send.step)
+        transfer(rank, to, op.send.slice_of(k));
+    }
+    for (Rank k = 0; k < op.recv.count; ++k) {
+      const Rank from = op.recv.peer(k);
+      if (states_[static_cast<std::size_t>(from)].step == op.recv.step)
+        transfer(from, rank, op.recv.slice_of(k));
+    }
+    return;
+  }
+}
+
+void ProgramPlayer::transfer(Rank from, Rank to, Slice slice) {
+  if (observer_ != nullptr) observer_->started(from, to, slice);
+  network_.send({.sink = this,
+                 .from = place(from),
+                 .to = place(to),
+                 .bytes = slice.bytes,
+                 .sender = from,
+                 .receiver = to});
+}
+
+/// The slice that `to` receives from `from` in its present step.
+Slice ProgramPlayer::incoming(Rank from, Rank to) const {
+  const Op op = program_.op(to, states_[static_cast<std::size_t>(to)].step);
+  return op.recv.slice_of((from - op.recv.first) / op.recv.stride);
+}
+
+void ProgramPlayer::delivered(const Message& message) {
+  const State& receiver = states_[static_cast<std::size_t>(message.receiver)];
+  if (observer_ != nullptr) {
+    observer_->delivered(message.sender, message.receiver,
+                         incoming(message.sender, message.receiver), receiver.reduces);
+  }
+  if (receiver.reduces && reduction_.seconds_per_byte > 0) {
+    // One device adds up what arrives, in the order of arrival.
+    const Time end = network_.occupy_device(message.to, reduction_time(message.bytes, reduction_));
+    network_.wake(end, *this, message.receiver);
+  } else {
+    end_one(message.receiver);
+  }
+  end_one(message.sender);
+}
+
+void ProgramPlayer::end_one(Rank rank) {
+  State& state = states_[static_cast<std::size_t>(rank)];
+  if (--state.open == 0) come_to(rank, state.step + 1);
+}
+
+CollectivePlayer::CollectivePlayer(Network& network, const Programs& programs,
+                                   TimePerByte reduction, std::span<const Endpoint> placement,
+                                   DataObserver* observer) {
+  for (const auto& program : programs) {
+    players_.push_back(
+        std::make_unique<ProgramPlayer>(network, *program, reduction, placement, observer));
+  }
+}
+
+void CollectivePlayer::start_at(Time time) {
+  for (const auto& player : players_)
+    player->start_at(time);
+}
+
+bool CollectivePlayer::is_over() const {
+  return std::all_of(players_.begin(), players_.end(), [](const auto& p) { return p->is_over(); });
+}
+
+Time CollectivePlayer::end() const {
+  Time end{};
+  for (const auto& player : players_)
+    end = std::max(end, player->end());
+  return end;
+}
+
+}  // namespace steptime

@@ -1,0 +1,93 @@
+// Plays the programs of a collective on a network: the general path. Any number of players may
+// share a network; their messages then contend.
+#pragma once
+#include "sim/collective/collective_program.h"
+#include "sim/core/units.h"
+#include "sim/network/network.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+/// Sees the data move, for tests: both calls come in the order of simulated time.
+class DataObserver {
+ public:
+  virtual ~DataObserver() = default;
+  virtual void started(Rank from, Rank to, Slice slice) = 0;
+  virtual void delivered(Rank from, Rank to, Slice slice, bool reduce) = 0;
+};
+
+class ProgramPlayer final : public MessageSink {
+ public:
+  /// `placement`: the endpoint of each rank; empty: rank r is at endpoint r. All references must
+  /// outlive the player.
+  ProgramPlayer(Network& network, const Program& program, TimePerByte reduction,
+                std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+  ProgramPlayer(const ProgramPlayer&) = delete;
+  ProgramPlayer& operator=(const ProgramPlayer&) = delete;
+
+  /// Starts all ranks at `time`.
+  void start_at(Time time) { network_.wake(time, *this, kStart); }
+  /// Wakes `sink` when the last rank has its result; nothing of the player is under way then.
+  void tell(MessageSink& sink, std::int32_t who) {
+    listener_ = &sink;
+    listener_name_ = who;
+  }
+  bool is_over() const { return ranks_over_ == program_.ranks(); }
+  /// When the last rank had its result; only once is_over().
+  Time end() const { return end_; }
+
+  void delivered(const Message& message) override;
+  void woken(std::int32_t who) override;
+
+ private:
+  static constexpr std::int32_t kStart = -1;
+  struct State {
+    std::int32_t step = -1;  ///< the one that it has come to
+    std::int32_t steps = 0;
+    std::int32_t open = 0;  ///< messages and reductions of the step that are not over
+    bool reduces = false;
+  };
+  Endpoint place(Rank rank) const {
+    return placement_.empty() ? rank : placement_[static_cast<std::size_t>(rank)];
+  }
+  void come_to(Rank rank, std::int32_t step);
+  void transfer(Rank from, Rank to, Slice slice);
+  void end_one(Rank rank);
+  Slice incoming(Rank from, Rank to) const;
+
+  Network& network_;
+  const Program& program_;
+  TimePerByte reduction_;
+  std::span<const Endpoint> placement_;
+  DataObserver* observer_;
+  std::vector<State> states_;
+  Rank ranks_over_ = 0;
+  Time end_{};
+  MessageSink* listener_ = nullptr;
+  std::int32_t listener_name_ = 0;
+};
+
+/// All programs of a collective, started together.
+class CollectivePlayer {
+ public:
+  CollectivePlayer(Network& network, const Programs& programs, TimePerByte reduction,
+                   std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+  void start_at(Time time);
+  /// Wakes `sink` whenever a program is over.
+  void tell(MessageSink& sink, std::int32_t who) {
+    for (const auto& player : players_)
+      player->tell(sink, who);
+  }
+  bool is_over() const;
+  Time end() const;
+
+ private:
+  std::vector<std::unique_ptr<ProgramPlayer>> players_;
+};
+
+/// How long a device takes to add up `bytes`.
+Duration reduction_time(std::int64_t bytes, TimePerByte reduction);
+
+}  // namespace steptime

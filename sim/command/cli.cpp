@@ -1,0 +1,170 @@
+#include "sim/command/cli.h"
+
+#include "sim/command/verbs.h"
+#include "sim/config/config.h"
+#include "sim/core/error.h"
+#include "sim/core/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::array kVerbs{
+    Verb{"run", "CONFIG", "simulates one experiment and prints a summary", verb_run},
+    Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
+    Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
+    Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
+    Verb{"import", "FORMAT FILE", "converts a profile to a trace", verb_import},
+    Verb{"report", "TARGET", "the links of a preset's or a config's machine", verb_report},
+    Verb{"check", "CONFIG...", "validates experiments", verb_check},
+    Verb{"list", "[KIND]", "the names that a config can choose from", verb_list},
+    Verb{"schema", "", "the JSON Schema of experiments", verb_schema}};
+
+void print_help(std::ostream& out) {
+  out << "steptime: how long does one distributed training step take, and why?\n\n"
+         "usage: steptime VERB [ARGUMENTS]    steptime VERB --help\n\n";
+  for (const Verb& verb : kVerbs) {
+    out << fmt::format("  {:<24}{}\n", fmt::format("{} {}", verb.name, verb.usage), verb.help);
+  }
+}
+
+Exit dispatch(std::span<const std::string> args, const Terminal& terminal) {
+  if (args.empty()) throw InputError("expected a verb; see steptime --help");
+  const std::string& name = args.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_help(terminal.out);
+    return Exit::kOk;
+  }
+  if (name == "--version") {
+    terminal.out << "steptime " << STEPTIME_VERSION << "\n";
+    return Exit::kOk;
+  }
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == name) return verb.run(verb, args.subspan(1), terminal);
+  }
+  std::vector<std::string> known;
+  known.reserve(kVerbs.size());
+  for (const Verb& verb : kVerbs)
+    known.emplace_back(verb.name);
+  const std::string guess = closest(name, known);
+  throw InputError(fmt::format("unknown verb {}{}; see steptime --help", brief(name),
+                               guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess)));
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  return kVerbs;
+}
+
+std::optional<po::variables_map> parse_arguments(const Verb& verb,
+                                                 std::span<const std::string> args,
+                                                 const po::options_description& options,
+                                                 std::vector<std::string> positional,
+                                                 const Terminal& terminal) {
+  po::options_description all;
+  all.add(options).add_options()("help,h", "this text");
+  po::positional_options_description places;
+  po::options_description hidden;
+  std::vector<std::string> required;
+  for (std::string& name : positional) {
+    const bool many = name.ends_with('*');
+    if (name.ends_with('?') || many)
+      name.pop_back();
+    else
+      required.push_back(name);
+    if (many)
+      hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+    else
+      hidden.add_options()(name.c_str(), po::value<std::string>());
+    places.add(name.c_str(), many ? -1 : 1);
+  }
+  all.add(hidden);
+  po::variables_map values;
+  try {
+    // No guessing of abbreviations: an option that is added later must not change a script.
+    namespace style = po::command_line_style;
+    po::store(po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
+                  .options(all)
+                  .positional(places)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    if (!values.contains("help")) po::notify(values);
+  } catch (const po::error& e) {
+    throw InputError(
+        fmt::format("steptime {}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
+  }
+  if (values.contains("help")) {
+    std::ostringstream text;
+    text << options;
+    terminal.out << fmt::format("usage: steptime {} {} [OPTIONS]\n\n{}\n{}", verb.name, verb.usage,
+                                verb.help, text.str());
+    return std::nullopt;
+  }
+  for (const auto& option : options.options()) {
+    const std::string& name = option->long_name();
+    if (!values.contains(name) || option->semantic()->max_tokens() == 0) continue;
+    const auto* text = boost::any_cast<std::string>(&values[name].value());
+    if (text != nullptr && text->empty())
+      throw InputError(fmt::format("--{}: expected a value, got an empty one", name));
+  }
+  for (const std::string& name : required) {
+    if (!values.contains(name)) {
+      throw InputError(fmt::format("steptime {}: expected {}; see steptime {} --help", verb.name,
+                                   name, verb.name));
+    }
+  }
+  return values;
+}
+
+void check_format(const std::string& format) {
+  const std::vector<std::string> known{"table", "json", "jsonl", "csv"};
+  if (std::find(known.begin(), known.end(), format) != known.end()) return;
+  throw InputError(
+      fmt::format("--format: unknown {}; known: {}", brief(format), fmt::join(known, ", ")));
+}
+
+int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
+  std::string message;
+  Exit exit = Exit::kOk;
+  try {
+    exit = dispatch(args, terminal);
+    terminal.out.flush();
+    if (!terminal.out) throw InputError("the output cannot be written");
+  } catch (const Interrupted&) {
+    exit = Exit::kInterrupted;
+    message = "interrupted: no result before the end";
+  } catch (const InputError& e) {
+    exit = Exit::kBadInput;
+    message = one_line(e.what());
+  } catch (const ModelFailure& e) {
+    exit = Exit::kModelFails;
+    message = e.what();
+  } catch (const std::bad_alloc&) {
+    exit = Exit::kBadInput;
+    message = "out of memory: this run needs more than there is";
+  } catch (const std::exception& e) {
+    exit = Exit::kBug;
+    message = fmt::format("this is a bug in the simulator: {}", e.what());
+  }
+  if (terminal.is_closed()) return static_cast<int>(Exit::kOutputClosed);
+  if (!message.empty()) terminal.err << "steptime: " << message << "\n";
+  return static_cast<int>(exit);
+}
+
+}  // namespace steptime

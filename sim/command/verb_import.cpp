@@ -1,0 +1,125 @@
+#include "sim/command/output.h"
+#include "sim/command/verbs.h"
+#include "sim/experiment/experiment.h"
+#include "sim/workload/importer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+std::unique_ptr<Importer> importer(const std::string& format,
+                                   const std::vector<std::string>& sets) {
+  const auto& known = Importers::instance().items();
+  const auto found = known.find(format);
+  if (found == known.end()) {
+    std::vector<std::string> names;
+    names.reserve(known.size());
+    for (const auto& [name, unused] : known)
+      names.push_back(name);
+    throw InputError(fmt::format("steptime import: unknown format {}; known: {}", brief(format),
+                                 fmt::join(names, ", ")));
+  }
+  std::vector<std::string> keys;
+  for (const Param& p : found->second.params) {
+    if (p.key != "type") keys.push_back(p.key);
+  }
+  Json choice{{"type", format}};
+  for (const std::string& set : sets) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos) {
+      throw InputError(fmt::format("--set {}: expected key=value", set));
+    }
+    const std::string key = set.substr(0, equals);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      throw InputError(
+          fmt::format("--set {}: unknown key; {} has {}", key, format,
+                      keys.empty() ? "no parameters" : fmt::format("{}", fmt::join(keys, ", "))));
+    }
+    choice[key] = set_value(set.substr(equals + 1), "--set " + set);
+  }
+  static const Params wrapper{{.key = "--set", .kind = Kind::kObject}};
+  const Config config(
+      std::make_shared<Document>(Document{"steptime import", Json{{"--set", choice}}}), wrapper);
+  return Importers::instance().make(config, "--set");
+}
+
+/// Throws InputError unless JSON can hold the text.
+void check_text(const char* option, const std::string& text) {
+  if (!is_utf8(text)) {
+    throw InputError(fmt::format("{}: expected UTF-8 text, got \"{}\"", option, one_line(text)));
+  }
+}
+
+/// Throws InputError unless the text is a day of the calendar.
+void check_date(const std::string& text) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int end = 0;
+  const bool formed = std::sscanf(text.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) == 3 &&
+                      end == 10 && text.size() == 10 &&
+                      text.find_first_not_of("0123456789-") == text.npos;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (formed && date.ok()) return;
+  throw InputError(fmt::format("--date: expected a day such as 2026-01-31, got {}", brief(text)));
+}
+
+}  // namespace
+
+Exit verb_import(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  ImportRequest request;
+  std::string source, date, licence, note, path;
+  std::vector<std::string> sets;
+  po::options_description options("options");
+  options.add_options()("model", po::value(&request.model)->required(), "network architecture")(
+      "device", po::value(&request.device)->required(), "what the times were measured on")(
+      "batch", po::value(&request.batch)->required(), "samples per worker and step")(
+      "source", po::value(&source)->required(), "where the profile comes from")(
+      "date", po::value(&date)->required(), "day when it was measured or published, as 2026-01-31")(
+      "licence", po::value(&licence)->required(), "of the profile")(
+      "note", po::value(&note), "anything a reader of the trace must know")(
+      "layer-table", po::value(&request.layer_table),
+      "model that gives the parameters which the profile lacks, as caffe/googlenet")(
+      "set", po::value(&sets)->composing(), "key=value: a parameter of the format")(
+      "output,o", po::value(&path), "trace file; default: standard output");
+  const auto values = parse_arguments(verb, args, options, {"FORMAT", "FILE"}, terminal);
+  if (!values) return Exit::kOk;
+  if (request.batch < 1) {
+    throw InputError(fmt::format("--batch: must be positive, got {}", request.batch));
+  }
+  check_text("--model", request.model);
+  check_text("--device", request.device);
+  check_text("--source", source);
+  check_date(date);
+  check_text("--licence", licence);
+  check_text("--note", note);
+  request.file = (*values)["FILE"].as<std::string>();
+  request.text = read_file(request.file);
+  request.provenance = Json{{"source", source}, {"date", date}, {"licence", licence}};
+  if (!note.empty()) request.provenance["note"] = note;
+
+  const auto format = importer((*values)["FORMAT"].as<std::string>(), sets);
+  const std::string trace = write_trace(format->import(request));
+  parse_trace(trace, path.empty() ? "the imported trace" : path);  // refuses what no run could use
+  if (path.empty())
+    terminal.out << trace;
+  else {
+    write_file(path, trace);
+    terminal.err << "wrote " << path << "\n";
+  }
+  return Exit::kOk;
+}
+
+}  // namespace steptime

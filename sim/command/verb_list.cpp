@@ -1,0 +1,169 @@
+// list, check and schema: what there is, and whether a config is right.
+#include "sim/command/progress_line.h"
+#include "sim/command/verbs.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/registry.h"
+#include "sim/evidence/claims.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/schema.h"
+#include "sim/experiment/simulate.h"
+#include "sim/experiment/sweep.h"
+#include "sim/network/cluster.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+struct Entry {
+  std::string name;
+  std::string help;
+  std::string keys;
+};
+
+std::string keys_of(const Params& params) {
+  std::string keys;
+  for (const Param& p : params) {
+    if (p.key == "type") continue;
+    keys += (keys.empty() ? "" : ", ") + p.key;
+  }
+  return keys;
+}
+
+/// The shipped JSON files below `folder` whose "format" is `format`, named by `name`.
+template <class Describe>
+void add_files(std::vector<Entry>& entries, const std::string& folder, const std::string& format,
+               Describe describe) {
+  const auto root = data_dir() / folder;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    if (file.path().extension() != ".json") continue;
+    const std::string path = file.path().string();
+    const Json json = parse_json(read_file(path), path);
+    if (json.value("format", "") != format) continue;
+    const auto name = file.path().lexically_relative(root).replace_extension();
+    entries.push_back({name.generic_string(), describe(json), ""});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+}
+
+/// Everything that can be named, by kind.
+std::map<std::string, std::vector<Entry>> everything() {
+  std::map<std::string, std::vector<Entry>> kinds;
+  for (const auto& [noun, catalogue] : Catalogue::all()) {
+    for (const auto& [name, item] : catalogue->items()) {
+      kinds[noun].push_back({name, item.help, keys_of(item.params)});
+    }
+  }
+  for (const auto& [name, help] : cluster_presets()) {
+    kinds["preset"].push_back({name, help, ""});
+  }
+  add_files(kinds["model"], "models", "steptime-model", [](const Json& model) {
+    const auto aliases = model.value("aliases", std::vector<std::string>{});
+    return aliases.empty() ? "" : fmt::format("also {}", fmt::join(aliases, ", "));
+  });
+  add_files(kinds["device"], "models/devices", "steptime-device",
+            [](const Json& device) { return device.value("help", ""); });
+  add_files(kinds["trace"], "traces", "steptime-trace", [](const Json& trace) {
+    return fmt::format("{} on {}, batch {}", trace.value("model", ""), trace.value("device", ""),
+                       trace.value("batch", 0));
+  });
+  return kinds;
+}
+
+}  // namespace
+
+Exit verb_list(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string format;
+  po::options_description options("options");
+  options.add_options()("format", po::value(&format)->default_value("table"), "table or json");
+  const auto values = parse_arguments(verb, args, options, {"KIND?"}, terminal);
+  if (!values) return Exit::kOk;
+  if (format != "table" && format != "json") {
+    throw InputError(fmt::format("--format: unknown {}; known: table, json", brief(format)));
+  }
+  const auto kinds = everything();
+  const std::string wanted = values->contains("KIND") ? (*values)["KIND"].as<std::string>() : "";
+  if (!wanted.empty() && !kinds.contains(wanted)) {
+    std::vector<std::string> known;
+    known.reserve(kinds.size());
+    for (const auto& [kind, unused] : kinds)
+      known.push_back(kind);
+    throw InputError(
+        fmt::format("list: unknown {}; known: {}", brief(wanted), fmt::join(known, ", ")));
+  }
+  Json json = Json::object();
+  for (const auto& [kind, entries] : kinds) {
+    if (!wanted.empty() && kind != wanted) continue;
+    if (format == "table") terminal.out << kind << "\n";
+    for (const Entry& e : entries) {
+      if (format == "table") {
+        const std::string keys = e.keys.empty() ? "" : fmt::format(" [{}]", e.keys);
+        terminal.out << (e.help.empty() ? fmt::format("  {}\n", e.name)
+                                        : fmt::format("  {:<28}{}{}\n", e.name, e.help, keys));
+      }
+      json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
+    }
+  }
+  if (format == "json") terminal.out << json.dump(2) << "\n";
+  return Exit::kOk;
+}
+
+Exit verb_check(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  const po::options_description options("options");
+  const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
+  if (!values) return Exit::kOk;
+  if (!values->contains("CONFIG")) {
+    throw InputError("steptime check: expected CONFIG; see steptime check --help");
+  }
+  Exit exit = Exit::kOk;
+  const OnProgress listener = until_interrupted(terminal);
+  for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
+    try {
+      const auto document = load_document(path, {});
+      read_experiment(document);
+      const Sweep sweep(document);
+      PointRunner runner(sweep);
+      for (std::int64_t point = 0; point < sweep.points(); ++point) {
+        listener(0);
+        try {
+          // Learning takes seconds a point: of such a run only the beginning is checked.
+          const Experiment& experiment = runner.read(point);
+          if (experiment.run->convergence)
+            check_training_run(experiment);
+          else
+            simulate(experiment, nullptr, listener);
+        } catch (const InputError& e) {
+          if (sweep.points() == 1) throw;
+          throw InputError(fmt::format("{} (point {} of the sweep)", e.what(), point));
+        }
+      }
+      check_claims(path, listener);
+      terminal.out << fmt::format("{}: ok, {} point{}\n", path, sweep.points(),
+                                  sweep.points() == 1 ? "" : "s");
+    } catch (const InputError& e) {
+      terminal.err << "steptime: " << one_line(e.what()) << "\n";
+      exit = Exit::kBadInput;
+    }
+  }
+  return exit;
+}
+
+Exit verb_schema(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  const po::options_description options("options");
+  if (parse_arguments(verb, args, options, {}, terminal)) {
+    terminal.out << experiment_schema().dump(2) << "\n";
+  }
+  return Exit::kOk;
+}
+
+}  // namespace steptime

@@ -1,0 +1,135 @@
+// report --topology: a machine as pictures for Graphviz, or as the routes between its GPUs.
+#include "sim/command/verbs.h"
+#include "sim/core/error.h"
+#include "sim/drawing/fabric_drawing.h"
+#include "sim/drawing/node_drawing.h"
+#include "sim/experiment/experiment.h"
+#include "sim/network/cluster.h"
+#include "sim/network/machine.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::int64_t kMostDrawn = 1024;  ///< nodes
+
+/// The cluster of an experiment, or a shipped machine; with `nodes` nodes, 0: its own number.
+Cluster cluster_of(const std::string& target, std::int64_t nodes) {
+  static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
+  if (target.ends_with(".json")) {
+    std::vector<std::string> sets;
+    if (nodes != 0) sets.push_back(fmt::format("/cluster/nodes={}", nodes));
+    const Config config(load_document(target, sets), experiment_params());
+    return read_cluster(config.object("cluster", cluster_params()));
+  }
+  const Json cluster{{"preset", target}, {"nodes", nodes != 0 ? nodes : 2}};
+  const Config config(
+      std::make_shared<Document>(Document{"steptime report", Json{{"cluster", cluster}}}), wrapper);
+  return read_cluster(config.object("cluster", cluster_params()));
+}
+
+/// The inside of a node; a node without a graph is its GPUs on a switch.
+Topology node_of(const Cluster& cluster) {
+  if (cluster.node != nullptr) return *cluster.node;
+  Topology node;
+  const auto hub = node.add_vertex("switch", VertexKind::kPcieSwitch);
+  for (std::int64_t g = 0; g < cluster.gpus_per_node; ++g) {
+    const auto gpu = node.add_vertex(fmt::format("gpu{}", g), VertexKind::kGpu);
+    node.add_link({gpu, hub, cluster.intra_node.latency / 2, cluster.intra_node.bandwidth, 1, ""});
+  }
+  node.add_link({hub,
+                 node.add_vertex("nic", VertexKind::kNic),
+                 {},
+                 cluster.network.bandwidth,
+                 1,
+                 "port of the network"});
+  return node;
+}
+
+/// Between any two GPUs of a node and to another node: bandwidth of the route and its hops.
+std::string table(const Cluster& cluster) {
+  const Machine machine(cluster);
+  const std::vector<Channel> channels = machine.channels();
+  const auto gpus = static_cast<Endpoint>(cluster.gpus_per_node);
+  std::string text = "GB/s (links) from row to column\n\n     ";
+  const Endpoint columns = cluster.nodes > 1 ? gpus + 1 : gpus;
+  for (Endpoint to = 0; to < columns; ++to)
+    text += fmt::format("{:>12}", to < gpus ? fmt::format("gpu{}", to) : "other node");
+  for (Endpoint from = 0; from < gpus; ++from) {
+    text += fmt::format("\n{:<5}", fmt::format("gpu{}", from));
+    for (Endpoint to = 0; to < columns; ++to) {
+      std::vector<ChannelId> path;
+      machine.route(from, to, path);
+      double width = std::numeric_limits<double>::infinity();
+      for (const ChannelId c : path)
+        width = std::min(width, channels[c].bandwidth.bytes_per_second);
+      text += fmt::format(
+          "{:>12}", path.empty() ? "-" : fmt::format("{:.4g} ({})", width / 1e9, path.size()));
+    }
+  }
+  return text + "\n";
+}
+
+/// What connects the nodes.
+std::string fabric_of(const Cluster& cluster) {
+  if (cluster.nodes > kMostDrawn) {
+    throw InputError(fmt::format("steptime report: --fabric draws {} nodes at most, got {}",
+                                 kMostDrawn, cluster.nodes));
+  }
+  const std::int64_t nics =
+      cluster.node == nullptr
+          ? 1
+          : std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
+  const FabricUse use{std::max<std::int64_t>(3, cluster.nodes * nics), cluster.network.latency,
+                      cluster.network.bandwidth};
+  const auto fabric = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
+  return drawing(graph_of(*fabric, cluster.nodes, nics));
+}
+
+}  // namespace
+
+Exit verb_report(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string format;
+  po::options_description options("options");
+  options.add_options()("topology", "the machine's links (the only report so far)")(
+      "format", po::value(&format)->default_value("table"),
+      "table: routes between GPUs; dot: the inside of a node, for Graphviz")(
+      "fabric", "with --format dot: what connects the nodes, instead of the inside of one")(
+      "nodes", po::value<std::int64_t>()->default_value(0, ""),
+      "number of nodes; default: the config's, 2 of a preset");
+  const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
+  if (!values) return Exit::kOk;
+  if (values->count("topology") == 0) {
+    throw InputError(
+        "steptime report: expected --topology, the links of a machine: the only report so far");
+  }
+  if (values->contains("fabric") && format != "dot")
+    throw InputError("steptime report: --fabric needs --format dot");
+  const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();
+  if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
+  const auto target = (*values)["TARGET"].as<std::string>();
+  const Cluster cluster = cluster_of(target, nodes);
+  if (format == "dot") {
+    terminal.out << (values->contains("fabric") ? fabric_of(cluster) : drawing(node_of(cluster)));
+  } else if (format == "table") {
+    try {
+      terminal.out << table(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", target, e.what()));
+    }
+  } else {
+    throw InputError(fmt::format("--format: unknown \"{}\"; known: table, dot", format));
+  }
+  return Exit::kOk;
+}
+
+}  // namespace steptime

@@ -1,0 +1,44 @@
+// The verbs of the command line. Each reads its own arguments and returns the exit code.
+#pragma once
+#include "sim/command/cli.h"
+#include "sim/core/error.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+namespace steptime {
+
+struct Verb {
+  const char* name;
+  const char* usage;  ///< arguments, after the name
+  const char* help;   ///< one line
+  Exit (*run)(const Verb&, std::span<const std::string> args, const Terminal&);
+};
+std::span<const Verb> verbs();
+
+/// Parses a verb's arguments; nullopt when --help was asked for and printed. `positional` names the
+/// options that arguments without a name fill: each required, unless it ends in "?" (may be left
+/// out) or "*" (takes all that are left). Throws InputError.
+std::optional<boost::program_options::variables_map> parse_arguments(
+    const Verb& verb, std::span<const std::string> args,
+    const boost::program_options::options_description& options, std::vector<std::string> positional,
+    const Terminal& terminal);
+
+/// Throws InputError unless `format` is table, json, jsonl or csv.
+void check_format(const std::string& format);
+
+Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_collective(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_report(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_check(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_schema(const Verb&, std::span<const std::string> args, const Terminal&);
+
+}  // namespace steptime

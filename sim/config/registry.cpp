@@ -1,0 +1,46 @@
+#include "sim/config/registry.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+
+std::map<std::string, const Catalogue*>& Catalogue::all() {
+  static std::map<std::string, const Catalogue*> catalogues;
+  return catalogues;
+}
+
+std::string Catalogue::type_of(const Config& parent, std::string_view key) {
+  const Json& node = parent.raw(key);
+  if (!node.is_object()) {
+    parent.fail(key, fmt::format("expected an object {{\"type\": ...}}, got {}", brief(node)));
+  }
+  const auto type = node.find("type");
+  const std::string inside = std::string(key) + "/type";
+  if (type == node.end()) {
+    throw InputError(
+        fmt::format("{}: {}/{}: required but missing", parent.file(), parent.pointer(), inside));
+  }
+  if (!type->is_string()) {
+    throw InputError(fmt::format("{}: {}/{}: expected a string, got {}", parent.file(),
+                                 parent.pointer(), inside, brief(*type)));
+  }
+  return type->get<std::string>();
+}
+
+const Catalogue::Item& Catalogue::item(const Config& parent, std::string_view key,
+                                       const std::string& name) const {
+  if (const auto found = items_.find(name); found != items_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [each, unused] : items_)
+    known.push_back(each);
+  throw InputError(fmt::format("{}: {}/{}/type: unknown {}; known: {}", parent.file(),
+                               parent.pointer(), key, brief(name), fmt::join(known, ", ")));
+}
+
+}  // namespace steptime

@@ -1,0 +1,83 @@
+// Named implementations of an interface, each added by the one file that contains it:
+//
+//   const bool kRegistered = Schedules::instance().add("wfbp", "one line of help", kParams, make);
+//
+// A config chooses one as {"type": "<name>", ...its parameters}.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/core/error.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+
+/// What `list` and `schema` need to know of a registry.
+class Catalogue {
+ public:
+  struct Item {
+    std::string help;
+    Params params;
+  };
+  virtual ~Catalogue() = default;
+  /// The kind of thing registered, in the singular: "schedule".
+  const std::string& noun() const { return noun_; }
+  /// By name, so that a listing does not depend on link order.
+  const std::map<std::string, Item>& items() const { return items_; }
+  /// All catalogues of the program, by noun.
+  static std::map<std::string, const Catalogue*>& all();
+
+ protected:
+  explicit Catalogue(std::string noun) : noun_(std::move(noun)) { all()[noun_] = this; }
+  const Item& item(const Config& parent, std::string_view key, const std::string& name) const;
+  /// The name under "type" of the object under `key`.
+  static std::string type_of(const Config& parent, std::string_view key);
+  std::map<std::string, Item> items_;
+
+ private:
+  std::string noun_;
+};
+
+/// `Interface` must have a static `kNoun`. Args: what a factory gets beside its parameters.
+template <class Interface, class... Args>
+class Registry : public Catalogue {
+ public:
+  using Factory = std::function<std::unique_ptr<Interface>(const Config&, Args...)>;
+
+  Registry() : Catalogue(Interface::kNoun) {}
+
+  static Registry& instance() {
+    static Registry registry;
+    return registry;
+  }
+
+  /// Returns true. A name added twice is a bug.
+  bool add(const std::string& name, std::string help, Params params, Factory factory) {
+    params.insert(params.begin(),
+                  Param{.key = "type", .kind = Kind::kText, .help = name, .words = {name}});
+    const bool is_new = items_.emplace(name, Item{std::move(help), std::move(params)}).second;
+    STEPTIME_CHECK(is_new, fmt::format("{} \"{}\" is registered twice", noun(), name));
+    factories_[name] = std::move(factory);
+    return true;
+  }
+
+  /// The implementation chosen by the object under `key` of `parent`.
+  std::unique_ptr<Interface> make(const Config& parent, std::string_view key, Args... args) const {
+    const std::string name = type_of(parent, key);
+    const Item& found = item(parent, key, name);
+    return factories_.at(name)(parent.object(key, found.params), args...);
+  }
+
+ private:
+  std::map<std::string, Factory> factories_;
+};
+
+}  // namespace steptime

@@ -1,0 +1,92 @@
+#include "sim/events/engine.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace steptime {
+
+void Engine::refuse(Time time) const {
+  if (time < Time{}) throw RangeError("the run leaves the range of simulated time (106 days)");
+  STEPTIME_CHECK(time >= now_, "an event is scheduled in the past");
+  throw InternalError("an event in order was refused");
+}
+
+std::uint32_t Engine::take_slot() {
+  if (free_head_ == kNone) {
+    slots_.emplace_back();
+    return static_cast<std::uint32_t>(slots_.size() - 1);
+  }
+  const std::uint32_t slot = free_head_;
+  std::memcpy(&free_head_, slots_[slot].action, sizeof free_head_);
+  return slot;
+}
+
+void Engine::free_slot(std::uint32_t slot) {
+  slots_[slot].order = kFree;
+  std::memcpy(slots_[slot].action, &free_head_, sizeof free_head_);
+  free_head_ = slot;
+}
+
+bool Engine::cancel(EventId id) {
+  if (id.slot >= slots_.size() || slots_[id.slot].order != id.order) return false;
+  free_slot(id.slot);
+  --pending_;
+  return true;
+}
+
+bool Engine::front(Event& first) const {
+  if (due_phases_ != 0) {
+    const DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
+    const Due& due = queue.events[queue.head];
+    first = {since_start(now_).count(), due.order, due.slot};
+    if (!later_.empty() && later_.front() < first) first = later_.front();
+    return true;
+  }
+  if (later_.empty()) return false;
+  first = later_.front();
+  return true;
+}
+
+void Engine::drop(const Event& first) {
+  if (!later_.empty() && later_.front().order == first.order) return later_.pop();
+  DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
+  if (++queue.head < queue.events.size()) return;
+  queue.events.clear();
+  queue.head = 0;
+  due_phases_ &= due_phases_ - 1;
+}
+
+std::optional<Moment> Engine::next() {
+  for (Event event{}; front(event); drop(event)) {
+    if (slots_[event.slot].order != event.order) continue;  // cancelled
+    return Moment{Time(Duration(event.time)), static_cast<Phase>(event.order >> kPhaseShift)};
+  }
+  return std::nullopt;
+}
+
+bool Engine::step() {
+  for (Event event{}; front(event);) {
+    Slot& slot = slots_[event.slot];
+    __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
+    drop(event);
+    if (slot.order != event.order) continue;  // cancelled
+    if (!later_.empty()) __builtin_prefetch(&slots_[later_.front().slot]);
+    // A copy, because the action may schedule events and so move the slab.
+    alignas(std::max_align_t) unsigned char action[kActionBytes];
+    std::memcpy(action, slot.action, kActionBytes);
+    const auto run = slot.run;
+    free_slot(event.slot);
+    --pending_;
+    ++executed_;
+    now_ = Time(Duration(event.time));
+    fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
+    run(action);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace steptime

@@ -1,0 +1,53 @@
+// The spans of one rank, or of another actor, on a timeline; draws nothing without one.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/timeline.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+class RankTimeline {
+ public:
+  RankTimeline(Timeline* timeline, std::int32_t rank)
+      : timeline_(timeline), actor_(timeline == nullptr ? "" : fmt::format("rank {}", rank)) {}
+  RankTimeline(Timeline* timeline, std::string actor)
+      : timeline_(timeline), actor_(std::move(actor)) {}
+  bool is_on() const { return timeline_ != nullptr; }
+
+  /// Spans of one lane come in the order in which they end; those that overlap get a track each.
+  void add(std::string_view lane, std::string name, Time start, Time end) {
+    if (timeline_ == nullptr) return;
+    int number = 1;
+    for (Track& track : tracks_) {
+      if (track.lane != lane) continue;
+      if (track.free <= start) {
+        track.free = end;
+        return timeline_->add_span(track.number, std::move(name), start, end);
+      }
+      ++number;
+    }
+    std::string title = fmt::format("{} {}", actor_, lane);
+    if (number > 1) title += fmt::format(" {}", number);
+    tracks_.push_back({std::string(lane), timeline_->add_track(title), end});
+    timeline_->add_span(tracks_.back().number, std::move(name), start, end);
+  }
+
+ private:
+  struct Track {
+    std::string lane;
+    std::uint32_t number;
+    Time free;
+  };
+  Timeline* timeline_;
+  std::string actor_;
+  std::vector<Track> tracks_;
+};
+
+}  // namespace steptime

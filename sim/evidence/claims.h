@@ -1,0 +1,52 @@
+// Published figures as runnable data: the "claims" of the experiments in configs/papers/. A claim
+// says where the figure stands, how to simulate it, from which inputs, and whether any of them was
+// fitted to the same source.
+#pragma once
+#include "sim/config/json.h"
+#include "sim/core/limits.h"
+
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// One published figure beside its simulation.
+struct ClaimRow {
+  std::string id;
+  std::string paper;
+  std::string quantity;
+  std::string unit;
+  std::string relation;  ///< "=", ">=" or "<="
+  Json published;        ///< a number, or an ordering such as "A < B"
+  Json simulated;
+  double error_pct = 0;  ///< of a number
+  double tolerance_pct = 0;
+  std::string kind;  ///< "predicted" or "fitted"
+  bool ok = false;
+  std::string config;  ///< the experiment's file, relative to the data folder
+  std::string where;   ///< in the source
+  std::string inputs;
+  std::string fitted;  ///< which input was fitted, and to what; "" for none
+  std::string note;
+  std::string reason;  ///< why it is missed, or ""
+  Json alternatives;   ///< the same figure under other conventions: {label: simulated}
+
+  Json json() const;
+};
+
+/// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is
+/// that of single runs. Throws InputError.
+std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
+                                      const OnProgress& on_progress = {});
+
+/// Throws InputError where simulate_claims() would, without the runs that learn.
+void check_claims(const std::string& path, const OnProgress& on_progress);
+
+/// The same over all files below `folder`, by file name; "": the shipped configs/papers.
+std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "",
+                                const OnProgress& on_progress = {});
+
+/// The table that `reproduce` prints.
+std::string claims_table(const std::vector<ClaimRow>& rows);
+
+}  // namespace steptime

@@ -1,0 +1,274 @@
+#include "sim/evidence/collective_table.h"
+
+#include "sim/core/text_table.h"
+#include "sim/experiment/experiment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+bool has_measured(std::span<const CollectiveRow> rows) {
+  for (const CollectiveRow& row : rows) {
+    if (row.measured_us) return true;
+  }
+  return false;
+}
+
+bool has_choice(std::span<const CollectiveRow> rows) {
+  for (const CollectiveRow& row : rows) {
+    if (!row.choice.empty()) return true;
+  }
+  return false;
+}
+
+/// As nccl-tests prints times: few digits, none lost to large numbers.
+std::string short_time(double us) {
+  if (us < 100) return fmt::format("{:.2f}", us);
+  return us < 10000 ? fmt::format("{:.1f}", us) : fmt::format("{:.0f}", us);
+}
+
+/// A choice as people read it: "linear (a 1 ms, b 1 ns/B)".
+std::string shown(const Json& value) {
+  if (value.is_string()) return one_line(value.get<std::string>());
+  if (!value.is_object()) return value.dump();
+  std::string parameters;
+  for (const auto& [key, each] : value.items()) {
+    if (key != "type")
+      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", key, shown(each));
+  }
+  const std::string type = value.value("type", "");
+  return parameters.empty() ? type : fmt::format("{} ({})", type, parameters);
+}
+
+std::string summary_line(const char* what, const CollectiveErrors& e) {
+  return fmt::format("{}: {}, geometric-mean error {:.1f} %, worst {:+.1f} % at {} B\n", what,
+                     e.sizes, e.geomean_pct, e.worst_pct, e.worst_bytes);
+}
+
+}  // namespace
+
+double bus_factor(Operation operation, std::int64_t n) {
+  const double others = (static_cast<double>(n) - 1) / static_cast<double>(n);
+  switch (operation) {
+    case Operation::kAllReduce:
+      return 2 * others;
+    case Operation::kReduceScatter:
+    case Operation::kAllGather:
+      return others;
+    case Operation::kReduce:
+    case Operation::kBroadcast:
+      return 1;
+  }
+  return 1;
+}
+
+CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress)
+    : document_(std::move(document)), on_progress_(std::move(on_progress)) {
+  Experiment experiment;
+  read_part(document_, Part::kCluster, experiment);
+  cluster_ = experiment.cluster;
+  const Config config(document_, experiment_params());
+  const auto aggregation = Aggregations::instance().make(
+      config.object("strategy", strategy_params()), "aggregation", *cluster_);
+  collective_ = aggregation->whole ? aggregation->whole : aggregation->inside;
+  if (config.object("run", run_params()).get<std::string>("fidelity") == "analytic") return;
+  try {
+    messages_ = std::make_unique<MessageTimes>(*cluster_, *collective_);
+  } catch (const PlacedError& e) {
+    throw InputError(fmt::format("{}: {}", document_->file, e.what()));
+  }
+}
+
+std::string CollectiveModel::title() const {
+  const Json config = resolved(document_->root);
+  const Json& aggregation = config.at("strategy").at("aggregation");
+  const bool among_all = aggregation.at("type") == "all-reduce";
+  const Json& cluster = document_->root.at("cluster");
+  const std::string preset =
+      cluster.contains("preset") ? cluster.at("preset").get<std::string>() + ", " : "";
+  const std::int64_t ranks = cluster_->workers();
+  return fmt::format(
+      "# collective: {}\n# cluster: {}{} node{} with {} GPU{}, {} rank{}\n"
+      "# fidelity: {}; busbw = {:.4g} algbw\n",
+      shown(among_all ? aggregation.at("collective") : aggregation), preset, cluster_->nodes,
+      cluster_->nodes == 1 ? "" : "s", cluster_->gpus_per_node,
+      cluster_->gpus_per_node == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s",
+      messages_ ? "message" : "analytic", bus_factor(collective_->operation(), ranks));
+}
+
+Duration CollectiveModel::time(Bytes bytes) const {
+  try {
+    if (!messages_) return collective_->time(bytes);
+    messages_->play({&bytes, 1}, on_progress_);
+    return messages_->time(bytes);
+  } catch (const RangeError& e) {
+    throw InputError(
+        fmt::format("{}: /strategy/aggregation: {} B: {}", document_->file, bytes.count, e.what()));
+  }
+}
+
+CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
+  const Operation operation = collective_->operation();
+  const bool has_parts =
+      operation == Operation::kReduceScatter || operation == Operation::kAllGather;
+  CollectiveRow row{
+      .bytes = bytes,
+      .time_us = to_seconds(time(Bytes{bytes})) * 1e6,
+      .parts = has_parts ? cluster_->workers() : 1,
+      .sums = operation != Operation::kAllGather && operation != Operation::kBroadcast,
+      .choice = collective_->choice(Bytes{bytes}),
+      .outside_domain = messages_ ? "" : collective_->outside_domain(Bytes{bytes})};
+  if (row.time_us > 0) row.algbw_gbps = static_cast<double>(bytes) / row.time_us * 1e-3;
+  row.busbw_gbps = row.algbw_gbps * bus_factor(operation, cluster_->workers());
+  return row;
+}
+
+CollectiveErrors errors(std::span<const CollectiveRow> rows, bool powers_of_two) {
+  CollectiveErrors e;
+  double sum = 0;
+  double worst = -1;
+  for (const CollectiveRow& row : rows) {
+    if (!row.measured_us) continue;
+    if (powers_of_two && !std::has_single_bit(static_cast<std::uint64_t>(row.bytes))) continue;
+    // A time of zero is as wrong as can be; its logarithm would hide all others.
+    const double ratio = std::abs(std::log(std::max(row.time_us, 1e-6) / *row.measured_us));
+    ++e.sizes;
+    sum += ratio;
+    if (ratio <= worst) continue;
+    worst = ratio;
+    e.worst_pct = row.error_pct();
+    e.worst_bytes = row.bytes;
+  }
+  if (e.sizes > 0) e.geomean_pct = std::expm1(sum / static_cast<double>(e.sizes)) * 100;
+  return e;
+}
+
+std::string error_summary(std::span<const CollectiveRow> rows) {
+  std::string text = summary_line("sizes", errors(rows, false));
+  const CollectiveErrors powers = errors(rows, true);
+  if (powers.sizes > 0) text += summary_line("powers of two", powers);
+  return text;
+}
+
+namespace {
+
+/// Columns as wide as nccl-tests', or as their longest cell needs.
+class Columns {
+ public:
+  void add(const char* name, const char* unit, std::size_t width) {
+    widths_.push_back(width);
+    lines_[0].emplace_back(name);
+    lines_[1].emplace_back(unit);
+  }
+  /// The last column: aligned to the left, as wide as it likes.
+  void add_last(const char* name) { lines_[0].emplace_back(name); }
+  void add_row(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
+
+  std::string text() {
+    for (const auto& cells : lines_) {
+      for (std::size_t c = 0; c < widths_.size(); ++c)
+        widths_[c] = std::max(widths_[c], cells[c].size() + 1);
+    }
+    std::string text;
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      text += line < 2 ? "#" : " ";
+      for (std::size_t c = 0; c < widths_.size(); ++c)
+        text += fmt::format("{:>{}}", lines_[line][c], widths_[c]);
+      if (lines_[line].size() > widths_.size()) text += "  " + lines_[line].back();
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> lines_{2};
+};
+
+}  // namespace
+
+std::string collective_text(std::span<const CollectiveRow> rows) {
+  const bool measured = has_measured(rows);
+  const bool choice = has_choice(rows);
+  Columns columns;
+  columns.add("size", "(B)", 12);
+  columns.add("count", "(elements)", 14);
+  columns.add("type", "", 9);
+  columns.add("redop", "", 8);
+  columns.add("time", "(us)", 12);
+  columns.add("algbw", "(GB/s)", 9);
+  columns.add("busbw", "(GB/s)", 9);
+  if (measured) {
+    columns.add("measured", "(us)", 12);
+    columns.add("error", "(%)", 8);
+  }
+  if (choice) columns.add_last("choice");
+  for (const CollectiveRow& row : rows) {
+    std::vector<std::string> cells{std::to_string(row.bytes),
+                                   std::to_string(row.bytes / 4 / row.parts),
+                                   "float",
+                                   row.sums ? "sum" : "none",
+                                   short_time(row.time_us),
+                                   fmt::format("{:.2f}", row.algbw_gbps),
+                                   fmt::format("{:.2f}", row.busbw_gbps)};
+    if (measured) {
+      cells.push_back(row.measured_us ? short_time(*row.measured_us) : "");
+      cells.push_back(row.measured_us ? fmt::format("{:+.1f}", row.error_pct()) : "");
+    }
+    if (choice) cells.push_back(row.choice);
+    columns.add_row(std::move(cells));
+  }
+  std::string text = columns.text();
+  if (!measured) return text;
+  std::string summary = error_summary(rows);
+  summary.insert(0, "# ");
+  if (const auto second = summary.find('\n'); second + 1 < summary.size())
+    summary.insert(second + 1, "# ");
+  return text + summary;
+}
+
+std::string collective_csv(std::span<const CollectiveRow> rows) {
+  const bool measured = has_measured(rows);
+  std::vector<std::string> head{"bytes", "time_us", "algbw_GBps", "busbw_GBps", "choice"};
+  if (measured) head.insert(head.end(), {"measured_us", "error_pct"});
+  std::string text = csv_row(head);
+  for (const CollectiveRow& row : rows) {
+    std::vector<std::string> cells{std::to_string(row.bytes), fmt::format("{}", row.time_us),
+                                   fmt::format("{}", row.algbw_gbps),
+                                   fmt::format("{}", row.busbw_gbps), row.choice};
+    if (measured) {
+      cells.push_back(row.measured_us ? fmt::format("{}", *row.measured_us) : "");
+      cells.push_back(row.measured_us ? fmt::format("{}", row.error_pct()) : "");
+    }
+    text += csv_row(cells);
+  }
+  return text;
+}
+
+Json collective_json(std::span<const CollectiveRow> rows) {
+  Json list = Json::array();
+  for (const CollectiveRow& row : rows) {
+    Json object{{"bytes", row.bytes},
+                {"time_us", row.time_us},
+                {"algbw_GBps", row.algbw_gbps},
+                {"busbw_GBps", row.busbw_gbps}};
+    if (!row.choice.empty()) object["choice"] = row.choice;
+    if (row.measured_us) {
+      object["measured_us"] = *row.measured_us;
+      object["error_pct"] = row.error_pct();
+    }
+    list.push_back(object);
+  }
+  return list;
+}
+
+}  // namespace steptime

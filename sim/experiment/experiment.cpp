@@ -1,0 +1,328 @@
+#include "sim/experiment/experiment.h"
+
+#include "sim/config/registry.h"
+#include "sim/core/error.h"
+#include "sim/experiment/training_run.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
+constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
+constexpr std::array<std::string_view, 4> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
+constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
+                                                            "/strategy/embedding"};
+constexpr std::array<std::string_view, 1> kRunSections{"/run"};
+
+std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
+  auto prepared = std::make_shared<PreparedWorkload>();
+  prepared->by_tensor = workload.units(Granularity::kTensor);
+  prepared->by_layer = workload.units(Granularity::kLayer);
+  prepared->workload = std::move(workload);
+  return prepared;
+}
+
+}  // namespace
+
+/// A choice with a single implementation so far.
+static Params only(const char* type) {
+  return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
+}
+const Params& transport_params() {
+  static const Params params = only("mpi");
+  return params;
+}
+
+std::span<const std::string_view> sections(Part part) {
+  switch (part) {
+    case Part::kWorkload:
+      return kWorkloadSections;
+    case Part::kCluster:
+      return kClusterSections;
+    case Part::kCollective:
+      return kCollectiveSections;
+    case Part::kSchedule:
+      return kScheduleSections;
+    case Part::kRun:
+      return kRunSections;
+  }
+  return {};
+}
+
+const Params& experiment_params() {
+  static const Params params{
+      {.key = "$schema", .kind = Kind::kText, .help = "for editors", .need = Need::kOptional},
+      {.key = "name", .kind = Kind::kText, .help = "of the experiment and of its output files"},
+      {.key = "description",
+       .kind = Kind::kText,
+       .help = "what the experiment shows",
+       .need = Need::kOptional},
+      {.key = "workload",
+       .kind = Kind::kObject,
+       .help = "what one worker computes",
+       .table = workload_params},
+      {.key = "cluster", .kind = Kind::kObject, .help = "the machines", .table = cluster_params},
+      {.key = "strategy",
+       .kind = Kind::kObject,
+       .help = "how gradients are aggregated",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = strategy_params},
+      {.key = "run",
+       .kind = Kind::kObject,
+       .help = "how the simulation runs",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = run_params},
+      {.key = "sweep",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and the values to try",
+       .need = Need::kOptional},
+      {.key = "claims",
+       .kind = Kind::kObject,
+       .help = "published figures, for `reproduce`",
+       .need = Need::kOptional}};
+  return params;
+}
+
+const Params& strategy_params() {
+  static const Params params{{.key = "aggregation",
+                              .kind = Kind::kObject,
+                              .help = "who adds gradients up",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "all-reduce"}},
+                              .choice = Aggregation::kNoun},
+                             {.key = "update",
+                              .kind = Kind::kObject,
+                              .help = "what is done with the sum",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "sgd"}},
+                              .choice = Update::kNoun},
+                             {.key = "schedule",
+                              .kind = Kind::kObject,
+                              .help = "when gradients are sent",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "wfbp"}},
+                              .choice = Schedule::kNoun},
+                             {.key = "embedding",
+                              .kind = Kind::kObject,
+                              .help = "which thread issues collectives",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "async"}},
+                              .choice = Embedding::kNoun},
+                             {.key = "transport",
+                              .kind = Kind::kObject,
+                              .help = "what carries the messages",
+                              .need = Need::kDefault,
+                              .fallback = Json{{"type", "mpi"}},
+                              .table = transport_params}};
+  return params;
+}
+
+const Params& variation_params() {
+  static const Params params{{.key = "spread",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of speed between workers",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "jitter",
+                              .kind = Kind::kNumber,
+                              .help = "standard deviation of a worker's speed between steps",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_chance",
+                              .kind = Kind::kNumber,
+                              .help = "of a worker in a step",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1}},
+                             {.key = "straggle_factor",
+                              .kind = Kind::kNumber,
+                              .help = "how much longer a straggler computes",
+                              .need = Need::kDefault,
+                              .fallback = 1,
+                              .range = {.low = 1, .high = 1e6}}};
+  return params;
+}
+
+const Params& run_params() {
+  static const Params params{
+      {.key = "fidelity",
+       .kind = Kind::kText,
+       .help = "a collective is one operation of cost a + bM, or its messages",
+       .need = Need::kDefault,
+       .fallback = "analytic",
+       .words = {"analytic", "message"}},
+      {.key = "steps",
+       .kind = Kind::kInteger,
+       .help = "training steps; default: 1; of asgd 20, of esgd its interval",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "seed",
+       .kind = Kind::kInteger,
+       .help = "of everything random",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 0, .high = 9e18}},
+      {.key = "variation",
+       .kind = Kind::kObject,
+       .help = "how workers differ in speed",
+       .need = Need::kOptional,
+       .table = variation_params},
+      {.key = "convergence",
+       .kind = Kind::kObject,
+       .help = "a model to train in simulated time",
+       .need = Need::kOptional,
+       .table = convergence_params}};
+  return params;
+}
+
+namespace {
+
+Variation read_variation(const Config& config) {
+  return {config.get<double>("spread"), config.get<double>("jitter"),
+          config.get<double>("straggle_chance"), config.get<double>("straggle_factor")};
+}
+
+}  // namespace
+
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+  const Config config(document, experiment_params());
+  switch (part) {
+    case Part::kWorkload:
+      experiment.workload = prepare(read_workload(config.object("workload", workload_params())));
+      return;
+    case Part::kCluster:
+      experiment.cluster =
+          std::make_shared<Cluster>(read_cluster(config.object("cluster", cluster_params())));
+      return;
+    case Part::kCollective: {
+      const Config strategy = config.object("strategy", strategy_params());
+      strategy.object("transport", transport_params()).get<std::string>("type");
+      experiment.aggregation =
+          Aggregations::instance().make(strategy, "aggregation", *experiment.cluster);
+      experiment.update = Updates::instance().make(strategy, "update");
+      experiment.collective = experiment.aggregation->inside;
+      check_update(strategy, *experiment.aggregation, *experiment.update);
+      return;
+    }
+    case Part::kSchedule: {
+      const Config strategy = config.object("strategy", strategy_params());
+      experiment.schedule = Schedules::instance().make(strategy, "schedule");
+      experiment.embedding = Embeddings::instance().make(strategy, "embedding");
+      return;
+    }
+    case Part::kRun: {
+      const Config run = config.object("run", run_params());
+      const bool plays = run.get<std::string>("fidelity") == "message";
+      RunSettings settings{.seed = run.get<std::int64_t>("seed"),
+                           .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
+      if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
+      if (run.has("variation")) {
+        settings.variation = read_variation(run.object("variation", variation_params()));
+      }
+      if (run.has("convergence")) {
+        settings.convergence = std::make_shared<Convergence>(
+            read_convergence(run.object("convergence", convergence_params())));
+      }
+      experiment.run = std::make_shared<RunSettings>(std::move(settings));
+      return;
+    }
+  }
+}
+
+void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
+  if (!needs_training(e)) return;
+  const Config config(document, experiment_params());
+  const Config strategy = config.object("strategy", strategy_params());
+  if (e.embedding->settings()) {
+    strategy.fail("embedding",
+                  "an engine embeds all-reduce in step; with servers, variation or convergence "
+                  "expected {\"type\": \"async\"}");
+  }
+}
+
+Experiment read_experiment(const std::shared_ptr<const Document>& document) {
+  const Config config(document, experiment_params());
+  Experiment experiment{.name = read_name(config), .file = document->file};
+  for (const Part part : kParts)
+    read_part(document, part, experiment);
+  check_combination(document, experiment);
+  return experiment;
+}
+
+std::string read_name(const Config& config) {
+  for (const char* key : {"$schema", "description"}) {
+    if (config.has(key)) config.get<std::string>(key);
+  }
+  auto name = config.get<std::string>("name");
+  const bool has_odd_byte = std::any_of(name.begin(), name.end(), [](char c) {
+    return c == '/' || (c >= 0 && c < 0x20) || c == 0x7f;
+  });
+  if (name.empty() || name == "." || name == ".." || has_odd_byte) {
+    config.fail("name", fmt::format("expected a name that can be a file's, got {}",
+                                    brief(config.raw("name"))));
+  }
+  return name;
+}
+
+namespace {
+
+/// `choice` with its implementation's defaults, which in turn may be choices.
+Json resolved_object(const Json& object, const Params& params);
+
+Json resolved_choice(const Json& choice, const std::string& noun) {
+  const auto& items = Catalogue::all().at(noun)->items();
+  const auto found = items.find(choice.value("type", ""));
+  return found == items.end() ? choice : resolved_object(choice, found->second.params);
+}
+
+Json resolved_object(const Json& object, const Params& params) {
+  Json full = with_defaults(object, params);
+  for (const Param& p : params) {
+    if (!full.contains(p.key)) continue;
+    if (!p.choice.empty()) full[p.key] = resolved_choice(full[p.key], p.choice);
+    if (p.table != nullptr) full[p.key] = resolved_object(full[p.key], p.table());
+  }
+  return full;
+}
+
+}  // namespace
+
+std::int64_t default_steps(const Update& update) {
+  constexpr std::int64_t kAsynchronous = 20;
+  if (update.kind == Update::Kind::kEsgd) return update.interval;
+  return update.kind == Update::Kind::kAsgd ? kAsynchronous : 1;
+}
+
+Json resolved(const Json& config) {
+  Json spelled_out = config;
+  spelled_out["cluster"] = resolved_preset(config.at("cluster"));
+  Json full = resolved_object(spelled_out, experiment_params());
+  if (full["workload"].contains("trace")) full["workload"].erase("device_model");
+  if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
+    const Json& section = full["strategy"]["update"];
+    const std::string type = section.value("type", "");
+    Update update{.kind = type == "esgd"   ? Update::Kind::kEsgd
+                          : type == "asgd" ? Update::Kind::kAsgd
+                                           : Update::Kind::kSgd};
+    if (update.kind == Update::Kind::kEsgd) update.interval = section.at("interval");
+    full["run"]["steps"] = default_steps(update);
+    full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
+  }
+  return full;
+}
+
+}  // namespace steptime

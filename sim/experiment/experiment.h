@@ -1,0 +1,101 @@
+// From a config to a result: a pure function of the config and the files that it names.
+#pragma once
+#include "sim/collective/collective.h"
+#include "sim/config/config.h"
+#include "sim/experiment/overrides.h"
+#include "sim/learning/learning.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/network/cluster.h"
+#include "sim/servers/aggregation.h"
+#include "sim/servers/training.h"
+#include "sim/step/schedule.h"
+#include "sim/step/step.h"
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+/// A workload with its gradient units, which only depend on it.
+struct PreparedWorkload {
+  Workload workload;
+  std::vector<GradientUnit> by_tensor;
+  std::vector<GradientUnit> by_layer;
+
+  const std::vector<GradientUnit>& units(Granularity granularity) const {
+    return granularity == Granularity::kTensor ? by_tensor : by_layer;
+  }
+};
+
+enum class Fidelity {
+  kAnalytic,  ///< a collective is one operation of cost a + b M
+  kMessage,   ///< a collective is its messages, on the cluster's channels
+};
+
+/// From one exchange of ESGD to the next; in ASGD enough that the first step, in which pushes and
+/// pulls do not meet, hardly counts; otherwise one.
+std::int64_t default_steps(const Update& update);
+
+struct RunSettings {
+  std::optional<std::int64_t> steps{};  ///< where nothing is learnt
+  std::int64_t seed = 1;
+  Fidelity fidelity = Fidelity::kAnalytic;
+  Variation variation{};
+  std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
+
+  /// What `steps` says, or as many as the update needs.
+  std::int64_t training_steps(const Update& update) const {
+    return steps.value_or(default_steps(update));
+  }
+};
+
+/// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
+struct Experiment {
+  std::string name;
+  std::string file;  ///< for messages
+  std::shared_ptr<const PreparedWorkload> workload;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Aggregation> aggregation;
+  std::shared_ptr<const Update> update;
+  std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
+  std::shared_ptr<const Schedule> schedule;
+  std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
+  std::shared_ptr<const RunSettings> run;
+};
+
+/// The sections of an experiment and the parts that are built from them. A part depends on the
+/// sections that `sections` lists, and on nothing else.
+enum class Part { kWorkload, kCluster, kCollective, kSchedule, kRun };
+inline constexpr Part kParts[] = {Part::kWorkload, Part::kCluster, Part::kCollective,
+                                  Part::kSchedule, Part::kRun};
+/// JSON pointers of the subtrees that a part is built from.
+std::span<const std::string_view> sections(Part part);
+
+/// The keys of an experiment, of its "strategy" and of its "run" section.
+const Params& experiment_params();
+const Params& strategy_params();
+const Params& run_params();
+const Params& transport_params();
+const Params& variation_params();
+
+/// Reads and checks an experiment. Throws InputError.
+Experiment read_experiment(const std::shared_ptr<const Document>& document);
+/// Throws InputError for parts that are right each but say nothing together.
+void check_combination(const std::shared_ptr<const Document>& document,
+                       const Experiment& experiment);
+/// Builds one part anew; kCollective needs experiment.cluster.
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
+
+/// The experiment's name, which also names its output files. Throws InputError.
+std::string read_name(const Config& config);
+
+/// The config with every default written out.
+Json resolved(const Json& config);
+
+}  // namespace steptime

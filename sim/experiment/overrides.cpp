@@ -1,0 +1,104 @@
+#include "sim/experiment/overrides.h"
+
+#include "sim/config/registry.h"
+#include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
+#include "sim/network/cluster.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+/// From the outermost to the innermost; empty for what is no pointer.
+std::vector<std::string> keys_of(const std::string& pointer) {
+  std::vector<std::string> keys;
+  try {
+    for (Json::json_pointer rest(pointer); !rest.empty(); rest.pop_back())
+      keys.push_back(rest.back());
+  } catch (const Json::parse_error&) {
+    return {};
+  }
+  std::reverse(keys.begin(), keys.end());
+  return keys;
+}
+
+/// The table that the object of `param` is read with; null when it has none, or an unknown type.
+const Params* table_of(const Param& param, const Json& object) {
+  if (param.choice.empty()) return param.table == nullptr ? nullptr : &param.table();
+  const auto& items = Catalogue::all().at(param.choice)->items();
+  const auto type = object.find("type");
+  if (type == object.end() || !type->is_string()) return nullptr;
+  const auto found = items.find(type->get<std::string>());
+  return found == items.end() ? nullptr : &found->second.params;
+}
+
+/// Writes the object under `key` out when it is left out and has a default.
+void write_out(Json& parent, const std::string& key, const Param& param) {
+  if (parent.contains(key)) return;
+  if (parent.contains("preset")) {
+    const Json full = resolved_preset(parent);
+    if (const auto found = full.find(key); found != full.end() && found->is_object())
+      parent[key] = *found;
+  }
+  if (!parent.contains(key) && param.fallback.is_object()) parent[key] = param.fallback;
+}
+
+}  // namespace
+
+Json* place_in_experiment(Json& experiment, const std::string& pointer) {
+  const std::vector<std::string> keys = keys_of(pointer);
+  const Params* params = &experiment_params();
+  Json* node = &experiment;
+  for (std::size_t k = 0; k + 1 < keys.size() && params != nullptr && node->is_object(); ++k) {
+    const auto param = std::find_if(params->begin(), params->end(),
+                                    [&](const Param& p) { return p.key == keys[k]; });
+    if (param == params->end()) break;
+    write_out(*node, keys[k], *param);
+    const auto next = node->find(keys[k]);
+    if (next == node->end()) break;
+    node = &*next;
+    params = table_of(*param, *node);
+  }
+  return place(experiment, pointer);
+}
+
+Json set_value(const std::string& text, const std::string& context) {
+  if (text.starts_with('{') || text.starts_with('[')) return parse_json(text, context);
+  Json value = Json::parse(text, nullptr, false);
+  if (!value.is_discarded()) return value;
+  if (!is_utf8(text)) throw InputError(context + ": expected UTF-8 text");
+  return text;
+}
+
+std::shared_ptr<const Document> load_document(const std::string& path,
+                                              std::span<const std::string> sets) {
+  return with_sets(std::make_shared<Document>(Document{path, parse_json(read_file(path), path)}),
+                   sets);
+}
+
+std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
+                                          std::span<const std::string> sets) {
+  for (const std::string& set : sets) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos || set.empty() || set.front() != '/') {
+      throw InputError(fmt::format("--set {}: expected /pointer=value", set));
+    }
+    const std::string pointer = set.substr(0, equals);
+    Json* const value = place_in_experiment(document->root, pointer);
+    if (value == nullptr) {
+      throw InputError(
+          fmt::format("--set {}: \"{}\" does not name a place in the config", set, pointer));
+    }
+    *value = set_value(set.substr(equals + 1), "--set " + set);
+  }
+  return document;
+}
+
+}  // namespace steptime

@@ -1,0 +1,63 @@
+// What a run gives: the figures of DESIGN's "run --format json", in every output format.
+#pragma once
+#include "sim/config/json.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/training_run.h"
+#include "sim/step/step.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+struct Result {
+  double step_time_s = 0;  ///< mean over the run's steps
+  double compute_time_s = 0;
+  double forward_time_s = 0;
+  double backward_time_s = 0;
+  double comm_busy_s = 0;
+  double exposed_comm_s = 0;
+  double throughput_samples_per_s = 0;  ///< of all workers together
+  double speedup = 0;                   ///< throughput over that of one worker of the same trace
+  double scaling_efficiency = 0;        ///< speedup / workers
+  std::int64_t workers = 0;
+  std::int64_t messages = 0;           ///< all-reduces per step
+  std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
+  std::string domain = "inside";       ///< or what was extrapolated
+  std::uint64_t fingerprint = 0;
+  std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
+  /// Set when clients need not move in step: then times are means over clients and steps; with
+  /// servers comm_busy_s is the time per step of the busiest server's thread, and messages are
+  /// those with bytes, per step.
+  std::shared_ptr<const TrainingOutcome> training{};
+
+  /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
+  double figure(std::string_view key) const;
+};
+
+/// A bucket as it was sent.
+struct SentBucket {
+  std::vector<std::string> tensors;
+  Bytes bytes;
+  double ready_s = 0;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+/// The keys that a result can have, in order; JSON leaves out those without a value.
+std::span<const std::string_view> result_keys();
+/// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
+void append_json(std::string& text, const Result& result);
+/// One object with buckets, version and the resolved config.
+Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config);
+/// Cells of a CSV row, in the order of result_keys(); empty where there is no value.
+std::vector<std::string> csv_cells(const Result& result);
+/// The summary that `run` prints.
+std::string summary(const Experiment& experiment, const Result& result);
+
+}  // namespace steptime

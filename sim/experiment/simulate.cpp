@@ -1,0 +1,261 @@
+#include "sim/experiment/simulate.h"
+
+#include "sim/collective/message_time.h"
+#include "sim/core/error.h"
+#include "sim/core/fingerprint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+struct PlannedStep {
+  const PreparedWorkload& workload;
+  const std::vector<GradientUnit>& units;
+  StepPlan plan;
+};
+
+PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  BucketPlan buckets;
+  if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
+  PlannedStep step{
+      *e.workload, units,
+      plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+  if (e.run->fidelity == Fidelity::kMessage)
+    play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
+  return step;
+}
+
+void add_to_domain(std::string& domain, const std::string& outside) {
+  domain = domain == "inside" ? outside : domain + "; " + outside;
+}
+
+std::string domain_of(const Experiment& e, const StepPlan& plan) {
+  std::string domain = e.workload->workload.trace.domain;
+  if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
+  for (const Bucket& bucket : plan.buckets) {
+    const std::string outside = e.collective->outside_domain(bucket.bytes);
+    if (outside.empty()) continue;
+    add_to_domain(domain, outside);
+    break;
+  }
+  const bool inside_nodes = e.aggregation->beyond ||
+                            (e.aggregation->servers.count > 0 &&
+                             e.aggregation->servers.placement != ServerGroup::Placement::kOwnNodes);
+  if (inside_nodes && e.cluster->node && e.cluster->gpus_per_node > 1)
+    add_to_domain(domain, "closed forms know the GPUs' links to their host, not what they share");
+  return domain;
+}
+
+/// The figures that follow from step and compute time.
+void derive(const Experiment& e, Result& r) {
+  const Workload& workload = e.workload->workload;
+  const auto workers = static_cast<double>(e.cluster->workers());
+  const auto batch = static_cast<double>(workload.trace.batch);
+  if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
+  r.throughput_samples_per_s = workers * batch / r.step_time_s;
+  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
+  r.speedup = workers * r.scaling_efficiency;
+  r.workers = e.cluster->workers();
+  if (workload.dataset_samples) {
+    const double steps =
+        std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
+    r.epoch_time_s = steps * r.step_time_s;
+  }
+}
+
+SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket, Duration ready,
+                       Duration start, Duration end) {
+  SentBucket sent{{}, bucket.bytes, to_seconds(ready), to_seconds(start), to_seconds(end)};
+  for (const GradientUnit& unit : bucket.of(units))
+    sent.tensors.push_back(unit.name);
+  return sent;
+}
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step,
+                                     std::span<const StepRecorder::KeyTimes> times) {
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sent.push_back(sent_bucket(step.units, step.plan.buckets[i], times[i].ready, times[i].start,
+                               times[i].end));
+  }
+  std::stable_sort(sent.begin(), sent.end(),
+                   [](const SentBucket& a, const SentBucket& b) { return a.start_s < b.start_s; });
+  return sent;
+}
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
+  std::vector<Duration> ends(step.plan.buckets.size());
+  closed_step(step.plan, ends);
+  std::vector<StepRecorder::KeyTimes> times;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Bucket& bucket = step.plan.buckets[i];
+    times.push_back({bucket.ready, ends[i] - bucket.cost, ends[i]});
+  }
+  return sent_buckets(step, times);
+}
+
+Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times) {
+  const Duration compute = plan.forward + plan.backward;
+  Result r;
+  r.step_time_s = to_seconds(times.step);
+  r.compute_time_s = to_seconds(compute);
+  r.forward_time_s = to_seconds(plan.forward);
+  r.backward_time_s = to_seconds(plan.backward);
+  r.comm_busy_s = to_seconds(times.comm_busy);
+  r.exposed_comm_s = to_seconds(times.exposed_comm);
+  r.messages = static_cast<std::int64_t>(plan.buckets.size());
+  r.domain = domain_of(e, plan);
+  r.fingerprint = times.fingerprint;
+  derive(e, r);
+  return r;
+}
+
+/// Of client 0's first step, with the first seed.
+std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
+                                     const TrainingTimes& times) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {
+    sent.push_back(sent_bucket(units, plan.step.buckets[i], times.bucket_ready[i],
+                               times.bucket_sent[i], times.bucket_end[i]));
+  }
+  return sent;
+}
+
+Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
+                       const OnProgress& on_progress) {
+  TrainingPlan plan = plan_training(e);
+  plan.on_progress = on_progress;
+  if (timeline != nullptr) {
+    // Each message on its client and on its server's thread, each step's two passes.
+    check_bars(2 * work_of(plan) +
+               2 * static_cast<double>(plan.aggregation.clients) * static_cast<double>(plan.steps));
+  }
+  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
+  const auto runs = static_cast<double>(outcome->runs.size());
+  Result r;
+  double messages = 0;
+  for (const TrainingTimes& run : outcome->runs) {
+    r.step_time_s += run.step_s / runs;
+    r.compute_time_s += run.compute_s / runs;
+    r.comm_busy_s += run.server_busy_s / runs;
+    messages += static_cast<double>(run.messages) / runs / static_cast<double>(plan.steps);
+    r.fingerprint = mix(r.fingerprint, run.fingerprint);
+  }
+  const double nominal = to_seconds(plan.step.forward + plan.step.backward);
+  const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
+  r.forward_time_s = to_seconds(plan.step.forward) * stretch;
+  r.backward_time_s = to_seconds(plan.step.backward) * stretch;
+  r.exposed_comm_s = r.step_time_s - r.compute_time_s;
+  r.messages = std::llround(messages);
+  if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
+    r.messages = static_cast<std::int64_t>(plan.step.buckets.size());
+    for (const Bucket& bucket : plan.step.buckets)
+      r.comm_busy_s += to_seconds(bucket.cost);
+  }
+  if (buckets != nullptr) *buckets = sent_buckets(e, plan, outcome->runs.front());
+  r.domain = domain_of(e, plan.step);
+  r.training = std::move(outcome);
+  derive(e, r);
+  return r;
+}
+
+EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline,
+                  const OnProgress& on_progress) {
+  return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
+                       e.collective->startup(),
+                       {.workers = e.cluster->workers(),
+                        .latency = e.cluster->bottleneck().latency,
+                        .steps = e.run->steps.value_or(1),
+                        .seed = e.run->seed,
+                        .timeline = timeline,
+                        .on_progress = on_progress});
+}
+
+Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
+                       std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
+  const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
+  if (buckets != nullptr) *buckets = sent_buckets(step, embedded->buckets);
+  Result result = result_of(e, step.plan, embedded->times);
+  result.embedded = embedded;
+  return result;
+}
+
+/// Whether the gradients take too long by themselves.
+bool aggregation_is_out_of_range(const Experiment& e) {
+  Bytes all;
+  for (const GradientUnit& unit : e.workload->units(e.schedule->granularity()))
+    all += unit.bytes;
+  const Aggregation& aggregation = *e.aggregation;
+  try {
+    (aggregation.whole ? aggregation.whole : aggregation.inside)->time(all);
+  } catch (const RangeError&) {
+    return true;
+  } catch (const InputError&) {
+  }
+  return false;
+}
+
+/// What is out of range comes from several numbers, so only the section can be named, and not
+/// always that.
+template <class Run>
+auto naming_the_place(const Experiment& experiment, Run run) {
+  try {
+    return run();
+  } catch (const PlacedError& e) {
+    throw InputError(fmt::format("{}: {}", experiment.file, e.what()));
+  } catch (const RangeError& e) {
+    throw InputError(fmt::format(
+        "{}: {}: {}", experiment.file,
+        aggregation_is_out_of_range(experiment) ? "/strategy/aggregation" : "/", e.what()));
+  }
+}
+
+}  // namespace
+
+void check_training_run(const Experiment& experiment) {
+  if (!needs_training(experiment)) return;
+  naming_the_place(experiment, [&] { check_training(plan_training(experiment)); });
+}
+
+Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
+                const OnProgress& on_progress) {
+  return naming_the_place(experiment, [&] {
+    if (needs_training(experiment))
+      return training_result(experiment, nullptr, buckets, on_progress);
+    const PlannedStep step = plan_of(experiment, on_progress);
+    if (experiment.embedding->settings())
+      return embedded_result(experiment, step, nullptr, buckets, on_progress);
+    if (buckets != nullptr) *buckets = sent_buckets(step);
+    return result_of(experiment, step.plan, closed_step(step.plan));
+  });
+}
+
+Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<SentBucket>* buckets,
+                const OnProgress& on_progress) {
+  return naming_the_place(experiment, [&] {
+    if (needs_training(experiment))
+      return training_result(experiment, &timeline, buckets, on_progress);
+    const PlannedStep step = plan_of(experiment, on_progress);
+    if (experiment.embedding->settings())
+      return embedded_result(experiment, step, &timeline, buckets, on_progress);
+    if (buckets != nullptr) *buckets = sent_buckets(step);
+    const std::int64_t steps = experiment.run->steps.value_or(1);
+    check_bars(static_cast<double>(steps) *
+               static_cast<double>(step.plan.buckets.size() +
+                                   2 * experiment.workload->workload.trace.layers.size()));
+    return result_of(experiment, step.plan,
+                     event_step(step.plan, step.workload.workload, step.units, steps, &timeline));
+  });
+}
+
+}  // namespace steptime

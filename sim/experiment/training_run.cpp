@@ -1,0 +1,239 @@
+#include "sim/experiment/training_run.h"
+
+#include "sim/core/error.h"
+#include "sim/core/limits.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+/// When the forward pass comes to the first layer of each bucket; at once where the layers' times
+/// are not known.
+std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
+                                     std::span<const Bucket> buckets) {
+  std::vector<Duration> of_layer;
+  Duration start{};
+  for (const Layer& layer : trace.layers) {
+    of_layer.push_back(start);
+    if (!trace.forward_total) start += layer.forward;
+  }
+  std::vector<Duration> starts;
+  for (const Bucket& bucket : buckets) {
+    // Units come last layer first.
+    starts.push_back(of_layer[static_cast<std::size_t>(bucket.of(units).back().layer)]);
+  }
+  return starts;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+template <class Get>
+std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
+  std::vector<double> values;
+  for (const auto& point : outcome.reached) {
+    if (point) values.push_back(get(*point));
+  }
+  return values;
+}
+
+/// A worker's speed, an all-reduce and a message are one, two and five events; measured, at 60 to
+/// 200 ns each.
+void check_training_work(const Experiment& e, const TrainingPlan& plan) {
+  double pieces = 0;
+  for (const auto& of_bucket : plan.pieces)
+    pieces += static_cast<double>(of_bucket.size());
+  const auto workers = static_cast<double>(e.cluster->workers());
+  const auto clients = static_cast<double>(plan.aggregation.clients);
+  const double states = clients * (pieces + static_cast<double>(plan.pieces.size()));
+  if (plan.aggregation.servers.count > 0 && states > kMostStates) {
+    throw PlacedError(
+        fmt::format("/cluster: {} clients of servers with {} messages each are more than fit in "
+                    "memory; larger buckets are fewer",
+                    clients, pieces));
+  }
+  double beyond = 0;  // of a node; four events more for its copies
+  for (const auto& of_piece : plan.pieces_beyond)
+    beyond += 10 * static_cast<double>(of_piece.size()) + 4;
+  const double step =
+      workers + clients * (2 + 2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
+      static_cast<double>(e.cluster->nodes) * beyond;
+  const double seeds = e.run->convergence ? static_cast<double>(e.run->convergence->seeds) : 1;
+  check_events(step * static_cast<double>(plan.steps) * seeds, "/run/steps", "events",
+               "fewer steps, workers or servers are fewer");
+}
+
+}  // namespace
+
+bool needs_training(const Experiment& e) {
+  return e.aggregation->servers.count > 0 || e.update->kind != Update::Kind::kSgd ||
+         e.run->variation.any() || e.run->convergence;
+}
+
+TrainingPlan plan_training(const Experiment& e) {
+  const Aggregation& aggregation = *e.aggregation;
+  const auto& units = e.workload->units(e.schedule->granularity());
+  const std::int64_t workers = e.cluster->workers();
+  TrainingPlan plan{.cluster = *e.cluster,
+                    .aggregation = aggregation,
+                    .update = *e.update,
+                    .variation = e.run->variation};
+  const bool communicates = workers > 1 || aggregation.servers.count > 0;
+  BucketPlan buckets;
+  if (communicates) {
+    buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
+  }
+  plan.step =
+      plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
+  const Convergence* learns = e.run->convergence.get();
+  if (learns != nullptr) learns->share(workers);
+  const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
+  plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                           *aggregation.inside, e.schedule->granularity(), parameters);
+  if (aggregation.beyond) {
+    plan.pieces_beyond =
+        cut_pieces_beyond(e.workload->workload, units, plan.step.buckets, aggregation.servers,
+                          aggregation.beyond->servers, e.schedule->granularity(), parameters);
+  }
+  plan.issued = issue_times(aggregation.issuing, e.workload->workload, units, plan.step.buckets,
+                            e.schedule->granularity());
+  for (const Bucket& bucket : plan.step.buckets) {
+    plan.broadcasts.push_back(aggregation.spread ? aggregation.spread->time(bucket.bytes)
+                                                 : Duration{});
+    const auto& first = units[static_cast<std::size_t>(bucket.first_unit)].name;
+    plan.names.push_back(bucket.units == 1 ? first
+                                           : fmt::format("{} +{}", first, bucket.units - 1));
+  }
+  plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
+  plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
+  plan.steps = learns != nullptr ? learns->steps(workers) : e.run->training_steps(*e.update);
+  constexpr double kLimit = 4e6;  // s, as for a single step
+  const double least =
+      to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
+  if (least > kLimit) {
+    throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
+                                 least, kLimit));
+  }
+  check_training_work(e, plan);
+  return plan;
+}
+
+namespace {
+
+/// Of the bytes on all servers, what the fullest has over an even share.
+double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_t servers) {
+  std::vector<double> held(static_cast<std::size_t>(servers));
+  double sum = 0;
+  for (const auto& of_bucket : pieces) {
+    for (const Piece& piece : of_bucket) {
+      held[static_cast<std::size_t>(piece.server)] += static_cast<double>(piece.bytes.count);
+      sum += static_cast<double>(piece.bytes.count);
+    }
+  }
+  if (sum == 0) return 1;
+  return *std::max_element(held.begin(), held.end()) / sum * static_cast<double>(servers);
+}
+
+}  // namespace
+
+TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline) {
+  const Convergence* learns = e.run->convergence.get();
+  TrainingOutcome outcome{.learns = learns != nullptr,
+                          .has_servers = e.aggregation->servers.count > 0,
+                          .target = learns != nullptr ? learns->target : 0};
+  const auto& beyond = plan.aggregation.beyond;
+  outcome.servers = beyond ? beyond->servers.count : plan.aggregation.servers.count;
+  if (outcome.servers > 0)
+    outcome.fullest_server =
+        fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
+  const std::int64_t seeds = learns != nullptr ? learns->seeds : 1;
+  if (plan.on_progress && seeds > 1) {
+    plan.on_progress = [&outcome, seeds, whole = plan.on_progress](double share) {
+      whole((static_cast<double>(outcome.runs.size()) + share) / static_cast<double>(seeds));
+    };
+  }
+  for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
+    outcome.seeds.push_back(seed);
+    if (learns == nullptr) {
+      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline));
+      continue;
+    }
+    const std::int64_t clients = plan.aggregation.clients;
+    Learner learner(*learns, plan.update, clients, plan.members(), outcome.has_servers, seed,
+                    plan.pushing());
+    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
+                                         seed == e.run->seed ? timeline : nullptr));
+    const auto& curve = outcome.runs.back().curve;
+    const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
+      return point.score.accuracy >= learns->target;
+    });
+    outcome.reached.push_back(hit == curve.end() ? std::nullopt : std::optional(*hit));
+  }
+  return outcome;
+}
+
+std::optional<double> TrainingOutcome::time_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (2 * times.size() <= seeds.size()) return std::nullopt;
+  return median(times);
+}
+
+std::optional<double> TrainingOutcome::epochs_to_target() const {
+  const auto epochs = of_reached(*this, [](const CurvePoint& p) { return p.epoch; });
+  if (2 * epochs.size() <= seeds.size()) return std::nullopt;
+  return median(epochs);
+}
+
+std::optional<double> TrainingOutcome::fastest_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (times.empty()) return std::nullopt;
+  return *std::min_element(times.begin(), times.end());
+}
+
+std::optional<double> TrainingOutcome::slowest_to_target() const {
+  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  if (!learns || times.size() < seeds.size()) return std::nullopt;
+  return *std::max_element(times.begin(), times.end());
+}
+
+std::optional<double> TrainingOutcome::final_accuracy() const {
+  if (!learns) return std::nullopt;
+  double sum = 0;
+  for (const TrainingTimes& run : runs)
+    sum += run.curve.back().score.accuracy;
+  return sum / static_cast<double>(runs.size());
+}
+
+double TrainingOutcome::mean_staleness() const {
+  double sum = 0;
+  for (const TrainingTimes& run : runs)
+    sum += run.mean_staleness();
+  return sum / static_cast<double>(runs.size());
+}
+
+Json TrainingOutcome::json() const {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Json run{{"seed", seeds[i]}, {"staleness", runs[i].staleness}, {"curve", Json::array()}};
+    for (const CurvePoint& p : runs[i].curve) {
+      run["curve"].push_back(Json{{"time_s", p.time_s},
+                                  {"epoch", p.epoch},
+                                  {"accuracy", p.score.accuracy},
+                                  {"loss", p.score.loss}});
+    }
+    list.push_back(run);
+  }
+  return list;
+}
+
+}  // namespace steptime

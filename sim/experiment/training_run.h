@@ -1,0 +1,46 @@
+// The training runs of an experiment: one per seed, and what they say together.
+#pragma once
+#include "sim/config/json.h"
+#include "sim/experiment/experiment.h"
+#include "sim/servers/training.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace steptime {
+
+struct TrainingOutcome {
+  std::vector<std::int64_t> seeds;
+  std::vector<TrainingTimes> runs;  ///< one per seed
+  /// Of every seed: the first test that reached the target.
+  std::vector<std::optional<CurvePoint>> reached;
+  bool learns = false;
+  bool has_servers = false;
+  double target = 0;          ///< accuracy, where it learns
+  std::int64_t servers = 0;   ///< those beyond the nodes, if there are such
+  double fullest_server = 1;  ///< what the fullest of them holds over an even share
+
+  /// Median over the seeds; none when half of them or more did not reach the target.
+  std::optional<double> time_to_target() const;
+  std::optional<double> epochs_to_target() const;
+  /// Fastest and slowest seed; none when one did not reach the target.
+  std::optional<double> fastest_to_target() const;
+  std::optional<double> slowest_to_target() const;
+  std::optional<double> final_accuracy() const;  ///< mean over the seeds
+  double mean_staleness() const;
+
+  /// Staleness histogram and curves.
+  Json json() const;
+};
+
+/// Whether the closed form of a step, where all workers move alike, does not do.
+bool needs_training(const Experiment& experiment);
+
+/// Throws InputError.
+TrainingPlan plan_training(const Experiment& experiment);
+/// `timeline` may be null; it shows the run of the first seed.
+TrainingOutcome run_training(const Experiment& experiment, TrainingPlan plan,
+                             Timeline* timeline = nullptr);
+
+}  // namespace steptime

@@ -1,0 +1,261 @@
+#include "sim/mxnet/deadlock.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+using Subject = MpiWorld::Subject;
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+                                    std::string>;  // an edge says why one waits for the other
+using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
+
+/// A main thread, or a pending operation of a rank's engine.
+struct Party {
+  std::int32_t rank = 0;
+  std::optional<DependencyEngine::OperationId> operation{};
+  auto key() const { return std::tuple(rank, operation ? 1 + std::int64_t{*operation} : 0); }
+};
+
+class WaitFor {
+ public:
+  WaitFor(const MpiWorld& world, const TrainingGraph& graph,
+          std::span<const std::unique_ptr<MxnetRank>> workers)
+      : world_(world),
+        graph_(graph),
+        workers_(workers),
+        stuck_(world.stuck()),
+        stuck_of_(workers.size()),
+        calls_of_(workers.size()) {
+    for (const MpiWorld::Stuck& call : stuck_)
+      stuck_of_[static_cast<std::size_t>(call.rank)].push_back(call);
+    for (const auto& worker : workers_)
+      note_calls(*worker);
+    for (const MpiWorld::Stuck& call : stuck_)
+      vertex(caller(call));
+    for (const auto& worker : workers_)
+      vertex({worker->rank()});
+    while (!open_.empty()) {
+      const Vertex next = open_.front();
+      open_.pop_front();
+      add_waits(next);
+    }
+  }
+
+  /// The reasons along a shortest cycle through the first party that is on any.
+  std::vector<std::string> cycle() const {
+    std::vector<int> component(num_vertices(waits_));
+    boost::strong_components(waits_, boost::make_iterator_property_map(
+                                         component.begin(), get(boost::vertex_index, waits_)));
+    std::vector<int> size(component.size());
+    for (const int c : component)
+      ++size[static_cast<std::size_t>(c)];
+    for (Vertex v = 0; v < component.size(); ++v) {
+      if (size[static_cast<std::size_t>(component[v])] > 1) return shortest_cycle(v);
+    }
+    return {};
+  }
+
+  /// "rank 0 calls MPI_Allreduce(a) where rank 1 calls MPI_Allreduce(b)", or "".
+  std::string first_mismatch() const {
+    for (const MpiWorld::Stuck& call : stuck_) {
+      for (const MpiWorld::Stuck& other : stuck_) {
+        if (other.communicator != call.communicator || other.number != call.number ||
+            other.subject == call.subject) {
+          continue;
+        }
+        return fmt::format("collective {} of communicator {} is {} at rank {} but {} at rank {}",
+                           call.number + 1, call.communicator, name(call.subject), call.rank,
+                           name(other.subject), other.rank);
+      }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::int32_t kMostMissing = 8;
+
+  MxnetRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
+  std::string name(Subject subject) const {
+    if (subject.key == MpiWorld::kBarrier) return "MPI_Barrier";
+    return fmt::format("MPI_Allreduce({})",
+                       graph_.keys[static_cast<std::size_t>(subject.key)].name);
+  }
+
+  void note_calls(const MxnetRank& w) {
+    for (const DependencyEngine::OperationId id : w.engine().all_pending()) {
+      const std::uint64_t tag = w.engine().tag(id);
+      if (w.is_all_reduce(tag))
+        calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(tag), id);
+    }
+  }
+
+  /// Who at `rank` makes, or is to make, the call for the subject.
+  Party caller(std::int32_t rank, Subject subject) const {
+    for (const auto& [of, id] : calls_of_[static_cast<std::size_t>(rank)]) {
+      if (of == subject) return {rank, id};
+    }
+    return {rank};
+  }
+  Party caller(const MpiWorld::Stuck& call) const { return caller(call.rank, call.subject); }
+
+  Vertex vertex(const Party& party) {
+    const auto [place, is_new] = vertices_.try_emplace(party.key(), 0);
+    if (is_new) {
+      place->second = add_vertex(waits_);
+      parties_.push_back(party);
+      open_.push_back(place->second);
+    }
+    return place->second;
+  }
+  void add(Vertex from, const Party& to, const std::string& why) {
+    add_edge(from, vertex(to), why, waits_);
+  }
+
+  void add_waits(Vertex v) {
+    const Party party = parties_[v];
+    const MxnetRank& w = worker(party.rank);
+    if (party.operation) return add_operation_waits(v, w, *party.operation);
+    const auto pending = w.engine().all_pending();
+    switch (w.main_state()) {
+      case MxnetRank::kRuns:
+        return;
+      case MxnetRank::kWaitToRead:
+        for (const auto id : pending) {
+          if (w.is_wait(w.engine().tag(id)))
+            add(v, {party.rank, id},
+                fmt::format("rank {}'s main thread is in WaitToRead", w.rank()));
+        }
+        return;
+      case MxnetRank::kDrain:
+        for (const auto id : pending) {
+          if (w.is_all_reduce(w.engine().tag(id)))
+            add(v, {party.rank, id},
+                fmt::format("rank {}'s main thread waits in barrier for {}", w.rank(),
+                            w.describe(w.engine().tag(id))));
+        }
+        return;
+      case MxnetRank::kInCall:
+        return add_call_waits(v, w, w.main_call(),
+                              w.main_call().key == MpiWorld::kBarrier
+                                  ? w.barrier_communicator()
+                                  : w.communicator_of(w.main_call().key));
+    }
+  }
+
+  void add_operation_waits(Vertex v, const MxnetRank& w, DependencyEngine::OperationId id) {
+    const DependencyEngine& engine = w.engine();
+    const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(engine.tag(id)));
+    switch (engine.state(id)) {
+      case DependencyEngine::State::kBlocked:
+        for (const auto other : engine.blockers(id)) {
+          add(v, {w.rank(), other},
+              fmt::format("{} waits for a variable of {}", what, w.describe(engine.tag(other))));
+        }
+        return;
+      case DependencyEngine::State::kQueued:
+        for (const auto other : engine.on_threads_of(id)) {
+          add(v, {w.rank(), other},
+              fmt::format("{} waits for the thread of {}", what, w.describe(engine.tag(other))));
+        }
+        return;
+      case DependencyEngine::State::kRunning:
+        if (w.is_all_reduce(engine.tag(id))) {
+          const Subject subject = w.subject_of(engine.tag(id));
+          add_call_waits(v, w, subject, w.communicator_of(subject.key));
+        }
+        return;
+      case DependencyEngine::State::kFree:
+        return;
+    }
+  }
+
+  void add_call_waits(Vertex v, const MxnetRank& w, Subject subject, std::int32_t communicator) {
+    const auto& stuck = stuck_of_[static_cast<std::size_t>(w.rank())];
+    const auto own = std::find_if(stuck.begin(), stuck.end(), [&](const MpiWorld::Stuck& call) {
+      return call.communicator == communicator && call.subject == subject;
+    });
+    if (own == stuck.end()) return;
+    for (const MpiWorld::Stuck& other : stuck) {
+      if (other.communicator != communicator) continue;
+      if (other.number >= own->number) break;
+      return add(v, caller(other),
+                 fmt::format("rank {}'s {} waits behind its {} on communicator {}", w.rank(),
+                             name(subject), name(other.subject), communicator));
+    }
+    // Some of those that are missing will do: whoever waits needs one reason to be on a cycle.
+    std::int32_t missing = 0;
+    for (std::int32_t rank = 0; rank < world_.ranks() && missing < kMostMissing; ++rank) {
+      if (world_.called(communicator, own->number, rank) == subject) continue;
+      ++missing;
+      const Party other = subject.key == MpiWorld::kBarrier ? Party{rank} : caller(rank, subject);
+      add(v, other,
+          fmt::format("rank {} in {} on communicator {} waits for rank {} to join", w.rank(),
+                      name(subject), communicator, rank));
+    }
+  }
+
+  std::vector<std::string> shortest_cycle(Vertex start) const {
+    std::map<Vertex, std::pair<Vertex, std::string>> came_from;
+    std::deque<Vertex> open{start};
+    while (!open.empty()) {
+      const Vertex v = open.front();
+      open.pop_front();
+      const auto [first, last] = out_edges(v, waits_);
+      for (auto edge = first; edge != last; ++edge) {
+        const Vertex next = target(*edge, waits_);
+        if (next != start && !came_from.emplace(next, std::pair(v, waits_[*edge])).second) continue;
+        if (next != start) {
+          open.push_back(next);
+          continue;
+        }
+        std::vector<std::string> reasons{waits_[*edge]};
+        for (Vertex back = v; back != start; back = came_from.at(back).first)
+          reasons.push_back(came_from.at(back).second);
+        std::reverse(reasons.begin(), reasons.end());
+        return reasons;
+      }
+    }
+    return {};
+  }
+
+  const MpiWorld& world_;
+  const TrainingGraph& graph_;
+  std::span<const std::unique_ptr<MxnetRank>> workers_;
+  std::vector<MpiWorld::Stuck> stuck_;
+  std::vector<std::vector<MpiWorld::Stuck>> stuck_of_;  ///< by rank
+  std::vector<std::vector<std::pair<Subject, DependencyEngine::OperationId>>> calls_of_;
+  Graph waits_;
+  std::vector<Party> parties_;  ///< by vertex
+  std::map<std::tuple<std::int32_t, std::int64_t>, Vertex> vertices_;
+  std::deque<Vertex> open_;
+};
+
+}  // namespace
+
+std::string describe_deadlock(const MpiWorld& world, const TrainingGraph& graph,
+                              std::span<const std::unique_ptr<MxnetRank>> workers, Time now) {
+  const WaitFor wait_for(world, graph, workers);
+  const std::vector<std::string> cycle = wait_for.cycle();
+  STEPTIME_CHECK(!cycle.empty(), "ranks that do not go on wait for each other");
+  const std::string mismatch = wait_for.first_mismatch();
+  return fmt::format("deadlock after {} s: {}{} wait for each other:\n  {}",
+                     to_seconds(since_start(now)), mismatch.empty() ? "" : mismatch + ";\n",
+                     mismatch.empty() ? "ranks" : "so they", fmt::join(cycle, "\n  "));
+}
+
+}  // namespace steptime

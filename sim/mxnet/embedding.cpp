@@ -1,0 +1,294 @@
+#include "sim/mxnet/embedding.h"
+
+#include "sim/core/error.h"
+#include "sim/events/engine.h"
+#include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/rank.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+Process Embedding::main_thread(MxnetRank& worker) const {
+  for (;;) {
+    const bool goes_on = co_await worker.next_batch();
+    if (!goes_on) co_return;
+    co_await worker.forward_backward();
+    co_await aggregate(worker);
+    co_await worker.update_metric();
+  }
+}
+
+Process Embedding::aggregate(MxnetRank& /*worker*/) const {
+  STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
+  co_return;
+}
+
+Params mxnet_params(Params more) {
+  const Params common{
+      {.key = "key_order",
+       .kind = Kind::kText,
+       .help = "in which the program goes through the keys: as the framework numbers them, or as "
+               "gradients appear; only the latter can overlap the backward pass",
+       .need = Need::kDefault,
+       .fallback = "forward",
+       .words = {"forward", "backward"}},
+      {.key = "priority",
+       .kind = Kind::kText,
+       .help = "of a key's operations: minus its number, or all equal",
+       .need = Need::kDefault,
+       .fallback = "key",
+       .words = {"key", "none"}},
+      {.key = "bulk",
+       .kind = Kind::kInteger,
+       .help = "most layers per compute segment",
+       .need = Need::kDefault,
+       .fallback = 15,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "python_call",
+       .kind = Kind::kTime,
+       .help = "main thread: one call of push, pull, update",
+       .need = Need::kDefault,
+       .fallback = "45 us",
+       .range = kNotNegative},
+      {.key = "engine_push",
+       .kind = Kind::kTime,
+       .help = "main thread: pushing one operation",
+       .need = Need::kDefault,
+       .fallback = "2 us",
+       .range = kNotNegative},
+      {.key = "wake_up",
+       .kind = Kind::kTime,
+       .help = "main thread: from the end of what it waits for to its next action",
+       .need = Need::kDefault,
+       .fallback = "10 us",
+       .range = kNotNegative},
+      {.key = "copy_latency",
+       .kind = Kind::kTime,
+       .help = "of a copy between GPU and host",
+       .need = Need::kDefault,
+       .fallback = "10 us",
+       .range = kNotNegative},
+      {.key = "copy_bandwidth",
+       .kind = Kind::kBandwidth,
+       .help = "of a copy between GPU and host",
+       .need = Need::kDefault,
+       .fallback = "12 GB/s",
+       .range = kPositive},
+      {.key = "update",
+       .kind = Kind::kTime,
+       .help = "of one key's weights, on the GPU, beyond what the trace counts",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "jitter",
+       .kind = Kind::kNumber,
+       .help = "compute segments and copies take longer by up to this share, at random, on each "
+               "rank of its own; 0: all ranks are alike",
+       .need = Need::kDefault,
+       .fallback = 0,
+       .range = {.low = 0, .high = 100}}};
+  more.insert(more.end(), common.begin(), common.end());
+  return more;
+}
+
+Params collective_pool_params() {
+  return {{.key = "threads",
+           .kind = Kind::kInteger,
+           .help = "of the pool that runs collectives",
+           .need = Need::kDefault,
+           .fallback = 4,
+           .range = {.low = 1, .high = 4096}},
+          {.key = "order",
+           .kind = Kind::kText,
+           .help = "in which that pool takes operations",
+           .need = Need::kDefault,
+           .fallback = "priority",
+           .words = {"priority", "fifo"}}};
+}
+
+CollectivePool read_collective_pool(const Config& config) {
+  return {config.get<std::int64_t>("threads"),
+          config.get<std::string>("order") == "fifo" ? PoolOrder::kFifo : PoolOrder::kPriority};
+}
+
+MxnetSettings read_mxnet_settings(const Config& config, CollectivePool pool) {
+  return {.forward_keys = config.get<std::string>("key_order") == "forward",
+          .key_priority = config.get<std::string>("priority") == "key",
+          .bulk = config.get<std::int64_t>("bulk"),
+          .python_call = config.get<Duration>("python_call"),
+          .engine_push = config.get<Duration>("engine_push"),
+          .wake_up = config.get<Duration>("wake_up"),
+          .copy_latency = config.get<Duration>("copy_latency"),
+          .copy_bandwidth = config.get<Bandwidth>("copy_bandwidth"),
+          .update = config.get<Duration>("update"),
+          .collective_threads = pool.threads,
+          .collective_order = pool.order,
+          .jitter = config.get<double>("jitter")};
+}
+
+namespace {
+
+/// Dissemination: in round i every rank tells the one 2^i further on.
+Duration barrier_time(const EmbeddedRun& run) {
+  std::int64_t rounds = 0;
+  while ((std::int64_t{1} << rounds) < run.workers)
+    ++rounds;
+  return rounds * run.latency;
+}
+
+StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder,
+                   std::span<const StepRecorder::KeyTimes> buckets) {
+  std::vector<Duration> ends;
+  for (const auto& bucket : buckets)
+    ends.push_back(bucket.end);
+  Duration busy{};
+  for (const Bucket& bucket : plan.buckets)
+    busy += bucket.cost;
+  const Duration step = recorder.step_time();
+  const Duration compute = plan.forward + plan.backward;
+  return {step, busy, step - compute,
+          mix(step_fingerprint(plan.forward, plan.backward, ends),
+              static_cast<std::uint64_t>(step.count()))};
+}
+
+/// The sizes of a run stay within their types and in memory.
+void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSettings& settings,
+                const EmbeddedRun& run) {
+  constexpr std::size_t kMostIndices = std::size_t{1} << 24;  // of an operation's tag
+  if (graph.segments.size() >= kMostIndices || graph.keys.size() >= kMostIndices) {
+    throw RangeError(fmt::format("{} compute segments and {} keys, more than the {} of an engine",
+                                 graph.segments.size(), graph.keys.size(), kMostIndices));
+  }
+  const bool is_random = settings.jitter > 0;
+  constexpr double kMostRankKeys = 2e7;  // about 10 GB
+  const double rank_keys = static_cast<double>(run.workers) *
+                           static_cast<double>(graph.keys.size() + graph.segments.size());
+  if ((is_random || run.every_rank) && rank_keys > kMostRankKeys) {
+    throw RangeError(fmt::format(
+        "with jitter every rank is simulated: {} ranks with {} keys and {} compute segments "
+        "each are more than fit; jitter 0 simulates one rank for all",
+        run.workers, graph.keys.size(), graph.segments.size()));
+  }
+  if (run.timeline != nullptr) {
+    // A key: two copies, its collective, an update, and waits of the main thread.
+    const auto bars = static_cast<double>(8 * graph.keys.size() + graph.segments.size());
+    check_bars(bars * (is_random ? static_cast<double>(run.workers * (run.steps + 8)) : 72));
+  }
+  // Twenty events for a key or segment; measured, at about 150 ns each.
+  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * (is_random ? 1 : 0),
+               "/run/steps", "events", "jitter 0 simulates one rank, and a few steps, for all");
+  // No step takes longer than everything in it one after the other.
+  const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
+                       to_seconds(settings.wake_up);
+  const double stretch = 1 + settings.jitter;
+  const auto keys = static_cast<double>(graph.keys.size());
+  double step = (to_seconds(plan.forward) + to_seconds(plan.backward)) * stretch +
+                8 * calls * (keys + static_cast<double>(graph.segments.size()) + 1) +
+                keys * (to_seconds(settings.update) + 32 * to_seconds(run.latency));
+  for (const Bucket& bucket : plan.buckets) {
+    step += to_seconds(bucket.cost) +
+            2 * stretch *
+                (to_seconds(settings.copy_latency) + static_cast<double>(bucket.bytes.count) /
+                                                         settings.copy_bandwidth.bytes_per_second);
+  }
+  constexpr double kMostSeconds = 4e6;
+  const double steps = is_random ? static_cast<double>(run.steps) + 8 : 72;
+  if (!(step * steps <= kMostSeconds)) {
+    throw RangeError(
+        fmt::format("{} steps of up to {} s each, more than the {} s that can be simulated", steps,
+                    step, kMostSeconds));
+  }
+}
+
+}  // namespace
+
+EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
+                           const Workload& workload, std::span<const GradientUnit> units,
+                           Duration startup, const EmbeddedRun& run) {
+  const MxnetSettings& settings = embedding.settings().value();
+  const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
+  check_size(plan, graph, settings, run);
+  const auto keys = static_cast<std::int64_t>(graph.keys.size());
+  const bool is_random = settings.jitter > 0;
+  const auto ranks = static_cast<std::int32_t>(is_random || run.every_rank ? run.workers : 1);
+  const auto communicators = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
+
+  Engine clock;
+  StepRecorder recorder(clock, graph, is_random ? std::optional(run.steps) : std::nullopt);
+  MpiWorld world(clock, ranks, communicators + 1, recorder);
+  const MxnetRank::Run shared{clock,
+                              graph,
+                              settings,
+                              world,
+                              recorder,
+                              RandomStream(run.seed, Purpose::kSegmentTime),
+                              communicators,
+                              barrier_time(run),
+                              run.one_clock || !is_random || run.timeline != nullptr};
+  std::vector<std::unique_ptr<MxnetRank>> workers;
+  std::vector<Process> main_threads;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    workers.push_back(std::make_unique<MxnetRank>(shared, rank, run.timeline));
+    main_threads.push_back(embedding.main_thread(*workers.back()));
+  }
+  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+    RankClock& own = workers[rank]->clock();
+    own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
+    own.start();
+  }
+  constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
+  for (std::int64_t events = 1; clock.step(); ++events) {
+    if (run.on_progress && events % kBatch == 0)
+      run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
+  }
+  for (const Process& program : main_threads)
+    program.check();
+  const bool all_done = std::all_of(main_threads.begin(), main_threads.end(),
+                                    [](const Process& program) { return program.done(); });
+  const bool all_ended = std::all_of(workers.begin(), workers.end(), [](const auto& worker) {
+    return worker->engine().pending() == 0;
+  });
+  if (!all_done || !all_ended) {
+    for (const auto& worker : workers)
+      worker->draw_stuck();
+    Time now{};
+    for (const auto& worker : workers)
+      now = std::max(now, worker->clock().now());
+    throw ModelFailure(describe_deadlock(world, graph, workers, now));
+  }
+  STEPTIME_CHECK(recorder.is_complete(), "a gradient was not reduced");
+
+  EmbeddedStep step{.attribution = recorder.attribution(),
+                    .bounds = funnel_bounds(plan, settings),
+                    .simulated_ranks = ranks};
+  step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
+  step.times = times_of(plan, recorder, step.buckets);
+  return step;
+}
+
+FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) {
+  Duration serial{};
+  double s = 0;
+  for (const Bucket& bucket : plan.buckets) {
+    serial += 3 * settings.python_call + 4 * settings.engine_push + settings.wake_up +
+              settings.copy_latency +
+              from_seconds(static_cast<double>(bucket.bytes.count) *
+                           inverse(settings.copy_bandwidth).seconds_per_byte);
+    s += to_seconds(bucket.cost);
+  }
+  const double f = to_seconds(plan.forward);
+  const double b = to_seconds(plan.backward);
+  const double nd = to_seconds(serial);
+  return {serial, (f + b + s + nd) / (b + std::max(f, s)),
+          (f + std::max(b, s + nd)) / std::max(f + b, s)};
+}
+
+}  // namespace steptime

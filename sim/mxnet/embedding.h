@@ -1,0 +1,102 @@
+// Which thread issues the collectives, and when: a main-thread program over a framework's
+// dependency engine. Implemented in schedulers/embedding_*.cpp, one file each.
+//
+// Several steps run back to back, so that the communication of one overlaps the forward pass of the
+// next. The buckets of the schedule are the keys, so any schedule goes with any embedding.
+#pragma once
+#include "sim/collective/collective.h"
+#include "sim/config/config.h"
+#include "sim/config/registry.h"
+#include "sim/core/limits.h"
+#include "sim/events/timeline.h"
+#include "sim/mxnet/settings.h"
+#include "sim/mxnet/step_recorder.h"
+#include "sim/network/cluster.h"
+#include "sim/step/step.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+class Process;
+class MxnetRank;
+
+class Embedding {
+ public:
+  static constexpr const char* kNoun = "embedding";
+  /// Without settings nothing is played: one communication thread takes what is ready (step.h).
+  explicit Embedding(std::optional<MxnetSettings> settings) : settings_(settings) {}
+  virtual ~Embedding() = default;
+  const std::optional<MxnetSettings>& settings() const { return settings_; }
+
+  /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
+  Process main_thread(MxnetRank& worker) const;
+  /// Key k uses communicator k modulo this.
+  virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
+
+ private:
+  /// Pushes, pulls and updates all keys of a step.
+  virtual Process aggregate(MxnetRank& worker) const;
+
+  std::optional<MxnetSettings> settings_;
+};
+using Embeddings = Registry<Embedding>;
+
+/// The keys that every embedding in an engine has, and reading them. `more` come first.
+Params mxnet_params(Params more);
+/// The keys of those that run collectives on threads of the engine.
+Params collective_pool_params();
+struct CollectivePool {
+  std::int64_t threads = 1;
+  PoolOrder order = PoolOrder::kFifo;
+};
+CollectivePool read_collective_pool(const Config& config);
+MxnetSettings read_mxnet_settings(const Config& config, CollectivePool pool);
+
+struct EmbeddedRun {
+  std::int64_t workers = 1;
+  Duration latency{};      ///< between two ranks; an MPI_Barrier takes log2(workers) of them
+  std::int64_t steps = 1;  ///< to average over when there is jitter
+  std::int64_t seed = 1;
+  bool every_rank = false;  ///< simulate all ranks even if they are all alike
+  bool one_clock = false;   ///< no rank runs ahead (rank_clock.h): the slow path, and its oracle
+  Timeline* timeline = nullptr;
+  OnProgress on_progress{};
+};
+
+/// How much Funnel's step can exceed DepCha's when calls are cheap in DepCha, by key order, with
+/// compute C = forward F + backward B, total communication S, n keys and Funnel's serial cost d per
+/// key. Forward order: nothing can be sent before the backward pass ends, and
+///
+///   Funnel / DepCha = (C + S + n d) / (B + max(F, S)).
+///
+/// which for B = 2F is at most 4/3 + n d / C. Backward order: the backward pass hides both;
+/// Funnel's next forward pass waits for the last key, F + max(B, S + n d), DepCha's overlaps:
+/// max(C, S).
+struct FunnelBounds {
+  Duration serial{};  ///< n d: calls, pushes and wake-ups of the main thread, copies to the host
+  double forward_order = 0;
+  double backward_order = 0;
+};
+/// What a run in an engine gives.
+struct EmbeddedStep {
+  StepTimes times;
+  Attribution attribution;
+  FunnelBounds bounds;
+  std::vector<StepRecorder::KeyTimes> buckets;  ///< by bucket of the plan
+  std::int64_t simulated_ranks = 1;
+};
+
+/// Plays main_thread on every rank, or on one when all are alike. Throws ModelFailure when the
+/// ranks deadlock.
+EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
+                           const Workload& workload, std::span<const GradientUnit> units,
+                           Duration startup, const EmbeddedRun& run);
+
+FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings);
+
+}  // namespace steptime

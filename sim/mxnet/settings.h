@@ -1,0 +1,25 @@
+// What a rank's framework costs and how it is set up.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/mxnet/dependency_engine.h"
+
+#include <cstdint>
+
+namespace steptime {
+
+struct MxnetSettings {
+  bool forward_keys = true;  ///< keys are pushed in forward order; else as gradients appear
+  bool key_priority = true;  ///< -key number; else all equal
+  std::int64_t bulk = 15;    ///< layers per compute segment, at most
+  Duration python_call{};    ///< one call of the framework's Python API, on the main thread
+  Duration engine_push{};    ///< pushing one operation
+  Duration wake_up{};        ///< from the end of what the main thread waits for to its next action
+  Duration copy_latency{};   ///< between GPU and host
+  Bandwidth copy_bandwidth{1e12};
+  Duration update{};  ///< of one key's weights, beyond what the trace counts
+  std::int64_t collective_threads = 4;
+  PoolOrder collective_order = PoolOrder::kPriority;
+  double jitter = 0;  ///< computing and copying take up to this share longer
+};
+
+}  // namespace steptime

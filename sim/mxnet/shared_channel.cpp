@@ -1,0 +1,64 @@
+#include "sim/mxnet/shared_channel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace steptime {
+
+void SharedChannel::start(Duration startup, Duration work, Callback done) {
+  std::size_t place = waiting_.size();
+  if (free_waiting_.empty()) {
+    waiting_.push_back({work, done});
+  } else {
+    place = free_waiting_.back();
+    free_waiting_.pop_back();
+    waiting_[place] = {work, done};
+  }
+  clock_.after(startup, Phase::kComplete, [this, place] { begin_work(place); });
+}
+
+void SharedChannel::begin_work(std::size_t waiting) {
+  progress();
+  active_.push_back({waiting_[waiting].work, waiting_[waiting].done});
+  free_waiting_.push_back(waiting);
+  schedule_end();
+}
+
+void SharedChannel::progress() {
+  const Duration elapsed = clock_.now() - progressed_to_;
+  progressed_to_ = clock_.now();
+  if (active_.empty()) return;
+  const auto share = static_cast<std::int64_t>(active_.size());
+  for (Transfer& transfer : active_)
+    transfer.left -= std::min(transfer.left, elapsed / share);
+}
+
+void SharedChannel::schedule_end() {
+  if (end_is_scheduled_) clock_.cancel(end_);
+  end_is_scheduled_ = !active_.empty();
+  if (active_.empty()) return;
+  const auto first =
+      std::min_element(active_.begin(), active_.end(),
+                       [](const Transfer& a, const Transfer& b) { return a.left < b.left; });
+  const auto share = static_cast<std::int64_t>(active_.size());
+  end_ = clock_.after(first->left * share, Phase::kComplete, [this] { end_finished(); });
+}
+
+void SharedChannel::end_finished() {
+  end_is_scheduled_ = false;
+  progress();
+  finished_.clear();
+  std::erase_if(active_, [&](const Transfer& transfer) {
+    if (transfer.left > Duration{}) return false;
+    finished_.push_back(transfer.done);
+    return true;
+  });
+  schedule_end();
+  // A copy, because what is called may start transfers.
+  const std::vector<Callback> finished = std::exchange(finished_, {});
+  for (const Callback& done : finished)
+    done();
+}
+
+}  // namespace steptime

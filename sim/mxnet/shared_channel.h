@@ -1,0 +1,58 @@
+// A channel whose bandwidth the transfers in progress share equally; their start-ups overlap.
+//
+// A transfer costs startup + work when it is alone. With n of them past their start-up, each gets
+// 1/n of the channel. Exact to the picosecond for a transfer that is alone; a change of n rounds
+// the progress of each down to a picosecond.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/engine.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+/// What is called at the end of something: no allocation, and small enough for an event.
+struct Callback {
+  void (*call)(void* object, std::uint64_t argument) = nullptr;
+  void* object = nullptr;
+  std::uint64_t argument = 0;
+  void operator()() const { call(object, argument); }
+};
+
+class SharedChannel {
+ public:
+  explicit SharedChannel(Engine& clock) : clock_(clock) {}
+  SharedChannel(const SharedChannel&) = delete;
+  SharedChannel& operator=(const SharedChannel&) = delete;
+
+  /// `done` is called when the transfer has ended.
+  void start(Duration startup, Duration work, Callback done);
+
+ private:
+  struct Transfer {
+    Duration left{};  ///< at full bandwidth
+    Callback done;
+  };
+  /// A transfer in its start-up; the action of an event has no room for all of it.
+  struct Waiting {
+    Duration work{};
+    Callback done;
+  };
+
+  void begin_work(std::size_t waiting);
+  void progress();
+  void schedule_end();
+  void end_finished();
+
+  Engine& clock_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::size_t> free_waiting_;
+  std::vector<Transfer> active_;  ///< in the order in which their work began
+  std::vector<Callback> finished_;
+  Time progressed_to_{};
+  EventId end_{};
+  bool end_is_scheduled_ = false;
+};
+
+}  // namespace steptime

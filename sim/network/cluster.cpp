@@ -1,0 +1,265 @@
+#include "sim/network/cluster.h"
+
+#include "sim/config/data_dir.h"
+#include "sim/core/error.h"
+#include "sim/network/machine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+constexpr double kMostNodes = 1e7;
+constexpr double kMostGpusPerNode = 1024;
+
+const Params& preset_params() {
+  static const Params params{
+      {.key = "format",
+       .kind = Kind::kText,
+       .help = "steptime-cluster",
+       .words = {"steptime-cluster"}},
+      {.key = "version", .kind = Kind::kInteger, .range = {.low = 1, .high = 1}},
+      {.key = "help", .kind = Kind::kText, .help = "one line for `list`"},
+      {.key = "sources", .kind = Kind::kObject, .help = "where each number stands"},
+      {.key = "cluster", .kind = Kind::kObject, .help = "as in an experiment"}};
+  return params;
+}
+
+struct Preset {
+  std::string help;
+  Json cluster;
+};
+
+/// The shipped presets by name, read once.
+const std::map<std::string, Preset>& presets() {
+  static const std::map<std::string, Preset> all = [] {
+    std::map<std::string, Preset> read;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(data_dir() / "netmodels" / "presets")) {
+      if (entry.path().extension() != ".json") continue;
+      const std::string file = entry.path().string();
+      const Config preset(
+          std::make_shared<Document>(Document{file, parse_json(read_file(file), file)}),
+          preset_params());
+      read[entry.path().stem().string()] = {preset.get<std::string>("help"),
+                                            preset.object("cluster", cluster_params()).node()};
+    }
+    return read;
+  }();
+  return all;
+}
+
+/// The section with the preset's keys beneath its own, as a document of its own.
+Config over_preset(const Config& section) {
+  const auto name = section.get<std::string>("preset");
+  const auto preset = presets().find(name);
+  if (preset == presets().end()) {
+    std::vector<std::string> known;
+    for (const auto& [each, unused] : presets())
+      known.push_back(each);
+    section.fail("preset", fmt::format("unknown {}; known: {}", brief(section.raw("preset")),
+                                       fmt::join(known, ", ")));
+  }
+  Json merged = preset->second.cluster;
+  for (const auto& [key, value] : section.node().items()) {
+    if (key != "preset") merged[key] = value;
+  }
+  // Same pointers as in the experiment, so that a message about an override is right.
+  static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
+  return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", merged}}}),
+                wrapper)
+      .object("cluster", cluster_params());
+}
+
+}  // namespace
+
+const Params& cluster_params() {
+  static const Params params{
+      {.key = "preset",
+       .kind = Kind::kText,
+       .help = "a shipped machine; other keys override it",
+       .need = Need::kOptional},
+      {.key = "nodes", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostNodes}},
+      {.key = "gpus_per_node",
+       .kind = Kind::kInteger,
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = kMostGpusPerNode}},
+      {.key = "network",
+       .kind = Kind::kObject,
+       .help = "between nodes",
+       .choice = NetworkKind::kNoun},
+      {.key = "intra_node",
+       .kind = Kind::kObject,
+       .help = "between the GPUs of a node; default: as \"network\"",
+       .need = Need::kOptional,
+       .choice = NetworkKind::kNoun},
+      {.key = "reduction",
+       .kind = Kind::kTimePerByte,
+       .help = "gamma, the time to add one more byte of gradients",
+       .need = Need::kDefault,
+       .fallback = "0 s/B",
+       .range = kNotNegative},
+      {.key = "node",
+       .kind = Kind::kObject,
+       .help = "the inside of a node as a graph, for message fidelity",
+       .need = Need::kOptional,
+       .table = topology_params},
+      {.key = "fabric",
+       .kind = Kind::kObject,
+       .help = "what connects the nodes, for message fidelity; default: one switch",
+       .need = Need::kOptional,
+       .choice = Fabric::kNoun},
+      {.key = "messages",
+       .kind = Kind::kObject,
+       .help = "how messages travel, for message fidelity",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = message_params},
+      {.key = "gpus",
+       .kind = Kind::kObject,
+       .help = "what the GPUs are and what joins them, for NCCL",
+       .need = Need::kOptional,
+       .table = gpus_params}};
+  return params;
+}
+
+const Params& message_params() {
+  const auto overhead = [](const char* key, const char* help) {
+    return Param{.key = key,
+                 .kind = Kind::kTime,
+                 .help = help,
+                 .need = Need::kDefault,
+                 .fallback = "0 s",
+                 .range = kNotNegative};
+  };
+  static const Params params{
+      {.key = "switching",
+       .kind = Kind::kText,
+       .help = "whether a message is whole at each hop before it goes on",
+       .need = Need::kDefault,
+       .fallback = "cut-through",
+       .words = {"cut-through", "store-and-forward"}},
+      {.key = "ports",
+       .kind = Kind::kText,
+       .help = "messages that meet at a port of the fabric share it, or take turns",
+       .need = Need::kDefault,
+       .fallback = "fair",
+       .words = {"fair", "fifo"}},
+      {.key = "eager_limit",
+       .kind = Kind::kBytes,
+       .help = "the largest message that is sent without a rendezvous",
+       .need = Need::kDefault,
+       .fallback = "0 B",
+       .range = kNotNegative},
+      overhead("eager_overhead", "added to the latency up to the limit"),
+      overhead("rendezvous_overhead", "added to the latency beyond it")};
+  return params;
+}
+
+std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
+  static const Params params{{.key = "fabric", .kind = Kind::kObject, .choice = Fabric::kNoun}};
+  const Config config(
+      std::make_shared<Document>(Document{"", Json{{"fabric", {{"type", "switch"}}}}}), params);
+  return Fabrics::instance().make(config, "fabric", use);
+}
+
+namespace {
+
+/// The way between the first GPUs of two nodes on one switch. Throws PlacedError when some GPU
+/// cannot reach another.
+Link link_over_nics(Cluster cluster) {
+  cluster.nodes = 2;
+  const Machine pair(cluster);
+  std::vector<ChannelId> path;
+  pair.route(0, static_cast<Endpoint>(cluster.gpus_per_node), path);
+  const std::vector<Channel> channels = pair.channels();
+  Link link{{}, cluster.network.bandwidth};
+  for (const ChannelId c : path) {
+    link.latency = checked_add(link.latency, channels[c].latency);
+    link.bandwidth = std::min(link.bandwidth, channels[c].bandwidth);
+  }
+  return link;
+}
+
+void read_graph(const Config& section, Cluster& cluster) {
+  if (section.has("node")) {
+    const Config node = section.object("node", topology_params());
+    cluster.node = std::make_shared<Topology>(read_topology(node));
+    cluster.metric =
+        node.get<std::string>("routes") == "widest" ? RouteMetric::kWidest : RouteMetric::kShortest;
+    const auto gpus = cluster.node->of_kind(VertexKind::kGpu).size();
+    if (static_cast<std::size_t>(cluster.gpus_per_node) > gpus) {
+      section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
+                                       gpus, cluster.gpus_per_node));
+    }
+    const bool has_nic = !cluster.node->of_kind(VertexKind::kNic).empty();
+    try {
+      if (cluster.nodes == 1) const Machine reachable(cluster);
+      if (cluster.nodes > 1 && has_nic) cluster.gpu_to_gpu = link_over_nics(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", section.file(), e.what()));
+    }
+  }
+  if (section.has("fabric")) {
+    cluster.fabric = [section](const FabricUse& use) {
+      return Fabrics::instance().make(section, "fabric", use);
+    };
+    // Reports what is wrong with the section now, and not when the first message is sent.
+    cluster.fabric({cluster.nodes, cluster.network.latency, cluster.network.bandwidth});
+  }
+  const Config messages = section.object("messages", message_params());
+  cluster.messages = {messages.get<std::string>("switching") == "store-and-forward",
+                      messages.get<Bytes>("eager_limit"), messages.get<Duration>("eager_overhead"),
+                      messages.get<Duration>("rendezvous_overhead")};
+  cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
+}
+
+}  // namespace
+
+Cluster read_cluster(const Config& section) {
+  if (section.has("preset")) return read_cluster(over_preset(section));
+  Cluster cluster{.nodes = section.get<std::int64_t>("nodes"),
+                  .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
+  cluster.network = NetworkKinds::instance().make(section, "network")->link(cluster.nodes);
+  cluster.intra_node =
+      section.has("intra_node")
+          ? NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node)
+          : cluster.network;
+  cluster.reduction = section.get<TimePerByte>("reduction");
+  read_graph(section, cluster);
+  if (section.has("gpus")) {
+    cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);
+  }
+  return cluster;
+}
+
+Json resolved_preset(const Json& section) {
+  const auto name = section.find("preset");
+  if (name == section.end() || !name->is_string()) return section;
+  const auto preset = presets().find(name->get<std::string>());
+  if (preset == presets().end()) return section;
+  Json full = section;
+  for (const auto& [key, value] : preset->second.cluster.items()) {
+    if (!full.contains(key)) full[key] = value;
+  }
+  return full;
+}
+
+std::vector<std::pair<std::string, std::string>> cluster_presets() {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const auto& [name, preset] : presets())
+    list.emplace_back(name, preset.help);
+  return list;
+}
+
+}  // namespace steptime

@@ -1,0 +1,77 @@
+// The machines: nodes, GPUs, and the alpha, beta and gamma of the link that limits a collective.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/config/registry.h"
+#include "sim/core/units.h"
+#include "sim/network/fabric.h"
+#include "sim/network/gpus.h"
+#include "sim/network/network.h"
+#include "sim/network/topology.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// A point-to-point path: a message of M bytes takes latency + M / bandwidth.
+struct Link {
+  Duration latency{};
+  Bandwidth bandwidth{};
+};
+
+/// How nodes, or the GPUs of a node, are connected: implemented in netmodels/.
+class NetworkKind {
+ public:
+  static constexpr const char* kNoun = "network";
+  virtual ~NetworkKind() = default;
+  /// The path between two of `endpoints` neighbours while no other transfer shares it.
+  virtual Link link(std::int64_t endpoints) const = 0;
+};
+using NetworkKinds = Registry<NetworkKind>;
+
+struct Cluster {
+  std::int64_t nodes = 1;
+  std::int64_t gpus_per_node = 1;
+  Link network;                 ///< between nodes, NIC to NIC where `node` has NICs
+  Link intra_node;              ///< between the GPUs of a node
+  TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
+  std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
+
+  /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
+  std::optional<Link> gpu_to_gpu;
+
+  // What only message fidelity looks at.
+  std::shared_ptr<const Topology> node;  ///< inside of a node; null: its GPUs are on one switch
+  RouteMetric metric = RouteMetric::kShortest;
+  /// Between the nodes; empty: one switch.
+  std::function<std::unique_ptr<Fabric>(const FabricUse&)> fabric;
+  MessageOptions messages;
+  bool fifo_ports = false;  ///< a port of the fabric carries one message at a time
+
+  std::int64_t workers() const { return nodes * gpus_per_node; }
+  /// Between GPUs of different nodes, in a closed form.
+  const Link& between_nodes() const { return gpu_to_gpu ? *gpu_to_gpu : network; }
+  /// The link that a flat collective over all workers runs at: that between nodes as soon as there
+  /// are two.
+  const Link& bottleneck() const { return nodes > 1 ? between_nodes() : intra_node; }
+};
+
+/// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.
+std::unique_ptr<Fabric> switch_fabric(const FabricUse& use);
+
+/// Reads the "cluster" section: a preset with overrides, or spelled out.
+Cluster read_cluster(const Config& section);
+const Params& cluster_params();
+const Params& message_params();
+
+/// The section with its preset's keys written out beneath its own.
+Json resolved_preset(const Json& section);
+
+/// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.
+std::vector<std::pair<std::string, std::string>> cluster_presets();
+
+}  // namespace steptime

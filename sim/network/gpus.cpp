@@ -1,0 +1,131 @@
+#include "sim/network/gpus.h"
+
+#include "sim/core/error.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::size_t kMostGpus = 64;
+constexpr int kMostLinks = 64;
+
+/// Rows of whole numbers: square, symmetric, nothing between a GPU and itself.
+std::vector<std::vector<int>> read_matrix(const Config& section) {
+  const Json& rows = section.raw("matrix");
+  if (!rows.is_array()) {
+    section.fail("matrix", fmt::format("expected a list of rows, got {}", brief(rows)));
+  }
+  const std::size_t n = rows.size();
+  if (n < 2 || n > kMostGpus) {
+    section.fail("matrix", fmt::format("expected 2 to {} rows, got {}", kMostGpus, n));
+  }
+  std::vector<std::vector<int>> matrix;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!rows[i].is_array() || rows[i].size() != n) {
+      section.fail("matrix", fmt::format("row {}: expected a list of {} whole numbers", i, n));
+    }
+    std::vector<int> row;
+    for (std::size_t j = 0; j < n; ++j) {
+      const Json& cell = rows[i][j];
+      if (!cell.is_number_integer() || cell < 0 || cell > kMostLinks || (i == j && cell != 0)) {
+        section.fail("matrix",
+                     fmt::format("row {}, column {}: expected {}, got {}", i, j,
+                                 i == j ? "0" : fmt::format("0 to {}", kMostLinks), brief(cell)));
+      }
+      row.push_back(cell.get<int>());
+      if (j < i && row[j] != matrix[j][i]) {
+        section.fail("matrix", fmt::format("not symmetric: {} links from {} to {}, {} back", row[j],
+                                           i, j, matrix[j][i]));
+      }
+    }
+    matrix.push_back(std::move(row));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+const Params& gpus_params() {
+  static const Params params{{.key = "links",
+                              .kind = Kind::kText,
+                              .help = "what joins the GPUs of a node",
+                              .words = {"nvlink", "nvswitch", "pcie"}},
+                             {.key = "link_bandwidth",
+                              .kind = Kind::kBandwidth,
+                              .help = "of one link in one direction",
+                              .range = kPositive},
+                             {.key = "links_per_gpu",
+                              .kind = Kind::kInteger,
+                              .help = "links to the NVSwitch",
+                              .need = Need::kOptional,
+                              .range = {.low = 1, .high = kMostLinks}},
+                             {.key = "matrix",
+                              .kind = Kind::kList,
+                              .help = "number of NVLinks between each pair of GPUs",
+                              .need = Need::kOptional},
+                             {.key = "pcie_bandwidth",
+                              .kind = Kind::kBandwidth,
+                              .help = "of a ring that NVLink does not close",
+                              .need = Need::kDefault,
+                              .fallback = "12 GB/s",
+                              .range = kPositive},
+                             {.key = "compute_capability",
+                              .kind = Kind::kInteger,
+                              .help = "70 for 7.0; NCCL 2 needs 30",
+                              .range = {.low = 30, .high = 200}},
+                             {.key = "cpu",
+                              .kind = Kind::kText,
+                              .need = Need::kDefault,
+                              .fallback = "intel",
+                              .words = {"intel", "amd", "power"}},
+                             {.key = "nic_near_gpu",
+                              .kind = Kind::kBoolean,
+                              .help = "every GPU reaches its NIC without crossing a CPU",
+                              .need = Need::kDefault,
+                              .fallback = false},
+                             {.key = "launch",
+                              .kind = Kind::kTime,
+                              .help = "time that starting a kernel takes",
+                              .need = Need::kDefault,
+                              .fallback = "0 s",
+                              .range = kNotNegative}};
+  return params;
+}
+
+GpuNode read_gpus(const Config& section, std::int64_t used) {
+  GpuNode node{.link_bandwidth = section.get<Bandwidth>("link_bandwidth"),
+               .pcie_bandwidth = section.get<Bandwidth>("pcie_bandwidth"),
+               .compute_capability = section.get<std::int64_t>("compute_capability"),
+               .nic_near_gpu = section.get<bool>("nic_near_gpu"),
+               .launch = section.get<Duration>("launch")};
+  const auto cpu = section.get<std::string>("cpu");
+  if (cpu == "amd") node.cpu = GpuNode::Cpu::kAmd;
+  if (cpu == "power") node.cpu = GpuNode::Cpu::kPower;
+  const auto links = section.get<std::string>("links");
+  const auto needs = [&](const char* key, bool needed) {
+    if (section.has(key) == needed) return;
+    section.fail(
+        key, fmt::format("{} with links {}", needed ? "required" : "has no meaning", brief(links)));
+  };
+  needs("matrix", links == "nvlink");
+  needs("links_per_gpu", links == "nvswitch");
+  if (links == "nvswitch") {
+    node.links = GpuNode::Links::kNvswitch;
+    node.links_per_gpu = section.get<std::int64_t>("links_per_gpu");
+  } else if (links == "nvlink") {
+    node.links = GpuNode::Links::kNvlink;
+    node.matrix = read_matrix(section);
+    if (used > static_cast<std::int64_t>(node.matrix.size())) {
+      section.fail("matrix", fmt::format("expected at least {} rows, one for each GPU, got {}",
+                                         used, node.matrix.size()));
+    }
+  }
+  return node;
+}
+
+}  // namespace steptime

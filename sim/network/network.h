@@ -1,0 +1,181 @@
+// Messages between endpoints over shared channels. A message of M bytes occupies every channel of
+// its route for M / rate and is delivered the route's latency later, so that an idle route costs
+// alpha + M / B. Messages that meet on a channel share it max-min fairly; on a FIFO channel they
+// take turns.
+//
+// Times are integer picoseconds, rates are doubles, and the end of a transfer is rounded once.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/delivery_queue.h"
+#include "sim/network/max_min.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+using Endpoint = std::int32_t;
+using ChannelId = std::uint32_t;
+
+/// One direction of a link.
+struct Channel {
+  Bandwidth bandwidth{};
+  Duration latency{};
+  bool fifo = false;  ///< one message at a time, in order of arrival; else a fair share for each
+};
+
+/// Which channels a message takes. Immutable while messages are under way.
+class Routes {
+ public:
+  virtual ~Routes() = default;
+  virtual std::vector<Channel> channels() const = 0;
+  virtual Endpoint endpoints() const = 0;
+  /// Appends the channels from one endpoint to another in order; none when they are the same.
+  virtual void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const = 0;
+};
+
+struct MessageOptions {
+  bool store_and_forward = false;  ///< a message is whole at each hop before it goes on
+  /// Added to the latency of messages up to the limit (eager) and beyond it (rendezvous).
+  Bytes eager_limit{};
+  Duration eager_overhead{};
+  Duration rendezvous_overhead{};
+};
+
+struct Message;
+
+/// Told about the messages that it sent and the moments that it asked for.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void delivered(const Message& message) = 0;
+  virtual void woken(std::int32_t who) = 0;
+};
+
+struct Message {
+  MessageSink* sink = nullptr;
+  Endpoint from = 0;
+  Endpoint to = 0;
+  std::int64_t bytes = 0;
+  std::int32_t sender = 0;  ///< the sink's own names for the two ends
+  std::int32_t receiver = 0;
+};
+
+class Network {
+ public:
+  explicit Network(const Routes& routes, MessageOptions options = {});
+
+  Time now() const { return now_; }
+  /// Starts a message now. Its sink hears of the delivery from step(), never from send() itself.
+  void send(const Message& message);
+  /// Calls sink.woken(who) at `time`, which must not lie in the past.
+  void wake(Time time, MessageSink& sink, std::int32_t who);
+  /// Reserves the endpoint's device, which does one thing at a time, and returns when that ends.
+  Time occupy_device(Endpoint endpoint, Duration length);
+
+  /// Handles the next event; false when none is left.
+  bool step();
+  void run() {
+    while (step()) {
+    }
+  }
+
+  std::int64_t messages_delivered() const { return delivered_; }
+  /// Bytes that have been sent over the channel.
+  std::int64_t carried(ChannelId channel) const { return states_[channel].carried; }
+  /// The rates that now add up on the channel, B/s. For checks.
+  double load(ChannelId channel) const;
+
+ private:
+  enum class What : std::uint32_t { kDeliver, kDrain, kRelease, kWake };
+  using FlowId = std::uint32_t;
+  static constexpr FlowId kNone = ~FlowId{0};
+
+  /// While a channel has one user, `busy_until` and `user` are all there is to know; flows that
+  /// share are in `flows` of the channel's Sharing instead.
+  struct State {
+    double rate = 0;  ///< B/s
+    Duration latency{};
+    Time busy_until{};
+    std::int64_t carried = 0;
+    FlowId user = kNone;
+    std::uint32_t sharers = 0;
+    std::uint32_t sharing = kNone;  ///< into sharing_, once it has been shared or waited for
+    bool fifo = false;
+  };
+  struct Sharing {
+    std::vector<FlowId> flows;
+    std::vector<FlowId> waiting;  ///< for a FIFO channel, in order of arrival
+    std::uint32_t solver_index = 0;
+    std::uint64_t visited = 0;
+    bool dirty = false;
+  };
+  struct Flow {
+    Message message;
+    Time start{};
+    Time drained{};                ///< when it leaves its channels, if nothing else comes
+    double rate = 0;               ///< B/s
+    std::uint32_t generation = 0;  ///< events of an earlier one are void
+    std::uint32_t hop = 0;         ///< for store-and-forward
+  };
+  /// What only a flow that shares needs.
+  struct Share {
+    double remaining = 0;  ///< bytes at `updated`
+    Time updated{};
+    std::uint64_t visited = 0;
+    std::vector<ChannelId> path;
+  };
+
+  Sharing& sharing(ChannelId channel);
+  FlowId take_flow();
+  void free_flow(FlowId id);
+  void find_path(const Flow& flow, std::vector<ChannelId>& path) const;
+  void begin(FlowId id, bool from_queue);
+  bool waits(FlowId id, std::span<const ChannelId> path, bool from_queue);
+  void share(FlowId id);
+  void convert(FlowId id);
+  void join(FlowId id);
+  void stop_sharing(FlowId id);
+  void mark(ChannelId channel);
+  void release(ChannelId channel);
+  void solve();
+  void gather_component();
+  void set_rate(FlowId id, double rate);
+  Duration overhead(const Flow& flow) const;
+  Duration path_latency(std::span<const ChannelId> path) const;
+  bool is_busy(ChannelId c) const { return states_[c].busy_until > now_ || states_[c].sharers > 0; }
+  void push(Time time, std::uint32_t index, What what, std::uint32_t generation) {
+    queue_.push(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
+  }
+  void deliver(FlowId id);
+  void drain(FlowId id);
+
+  const Routes& routes_;
+  const MessageOptions options_;
+  bool has_overhead_ = false;
+  bool has_fifo_ = false;
+  Time now_{};
+  DeliveryQueue queue_;
+  std::vector<State> states_;
+  std::vector<Sharing> sharing_;  ///< of the channels that need it: most never do
+  std::vector<Flow> flows_;
+  std::vector<Share> shares_;  ///< by flow
+  std::vector<FlowId> free_;
+  std::vector<Time> device_free_;
+  std::vector<ChannelId> path_;
+  std::int64_t delivered_ = 0;
+  // Channels whose set of flows changed at this instant; solved once, when time moves on.
+  std::vector<ChannelId> dirty_;
+  std::vector<ChannelId> component_;
+  std::vector<FlowId> component_flows_;
+  std::vector<std::uint32_t> solver_path_;
+  std::uint64_t visit_ = 0;
+  MaxMinSolver solver_;
+};
+
+/// How long `bytes` at `bytes_per_second` take, to the nearest picosecond. Throws InputError beyond
+/// what can be simulated.
+Duration transfer_time(double bytes, double bytes_per_second);
+
+}  // namespace steptime

@@ -1,0 +1,241 @@
+#include "sim/network/topology.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKinds{"gpu",         "host-memory",   "socket",
+                                                 "pcie-switch", "nvlink-switch", "nic"};
+
+bool passes_on(VertexKind kind) {
+  return kind == VertexKind::kSocket || kind == VertexKind::kPcieSwitch ||
+         kind == VertexKind::kNvlinkSwitch;
+}
+
+/// How far a route goes; what counts first depends on the metric.
+struct Distance {
+  double width = std::numeric_limits<double>::infinity();  ///< B/s
+  std::int64_t latency = 0;                                ///< ps
+  std::int32_t hops = 0;
+};
+constexpr Distance kUnreached{0, std::numeric_limits<std::int64_t>::max(),
+                              std::numeric_limits<std::int32_t>::max()};
+
+struct Edge {
+  ChannelId channel = 0;
+  Distance length;
+};
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+
+/// Keeps the edges out of the source and out of vertices that pass messages on.
+struct Forwards {
+  const Graph* graph = nullptr;
+  const std::vector<Topology::VertexInfo>* vertices = nullptr;
+  std::size_t source = 0;
+  bool operator()(const Graph::edge_descriptor& edge) const {
+    const std::size_t tail = boost::source(edge, *graph);
+    return tail == source || passes_on((*vertices)[tail].kind);
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(VertexKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+Topology::Vertex Topology::add_vertex(std::string name, VertexKind kind) {
+  vertices_.push_back({std::move(name), kind});
+  return static_cast<Vertex>(vertices_.size() - 1);
+}
+
+void Topology::add_link(LinkInfo link) {
+  links_.push_back(std::move(link));
+}
+
+std::vector<Topology::Vertex> Topology::of_kind(VertexKind kind) const {
+  std::vector<Vertex> found;
+  for (std::size_t v = 0; v < vertices_.size(); ++v) {
+    if (vertices_[v].kind == kind) found.push_back(static_cast<Vertex>(v));
+  }
+  return found;
+}
+
+std::vector<Channel> Topology::channels() const {
+  std::vector<Channel> channels;
+  for (const LinkInfo& link : links_)
+    channels.insert(channels.end(), 2, Channel{link.bandwidth, link.latency});
+  return channels;
+}
+
+std::vector<std::vector<ChannelId>> Topology::routes_from(Vertex from, RouteMetric metric) const {
+  Graph graph(vertices_.size());
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const LinkInfo& link = links_[i];
+    const Distance length{link.bandwidth.bytes_per_second, link.latency.count(), 1};
+    const auto first = static_cast<std::size_t>(link.first);
+    const auto second = static_cast<std::size_t>(link.second);
+    const auto channel = static_cast<ChannelId>(2 * i);
+    boost::add_edge(first, second, Edge{channel, length}, graph);
+    boost::add_edge(second, first, Edge{channel + 1, length}, graph);
+  }
+  const auto source = static_cast<std::size_t>(from);
+  const Forwards forwards{&graph, &vertices_, source};
+  const boost::filtered_graph<Graph, Forwards> usable(graph, forwards);
+
+  std::vector<std::size_t> before(vertices_.size());
+  std::vector<Distance> distance(vertices_.size());
+  const auto nearer = [metric](const Distance& x, const Distance& y) {
+    if (metric == RouteMetric::kWidest && x.width != y.width) return x.width > y.width;
+    if (x.latency != y.latency) return x.latency < y.latency;
+    return x.hops < y.hops;
+  };
+  const auto extend = [](const Distance& x, const Distance& edge) {
+    if (x.hops == kUnreached.hops) return kUnreached;
+    return Distance{std::min(x.width, edge.width), x.latency + edge.latency, x.hops + edge.hops};
+  };
+  boost::dijkstra_shortest_paths(usable, source,
+                                 boost::predecessor_map(before.data())
+                                     .distance_map(distance.data())
+                                     .weight_map(boost::get(&Edge::length, graph))
+                                     .distance_compare(nearer)
+                                     .distance_combine(extend)
+                                     .distance_inf(kUnreached)
+                                     .distance_zero(Distance{}));
+
+  std::vector<std::vector<ChannelId>> routes(vertices_.size());
+  for (std::size_t v = 0; v < vertices_.size(); ++v) {
+    std::vector<ChannelId>& route = routes[v];
+    for (std::size_t at = v; at != before[at]; at = before[at]) {
+      // Of parallel links between two vertices the best one.
+      const Edge* best = nullptr;
+      for (auto [edge, end] = boost::out_edges(before[at], graph); edge != end; ++edge) {
+        if (boost::target(*edge, graph) != at) continue;
+        if (best == nullptr || nearer(graph[*edge].length, best->length)) best = &graph[*edge];
+      }
+      route.push_back(best->channel);
+    }
+    std::reverse(route.begin(), route.end());
+  }
+  return routes;
+}
+
+Duration Topology::latency(const std::vector<ChannelId>& path) const {
+  Duration sum{};
+  for (const ChannelId c : path)
+    sum += links_[c / 2].latency;
+  return sum;
+}
+
+Bandwidth Topology::bandwidth(const std::vector<ChannelId>& path) const {
+  Bandwidth least{std::numeric_limits<double>::infinity()};
+  for (const ChannelId c : path)
+    least = std::min(least, links_[c / 2].bandwidth);
+  return least;
+}
+
+namespace {
+
+const Params& vertex_params() {
+  static const Params params{
+      {.key = "name", .kind = Kind::kText, .help = "unique in the node"},
+      {.key = "kind",
+       .kind = Kind::kText,
+       .help = "GPUs are workers in this order; sockets and switches pass messages on",
+       .words = {kKinds.begin(), kKinds.end()}}};
+  return params;
+}
+
+const Params& link_params() {
+  static const Params params{
+      {.key = "ends", .kind = Kind::kList, .help = "the names of two vertices"},
+      {.key = "latency",
+       .kind = Kind::kTime,
+       .help = "per message",
+       .need = Need::kDefault,
+       .fallback = "0 s",
+       .range = kNotNegative},
+      {.key = "bandwidth",
+       .kind = Kind::kBandwidth,
+       .help = "of one of the parallel links, in one direction",
+       .range = kPositive},
+      {.key = "count",
+       .kind = Kind::kInteger,
+       .help = "parallel links, which add up",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 1024}},
+      {.key = "kind",
+       .kind = Kind::kText,
+       .help = "nvlink, pcie, qpi, ...: for people",
+       .need = Need::kDefault,
+       .fallback = ""}};
+  return params;
+}
+
+}  // namespace
+
+const Params& topology_params() {
+  static const Params params{
+      {.key = "vertices", .kind = Kind::kList, .help = "{name, kind}"},
+      {.key = "links", .kind = Kind::kList, .help = "{ends, latency, bandwidth, count, kind}"},
+      {.key = "routes",
+       .kind = Kind::kText,
+       .help = "least latency, or greatest bandwidth",
+       .need = Need::kDefault,
+       .fallback = "shortest",
+       .words = {"shortest", "widest"}}};
+  return params;
+}
+
+Topology read_topology(const Config& section) {
+  Topology topology;
+  std::map<std::string, Topology::Vertex> by_name;
+  for (const Config& vertex : section.objects("vertices", vertex_params())) {
+    const auto name = vertex.get<std::string>("name");
+    const auto kind = std::find(kKinds.begin(), kKinds.end(), vertex.get<std::string>("kind"));
+    if (!by_name.emplace(name, topology.vertices().size()).second)
+      vertex.fail("name", fmt::format("\"{}\" is there twice", name));
+    topology.add_vertex(name, static_cast<VertexKind>(kind - kKinds.begin()));
+  }
+  for (const Config& link : section.objects("links", link_params())) {
+    const Json& ends = link.raw("ends");
+    if (ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
+      link.fail("ends", "expected the names of two vertices");
+    const auto vertex = [&](std::size_t i) {
+      const auto found = by_name.find(ends[i].get<std::string>());
+      if (found == by_name.end())
+        link.fail("ends", fmt::format("no vertex is named {}", brief(ends[i])));
+      return found->second;
+    };
+    const Topology::Vertex first = vertex(0);
+    const Topology::Vertex second = vertex(1);
+    if (first == second) link.fail("ends", "a link needs two different ends");
+    const auto count = link.get<std::int64_t>("count");
+    const double bandwidth = link.get<Bandwidth>("bandwidth").bytes_per_second;
+    topology.add_link({first,
+                       second,
+                       link.get<Duration>("latency"),
+                       {bandwidth * static_cast<double>(count)},
+                       count,
+                       link.get<std::string>("kind")});
+  }
+  return topology;
+}
+
+}  // namespace steptime

@@ -1,9 +1,0 @@
-// The JSON Schema of experiments, made from the tables that read them.
-#pragma once
-#include "sim/json.h"
-
-namespace steptime {
-
-Json experiment_schema();
-
-}  // namespace steptime

@@ -1,0 +1,122 @@
+// Who adds gradients up, and what is done with the sum. An aggregation divides the workers into
+// clients (MPI groups that all-reduce inside) and says which parameter servers they talk to; an
+// update says what the servers and clients compute. Both are data, read by files in schedulers/.
+#pragma once
+#include "sim/collective/collective.h"
+#include "sim/config/registry.h"
+#include "sim/core/units.h"
+#include "sim/network/cluster.h"
+#include "sim/servers/sharding.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace steptime {
+
+/// When a client asks for the values of what it has pushed.
+enum class PullTime {
+  kAnswered,  ///< once the servers have answered all pushes of a bucket: in SGD with the sum ready
+  kPushed,    ///< once a push is in; the request queues behind what the client still has to send,
+              ///< and a server answers it when the sum is ready
+  kNextStep   ///< all at the start of the next step, whose layers wait for their own parameters
+};
+
+/// Parameter servers that are alike. A server is one thread, which takes requests in the order in
+/// which they arrive.
+struct ServerGroup {
+  enum class Placement {
+    kOwnNodes,     ///< each on a node of its own
+    kWithWorkers,  ///< server i on the host of node i mod nodes
+    kOnGpus,       ///< server i on GPU i mod workers
+  };
+  std::int64_t count = 0;
+  Placement placement = Placement::kOwnNodes;
+  std::optional<Bandwidth>
+      rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
+  Duration request_time{};  ///< of the thread, per push and per pull
+  TimePerByte update;       ///< of the thread, each time that parameters change
+  bool fused = false;       ///< push and pull are one request: the answer carries the values
+  PullTime pull = PullTime::kAnswered;  ///< unless fused
+  bool pulls_in_order = false;          ///< of a next step: in forward order; else in random order
+  /// On a node with workers: how many neighbours share a link to their host.
+  std::int64_t workers_per_host_link = 1;
+  std::shared_ptr<const Sharding> sharding;
+  PullTime pull_time() const { return fused ? PullTime::kAnswered : pull; }
+
+  // What only message fidelity looks at.
+  /// Messages that a GPU has under way at once, its own and, from a host, those to it; 0: any
+  /// number. Of those that wait, the earliest bucket goes first, or the latest.
+  std::int64_t copies_at_once = 0;
+  bool last_bucket_first = false;
+};
+
+/// Servers that the nodes meet at with what their own workers have added up, through one thread on
+/// the host of each node.
+struct ServersBeyond {
+  ServerGroup servers;
+  std::optional<Bandwidth> client_rate;  ///< of a host's thread, bytes in and out; none: no limit
+};
+
+/// The thread of a node that issues the pushes and pulls of its workers, in forward order of keys.
+struct IssuingThread {
+  Duration push{};           ///< per key
+  Duration pull{};           ///< per key
+  bool pushes_first = true;  ///< all pushes, then all pulls; else both of a key, then the next key
+  bool any() const { return push > Duration{} || pull > Duration{}; }
+};
+
+struct Aggregation {
+  static constexpr const char* kNoun = "aggregation";
+  std::int64_t clients = 1;                  ///< divides the number of workers
+  std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
+  ServerGroup servers{};                     ///< count 0: pure MPI
+  /// What a pull brought, from rank 0 to the other workers of a client. Null: clients of one
+  /// worker.
+  std::shared_ptr<const Collective> spread{};
+  bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
+  bool merges = false;   ///< `servers` only add up, and hold no parameters
+  /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
+  /// sent. Null: as `inside`.
+  std::shared_ptr<const Collective> whole{};
+  /// Then `servers` are those of each node, and its workers their clients.
+  std::optional<ServersBeyond> beyond{};
+  IssuingThread issuing{};
+};
+using Aggregations = Registry<Aggregation, const Cluster&>;
+
+struct Update {
+  static constexpr const char* kNoun = "update";
+  enum class Kind { kSgd, kAsgd, kEsgd };
+  Kind kind = Kind::kSgd;
+  std::int64_t interval = 1;  ///< ESGD: steps from one exchange with the servers to the next
+  double alpha = 0;           ///< ESGD: of 001 equations 2 and 3
+  /// ESGD: the client's pull sees the centre after its own push (Figure 8); else equations 2 and 3
+  /// both use the centre before it.
+  bool pull_sees_push = true;
+};
+using Updates = Registry<Update>;
+
+/// The keys of parameter servers, and their values.
+Params server_params();
+ServerGroup read_servers(const Config& config);
+
+/// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
+/// on ports of their own, and pull them.
+LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
+
+/// The "collective" of `config`. Throws InputError.
+std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster);
+
+/// A collective without parameters, by its name.
+std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster);
+
+/// What a collective among the workers of one of `clients` clients runs on. Throws InputError when
+/// `clients` does not divide the workers.
+Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config);
+
+/// Throws InputError, through `strategy`, for an aggregation that does not leave every worker with
+/// the sum, and for an update that it cannot carry out.
+void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update);
+
+}  // namespace steptime

@@ -1,0 +1,73 @@
+// What carries the bytes of a training run between workers and parameter servers, and inside MPI
+// clients: closed forms and ports (sim/servers/port_carrier.h), or messages on the cluster's links
+// (sim/servers/message_carrier.h).
+#pragma once
+#include "sim/core/units.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace steptime {
+
+/// A part of a bucket on its way to a server, or back. Where aggregation goes on beyond the nodes,
+/// the host of each node is a client, too, twice: after the workers, of the servers beyond, which
+/// come after all places in the nodes; and after these clients, of the places in its node.
+struct Parcel {
+  std::int32_t client = 0;
+  std::int32_t server = 0;
+  std::uint32_t slot = 0;    ///< the player's name for the part
+  std::uint32_t bucket = 0;  ///< in the order of sending
+  Bytes bytes;
+  bool is_push = false;  ///< to the server
+};
+/// A parcel and when it is there, or leaves.
+struct Timed {
+  Parcel parcel;
+  Time at{};
+};
+
+/// Hears what a carrier has done. Times may lie ahead of the engine's, never behind it.
+class CarrierUser {
+ public:
+  virtual ~CarrierUser() = default;
+  /// Pushes of one bucket are in at the times that stand with them. Servers take requests in the
+  /// order in which they are told.
+  virtual void pushed(std::span<const Timed> parts) = 0;
+  /// `parts` of what a client pulls of a bucket are in at `in`.
+  virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, Time in) = 0;
+  /// The all-reduce of a client's bucket is over now.
+  virtual void reduced(std::int32_t client) = 0;
+  /// All workers of the client have a bucket's values at `end`.
+  virtual void spread(std::int32_t client, std::size_t bucket, Time end) = 0;
+  /// One more event has run: in a long run the only sign of life for a while.
+  virtual void event_ran() {}
+};
+
+/// What pushes and pulls go through.
+class ParcelCarrier {
+ public:
+  virtual ~ParcelCarrier() = default;
+  /// Sends all parts of a client's bucket to their servers, now, in the order of their slots.
+  virtual void push(std::span<const Parcel> parts) = 0;
+  /// Sends what a client pulls of a bucket at the times that stand with it, not in the past.
+  virtual void answer(std::span<const Timed> parts) = 0;
+  /// Of a message without bytes between a client and a server, either way.
+  virtual Duration latency(std::int32_t client, std::int32_t server) = 0;
+  /// That, when it is the same for all.
+  virtual std::optional<Duration> common_latency() const = 0;
+};
+
+class Carrier : public ParcelCarrier {
+ public:
+  /// Adds a bucket up among the workers of a client, one bucket at a time, from `start` on.
+  virtual void all_reduce(std::int32_t client, std::size_t bucket, Time start) = 0;
+  /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's
+  /// broadcasts go one after another.
+  virtual void broadcast(std::int32_t client, std::size_t bucket, Time start) = 0;
+  /// Runs the engine until no event is left.
+  virtual void run() = 0;
+};
+
+}  // namespace steptime

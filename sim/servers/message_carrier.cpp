@@ -1,0 +1,278 @@
+#include "sim/servers/message_carrier.h"
+
+#include "sim/collective/message_time.h"
+
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace steptime {
+
+using Placement = ServerGroup::Placement;
+
+Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation) {
+  const ServerGroup& last = aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
+  Guests guests{.hosts = aggregation.beyond.has_value()};
+  if (last.count > 0) {
+    if (last.placement == Placement::kOwnNodes) guests.nodes = last.count;
+    if (last.placement == Placement::kWithWorkers) guests.hosts = true;
+    if (!aggregation.beyond) {
+      const std::int64_t sharing = last.workers_per_host_link;
+      guests.host_links = (cluster.gpus_per_node + sharing - 1) / sharing;
+    }
+  }
+  return Machine(cluster, guests);
+}
+
+namespace {
+
+bool copies_in_threads(const TrainingPlan& plan) {
+  return plan.aggregation.servers.copies_at_once > 0;
+}
+
+/// The clients of the last servers: the first workers of MPI clients, or the hosts of nodes.
+ConnectedRoutes::Clients connected(const TrainingPlan& plan) {
+  if (plan.aggregation.beyond)
+    return {.first = static_cast<Endpoint>(plan.cluster.workers()), .count = plan.cluster.nodes};
+  if (copies_in_threads(plan)) return {};
+  return {.count = plan.aggregation.clients, .stride = plan.members()};
+}
+
+/// Hosts come first, and are servers where these are on the workers' nodes.
+Endpoint first_server(const TrainingPlan& plan) {
+  const auto& beyond = plan.aggregation.beyond;
+  const bool own = beyond && beyond->servers.placement == Placement::kOwnNodes;
+  return static_cast<Endpoint>(plan.cluster.workers() + (own ? plan.cluster.nodes : 0));
+}
+
+}  // namespace
+
+MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
+    : plan_(plan),
+      engine_(engine),
+      user_(user),
+      members_(plan.members()),
+      machine_(machine_with_servers(plan.cluster, plan.aggregation)),
+      channels_(machine_.channels()),
+      connections_(machine_, connected(plan), first_server(plan)),
+      network_(connections_, plan.cluster.messages) {
+  const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
+  if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
+  if (members_ == 1) return;
+  const Aggregation& aggregation = plan.aggregation;
+  expect_messages(*aggregation.inside, "/strategy/aggregation/collective: fidelity");
+  if (aggregation.spread)
+    expect_messages(*aggregation.spread, "/strategy/aggregation/spread: fidelity");
+  insides_.resize(2 * clients);
+  placements_.resize(clients, std::vector<Endpoint>(static_cast<std::size_t>(members_)));
+  for (std::size_t c = 0; c < clients; ++c)
+    std::iota(placements_[c].begin(), placements_[c].end(),
+              client_end(static_cast<std::int32_t>(c)));
+}
+
+Endpoint MessageCarrier::client_end(std::int32_t client) const {
+  if (!is_host(client)) return static_cast<Endpoint>(client * members_);
+  return static_cast<Endpoint>(plan_.cluster.workers() +
+                               (client - plan_.aggregation.clients) % plan_.cluster.nodes);
+}
+
+Endpoint MessageCarrier::server_end(std::int32_t server) const {
+  const Aggregation& aggregation = plan_.aggregation;
+  const std::int64_t nodes = plan_.cluster.nodes;
+  const std::int64_t workers = plan_.cluster.workers();
+  const ServerGroup* servers = &aggregation.servers;
+  std::int64_t hosts = 0;
+  if (aggregation.beyond) {
+    hosts = nodes;
+    if (server >= servers->count * nodes) {
+      server -= static_cast<std::int32_t>(servers->count * nodes);
+      servers = &aggregation.beyond->servers;
+    }
+  }
+  switch (servers->placement) {
+    case Placement::kOwnNodes:
+      return static_cast<Endpoint>(workers + hosts + server);
+    case Placement::kWithWorkers:
+      return static_cast<Endpoint>(workers + server % nodes);
+    case Placement::kOnGpus:
+      break;
+  }
+  return static_cast<Endpoint>(server % workers);
+}
+
+void MessageCarrier::run() {
+  for (arm(); network_.step(); arm())
+    user_.event_ran();
+}
+
+/// The engine's events run when the network has come to their time.
+void MessageCarrier::arm() {
+  const auto next = engine_.next();
+  if (!next || (armed_ && *armed_ <= next->time)) return;
+  const Time time = next->time;
+  armed_.emplace(time);
+  network_.wake(time, *this, kClock);
+}
+
+void MessageCarrier::woken(std::int32_t who) {
+  if (who >= 0) return over(who / 2, static_cast<What>(who % 2));
+  if (armed_ && *armed_ <= network_.now()) armed_.reset();
+  for (;;) {
+    const auto next = engine_.next();
+    if (!next || next->time > network_.now()) return;
+    engine_.step();
+  }
+}
+
+void MessageCarrier::push(std::span<const Parcel> parts) {
+  // Every client begins with another server, as its messages may have to wait for each other.
+  const std::size_t first = static_cast<std::size_t>(parts.front().client) % parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    post(parts[(first + i) % parts.size()]);
+}
+
+void MessageCarrier::answer(std::span<const Timed> parts) {
+  for (const Timed& part : parts) {
+    if (part.at <= engine_.now())
+      post(part.parcel);
+    else
+      engine_.at(part.at, Phase::kNormal, [this, parcel = part.parcel] { post(parcel); });
+  }
+}
+
+/// Null: the parcel need not wait for others.
+MessageCarrier::Copies* MessageCarrier::copies_of(const Parcel& parcel) {
+  if (copies_.empty()) return nullptr;
+  const Endpoint client = client_end(parcel.client);
+  const Endpoint server = server_end(parcel.server);
+  for (const Endpoint end : {parcel.is_push ? client : server, parcel.is_push ? server : client}) {
+    if (static_cast<std::size_t>(end) < copies_.size())
+      return &copies_[static_cast<std::size_t>(end)];
+  }
+  return nullptr;
+}
+
+/// Which of the parcels that wait for a GPU goes first, the lowest. MXNet copies a sum to the host
+/// with priority 0: that of keys is their number, from 0 on, or its negative.
+std::int64_t MessageCarrier::rank(const Parcel& parcel) const {
+  const bool last_first = plan_.aggregation.servers.last_bucket_first;
+  if (is_host(parcel.client) && !parcel.is_push) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return last_first ? Limits::min() : Limits::max();
+  }
+  const std::int64_t bucket = parcel.bucket;
+  return last_first ? -bucket : bucket;
+}
+
+void MessageCarrier::post(const Parcel& parcel) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(parcels_.size()));
+    parcels_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  parcels_[index] = parcel;
+  const ServerGroup& servers = plan_.aggregation.servers;
+  if (Copies* const copies = copies_of(parcel); copies != nullptr) {
+    if (copies->under_way == servers.copies_at_once) {
+      copies->waiting.push({rank(parcel), arrivals_++, index});
+      return;
+    }
+    ++copies->under_way;
+  }
+  transmit(index);
+}
+
+void MessageCarrier::transmit(std::uint32_t index) {
+  const Parcel& parcel = parcels_[index];
+  Message message{.sink = this,
+                  .from = client_end(parcel.client),
+                  .to = server_end(parcel.server),
+                  .bytes = parcel.bytes.count,
+                  .sender = static_cast<std::int32_t>(index)};
+  if (!parcel.is_push) std::swap(message.from, message.to);
+  network_.send(message);
+}
+
+void MessageCarrier::delivered(const Message& message) {
+  const auto index = static_cast<std::uint32_t>(message.sender);
+  const Parcel parcel = parcels_[index];
+  free_.push_back(index);
+  if (Copies* const copies = copies_of(parcel); copies != nullptr) {
+    if (copies->waiting.empty()) {
+      --copies->under_way;
+    } else {
+      const std::uint32_t next = copies->waiting.top().parcel;
+      copies->waiting.pop();
+      transmit(next);
+    }
+  }
+  engine_.at(network_.now(), Phase::kNormal, [this, parcel] {
+    const Timed now{parcel, engine_.now()};
+    if (parcel.is_push) return user_.pushed({&now, 1});
+    user_.pulled(parcel.client, parcel.bucket, 1, engine_.now());
+  });
+}
+
+Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
+  path_.clear();
+  machine_.route(client_end(client), server_end(server), path_);
+  Duration sum = plan_.cluster.messages.eager_overhead;
+  for (const ChannelId channel : path_)
+    sum += channels_[channel].latency;
+  return sum;
+}
+
+MessageCarrier::Inside& MessageCarrier::inside(std::int32_t client, What what) {
+  return insides_[2 * static_cast<std::size_t>(client) + static_cast<std::size_t>(what)];
+}
+
+void MessageCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start_at) {
+  if (members_ == 1) {
+    engine_.at(start_at, Phase::kComplete, [this, client] { user_.reduced(client); });
+    return;
+  }
+  engine_.at(start_at, Phase::kNormal,
+             [this, client, bucket] { start(client, What::kReduce, bucket); });
+}
+
+void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start_at) {
+  engine_.at(start_at, Phase::kNormal,
+             [this, client, bucket] { start(client, What::kBroadcast, bucket); });
+}
+
+void MessageCarrier::start(std::int32_t client, What what, std::size_t bucket) {
+  Inside& in = inside(client, what);
+  if (in.player != nullptr) return in.waiting.push_back(bucket);
+  const Aggregation& aggregation = plan_.aggregation;
+  const Collective& collective = what == What::kReduce ? *aggregation.inside : *aggregation.spread;
+  in.bucket = bucket;
+  in.programs = collective.programs(plan_.step.buckets[bucket].bytes);
+  in.player = std::make_unique<CollectivePlayer>(
+      network_, in.programs, plan_.cluster.reduction,
+      std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]));
+  in.player->tell(*this, 2 * client + static_cast<std::int32_t>(what));
+  in.player->start_at(engine_.now());
+}
+
+void MessageCarrier::over(std::int32_t client, What what) {
+  Inside& in = inside(client, what);
+  if (in.player == nullptr || !in.player->is_over()) return;
+  in.player.reset();
+  const std::size_t bucket = in.bucket;
+  engine_.at(network_.now(), Phase::kComplete, [this, client, what, bucket] {
+    Inside& free = inside(client, what);
+    if (free.player == nullptr && !free.waiting.empty()) {
+      const std::size_t next = free.waiting.front();
+      free.waiting.pop_front();
+      start(client, what, next);
+    }
+    if (what == What::kReduce) {
+      user_.reduced(client);
+    } else {
+      user_.spread(client, bucket, engine_.now());
+    }
+  });
+}
+
+}  // namespace steptime

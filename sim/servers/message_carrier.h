@@ -1,0 +1,96 @@
+// Message fidelity: pushes, pulls, and the collectives inside clients are messages that share the
+// cluster's links. Servers of their own nodes are ports of the fabric; the others are on the hosts
+// or GPUs of the workers' nodes. What a client and a host exchange goes one after another, as on a
+// connection; GPUs copy as many messages at once as the servers' `copies_at_once` says.
+#pragma once
+#include "sim/collective/collective_player.h"
+#include "sim/events/engine.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+#include "sim/servers/carrier.h"
+#include "sim/servers/connected_routes.h"
+#include "sim/servers/training.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <vector>
+
+namespace steptime {
+
+/// The machine with the servers' endpoints. Throws InputError.
+Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation);
+
+class MessageCarrier final : public Carrier, private MessageSink {
+ public:
+  /// All must outlive the carrier.
+  MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
+
+  void push(std::span<const Parcel> parts) override;
+  void answer(std::span<const Timed> parts) override;
+  Duration latency(std::int32_t client, std::int32_t server) override;
+  std::optional<Duration> common_latency() const override { return std::nullopt; }
+  void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
+  void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
+  /// The network's events and the engine's, in the order of time.
+  void run() override;
+
+ private:
+  static constexpr std::int32_t kClock = -1;
+  enum class What : std::int32_t { kReduce, kBroadcast };
+  /// A collective inside a client; those that have to wait for it.
+  struct Inside {
+    Programs programs;
+    std::unique_ptr<CollectivePlayer> player;
+    std::size_t bucket = 0;
+    std::deque<std::size_t> waiting;
+  };
+  /// What a GPU has under way, and what waits for that.
+  struct Copies {
+    struct Waiting {
+      std::int64_t rank;  ///< the lowest goes first, and among equals the first that came
+      std::uint64_t arrival;
+      std::uint32_t parcel;
+      bool operator<(const Waiting& other) const {
+        return rank != other.rank ? rank > other.rank : arrival > other.arrival;
+      }
+    };
+    std::int64_t under_way = 0;
+    std::priority_queue<Waiting> waiting;
+  };
+
+  void delivered(const Message& message) override;
+  void woken(std::int32_t who) override;
+  void arm();
+  void post(const Parcel& parcel);
+  void transmit(std::uint32_t index);
+  Copies* copies_of(const Parcel& parcel);
+  std::int64_t rank(const Parcel& parcel) const;
+  void start(std::int32_t client, What what, std::size_t bucket);
+  void over(std::int32_t client, What what);
+  Inside& inside(std::int32_t client, What what);
+  bool is_host(std::int32_t client) const { return client >= plan_.aggregation.clients; }
+  Endpoint client_end(std::int32_t client) const;
+  Endpoint server_end(std::int32_t server) const;
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  CarrierUser& user_;
+  std::int64_t members_;  ///< workers of a client
+  Machine machine_;
+  std::vector<Channel> channels_;
+  ConnectedRoutes connections_;
+  Network network_;
+  std::optional<Time> armed_;  ///< when the network is to run the engine
+  std::vector<Parcel> parcels_;
+  std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
+  std::vector<Copies> copies_;       ///< of every worker
+  std::uint64_t arrivals_ = 0;
+  std::vector<Inside> insides_;  ///< two of every client with several workers
+  std::vector<std::vector<Endpoint>> placements_;
+  std::vector<ChannelId> path_;
+};
+
+}  // namespace steptime

@@ -1,0 +1,205 @@
+#include "sim/servers/port_carrier.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+namespace {
+
+std::int64_t nodes(const TrainingPlan& plan) {
+  const Aggregation& aggregation = plan.aggregation;
+  const ServerGroup& servers =
+      aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
+  const bool own = servers.placement == ServerGroup::Placement::kOwnNodes;
+  return plan.cluster.nodes + (own ? servers.count : 0);
+}
+
+}  // namespace
+
+PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
+    : plan_(plan),
+      engine_(engine),
+      user_(user),
+      members_(plan.members()),
+      ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
+      ways_(own_nodes() ? 1 : kWays),
+      broadcast_free_(static_cast<std::size_t>(plan.aggregation.clients)) {
+  for (std::int64_t client = 0; client < plan.aggregation.clients; ++client) {
+    const std::int64_t rank_0 = client * members_;
+    client_ends_.push_back({static_cast<std::int32_t>(rank_0 / plan.cluster.gpus_per_node),
+                            static_cast<std::int32_t>(rank_0)});
+  }
+  const std::int64_t servers = plan.aggregation.servers.count;
+  if (servers == 0) return;
+  if (plan.aggregation.beyond) {
+    place_levels();
+    return;
+  }
+  for (std::int32_t server = 0; server < servers; ++server)
+    server_ends_.push_back(place_server(plan.aggregation.servers, server));
+  for (const auto& of_bucket : plan.pieces) {
+    for (const Piece& piece : of_bucket)
+      transfers_.push_back(ports_.transfer(Way::kNetwork, piece.bytes));
+  }
+  incoming_.resize(client_ends_.size() * plan.pieces.size() * ways_);
+}
+
+/// The servers of all nodes and those beyond, and the hosts, which are clients twice.
+void PortCarrier::place_levels() {
+  const ServerGroup& inside = plan_.aggregation.servers;
+  const ServerGroup& beyond = plan_.aggregation.beyond->servers;
+  const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
+  for (std::int32_t host = 0; host < 2 * nodes; ++host)
+    client_ends_.push_back({host % nodes, PortEnd::kHost});
+  for (std::int32_t server = 0; server < inside.count * nodes; ++server)
+    server_ends_.push_back(place_server(inside, server));
+  for (std::int32_t server = 0; server < beyond.count; ++server)
+    server_ends_.push_back(place_server(beyond, server));
+}
+
+PortEnd PortCarrier::place_server(const ServerGroup& servers, std::int32_t server) const {
+  const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
+  switch (servers.placement) {
+    case ServerGroup::Placement::kOwnNodes:
+      return {nodes + server, PortEnd::kHost};
+    case ServerGroup::Placement::kWithWorkers:
+      return {server % nodes, PortEnd::kHost};
+    case ServerGroup::Placement::kOnGpus:
+      break;
+  }
+  const std::int64_t gpu = server % plan_.cluster.workers();
+  return {static_cast<std::int32_t>(gpu / plan_.cluster.gpus_per_node),
+          static_cast<std::int32_t>(gpu)};
+}
+
+Duration PortCarrier::transfer(Way way, const Parcel& part) const {
+  return way == Way::kNetwork ? transfers_[part.slot] : ports_.transfer(way, part.bytes);
+}
+
+void PortCarrier::push(std::span<const Parcel> parts) {
+  if (plan_.aggregation.beyond) {
+    for (const Parcel& part : parts)
+      carry(part);
+    return;
+  }
+  const Parcel& first = parts.front();
+  const PortEnd from = client_end(first.client);
+  std::array<std::int32_t, kWays> count{};
+  std::array<Duration, kWays> transfers{};
+  for (const Parcel& part : parts) {
+    const Way way = Ports::way(from, server_end(part.server));
+    ++count[static_cast<std::size_t>(way)];
+    transfers[static_cast<std::size_t>(way)] += transfer(way, part);
+  }
+  for (std::size_t w = 0; w < kWays; ++w) {
+    if (count[w] == 0) continue;
+    const auto way = static_cast<Way>(w);
+    const Passage passage = ports_.leave(way, from, transfers[w], engine_.now());
+    engine_.at(passage.head, Phase::kNormal,
+               [this, push = Push{first.client, first.bucket, first.slot, way, passage.tail}] {
+                 enter_servers(push);
+               });
+  }
+}
+
+/// A part that travels by itself.
+void PortCarrier::carry(const Parcel& part) {
+  const auto [from, to] = ends_of(part);
+  const Way way = Ports::way(from, to);
+  const Passage passage = ports_.leave(way, from, ports_.transfer(way, part.bytes), engine_.now());
+  engine_.at(passage.head, Phase::kNormal,
+             [this, part, tail = passage.tail] { deliver(part, tail); });
+}
+
+void PortCarrier::deliver(const Parcel& part, Time tail) {
+  const auto [from, to] = ends_of(part);
+  const Way way = Ports::way(from, to);
+  const Time end = ports_.enter(way, to, ports_.transfer(way, part.bytes), {engine_.now(), tail});
+  if (!part.is_push) return user_.pulled(part.client, part.bucket, 1, end);
+  const Timed in{part, end};
+  user_.pushed({&in, 1});
+}
+
+void PortCarrier::enter_servers(const Push& push) {
+  const auto& pieces = plan_.pieces[push.bucket];
+  const PortEnd from = client_end(push.client);
+  const Passage passage{engine_.now(), push.tail};
+  arrivals_.resize(pieces.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const PortEnd to = server_end(pieces[i].server);
+    if (Ports::way(from, to) != push.way) continue;
+    auto& [part, in] = arrivals_[count++];
+    part.client = push.client;
+    part.server = pieces[i].server;
+    part.slot = push.first_slot + static_cast<std::uint32_t>(i);
+    part.bucket = push.bucket;
+    part.bytes = pieces[i].bytes;
+    part.is_push = true;
+    in = ports_.enter(push.way, to, transfer(push.way, part), passage);
+  }
+  user_.pushed(std::span(arrivals_).first(count));
+}
+
+void PortCarrier::answer(std::span<const Timed> parts) {
+  for (const Timed& part : parts) {
+    if (own_nodes() || part.at <= engine_.now()) {
+      leave_server(part.parcel, part.at);
+    } else {  // others use the port until then
+      engine_.at(part.at, Phase::kNormal,
+                 [this, parcel = part.parcel] { leave_server(parcel, engine_.now()); });
+    }
+  }
+}
+
+/// Takes the server's port, and with the last part of the bucket looks ahead to the client's.
+void PortCarrier::leave_server(const Parcel& part, Time at) {
+  if (plan_.aggregation.beyond) return carry(part);
+  const PortEnd from = server_end(part.server);
+  const Way way = Ports::way(from, client_end(part.client));
+  const std::span<Incoming> ways = incoming(part.client, part.bucket);
+  Incoming& in = ways[static_cast<std::size_t>(way)];
+  const Duration transfer = this->transfer(way, part);
+  const Passage passage = ports_.leave(way, from, transfer, at);
+  ++in.parts;
+  in.transfer += transfer;
+  in.passage = {std::min(in.passage.head, passage.head), std::max(in.passage.tail, passage.tail)};
+  std::int32_t parts = 0;
+  for (const Incoming& each : ways)
+    parts += each.parts;
+  if (parts < static_cast<std::int32_t>(plan_.pieces[part.bucket].size())) return;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    if (ways[w].parts == 0) continue;
+    engine_.at(
+        std::max(engine_.now(), ways[w].passage.head), Phase::kNormal,
+        [this, client = part.client, bucket = part.bucket, w] { enter_client(client, bucket, w); });
+  }
+}
+
+void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t way) {
+  const Incoming in = std::exchange(incoming(client, bucket)[way], {});
+  const Time end = ports_.enter(static_cast<Way>(way), client_end(client), in.transfer, in.passage);
+  user_.pulled(client, bucket, in.parts, std::max(end, engine_.now()));
+}
+
+std::optional<Duration> PortCarrier::common_latency() const {
+  if (!own_nodes()) return std::nullopt;
+  return ports_.latency(Way::kNetwork);
+}
+
+Duration PortCarrier::latency(std::int32_t client, std::int32_t server) {
+  return ports_.latency(Ports::way(client_end(client), server_end(server)));
+}
+
+void PortCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start) {
+  engine_.at(start + plan_.step.buckets[bucket].cost, Phase::kComplete,
+             [this, client] { user_.reduced(client); });
+}
+
+void PortCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start) {
+  Time& free = broadcast_free_[static_cast<std::size_t>(client)];
+  free = std::max(start, free) + plan_.broadcasts[bucket];
+  user_.spread(client, bucket, free);
+}
+
+}  // namespace steptime

@@ -1,0 +1,98 @@
+// Analytic fidelity: pushes and pulls take the ports of sim/servers/ports.h, and the collectives
+// inside a client their closed forms.
+//
+// The parts of a bucket travel side by side, as on a connection to each server: what a client
+// pushes to S servers reaches all of them with its first byte and is in with its last; what it
+// pulls is in when its port has taken all of it. A bucket is therefore one event at the servers and
+// one back, whatever the number of its parts. Where sums go on beyond the nodes, parts travel one
+// by one.
+#pragma once
+#include "sim/events/engine.h"
+#include "sim/servers/carrier.h"
+#include "sim/servers/ports.h"
+#include "sim/servers/training.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+class PortCarrier final : public Carrier {
+ public:
+  /// All must outlive the carrier.
+  PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
+
+  void push(std::span<const Parcel> parts) override;
+  void answer(std::span<const Timed> parts) override;
+  Duration latency(std::int32_t client, std::int32_t server) override;
+  std::optional<Duration> common_latency() const override;
+  void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
+  void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
+  void run() override {
+    for (; engine_.step(); user_.event_ran()) {
+    }
+  }
+
+ private:
+  static constexpr std::size_t kWays = 3;
+  /// A push under way.
+  struct Push {
+    std::int32_t client;
+    std::uint32_t bucket;
+    std::uint32_t first_slot;
+    Way way;
+    Time tail;
+  };
+  /// The parts of a pull that come the same way, as far as they have left.
+  struct Incoming {
+    std::int32_t parts = 0;
+    Duration transfer{};
+    Passage passage{Time::max(), Time{}};
+  };
+
+  bool own_nodes() const {
+    return plan_.aggregation.servers.placement == ServerGroup::Placement::kOwnNodes;
+  }
+  /// Of a client and bucket, one for each way.
+  std::span<Incoming> incoming(std::int32_t client, std::size_t bucket) {
+    const std::size_t at = static_cast<std::size_t>(client) * plan_.pieces.size() + bucket;
+    return {&incoming_[at * ways_], ways_};
+  }
+  PortEnd client_end(std::int32_t client) const {
+    return client_ends_[static_cast<std::size_t>(client)];
+  }
+  PortEnd server_end(std::int32_t server) const {
+    return server_ends_[static_cast<std::size_t>(server)];
+  }
+  /// From where to where a part travels.
+  std::pair<PortEnd, PortEnd> ends_of(const Parcel& part) const {
+    const PortEnd client = client_end(part.client);
+    const PortEnd server = server_end(part.server);
+    return part.is_push ? std::pair(client, server) : std::pair(server, client);
+  }
+  void place_levels();
+  PortEnd place_server(const ServerGroup& servers, std::int32_t server) const;
+  Duration transfer(Way way, const Parcel& part) const;
+  void carry(const Parcel& part);
+  void deliver(const Parcel& part, Time tail);
+  void enter_servers(const Push& push);
+  void leave_server(const Parcel& part, Time at);
+  void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  CarrierUser& user_;
+  std::int64_t members_;  ///< workers of a client
+  Ports ports_;
+  std::vector<PortEnd> client_ends_;
+  std::vector<PortEnd> server_ends_;
+  std::vector<Duration> transfers_;  ///< over the network, by slot
+  std::size_t ways_;                 ///< that messages take: all are over the network, or any
+  std::vector<Incoming> incoming_;
+  std::vector<Timed> arrivals_;       ///< scratch
+  std::vector<Time> broadcast_free_;  ///< when a client's broadcasts so far are over
+};
+
+}  // namespace steptime

@@ -1,0 +1,141 @@
+// A training run in which clients need not move in step: parameter servers, stragglers, and
+// learning. Clients compute, reduce inside, push, pull and broadcast; servers take requests in the
+// order in which they arrive.
+//
+//   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
+//               broadcast inside the client; the next step waits for all buckets. With pulls in
+//               the next step, a step ends when its pushes are answered, and begins with pulls in
+//               forward or in random order; a layer waits for its own
+//   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
+//               from the start of the step on, because nothing writes them before its end
+//
+// With servers beyond the nodes, clients push to the servers of their node, and what these have
+// added up goes on from there (sim/servers/two_level_exchange.h).
+//
+// Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
+// moves at the speed of its slowest worker. A bucket is one message to each server that holds a
+// part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
+// bytes. Source: 001 sections 4 and 5.
+#pragma once
+#include "sim/core/limits.h"
+#include "sim/events/timeline.h"
+#include "sim/learning/learning.h"
+#include "sim/servers/aggregation.h"
+#include "sim/servers/learner.h"
+#include "sim/step/step.h"
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// How fast workers are: factors on their compute times, 1 + sd * z with z about normal, at least
+/// 0.1.
+struct Variation {
+  double spread = 0;           ///< sd between workers, for the whole run
+  double jitter = 0;           ///< sd from step to step
+  double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
+  double straggle_factor = 1;
+
+  bool any() const { return spread > 0 || jitter > 0 || straggle_chance > 0; }
+  /// Of a worker in a step.
+  double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
+};
+
+/// The part of a bucket that one server holds.
+struct Piece {
+  std::int32_t server = 0;
+  Bytes bytes;
+  std::vector<ParameterRange> ranges;  ///< of the learnt parameters that it stands for
+};
+
+/// When the push and the pull of a bucket are issued, from the start of a step.
+struct Issued {
+  Duration push;
+  Duration pull;
+};
+
+/// All that a run depends on.
+struct TrainingPlan {
+  Cluster cluster;
+  Aggregation aggregation;
+  Update update;
+  Variation variation;
+  StepPlan step;                           ///< cost: of the all-reduce inside a client
+  std::vector<std::string> names;          ///< of each bucket
+  std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
+  /// With servers beyond the nodes: what these hold of each piece.
+  std::vector<std::vector<Piece>> pieces_beyond;
+  std::vector<Issued> issued;        ///< of each bucket; none: at once
+  std::vector<Duration> broadcasts;  ///< of each bucket, inside a client, in closed form
+  std::vector<Duration> needed;      ///< when the forward pass comes to each bucket's first layer
+  std::int64_t steps = 1;
+  bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
+  OnProgress on_progress{};
+
+  /// Workers of a client.
+  std::int64_t members() const { return cluster.workers() / aggregation.clients; }
+  /// Clients that push as one to the last servers.
+  std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
+};
+
+/// All-reduces inside clients, and messages with their servers, of a whole run.
+double work_of(const TrainingPlan& plan);
+
+/// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
+/// keys in forward order. Where the keys are buckets, `buckets` become the shards, each with one
+/// piece, and `inside` says what a shard costs.
+std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
+                                           std::span<const GradientUnit> units,
+                                           std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                           const Collective& inside, Granularity granularity,
+                                           std::size_t parameters);
+
+/// In the same way, what `beyond` hold of every piece that `servers` have; both shard tensors.
+std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
+                                                  std::span<const GradientUnit> units,
+                                                  std::span<const Bucket> buckets,
+                                                  const ServerGroup& servers,
+                                                  const ServerGroup& beyond,
+                                                  Granularity granularity, std::size_t parameters);
+
+/// When a thread issues what it has to for each bucket; none when that takes no time.
+std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& workload,
+                                std::span<const GradientUnit> units,
+                                std::span<const Bucket> buckets, Granularity granularity);
+
+struct CurvePoint {
+  double time_s = 0;
+  double epoch = 0;  ///< samples that all clients have computed, over the training samples
+  Score score;
+};
+
+struct TrainingTimes {
+  double step_s = 0;  ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
+  double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
+  double server_busy_s = 0;   ///< per step, of the busiest server's thread
+  double end_s = 0;           ///< when the last client is done
+  std::int64_t messages = 0;  ///< pushes and pulls with bytes
+  std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
+                                        ///< since their client had pulled it
+  std::vector<CurvePoint> curve;
+  std::vector<Duration> bucket_ready;  ///< of client 0's first step
+  std::vector<Duration> bucket_sent;
+  std::vector<Duration> bucket_end;
+  std::uint64_t fingerprint = 0;
+
+  double mean_staleness() const;
+};
+
+/// Throws what play_training would throw before it begins to play.
+void check_training(const TrainingPlan& plan);
+/// `learner` and `timeline` may be null. Throws InputError when the run is too large.
+TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
+                            const Convergence* convergence, std::int64_t evaluate_samples,
+                            Timeline* timeline = nullptr);
+
+}  // namespace steptime

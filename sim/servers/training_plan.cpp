@@ -1,0 +1,277 @@
+// What a training run depends on: speeds of workers, and parts of keys on servers.
+#include "sim/core/error.h"
+#include "sim/core/random.h"
+#include "sim/servers/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const {
+  const auto w = static_cast<std::uint32_t>(worker);
+  const auto s = static_cast<std::uint32_t>(step);
+  double factor = 1;
+  if (spread > 0) {
+    factor *= std::max(0.1, 1 + spread * RandomStream(seed, Purpose::kWorkerSpeed).normal(w, 0));
+  }
+  if (jitter > 0) {
+    factor *= std::max(0.1, 1 + jitter * RandomStream(seed, Purpose::kStepTime).normal(w, s));
+  }
+  if (straggle_chance > 0 &&
+      RandomStream(seed, Purpose::kStraggler).uniform(w, s) < straggle_chance) {
+    factor *= straggle_factor;
+  }
+  return factor;
+}
+
+namespace {
+
+/// A part of a unit's elements that no key boundary cuts.
+struct Run {
+  std::int64_t begin;  ///< element, counted over all tensors in forward order
+  std::int64_t elements;
+};
+
+/// Where the elements of every unit lie: a unit is a tensor, or a layer's tensors; units come last
+/// layer first.
+std::vector<Run> runs_of_units(const Workload& workload, std::span<const GradientUnit> units,
+                               Granularity granularity) {
+  std::vector<std::vector<Run>> left(workload.trace.layers.size());
+  std::int64_t begin = 0;
+  for (std::size_t l = 0; l < left.size(); ++l) {
+    for (const Tensor& tensor : workload.trace.layers[l].tensors) {
+      const bool joins = granularity == Granularity::kLayer && !left[l].empty();
+      if (joins) {
+        left[l].back().elements += tensor.params;
+      } else {
+        left[l].push_back({begin, tensor.params});
+      }
+      begin += tensor.params;
+    }
+  }
+  std::vector<Run> runs;
+  for (const GradientUnit& unit : units) {
+    auto& of_layer = left[static_cast<std::size_t>(unit.layer)];
+    runs.push_back(of_layer.back());
+    of_layer.pop_back();
+  }
+  return runs;
+}
+
+/// Turns elements into bytes and into the learnt parameters that they stand for.
+class Measure {
+ public:
+  Measure(const Workload& workload, std::size_t parameters)
+      : bytes_per_element_(workload.bytes_per_param),
+        total_(std::max<std::int64_t>(workload.trace.params(), 1)),
+        parameters_(parameters) {}
+
+  void add(Piece& piece, Run run) const {
+    piece.bytes += Bytes{run.elements * bytes_per_element_};
+    const ParameterRange range{learnt(run.begin), learnt(run.begin + run.elements)};
+    if (range.end > range.begin) piece.ranges.push_back(range);
+  }
+
+ private:
+  std::size_t learnt(std::int64_t element) const {  // 128 bits: the product may exceed 64
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::size_t>(static_cast<Wide>(element) * parameters_ /
+                                    static_cast<Wide>(total_));
+  }
+  std::int64_t bytes_per_element_;
+  std::int64_t total_;
+  std::size_t parameters_;
+};
+
+struct Placed {
+  std::int32_t server;
+  Run run;
+};
+
+/// The shards of all tensors, in the order of their elements.
+std::vector<Placed> placed_shards(const Workload& workload, const ServerGroup& servers) {
+  std::vector<std::int64_t> elements;
+  for (const Layer& layer : workload.trace.layers) {
+    for (const Tensor& tensor : layer.tensors)
+      elements.push_back(tensor.params);
+  }
+  std::vector<Placed> shards;
+  std::int64_t begin = 0;
+  for (const Shard& shard : servers.sharding->shards(elements, servers.count)) {
+    shards.push_back({shard.server, {begin, shard.elements}});
+    begin += shard.elements;
+  }
+  return shards;
+}
+
+/// Elements on one server.
+struct Part {
+  std::int32_t server = 0;
+  std::vector<Run> runs;
+};
+
+/// What each server has of `runs`.
+std::vector<Part> parts_of(std::span<const Run> runs, std::span<const Placed> shards) {
+  std::map<std::int32_t, std::vector<Run>> of_server;
+  for (const Run& run : runs) {
+    const std::int64_t end = run.begin + run.elements;
+    auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Placed& each) {
+      return each.run.begin + each.run.elements <= run.begin;
+    });
+    for (; shard != shards.end() && shard->run.begin < end; ++shard) {
+      const std::int64_t first = std::max(run.begin, shard->run.begin);
+      const std::int64_t last = std::min(end, shard->run.begin + shard->run.elements);
+      of_server[shard->server].push_back({first, last - first});
+    }
+  }
+  std::vector<Part> parts;
+  parts.reserve(of_server.size());
+  for (auto& [server, own] : of_server)
+    parts.push_back({server, std::move(own)});
+  return parts;
+}
+
+std::vector<Piece> measured(std::span<const Part> parts, const Measure& measure) {
+  std::vector<Piece> pieces;
+  for (const Part& part : parts) {
+    pieces.push_back({.server = part.server});
+    for (const Run& run : part.runs)
+      measure.add(pieces.back(), run);
+  }
+  return pieces;
+}
+
+/// The shards of tensors, those of a bucket on one server together.
+std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<const Run> runs,
+                                          std::span<const Bucket> buckets,
+                                          const ServerGroup& servers, const Measure& measure) {
+  const auto shards = placed_shards(workload, servers);
+  std::vector<std::vector<Piece>> pieces;
+  for (const Bucket& bucket : buckets)
+    pieces.push_back(measured(parts_of(bucket.of(runs), shards), measure));
+  return pieces;
+}
+
+/// The shards of buckets, which take the buckets' place.
+std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
+                                         std::span<const GradientUnit> units,
+                                         std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                         const Collective& inside, const Measure& measure) {
+  std::vector<std::size_t> order(buckets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto name = [&](std::size_t b) -> const std::string& {
+    return units[static_cast<std::size_t>(buckets[b].first_unit)].name;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
+  std::vector<std::int64_t> elements;
+  for (const std::size_t b : order) {
+    const auto own = buckets[b].of(runs);
+    elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
+                                       [](std::int64_t sum, Run r) { return sum + r.elements; }));
+  }
+  std::vector<std::vector<Shard>> shards(buckets.size());
+  for (const Shard& shard : servers.sharding->shards(elements, servers.count))
+    shards[order[static_cast<std::size_t>(shard.key)]].push_back(shard);
+
+  std::vector<Bucket> parts;
+  std::vector<std::vector<Piece>> pieces;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    auto unit = static_cast<std::size_t>(buckets[b].first_unit);
+    Run left = runs[unit];
+    for (const Shard& shard : shards[b]) {
+      Piece piece{.server = shard.server};
+      for (std::int64_t missing = shard.elements; missing > 0;) {
+        while (left.elements == 0)
+          left = runs[++unit];
+        const std::int64_t taken = std::min(missing, left.elements);
+        measure.add(piece, {left.begin, taken});
+        left = {left.begin + taken, left.elements - taken};
+        missing -= taken;
+      }
+      Bucket part = buckets[b];
+      part.bytes = piece.bytes;
+      part.cost = inside.time(piece.bytes);
+      parts.push_back(part);
+      pieces.push_back({std::move(piece)});
+    }
+  }
+  buckets = std::move(parts);
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
+                                           std::span<const GradientUnit> units,
+                                           std::vector<Bucket>& buckets, const ServerGroup& servers,
+                                           const Collective& inside, Granularity granularity,
+                                           std::size_t parameters) {
+  if (servers.count == 0) return std::vector<std::vector<Piece>>(buckets.size());
+  const auto runs = runs_of_units(workload, units, granularity);
+  const Measure measure(workload, parameters);
+  if (servers.sharding->keys() == KeyKind::kTensor) {
+    return by_server(workload, runs, buckets, servers, measure);
+  }
+  return by_shard(runs, units, buckets, servers, inside, measure);
+}
+
+std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
+                                                  std::span<const GradientUnit> units,
+                                                  std::span<const Bucket> buckets,
+                                                  const ServerGroup& servers,
+                                                  const ServerGroup& beyond,
+                                                  Granularity granularity, std::size_t parameters) {
+  const auto runs = runs_of_units(workload, units, granularity);
+  const Measure measure(workload, parameters);
+  const auto inside = placed_shards(workload, servers);
+  const auto outside = placed_shards(workload, beyond);
+  std::vector<std::vector<Piece>> pieces;
+  for (const Bucket& bucket : buckets) {
+    for (const Part& part : parts_of(bucket.of(runs), inside))
+      pieces.push_back(measured(parts_of(part.runs, outside), measure));
+  }
+  return pieces;
+}
+
+std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& workload,
+                                std::span<const GradientUnit> units,
+                                std::span<const Bucket> buckets, Granularity granularity) {
+  if (!thread.any()) return {};
+  std::vector<std::int64_t> keys;  // of every unit and those before it in forward order
+  std::int64_t all = 0;
+  for (const Layer& layer : workload.trace.layers)
+    all += static_cast<std::int64_t>(layer.tensors.size());
+  for (const GradientUnit& unit : units) {
+    keys.push_back(all);
+    const auto& layer = workload.trace.layers[static_cast<std::size_t>(unit.layer)];
+    all -= granularity == Granularity::kLayer ? static_cast<std::int64_t>(layer.tensors.size()) : 1;
+  }
+  std::vector<Issued> issued;
+  for (const Bucket& bucket : buckets) {
+    const std::int64_t k = keys[static_cast<std::size_t>(bucket.first_unit)];
+    issued.push_back(
+        thread.pushes_first
+            ? Issued{k * thread.push, keys.front() * thread.push + k * thread.pull}
+            : Issued{k * thread.push + (k - 1) * thread.pull, k * (thread.push + thread.pull)});
+  }
+  return issued;
+}
+
+double TrainingTimes::mean_staleness() const {
+  double updates = 0;
+  double sum = 0;
+  for (std::size_t s = 0; s < staleness.size(); ++s) {
+    updates += static_cast<double>(staleness[s]);
+    sum += static_cast<double>(s) * static_cast<double>(staleness[s]);
+  }
+  return updates > 0 ? sum / updates : 0;
+}
+
+}  // namespace steptime

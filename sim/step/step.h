@@ -1,0 +1,76 @@
+// One training step of synchronous SGD: forward pass, backward pass, and the all-reduces of the
+// gradient buckets on one communication channel, in the order of the plan. The next step starts
+// when both the backward pass and the last all-reduce are over.
+//
+// Two executions of the same rules: closed_step, the recurrence of 004 equations 6 to 8, and
+// event_step, which plays the step on the event engine. They agree to the picosecond; the second
+// one is the first one's oracle and draws the timeline.
+#pragma once
+#include "sim/core/limits.h"
+#include "sim/core/units.h"
+#include "sim/events/timeline.h"
+#include "sim/step/schedule.h"
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+struct Bucket {
+  std::int32_t first_unit = 0;  ///< index into the units
+  std::int32_t units = 0;
+  Bytes bytes;
+  Duration ready{};  ///< when its last gradient exists, after the start of the step
+  Duration cost{};   ///< of its all-reduce
+
+  /// Its part of a list with an entry for each unit.
+  template <class List>
+  auto of(const List& list) const {
+    return std::span(list).subspan(static_cast<std::size_t>(first_unit),
+                                   static_cast<std::size_t>(units));
+  }
+};
+
+/// All that a step depends on: compute times, and buckets in send order.
+struct StepPlan {
+  Duration forward{};
+  Duration backward{};
+  std::vector<Bucket> buckets;
+  bool after_backward = false;  ///< every bucket waits for the end of the backward pass
+};
+
+/// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of
+/// simulated time.
+StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
+                   const BucketPlan& plan, const Collective& collective, std::int64_t workers);
+
+/// Throws InputError when a step of this length would exceed the range of simulated time.
+void check_step_length(double seconds);
+
+struct StepTimes {
+  Duration step{};                ///< from the start of the forward pass to the start of the next
+  Duration comm_busy{};           ///< sum over the all-reduces
+  Duration exposed_comm{};        ///< step - forward - backward
+  std::uint64_t fingerprint = 0;  ///< of compute and bucket end times, one hash per step
+  bool operator==(const StepTimes&) const = default;
+};
+
+/// The times of one step; `ends` (one entry per bucket) gets the end of every all-reduce.
+StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
+StepTimes closed_step(const StepPlan& plan);
+
+/// The fingerprint of a step with these compute times and bucket ends.
+std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<const Duration> ends);
+
+/// Plays `steps` steps on the event engine and returns the times of the last one. Records the
+/// spans of every layer and bucket in `timeline` unless it is null.
+StepTimes event_step(const StepPlan& plan, const Workload& workload,
+                     std::span<const GradientUnit> units, std::int64_t steps, Timeline* timeline);
+
+/// Replaces the cost of every bucket by its time at message fidelity.
+void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,
+                  const OnProgress& on_progress = {});
+
+}  // namespace steptime

@@ -1,0 +1,176 @@
+// event_step: the step played on the event engine.
+#include "sim/core/error.h"
+#include "sim/events/engine.h"
+#include "sim/step/step.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+class StepPlayer {
+ public:
+  StepPlayer(const StepPlan& plan, const Workload& workload, std::span<const GradientUnit> units,
+             std::int64_t steps, Timeline* timeline)
+      : plan_(plan),
+        layers_(workload.trace.layers),
+        forward_total_(workload.trace.forward_total),
+        units_(units),
+        steps_left_(steps),
+        timeline_(timeline),
+        ends_(plan.buckets.size()) {
+    if (timeline_ != nullptr) {
+      compute_track_ = timeline_->add_track("compute");
+      comm_track_ = timeline_->add_track("communication");
+    }
+  }
+
+  StepTimes play() {
+    engine_.at(Time{}, Phase::kNormal, [this] { start_step(); });
+    engine_.run();
+    STEPTIME_CHECK(steps_left_ == 0 && next_bucket_ == plan_.buckets.size() && !comm_is_busy_,
+                   "the event list ran empty before the step was over");
+    const Duration forward = forward_end_ - step_start_;
+    const Duration backward = backward_end_ - forward_end_;
+    const Duration step = step_end_ - step_start_;
+    return {step, comm_busy_, step - forward - backward,
+            step_fingerprint(forward, backward, ends_)};
+  }
+
+ private:
+  void start_step() {
+    step_start_ = engine_.now();
+    comm_busy_ = {};
+    layer_ = 0;
+    ready_units_ = 0;
+    next_bucket_ = 0;
+    backward_is_over_ = false;
+    if (forward_total_) {
+      span(compute_track_, "forward", *forward_total_);
+      engine_.after(*forward_total_, Phase::kComplete, [this] { start_backward(); });
+    } else {
+      forward_layer();
+    }
+  }
+
+  void forward_layer() {
+    if (layer_ == layers_.size()) return start_backward();
+    const Layer& layer = layers_[layer_++];
+    span(compute_track_, layer.name + " forward", layer.forward);
+    engine_.after(layer.forward, Phase::kComplete, [this] { forward_layer(); });
+  }
+
+  void start_backward() {
+    forward_end_ = engine_.now();
+    layer_ = layers_.size();
+    backward_layer();
+  }
+
+  void backward_layer() {
+    if (layer_ == 0) {
+      backward_is_over_ = true;
+      backward_end_ = engine_.now();
+      return decide();
+    }
+    const Layer& layer = layers_[--layer_];
+    span(compute_track_, layer.name + " backward", layer.backward);
+    engine_.after(layer.backward, Phase::kComplete, [this] {
+      while (ready_units_ < units_.size() &&
+             static_cast<std::size_t>(units_[ready_units_].layer) == layer_) {
+        ++ready_units_;
+      }
+      decide();
+      backward_layer();
+    });
+  }
+
+  /// Asks for a decision once everything that completes at this instant has completed.
+  void decide() {
+    engine_.after(Duration{}, Phase::kSchedule, [this] { start_comm(); });
+  }
+
+  bool is_ready(const Bucket& bucket) const {
+    const std::int32_t end = bucket.first_unit + bucket.units;
+    return ready_units_ >= static_cast<std::size_t>(end) &&
+           (!plan_.after_backward || backward_is_over_);
+  }
+
+  void start_comm() {
+    if (comm_is_busy_) return;
+    if (next_bucket_ == plan_.buckets.size()) {
+      if (backward_is_over_) end_step();
+      return;
+    }
+    const Bucket& bucket = plan_.buckets[next_bucket_];
+    if (!is_ready(bucket)) return;
+    comm_is_busy_ = true;
+    if (timeline_ != nullptr) span(comm_track_, bucket_name(bucket), bucket.cost);
+    engine_.after(bucket.cost, Phase::kComplete, [this] {
+      comm_is_busy_ = false;
+      comm_busy_ += plan_.buckets[next_bucket_].cost;
+      ends_[next_bucket_] = engine_.now() - step_start_;
+      ++next_bucket_;
+      decide();
+    });
+  }
+
+  void end_step() {
+    if (steps_left_ == 0) return;  // a second decision at the instant of the end
+    step_end_ = engine_.now();
+    if (--steps_left_ > 0) start_step();
+  }
+
+  std::string bucket_name(const Bucket& bucket) const {
+    const std::string& first = units_[static_cast<std::size_t>(bucket.first_unit)].name;
+    if (bucket.units == 1) return fmt::format("{} ({} B)", first, bucket.bytes.count);
+    return fmt::format("{} + {} more ({} B)", first, bucket.units - 1, bucket.bytes.count);
+  }
+
+  void span(std::uint32_t track, const std::string& name, Duration length) {
+    if (timeline_ != nullptr) {
+      timeline_->add_span(track, name, engine_.now(), engine_.now() + length);
+    }
+  }
+
+  Engine engine_;
+  const StepPlan& plan_;
+  const std::vector<Layer>& layers_;
+  std::optional<Duration> forward_total_;
+  std::span<const GradientUnit> units_;
+  std::int64_t steps_left_;
+  Timeline* timeline_;
+  std::uint32_t compute_track_ = 0;
+  std::uint32_t comm_track_ = 0;
+
+  Time step_start_{};
+  Time forward_end_{};
+  Time backward_end_{};
+  Time step_end_{};
+  std::size_t layer_ = 0;
+  std::size_t ready_units_ = 0;  ///< units are ready in order
+  std::size_t next_bucket_ = 0;  ///< in flight while comm_is_busy_
+  bool comm_is_busy_ = false;
+  bool backward_is_over_ = false;
+  Duration comm_busy_{};
+  std::vector<Duration> ends_;
+};
+
+}  // namespace
+
+StepTimes event_step(const StepPlan& plan, const Workload& workload,
+                     std::span<const GradientUnit> units, std::int64_t steps, Timeline* timeline) {
+  const double seconds = static_cast<double>(steps) * to_seconds(closed_step(plan).step);
+  constexpr double kLimit = 9.2e6;
+  if (seconds > kLimit) {
+    throw RangeError(fmt::format("{} steps take {} s, more than the {} s that can be simulated",
+                                 steps, seconds, kLimit));
+  }
+  return StepPlayer(plan, workload, units, steps, timeline).play();
+}
+
+}  // namespace steptime

@@ -1,0 +1,93 @@
+// What one worker computes in a step: per-layer times and gradient sizes.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/config/json.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+/// One learnable array (a key in MXNet, a blob in Caffe).
+struct Tensor {
+  std::string name;
+  std::int64_t params = 0;
+};
+
+struct Layer {
+  std::string name;
+  Duration forward{};
+  Duration backward{};
+  std::vector<Tensor> tensors;  ///< empty for a layer without parameters
+
+  std::int64_t params() const;
+};
+
+/// Per-layer compute times of one model on one device. The file format: traces/README.md.
+struct Trace {
+  std::string model;
+  std::string device;
+  std::int64_t batch = 0;  ///< samples per worker and step
+  Json provenance;
+  std::vector<Layer> layers;                ///< in forward order
+  std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
+  std::string domain = "inside";            ///< or what was extrapolated to get these times
+
+  Duration forward() const;  ///< forward_total, or the sum over the layers
+  Duration backward() const;
+  std::int64_t params() const;
+};
+
+/// Reads and checks a trace file. Throws InputError.
+Trace read_trace(const std::string& path);
+/// The trace under `key`: a file, or else a shipped one by the name that `list` shows.
+Trace read_trace(const Config& section, std::string_view key);
+Trace parse_trace(const std::string& text, const std::string& file);
+/// The file format's JSON, one layer per line.
+std::string write_trace(const Trace& trace);
+
+/// Scales all compute times alike so that forward plus backward is `total`.
+void scale_compute(Trace& trace, Duration total);
+
+/// Turns {"model", "device", "batch"} into a trace: implemented in models/.
+class DeviceModel {
+ public:
+  static constexpr const char* kNoun = "device-model";
+  virtual ~DeviceModel() = default;
+  /// `bytes_per_value`: of activations and weights. Throws InputError through `request` for a model
+  /// or device that it does not know.
+  virtual Trace trace(const Config& request, const std::string& model, const std::string& device,
+                      std::int64_t batch, std::int64_t bytes_per_value) const = 0;
+};
+
+/// A group of tensors that is sent as one at the least: a tensor, or a layer's tensors together.
+struct GradientUnit {
+  std::string name;
+  std::int32_t layer = 0;  ///< index into the trace's layers
+  Bytes bytes;
+  Duration ready{};  ///< after the start of the backward pass
+};
+enum class Granularity { kTensor, kLayer };
+
+/// The workload of a config: a trace and the type of its gradients.
+struct Workload {
+  Trace trace;
+  std::int64_t bytes_per_param = 4;
+  std::optional<std::int64_t> dataset_samples{};
+
+  /// In the order in which gradients become ready: layers from last to first, and within a layer
+  /// the tensors from last to first.
+  std::vector<GradientUnit> units(Granularity granularity) const;
+};
+
+/// Reads the "workload" section.
+Workload read_workload(const Config& section);
+/// Its keys.
+const Params& workload_params();
+
+}  // namespace steptime

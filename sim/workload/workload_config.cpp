@@ -1,0 +1,171 @@
+// Reading of the "workload" section of an experiment.
+#include "sim/config/registry.h"
+#include "sim/workload/workload.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+const Params& workload_params() {
+  static const Params params{
+      {.key = "trace",
+       .kind = Kind::kPath,
+       .help = "file of measured per-layer times, or the name of a shipped one",
+       .need = Need::kOptional},
+      {.key = "model",
+       .kind = Kind::kText,
+       .help = "a layer table, when there is no trace",
+       .need = Need::kOptional},
+      {.key = "device",
+       .kind = Kind::kText,
+       .help = "what runs the layer table",
+       .need = Need::kOptional},
+      {.key = "device_model",
+       .kind = Kind::kObject,
+       .help = "what turns layers into time",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "roofline"}},
+       .choice = DeviceModel::kNoun},
+      {.key = "batch",
+       .kind = Kind::kInteger,
+       .help = "samples per worker and step; default: the trace's",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e9}},
+      {.key = "dtype",
+       .kind = Kind::kText,
+       .help = "of gradients (and of a layer table's values)",
+       .need = Need::kDefault,
+       .fallback = "float32",
+       .words = {"float32", "float16", "bfloat16", "float64"}},
+      {.key = "compute_time",
+       .kind = Kind::kTime,
+       .help = "forward plus backward: scales the trace to it",
+       .need = Need::kOptional,
+       .range = kPositive},
+      {.key = "rescale",
+       .kind = Kind::kText,
+       .help = "what compute_time scales: \"both\" passes, or \"forward\": the backward times stay "
+               "and the rest of compute_time, which nothing overlaps, becomes the forward pass",
+       .need = Need::kDefault,
+       .fallback = "both",
+       .words = {"both", "forward"}},
+      {.key = "forward_share",
+       .kind = Kind::kNumber,
+       .help = "of the forward pass in compute_time, when it is known; default: as in the trace",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1}},
+      {.key = "dataset_samples",
+       .kind = Kind::kInteger,
+       .help = "samples of one epoch",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e15}}};
+  return params;
+}
+
+namespace {
+
+constexpr double kMostSeconds = 1e6;  // of compute in one step, as in a trace file
+
+std::int64_t bytes_per_value(const std::string& dtype) {
+  if (dtype == "float64") return 8;
+  return dtype == "float32" ? 4 : 2;
+}
+
+Trace trace_of(const Config& section, std::int64_t value_bytes) {
+  if (section.has("trace") == section.has("model")) {
+    section.fail("", "expected either \"trace\" or \"model\" with \"device\"");
+  }
+  if (section.has("model")) {
+    for (const char* key : {"device", "batch"}) {
+      if (!section.has(key)) section.fail(key, "required but missing, as there is no \"trace\"");
+    }
+    const auto device_model = Registry<DeviceModel>::instance().make(section, "device_model");
+    return device_model->trace(section, section.get<std::string>("model"),
+                               section.get<std::string>("device"),
+                               section.get<std::int64_t>("batch"), value_bytes);
+  }
+  for (const char* key : {"device", "device_model"}) {
+    if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
+  }
+  Trace trace = read_trace(section, "trace");
+  if (section.has("batch") && section.get<std::int64_t>("batch") != trace.batch) {
+    const auto batch = section.get<std::int64_t>("batch");
+    const double factor = static_cast<double>(batch) / static_cast<double>(trace.batch);
+    const double seconds = to_seconds(trace.forward() + trace.backward()) * factor;
+    if (seconds > kMostSeconds) {
+      section.fail("batch", fmt::format("{} scales one step to {} s, expected at most {} s", batch,
+                                        seconds, kMostSeconds));
+    }
+    scale_compute(trace, from_seconds(seconds));
+    trace.domain = fmt::format("compute times scaled from batch {} to {}", trace.batch, batch);
+    trace.batch = batch;
+  }
+  return trace;
+}
+
+/// Scales each pass alike, so that they take `forward` and `backward`.
+void scale_passes(Trace& trace, Duration forward, Duration backward) {
+  Trace other = trace;
+  other.forward_total.reset();
+  for (std::size_t i = 0; i < trace.layers.size(); ++i) {
+    other.layers[i].forward = {};
+    trace.layers[i].backward = {};
+  }
+  scale_compute(trace, forward);
+  scale_compute(other, backward);
+  for (std::size_t i = 0; i < trace.layers.size(); ++i)
+    trace.layers[i].backward = other.layers[i].backward;
+}
+
+void fit_passes(const Config& section, Trace& trace, Duration total) {
+  if (section.get<std::string>("rescale") != "both") {
+    section.fail("forward_share", "unexpected, as \"rescale\" keeps the backward pass");
+  }
+  const double share = section.get<double>("forward_share");
+  if (trace.forward() == Duration{} || trace.backward() == Duration{}) {
+    section.fail("forward_share", "the trace does not have times of both passes to scale");
+  }
+  const Duration forward = from_seconds(to_seconds(total) * share);
+  scale_passes(trace, forward, total - forward);
+}
+
+void fit_compute(const Config& section, Trace& trace) {
+  const auto total = section.get<Duration>("compute_time");
+  if (section.has("forward_share")) return fit_passes(section, trace, total);
+  if (section.get<std::string>("rescale") == "both") {
+    if (trace.forward() + trace.backward() == Duration{}) {
+      section.fail("compute_time", "the trace has no compute time to scale");
+    }
+    scale_compute(trace, total);
+    return;
+  }
+  if (total < trace.backward()) {
+    section.fail("compute_time", fmt::format("{} is less than the backward pass, {}",
+                                             brief(section.raw("compute_time")),
+                                             format_quantity(trace.backward())));
+  }
+  trace.forward_total = total - trace.backward();
+  for (Layer& layer : trace.layers)
+    layer.forward = {};
+}
+
+}  // namespace
+
+Workload read_workload(const Config& section) {
+  const std::int64_t value_bytes = bytes_per_value(section.get<std::string>("dtype"));
+  Workload workload{.trace = trace_of(section, value_bytes), .bytes_per_param = value_bytes};
+  if (section.has("dataset_samples")) {
+    workload.dataset_samples = section.get<std::int64_t>("dataset_samples");
+  }
+  if (section.has("compute_time")) {
+    fit_compute(section, workload.trace);
+  } else if (section.has("forward_share")) {
+    section.fail("forward_share", "expected \"compute_time\" beside it");
+  }
+  return workload;
+}
+
+}  // namespace steptime

@@ -1,0 +1,70 @@
+#include "sim/collective/message_time.h"
+
+#include "netmodels/programs.h"
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+#include "tests/support/play.h"
+
+#include <cstdint>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+LinearCollective ring_of(Rank n) {
+  return LinearCollective({}, [n](Slice whole) { return ring_all_reduce(n, whole); });
+}
+
+TEST(MessageTimes, TakesTheSymmetricPathOnEqualLinks) {
+  const Cluster cluster = star_cluster(8, kGamma);
+  const Machine machine(cluster);
+  const auto programs = one(ring_all_reduce(8, {0, 1001}));
+  const auto symmetric = symmetric_time(programs, machine, kGamma, {});
+  ASSERT_TRUE(symmetric);
+  EXPECT_EQ(*symmetric, played_time(programs, machine, kGamma, {}));
+  const LinearCollective collective = ring_of(8);
+  EXPECT_EQ(MessageTimes(cluster, collective).time({1001}), *symmetric);
+}
+
+TEST(MessageTimes, TakesTheGeneralPathElsewhere) {
+  const auto programs = one(ring_all_reduce(8, {0, 1001}));
+  Machine slow(star_cluster(8));
+  slow.set_bandwidth(3, {1e9});
+  EXPECT_FALSE(symmetric_time(programs, slow, {}, {}));
+
+  Cluster several = star_cluster(4);
+  several.gpus_per_node = 2;
+  EXPECT_FALSE(symmetric_time(programs, Machine(several), {}, {}));
+
+  const Machine star(star_cluster(8));
+  EXPECT_FALSE(symmetric_time(programs, star, {}, {.store_and_forward = true}));
+  // With a rendezvous cheaper than an eager send, a longer message may be the faster one.
+  EXPECT_FALSE(symmetric_time(programs, star, {}, {.eager_overhead = Duration(1)}));
+
+  Programs two = one(ring_all_reduce(8, {0, 500}));
+  two.push_back(ring_all_reduce(8, {500, 500}, 3));
+  EXPECT_FALSE(symmetric_time(two, star, {}, {}));
+}
+
+TEST(MessageTimes, NeedsMessages) {
+  const LinearCollective measured({});
+  const Cluster cluster = star_cluster(2);
+  EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(cluster, measured); }),
+            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "known by its time only");
+}
+
+TEST(PlayBuckets, ReplacesTheCosts) {
+  // 2 (4 - 1)(50 us + ceil(M / 4) 0.8 ns) for M = 10 and 4000.
+  StepPlan plan;
+  plan.buckets = {{.bytes = {10}}, {.bytes = {4000}}, {.bytes = {10}}};
+  play_buckets(plan, star_cluster(4), ring_of(4));
+  EXPECT_EQ(plan.buckets[0].cost.count(), 6 * message_ps(3));
+  EXPECT_EQ(plan.buckets[1].cost.count(), 6 * message_ps(1000));
+  EXPECT_EQ(plan.buckets[2].cost, plan.buckets[0].cost);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,133 @@
+// Values set from outside: where they go, and what is written out so that they can.
+#include "sim/experiment/overrides.h"
+
+#include "sim/experiment/experiment.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+Json loaded(const std::string& path, const std::vector<std::string>& sets) {
+  return load_document(path, sets)->root;
+}
+
+TEST(LoadDocument, SetsValuesInOrder) {
+  const TinyFolder folder;
+  const Json root = loaded(folder.experiment(), {"/run/seed=7", "/cluster/nodes=8", "/name=a=b",
+                                                 "/cluster/nodes=16", "/run/x/y=[1, \"z\"]"});
+  EXPECT_EQ(root.at("run").at("seed"), 7);
+  EXPECT_EQ(root.at("cluster").at("nodes"), 16);
+  EXPECT_EQ(root.at("name"), "a=b");
+  EXPECT_EQ(root.at("run").at("x"), Json::parse(R"({"y": [1, "z"]})"));
+}
+
+TEST(LoadDocument, ValuesAreJsonOrElseText) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  EXPECT_EQ(loaded(file, {"/name=4 MiB"}).at("name"), "4 MiB");
+  EXPECT_EQ(loaded(file, {"/name=\"4\""}).at("name"), "4");
+  EXPECT_EQ(loaded(file, {"/name=4"}).at("name"), 4);
+  EXPECT_EQ(loaded(file, {"/name=null"}).at("name"), nullptr);
+  EXPECT_EQ(loaded(file, {"/name="}).at("name"), "");
+}
+
+struct SetCase {
+  const char* name;
+  const char* set;
+  const char* message;
+};
+void PrintTo(const SetCase& c, std::ostream* out) {
+  *out << c.name;
+}
+class BadSet : public testing::TestWithParam<SetCase> {};
+
+TEST_P(BadSet, IsOneLineAndExit2) {
+  const TinyFolder folder;
+  const Outcome outcome = steptime({"run", folder.experiment(), "--set", GetParam().set});
+  EXPECT_EQ(outcome.exit, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, std::string("steptime: ") + GetParam().message + "\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Wrong, BadSet,
+    testing::Values(
+        SetCase{"NoValue", "/name", "--set /name: expected /pointer=value"},
+        SetCase{"NoSlash", "name=x", "--set name=x: expected /pointer=value"},
+        SetCase{"NoPointer", "=x", "--set =x: expected /pointer=value"},
+        SetCase{"BadEscape", "/a~2=1",
+                "--set /a~2=1: \"/a~2\" does not name a place in the config"},
+        SetCase{"InsideText", "/name/x=1",
+                "--set /name/x=1: \"/name/x\" does not name a place in the config"},
+        // A number in a pointer must not conjure up a list of that length.
+        SetCase{"NumberOfANewPlace", "/run/1000000000000000000=1",
+                "--set /run/1000000000000000000=1: \"/run/1000000000000000000\" does not name a "
+                "place in the config"},
+        SetCase{"TwoLines", "/name/a\nb=1",
+                "--set /name/a?b=1: \"/name/a?b\" does not name a place in the config"}),
+    [](const auto& broken) { return std::string(broken.param.name); });
+
+/// The experiment after one value was set.
+Json with(Json experiment, const std::string& pointer, const Json& value) {
+  *place_in_experiment(experiment, pointer) = value;
+  return experiment;
+}
+
+TEST(PlaceInExperiment, WritesOutTheDefaultsAroundAKey) {
+  EXPECT_EQ(with(Json::object(), "/strategy/aggregation/collective/startups", "N-1"),
+            Json::parse(R"({"strategy": {"aggregation": {"type": "all-reduce",
+                            "collective": {"type": "ring", "startups": "N-1"}}}})"));
+  EXPECT_EQ(with(Json::object(), "/strategy/schedule/granularity", "layer"),
+            Json::parse(R"({"strategy": {"schedule": {"type": "wfbp", "granularity": "layer"}}})"));
+  EXPECT_EQ(with(Json::object(), "/run/variation/spread", 0.1),
+            Json::parse(R"({"run": {"variation": {"spread": 0.1}}})"));
+}
+
+TEST(PlaceInExperiment, LeavesWhatIsThereAlone) {
+  const Json hybrid =
+      Json::parse(R"({"strategy": {"aggregation": {"type": "hybrid", "clients": 2}}})");
+  EXPECT_EQ(with(hybrid, "/strategy/aggregation/collective/type", "ring"),
+            Json::parse(R"({"strategy": {"aggregation": {"type": "hybrid", "clients": 2,
+                            "collective": {"type": "ring"}}}})"));
+  EXPECT_EQ(with(hybrid, "/strategy/aggregation", 5),
+            Json::parse(R"({"strategy": {"aggregation": 5}})"));
+}
+
+TEST(PlaceInExperiment, APresetsObjectIsChangedInOneKey) {
+  const Json preset = Json::parse(R"({"cluster": {"preset": "k80-10gbe"}})");
+  const Json changed = with(preset, "/cluster/network/latency", "1 us");
+  EXPECT_EQ(changed.at("cluster").at("network").at("latency"), "1 us");
+  EXPECT_EQ(changed.at("cluster").at("network").at("bandwidth"), "1006632960 B/s");
+}
+
+TEST(PlaceInExperiment, WhatIsWrongIsLeftForTheReader) {
+  for (const char* text : {R"({"cluster": {"preset": 5}})", R"({"cluster": {"preset": "x"}})",
+                           R"({"strategy": {"aggregation": {"type": 5}}})"}) {
+    const Json wrong = Json::parse(text);
+    EXPECT_EQ(with(wrong, "/cluster/network/latency", "1 us").at("cluster").at("network"),
+              Json::parse(R"({"latency": "1 us"})"));
+    EXPECT_EQ(with(wrong, "/strategy/aggregation/x/y", 1).at("strategy").at("aggregation").at("x"),
+              Json::parse(R"({"y": 1})"));
+  }
+  Json five = 5;
+  EXPECT_EQ(place_in_experiment(five, "/run/seed"), nullptr);
+}
+
+TEST(PlaceInExperiment, ASweepGoesThroughDefaultsToo) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"strategy": null, "sweep": {"/strategy/aggregation/collective/type":
+                                      ["ring", "binary-tree"]}})");
+  const Outcome sweep = steptime({"sweep", file, "--format", "jsonl"});
+  EXPECT_EQ(sweep.exit, 0) << sweep.out;
+  EXPECT_EQ(lines_of(sweep.out).size(), 2U);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,135 @@
+#include "sim/experiment/simulate.h"
+
+#include "sim/core/error.h"
+#include "tests/support/simulated.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(Simulate, GivesTheFiguresOfTheTinyExperiment) {
+  const TinyFolder folder;
+  const Result r = simulate(tiny_experiment(folder, R"({"workload": {"dataset_samples": 1000}})"));
+  EXPECT_EQ(r.step_time_s, 0.044);
+  EXPECT_EQ(r.compute_time_s, 0.042);
+  EXPECT_EQ(r.forward_time_s, 0.015);
+  EXPECT_EQ(r.backward_time_s, 0.027);
+  EXPECT_EQ(r.comm_busy_s, 0.008004);
+  EXPECT_EQ(r.exposed_comm_s, 0.002);
+  EXPECT_DOUBLE_EQ(r.throughput_samples_per_s, 4 * 32 / 0.044);
+  // One worker needs 42 ms for 32 samples, four need 44 ms for 128: 4 * 42 / 44.
+  EXPECT_DOUBLE_EQ(r.speedup, 4 * 42 / 44.0);
+  EXPECT_DOUBLE_EQ(r.scaling_efficiency, 42 / 44.0);
+  EXPECT_EQ(r.workers, 4);
+  EXPECT_EQ(r.messages, 3);
+  ASSERT_TRUE(r.epoch_time_s);
+  EXPECT_DOUBLE_EQ(*r.epoch_time_s, 8 * 0.044);  // ceil(1000 / 128) = 8 steps
+  EXPECT_EQ(r.domain, "inside");
+}
+
+TEST(Simulate, OneWorkerDoesNotCommunicate) {
+  const TinyFolder folder;
+  const Result r = simulate(tiny_experiment(folder, R"({"cluster": {"nodes": 1}})"));
+  EXPECT_EQ(r.step_time_s, 0.042);
+  EXPECT_EQ(r.comm_busy_s, 0);
+  EXPECT_EQ(r.exposed_comm_s, 0);
+  EXPECT_EQ(r.speedup, 1);
+  EXPECT_EQ(r.scaling_efficiency, 1);
+  EXPECT_EQ(r.messages, 0);
+  EXPECT_FALSE(r.epoch_time_s);
+}
+
+TEST(Simulate, TheEventEngineGivesTheSame) {
+  const TinyFolder folder;
+  for (const char* schedule : {"naive", "wfbp", "sync-easgd", "mg-wfbp", "optimal"}) {
+    const Experiment e = tiny_experiment(folder, std::string(R"({"run": {"steps": 3}, "strategy":
+                                       {"schedule": {"type": ")") +
+                                                     schedule + "\"}}}");
+    Timeline timeline;
+    const Result closed = simulate(e);
+    const Result played = simulate(e, timeline);
+    EXPECT_EQ(csv_cells(played), csv_cells(closed)) << schedule;
+    // 2 * 3 layers and the messages, in each of three steps
+    EXPECT_EQ(timeline.spans().size(), 3 * (6 + static_cast<std::size_t>(closed.messages)));
+  }
+}
+
+TEST(Simulate, TheFingerprintTellsTrajectoriesApart) {
+  // A startup that is half a microsecond longer moves the end of every message; names and seeds
+  // move nothing.
+  const TinyFolder folder;
+  const Result a = simulate(tiny_experiment(folder));
+  const Result b = simulate(tiny_experiment(folder, R"({"strategy": {"aggregation": {"collective":
+                                              {"a": "1.0005 ms"}}}})"));
+  EXPECT_NE(a.fingerprint, b.fingerprint);
+  EXPECT_EQ(a.fingerprint,
+            simulate(tiny_experiment(folder, R"({"name": "y", "run": {"seed": 5}})")).fingerprint);
+}
+
+TEST(Simulate, SaysWhatIsExtrapolated) {
+  const TinyFolder folder;
+  folder.write("table.csv", "bytes,time_us\n1000,1000\n100000,2000\n");
+  const std::string table = R"("strategy": {"aggregation": {"collective":
+                               {"type": "table", "file": "table.csv", "a": null, "b": null}}})";
+  // fc.b has 4 kB; fc.w, the first to leave the table, has 4 MB.
+  EXPECT_EQ(simulate(tiny_experiment(folder, "{" + table + "}")).domain,
+            "4000000 B is outside the measured 1000 to 100000 B");
+  EXPECT_EQ(simulate(tiny_experiment(folder, R"({"workload": {"batch": 64}})")).domain,
+            "compute times scaled from batch 32 to 64");
+  EXPECT_EQ(
+      simulate(tiny_experiment(folder, R"({"workload": {"batch": 64}, )" + table + "}")).domain,
+      "compute times scaled from batch 32 to 64; 4000000 B is outside the measured 1000 to "
+      "100000 B");
+}
+
+TEST(SentBuckets, AreInSendOrderWithTheirTimes) {
+  const TinyFolder folder;
+  const auto sent = sent_buckets(tiny_experiment(folder));
+  ASSERT_EQ(sent.size(), 3U);
+  EXPECT_EQ(sent[0].tensors, std::vector<std::string>{"fc.b"});
+  EXPECT_EQ(sent[0].bytes, Bytes{4000});
+  EXPECT_EQ(sent[0].ready_s, 0.020);
+  EXPECT_EQ(sent[0].start_s, 0.020);
+  EXPECT_EQ(sent[0].end_s, 0.021004);
+  EXPECT_EQ(sent[1].tensors, std::vector<std::string>{"fc.w"});
+  EXPECT_EQ(sent[1].ready_s, 0.020);
+  EXPECT_EQ(sent[1].start_s, 0.021004);  // waits for fc.b
+  EXPECT_EQ(sent[1].end_s, 0.026004);
+  EXPECT_EQ(sent[2].start_s, 0.042);
+  EXPECT_EQ(sent[2].end_s, 0.044);
+}
+
+TEST(SentBuckets, OfOneMessageNameAllItsTensors) {
+  const TinyFolder folder;
+  const auto sent = sent_buckets(
+      tiny_experiment(folder, R"({"strategy": {"schedule": {"type": "sync-easgd"}}})"));
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].tensors, (std::vector<std::string>{"fc.b", "fc.w", "conv"}));
+  EXPECT_EQ(sent[0].bytes, Bytes{5'004'000});
+  EXPECT_EQ(sent[0].end_s, 0.048004);  // 42 + 1 + 5.004 ms
+}
+
+TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
+  // A straggler that takes as long as any other: the same times, played instead of in closed form.
+  const TinyFolder folder;
+  const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1}}})";
+  std::vector<SentBucket> buckets;
+  const Result r = simulate(tiny_experiment(folder, varied), &buckets);
+  EXPECT_DOUBLE_EQ(r.step_time_s, 0.044);
+  EXPECT_EQ(r.messages, 3);
+  EXPECT_DOUBLE_EQ(r.comm_busy_s, 0.008004);
+  const auto closed = sent_buckets(tiny_experiment(folder));
+  ASSERT_EQ(buckets.size(), closed.size());
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    EXPECT_EQ(buckets[i].tensors, closed[i].tensors);
+    EXPECT_EQ(buckets[i].start_s, closed[i].start_s);
+    EXPECT_EQ(buckets[i].end_s, closed[i].end_s);
+  }
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,116 @@
+// Are ranks played to a steady state, alike or not, and does every embedding take every schedule?
+#include "sim/mxnet/embedding.h"
+
+#include "sim/core/error.h"
+#include "tests/support/embedded.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+const std::vector<std::string> kEngines{"naive", "funnel", "concum", "depcha"};
+const std::vector<LayerTimes> kUneven{{3 * kSecond, 1 * kSecond}, {1 * kSecond, 4 * kSecond},
+                                      {2 * kSecond, 2 * kSecond}, {5 * kSecond, 3 * kSecond},
+                                      {1 * kSecond, 1 * kSecond}, {2 * kSecond, 6 * kSecond}};
+
+// The fast path against its oracle: when all ranks are alike, one of them is enough.
+TEST(Embedding, OneRankStandsForAll) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string& type : kEngines) {
+    for (const char* order : {"forward", "backward"}) {
+      const auto embedding =
+          embedding_of(type, R"("python_call": "100 ms", "engine_push": "7 ms", "wake_up": "50 ms",
+                   "copy_latency": "80 ms", "bulk": 2, "key_order": ")" +
+                                 std::string(order) + "\"");
+      const LinearCollective collective = line(kSecond, 2 * kSecond);
+      const EmbeddedStep one = run_embedded(*embedding, workload, collective, {.workers = 5});
+      const EmbeddedStep all =
+          run_embedded(*embedding, workload, collective, {.workers = 5, .every_rank = true});
+      EXPECT_EQ(one.simulated_ranks, 1);
+      EXPECT_EQ(all.simulated_ranks, 5);
+      EXPECT_EQ(one.times, all.times) << type << " " << order;
+      EXPECT_EQ(one.attribution.exposed, all.attribution.exposed);
+      EXPECT_EQ(one.attribution.transient, all.attribution.transient);
+      EXPECT_EQ(one.attribution.waits, all.attribution.waits);
+    }
+  }
+}
+
+TEST(Embedding, AttributionAddsUp) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string& type : kEngines) {
+    const auto embedding = embedding_of(type, R"("python_call": "100 ms", "bulk": 1)");
+    const EmbeddedStep step = run_embedded(*embedding, workload, line(kSecond, kSecond));
+    const Attribution& a = step.attribution;
+    EXPECT_EQ(a.exposed + a.idle, step.times.exposed_comm) << type;
+    Duration waits{};
+    for (const auto& [what, time] : a.waits)
+      waits += time;
+    EXPECT_EQ(waits, step.times.exposed_comm) << type;
+    if (type == "concum" || type == "naive") continue;  // start-ups overlap, bandwidth is shared
+    EXPECT_EQ(a.hidden_under_backward + a.hidden_under_forward + a.exposed, step.times.comm_busy);
+  }
+}
+
+TEST(Embedding, OneWorkerComputesOnly) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string& type : kEngines) {
+    const EmbeddedStep step =
+        run_embedded(*embedding_of(type), workload, line(kSecond, kSecond), {.workers = 1});
+    EXPECT_EQ(step.times.step, 31 * kSecond) << type;
+  }
+}
+
+TEST(Embedding, GoesWithEverySchedule) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string& type : kEngines) {
+    for (const char* schedule : {"naive", "wfbp", "sync-easgd", "mg-wfbp", "optimal"}) {
+      const EmbeddedStep step =
+          run_embedded(*embedding_of(type), workload, line(kSecond, kSecond), {.workers = 4},
+                       R"({"type": ")" + std::string(schedule) + "\"}");
+      EXPECT_GE(step.times.step, 31 * kSecond);
+      EXPECT_LE(step.times.step, 31 * kSecond + step.times.comm_busy) << type << " " << schedule;
+    }
+  }
+}
+
+// Jitter only adds time, the same for the same seed.
+TEST(Embedding, JitterIsSeeded) {
+  const Workload workload = layers_of(kUneven);
+  const auto calm = embedding_of("depcha");
+  const auto shaky = embedding_of("depcha", R"("jitter": 0.5)");
+  const LinearCollective collective = line(kSecond, {});
+  const auto run = [&](const Embedding& e, std::int64_t seed) {
+    return run_embedded(e, workload, collective, {.workers = 4, .steps = 20, .seed = seed}).times;
+  };
+  EXPECT_EQ(run(*shaky, 1), run(*shaky, 1));
+  EXPECT_NE(run(*shaky, 1), run(*shaky, 2));
+  EXPECT_GT(run(*shaky, 1).step, run(*calm, 1).step);
+  EXPECT_LE(run(*shaky, 1).step, 3 * run(*calm, 1).step / 2);
+}
+
+// C = 6 + 12 s, S = 6 s, n d = 6 x (3 x 100 ms + 4 x 10 ms + 50 ms + 10 ms) = 2.4 s.
+TEST(Embedding, BoundsOnFunnelOverDepCha) {
+  const std::vector<LayerTimes> times(6, {kSecond, 2 * kSecond});
+  const auto embedding =
+      embedding_of("funnel",
+                   R"("python_call": "100 ms", "engine_push": "10 ms", "wake_up": "50 ms",
+         "copy_latency": "10 ms")");
+  const EmbeddedStep step = run_embedded(*embedding, layers_of(times), line(kSecond, {}));
+  EXPECT_EQ(to_seconds(step.bounds.serial), 2.4);
+  EXPECT_DOUBLE_EQ(step.bounds.forward_order, (18 + 6 + 2.4) / (12 + 6));
+  EXPECT_DOUBLE_EQ(step.bounds.backward_order, 1);  // S + n d = 8.4 s fit under B = 12 s
+}
+
+TEST(Embedding, UnknownKeysAreErrors) {
+  EXPECT_THROW(make<Embedding>(R"({"type": "funnel", "threads": 4})"), InputError);
+  EXPECT_THROW(make<Embedding>(R"({"type": "async", "jitter": 0.1})"), InputError);
+  EXPECT_THROW(make<Embedding>(R"({"type": "depcha", "jitter": -1})"), InputError);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,105 @@
+// Does a rank charge its main thread, and does its engine hold back what it must?
+#include "sim/mxnet/rank.h"
+
+#include "tests/support/embedded.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+struct OneRank {
+  std::vector<LayerTimes> times{{kSecond, kSecond}, {kSecond, kSecond}};
+  Workload workload = layers_of(times);
+  MxnetSettings settings{.copy_bandwidth = {1e30}};
+  Engine clock;
+
+  /// Runs the program on one rank; each all-reduce costs 1 s.
+  template <class Body>
+  void run(Body main_thread) {
+    const LinearCollective collective = line(kSecond, {});
+    const auto units = workload.units(Granularity::kTensor);
+    const StepPlan plan = plan_step(workload, units, {.sizes = {1, 1}}, collective, 2);
+    const TrainingGraph graph =
+        training_graph(plan, workload, units, collective.startup(), settings.bulk);
+    StepRecorder recorder(clock, graph, std::nullopt);
+    MpiWorld world(clock, 1, 2, recorder);
+    MxnetRank worker(
+        {clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), 1, {}}, 0,
+        nullptr);
+    Process program = main_thread(*this, worker);
+    program.start();
+    clock.run();
+    EXPECT_TRUE(program.done());
+    program.check();
+  }
+  double now() const { return to_seconds(since_start(clock.now())); }
+};
+
+// Pushing three segments (one forward, two backward) and the call itself.
+TEST(MxnetRank, ChargesCallsAndPushes) {
+  OneRank rank;
+  rank.settings.python_call = 10 * kSecond;
+  rank.settings.engine_push = kSecond;
+  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
+    co_await worker.forward_backward();
+    EXPECT_EQ(r.now(), 13);
+    co_await worker.copy_to_host(0);
+    EXPECT_EQ(r.now(), 14);
+  });
+}
+
+// forward 2 s, backward of t2 until 3 s, of t1 until 4 s; half a second to wake up is paid with the
+// next call.
+TEST(MxnetRank, WaitsForAGradient) {
+  OneRank rank;
+  rank.settings.wake_up = kSecond / 2;
+  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
+    co_await worker.forward_backward();
+    co_await worker.copy_to_host(1);
+    co_await worker.wait_for_host_buffer(1);
+    EXPECT_EQ(r.now(), 3);
+    co_await worker.copy_to_host(0);
+    co_await worker.wait_for_host_buffer(0);
+    EXPECT_EQ(r.now(), 4);
+    co_await worker.update_metric();
+    EXPECT_EQ(r.now(), 4.5) << "the forward pass is long over";
+  });
+}
+
+TEST(MxnetRank, BarrierWaitsForWhatWasPushed) {
+  OneRank rank;
+  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+    const bool goes_on = co_await worker.next_batch();
+    EXPECT_TRUE(goes_on);
+    co_await worker.forward_backward();
+    co_await worker.copy_to_host(0);
+    co_await worker.push_all_reduce(0);
+    EXPECT_EQ(r.now(), 0);
+    co_await worker.barrier();
+    EXPECT_EQ(r.now(), 5);  // gradient at 4 s, all-reduce 1 s
+  });
+}
+
+TEST(MxnetRank, GoesThroughKeysInTheOrderThatIsSet) {
+  OneRank rank;
+  rank.run([](OneRank&, MxnetRank& worker) -> Process {
+    EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{0, 1}));
+    co_return;
+  });
+  OneRank backward;
+  backward.settings.forward_keys = false;
+  backward.run([](OneRank&, MxnetRank& worker) -> Process {
+    EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{1, 0}));
+    co_return;
+  });
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,81 @@
+// Is time sorted into hidden, exposed and idle, and the steady state found?
+#include "sim/mxnet/step_recorder.h"
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr Duration kSecond{1'000'000'000'000};
+
+/// A step: forward 1 s, backward 2 s, all-reduce of the only key from `start` to `end` after the
+/// start of the step, next step at 5 s.
+struct Steps {
+  TrainingGraph graph{.segments = {{"f", kSecond, false, {0}}, {"b", 2 * kSecond, true, {0}}},
+                      .forward_segments = 1,
+                      .keys = {{"w", {}, {}}}};
+  Engine clock;
+  StepRecorder recorder{clock, graph, std::nullopt};
+
+  void at(std::int64_t second, auto action) {
+    clock.at(Time(second * kSecond), Phase::kNormal, action);
+  }
+  void play(std::int64_t steps, std::int64_t start, std::int64_t end) {
+    for (std::int64_t s = 0; s < steps; ++s) {
+      const std::int64_t t = 5 * s;
+      StepRecorder* r = &recorder;
+      at(t, [=] { r->segment_started(0, s, s == 0 ? std::nullopt : std::optional(0)); });
+      at(t + 1, [=] {
+        r->segment_ended();
+        r->segment_started(1, s, std::nullopt);
+      });
+      at(t + 3, [=] {
+        r->segment_ended();
+        r->gradient_ready(0);
+      });
+      at(t + start, [=] { r->collective_started({0, s}); });
+      at(t + end, [=] { r->collective_ended({0, s}); });
+    }
+    clock.run();
+  }
+};
+
+//            0  1     3  4  5
+// compute    [F][ B  ]
+// all-reduce       [     ]          2 to 4: 1 s hidden under B, 1 s exposed; 4 to 5: idle
+TEST(StepRecorder, SortsTheTime) {
+  Steps steps;
+  steps.play(5, 2, 4);
+  EXPECT_EQ(steps.recorder.step_time(), 5 * kSecond);
+  const Attribution a = steps.recorder.attribution();
+  EXPECT_EQ(a.hidden_under_backward, kSecond);
+  EXPECT_EQ(a.hidden_under_forward, Duration{});
+  EXPECT_EQ(a.exposed, kSecond);
+  EXPECT_EQ(a.idle, kSecond);
+  ASSERT_EQ(a.waits.size(), 1u);
+  EXPECT_EQ(a.waits[0].first, "all-reduce and update of w");
+  EXPECT_EQ(a.waits[0].second, 2 * kSecond);
+  EXPECT_EQ(a.transient, Duration{});
+  EXPECT_TRUE(steps.recorder.is_complete());
+  EXPECT_EQ(steps.recorder.key_times()[0].ready, 3 * kSecond);
+  EXPECT_EQ(steps.recorder.key_times()[0].start, 2 * kSecond);
+  EXPECT_EQ(steps.recorder.key_times()[0].end, 4 * kSecond);
+}
+
+TEST(StepRecorder, StopsInTheSteadyState) {
+  Steps steps;
+  EXPECT_TRUE(steps.recorder.wants_step(0));
+  steps.play(4, 2, 4);  // three steps of 5 s are known
+  EXPECT_FALSE(steps.recorder.wants_step(4));
+  EXPECT_TRUE(steps.recorder.wants_step(3)) << "the same answer for every rank";
+}
+
+TEST(StepRecorder, WithJitterItRunsAsManyAsItIsTold) {
+  Steps steps;
+  StepRecorder recorder(steps.clock, steps.graph, 10);
+  EXPECT_TRUE(recorder.wants_step(14));
+  EXPECT_FALSE(recorder.wants_step(15));  // 4 to fill the pipeline, 10, and one to end the tenth
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,187 @@
+#include "sim/network/network.h"
+
+#include "sim/core/error.h"
+#include "tests/support/wires.h"
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+// 1e9 B/s: a byte takes 1000 ps.
+const Channel kWire{{1e9}, Duration(500)};
+
+/// 0 --c0--> 1 --c1--> 2: endpoints in a row.
+Wires line(Channel first = kWire, Channel second = kWire) {
+  Wires wires(3, {first, second});
+  wires.set(0, 1, {0});
+  wires.set(1, 2, {1});
+  wires.set(0, 2, {0, 1});
+  return wires;
+}
+
+TEST(Network, IdleRouteCostsLatencyPlusSizeOverBandwidth) {
+  const Wires wires = line(kWire, {{0.5e9}, Duration(700)});
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 2, 10);
+  network.run();
+  EXPECT_EQ(box.at[0], 500 + 700 + 10 * 2000);  // cut-through: the slower channel once
+}
+
+TEST(Network, StoreAndForwardPaysEveryHop) {
+  const Wires wires = line(kWire, {{0.5e9}, Duration(700)});
+  Network network(wires, {.store_and_forward = true});
+  Mailbox box(network);
+  box.send(0, 2, 10);
+  network.run();
+  EXPECT_EQ(box.at[0], 500 + 10 * 1000 + 700 + 10 * 2000);
+  EXPECT_EQ(network.messages_delivered(), 1);
+}
+
+TEST(Network, EmptyMessageCostsItsLatency) {
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 2, 0);
+  network.run();
+  EXPECT_EQ(box.at[0], 1000);
+}
+
+TEST(Network, MessageToOneselfTakesNoTime) {
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send(1, 1, 100);
+  network.run();
+  EXPECT_EQ(box.at[0], 0);
+}
+
+TEST(Network, EagerAndRendezvousOverheads) {
+  const Wires wires = line();
+  Network network(
+      wires,
+      {.eager_limit = {100}, .eager_overhead = Duration(3), .rendezvous_overhead = Duration(90)});
+  Mailbox box(network);
+  box.send(0, 1, 100, 0);
+  network.run();
+  box.send(1, 2, 101, 1);
+  network.run();
+  EXPECT_EQ(box.at[0], 500 + 100'000 + 3);
+  EXPECT_EQ(box.at[1] - box.at[0], 500 + 101'000 + 90);
+}
+
+TEST(Network, TwoMessagesShareAChannel) {
+  // Both 100 B from the start: half the rate each, until 200,000 ps.
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 1, 100, 0);
+  box.send(0, 1, 100, 1);
+  network.run();
+  EXPECT_EQ(box.at[0], 200'000 + 500);
+  EXPECT_EQ(box.at[1], 200'000 + 500);
+}
+
+TEST(Network, ALateMessageSlowsTheFirstDown) {
+  // 0: 100 B at 0. 1: 100 B at 40,000 ps, when 60 B of the first are left. They share until the
+  // first is through at 40,000 + 2 * 60,000; the second has 40 B left then.
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send_at(Time(Duration(0)), 0, 1, 100);
+  box.send_at(Time(Duration(40'000)), 0, 1, 100);
+  network.run();
+  EXPECT_EQ(box.at[0], 160'000 + 500);
+  EXPECT_EQ(box.at[1], 200'000 + 500);
+}
+
+TEST(Network, AFreedChannelIsIdleAgain) {
+  // The second starts at the very instant at which the first is through: no sharing.
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send_at(Time(Duration(0)), 0, 1, 100);
+  box.send_at(Time(Duration(100'000)), 0, 1, 100);
+  network.run();
+  EXPECT_EQ(box.at[0], 100'500);
+  EXPECT_EQ(box.at[1], 200'500);
+}
+
+TEST(Network, RatesAreMaxMinFair) {
+  // c0 at 1e9 carries 0->1 and 0->2; c1 at 0.25e9 carries 0->2 alone: 0->2 gets 0.25, 0->1 the
+  // other 0.75. 0->1: 75 B in 100,000 ps.
+  const Wires wires = line(kWire, {{0.25e9}, Duration(0)});
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 1, 75, 0);
+  box.send(0, 2, 100, 1);
+  network.run();
+  EXPECT_EQ(box.at[0], 100'000 + 500);
+  EXPECT_EQ(box.at[1], 400'000 + 500);
+}
+
+TEST(Network, FifoChannelTakesTurnsInOrderOfArrival) {
+  Channel fifo = kWire;
+  fifo.fifo = true;
+  const Wires wires = line(fifo, kWire);
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 1, 100, 0);
+  box.send(0, 2, 50, 1);
+  box.send(0, 1, 10, 2);
+  network.run();
+  EXPECT_EQ(box.at[0], 100'000 + 500);
+  EXPECT_EQ(box.at[1], 150'000 + 1000);
+  EXPECT_EQ(box.at[2], 160'000 + 500);
+}
+
+TEST(Network, FifoWaitsForAMessageThatSharesElsewhere) {
+  // c0 is FIFO, c1 is shared. 0->2 (100 B) and 1->2 (100 B) share c1 until 200,000 ps; 0->1 waits
+  // for c0 until then.
+  Channel fifo = kWire;
+  fifo.fifo = true;
+  const Wires wires = line(fifo, kWire);
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 2, 100, 0);
+  box.send(1, 2, 100, 1);
+  box.send(0, 1, 10, 2);
+  network.run();
+  EXPECT_EQ(box.at[0], 200'000 + 1000);
+  EXPECT_EQ(box.at[1], 200'000 + 500);
+  EXPECT_EQ(box.at[2], 210'000 + 500);
+}
+
+TEST(Network, CountsTheBytesOfEveryChannel) {
+  const Wires wires = line();
+  Network network(wires);
+  Mailbox box(network);
+  box.send(0, 2, 70, 0);
+  box.send(0, 1, 30, 1);
+  network.run();
+  EXPECT_EQ(network.carried(0), 100);
+  EXPECT_EQ(network.carried(1), 70);
+  EXPECT_EQ(box.bytes, 100);
+}
+
+TEST(Network, DeviceDoesOneThingAtATime) {
+  const Wires wires = line();
+  Network network(wires);
+  EXPECT_EQ(network.occupy_device(1, Duration(10)), Time(Duration(10)));
+  EXPECT_EQ(network.occupy_device(1, Duration(5)), Time(Duration(15)));
+  EXPECT_EQ(network.occupy_device(2, Duration(5)), Time(Duration(5)));
+}
+
+TEST(TransferTime, RoundsToTheNearestPicosecond) {
+  EXPECT_EQ(transfer_time(1, 3e12).count(), 0);  // 0.33 ps
+  EXPECT_EQ(transfer_time(2, 3e12).count(), 1);  // 0.67 ps
+  EXPECT_EQ(transfer_time(3, 2e12).count(), 2);  // 1.5 ps
+  EXPECT_THROW(transfer_time(1e18, 1), InputError);
+}
+
+}  // namespace
+}  // namespace steptime

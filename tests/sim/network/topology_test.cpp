@@ -1,0 +1,121 @@
+#include "sim/network/topology.h"
+
+#include "sim/core/error.h"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using Path = std::vector<ChannelId>;
+constexpr Duration kMicro = std::chrono::microseconds(1);
+
+//   gpu0 ---pcie--- plx ---pcie--- gpu1       links: 0 gpu0-plx, 1 plx-gpu1, 2 gpu0-gpu1 (NVLink),
+//     \______nvlink______/          |                3 gpu1-gpu2 (NVLink), 4 plx-gpu2
+//                      nvlink ---- gpu2
+Topology small() {
+  Topology t;
+  const auto gpu0 = t.add_vertex("gpu0", VertexKind::kGpu);
+  const auto plx = t.add_vertex("plx", VertexKind::kPcieSwitch);
+  const auto gpu1 = t.add_vertex("gpu1", VertexKind::kGpu);
+  const auto gpu2 = t.add_vertex("gpu2", VertexKind::kGpu);
+  t.add_link({gpu0, plx, kMicro, {12e9}});
+  t.add_link({plx, gpu1, kMicro, {12e9}});
+  t.add_link({gpu0, gpu1, kMicro, {20e9}});
+  t.add_link({gpu1, gpu2, kMicro, {20e9}});
+  t.add_link({plx, gpu2, kMicro, {12e9}});
+  return t;
+}
+
+TEST(Topology, ShortestRoutes) {
+  const Topology t = small();
+  const auto routes = t.routes_from(0, RouteMetric::kShortest);
+  EXPECT_EQ(routes[0], Path{});
+  EXPECT_EQ(routes[2], Path{4});  // the NVLink, first to second end
+  EXPECT_EQ(t.routes_from(2, RouteMetric::kShortest)[0], Path{5});
+}
+
+TEST(Topology, GpusDoNotPassMessagesOn) {
+  // gpu0 to gpu2 over gpu1 would be as short and wider, but only the PCIe switch forwards.
+  const Topology t = small();
+  EXPECT_EQ(t.routes_from(0, RouteMetric::kShortest)[3], (Path{0, 8}));
+  EXPECT_EQ(t.routes_from(0, RouteMetric::kWidest)[3], (Path{0, 8}));
+}
+
+TEST(Topology, WidestRoutes) {
+  // a --1 us, 1 GB/s-- b, and a -- s -- b with 5 us and 10 GB/s each.
+  Topology t;
+  const auto a = t.add_vertex("a", VertexKind::kGpu);
+  const auto b = t.add_vertex("b", VertexKind::kGpu);
+  const auto s = t.add_vertex("s", VertexKind::kSocket);
+  t.add_link({a, b, kMicro, {1e9}});
+  t.add_link({a, s, 5 * kMicro, {10e9}});
+  t.add_link({s, b, 5 * kMicro, {10e9}});
+  EXPECT_EQ(t.routes_from(a, RouteMetric::kShortest)[1], Path{0});
+  const Path wide = t.routes_from(a, RouteMetric::kWidest)[1];
+  EXPECT_EQ(wide, (Path{2, 4}));
+  EXPECT_EQ(t.latency(wide), 10 * kMicro);
+  EXPECT_EQ(t.bandwidth(wide).bytes_per_second, 10e9);
+}
+
+TEST(Topology, UnreachableVerticesHaveNoRoute) {
+  Topology t;
+  t.add_vertex("a", VertexKind::kGpu);
+  t.add_vertex("b", VertexKind::kGpu);
+  EXPECT_TRUE(t.routes_from(0, RouteMetric::kShortest)[1].empty());
+}
+
+TEST(Topology, EveryLinkIsTwoChannels) {
+  const auto channels = small().channels();
+  ASSERT_EQ(channels.size(), 10U);
+  EXPECT_EQ(channels[4].bandwidth.bytes_per_second, 20e9);
+  EXPECT_EQ(channels[5].latency, kMicro);
+}
+
+Topology read(const std::string& text) {
+  static const Params wrapper{{.key = "node", .kind = Kind::kObject}};
+  const Config config(std::make_shared<Document>(Document{"x.json", parse_json(text, "x.json")}),
+                      wrapper);
+  return read_topology(config.object("node", topology_params()));
+}
+
+std::string message(const std::string& text) {
+  try {
+    read(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Topology, IsReadFromAConfig) {
+  const Topology t = read(R"({"node": {
+    "vertices": [{"name": "g", "kind": "gpu"}, {"name": "n", "kind": "nic"}],
+    "links": [{"ends": ["g", "n"], "latency": "2 us", "bandwidth": "10 GB/s", "count": 2,
+               "kind": "pcie"}]}})");
+  ASSERT_EQ(t.links().size(), 1U);
+  EXPECT_EQ(t.links()[0].latency, 2 * kMicro);
+  EXPECT_EQ(t.links()[0].bandwidth.bytes_per_second, 20e9);  // parallel links add up
+  EXPECT_EQ(t.of_kind(VertexKind::kNic), std::vector<Topology::Vertex>{1});
+  EXPECT_EQ(name_of(t.vertices()[1].kind), "nic");
+}
+
+TEST(Topology, NamesWhatIsWrong) {
+  const std::string vertices =
+      R"("vertices": [{"name": "g", "kind": "gpu"}, {"name": "h", "kind": "gpu"}])";
+  EXPECT_EQ(message(R"({"node": {"vertices": [{"name": "g", "kind": "gpu"},
+                                              {"name": "g", "kind": "nic"}], "links": []}})"),
+            "x.json: /node/vertices/1/name: \"g\" is there twice");
+  EXPECT_EQ(message(R"({"node": {)" + vertices +
+                    R"(, "links": [{"ends": ["g", "x"], "bandwidth": "1 GB/s"}]}})"),
+            "x.json: /node/links/0/ends: no vertex is named \"x\"");
+  EXPECT_EQ(message(R"({"node": {)" + vertices +
+                    R"(, "links": [{"ends": ["g", "g"], "bandwidth": "1 GB/s"}]}})"),
+            "x.json: /node/links/0/ends: a link needs two different ends");
+}
+
+}  // namespace
+}  // namespace steptime

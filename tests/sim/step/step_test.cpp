@@ -1,0 +1,162 @@
+#include "sim/step/step.h"
+
+#include "sim/core/error.h"
+#include "tests/support/fakes.h"
+#include "tests/support/messages.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr Duration kMs{1'000'000'000};
+constexpr Duration kSecond{1'000'000'000'000};
+constexpr Duration kTenthMs{100'000'000};
+
+//            0    2    4    6    8    10   12   14 ms
+//  compute   |forward  | g1 |  g2   |g3|
+//  wfbp                     | g1 |  |  g2  |g3 |       T = 1 ms + 0.1 ms/B: 2, 3, 1.5 ms
+//
+// Ready at 4 + 2 = 6, 9 and 10 ms. Ends: 6 + 2 = 8; max(8, 9) + 3 = 12; max(12, 10) + 1.5 = 13.5.
+const std::vector<Gradient> kGradients{{2 * kMs, 10}, {3 * kMs, 20}, {1 * kMs, 5}};
+const Workload kWorkload = workload_of(kGradients, 4 * kMs);
+const LinearCollective kCollective = line(1 * kMs, kTenthMs);
+
+StepPlan plan(const BucketPlan& buckets, std::int64_t workers = 2) {
+  return plan_step(kWorkload, kWorkload.units(Granularity::kTensor), buckets, kCollective, workers);
+}
+
+TEST(PlanStep, FillsBucketsInSendOrder) {
+  const StepPlan step = plan({.sizes = {1, 2}});
+  EXPECT_EQ(step.forward, 4 * kMs);
+  EXPECT_EQ(step.backward, 6 * kMs);
+  EXPECT_FALSE(step.after_backward);
+  ASSERT_EQ(step.buckets.size(), 2U);
+  EXPECT_EQ(step.buckets[0].first_unit, 0);
+  EXPECT_EQ(step.buckets[0].units, 1);
+  EXPECT_EQ(step.buckets[0].bytes, Bytes{10});
+  EXPECT_EQ(step.buckets[0].ready, 6 * kMs);
+  EXPECT_EQ(step.buckets[0].cost, 2 * kMs);
+  EXPECT_EQ(step.buckets[1].first_unit, 1);
+  EXPECT_EQ(step.buckets[1].units, 2);
+  EXPECT_EQ(step.buckets[1].bytes, Bytes{25});
+  EXPECT_EQ(step.buckets[1].ready, 10 * kMs);  // with its last unit
+  EXPECT_EQ(step.buckets[1].cost, 35 * kTenthMs);
+}
+
+TEST(PlanStep, AfterBackwardEveryBucketWaitsForTheLastGradient) {
+  const StepPlan step = plan({.sizes = {1, 1, 1}, .after_backward = true});
+  for (const Bucket& bucket : step.buckets)
+    EXPECT_EQ(bucket.ready, 10 * kMs);
+}
+
+TEST(PlanStep, OneWorkerCommunicatesNothing) {
+  const StepPlan step = plan({.sizes = {1, 1, 1}}, 1);
+  EXPECT_TRUE(step.buckets.empty());
+  EXPECT_EQ(closed_step(step).step, 10 * kMs);
+  EXPECT_EQ(closed_step(step).comm_busy, Duration{});
+  EXPECT_EQ(closed_step(step).exposed_comm, Duration{});
+}
+
+TEST(PlanStep, APlanMustCoverEveryGradient) {
+  EXPECT_THROW(plan({.sizes = {1, 1}}), InternalError);
+}
+
+TEST(PlanStep, AStepBeyondTheRangeOfTimeIsAnInputError) {
+  const CostFunction slow({}, [](Bytes) { return 2'000'000 * kSecond; });
+  const auto units = kWorkload.units(Granularity::kTensor);
+  // 2 x 2e6 s and the 0.01 s of compute.
+  EXPECT_EQ(message_of<InputError>([&] {
+              plan_step(kWorkload, units, {{1, 2}}, slow, 2);
+            }),
+            "one step takes 4000000.01 s, more than the 4000000 s that can be simulated");
+  EXPECT_NO_THROW(plan_step(kWorkload, units, {{3}}, slow, 2));
+}
+
+TEST(PlanStep, ComputeBeyondTheRangeOfTimeIsAnInputErrorWithOneWorkerToo) {
+  // Three such steps would pass 2^63 ps.
+  const Workload slow = workload_of(kGradients, 9'000'000 * kSecond);
+  EXPECT_THROW(plan_step(slow, slow.units(Granularity::kTensor), {{3}}, kCollective, 1),
+               InputError);
+}
+
+TEST(LinearCost, IsTheLine) {
+  EXPECT_EQ(kCollective.time(Bytes{0}), 1 * kMs);
+  EXPECT_EQ(kCollective.time(Bytes{10}), 2 * kMs);
+  EXPECT_EQ(kCollective.startup(), 1 * kMs);
+  EXPECT_EQ(kCollective.linear()->a, 1 * kMs);
+  EXPECT_EQ(kCollective.outside_domain(Bytes{10}), "");
+}
+
+TEST(LinearCost, BeyondTheRangeOfTimeIsAnInputError) {
+  // Each part fits into 2^63 ps = 9.22e6 s, the sum does not.
+  const LinearCost cost{9'000'000 * kSecond, {1}};
+  EXPECT_THROW(cost.time(Bytes{9'000'000}), InputError);
+}
+
+TEST(ClosedStep, WaitFreeBackpropagation) {
+  std::array<Duration, 3> ends{};
+  const StepTimes times = closed_step(plan({.sizes = {1, 1, 1}}), ends);
+  EXPECT_EQ(ends[0], 8 * kMs);
+  EXPECT_EQ(ends[1], 12 * kMs);
+  EXPECT_EQ(ends[2], 135 * kTenthMs);
+  EXPECT_EQ(times.step, 135 * kTenthMs);
+  EXPECT_EQ(times.comm_busy, 65 * kTenthMs);     // 2 + 3 + 1.5
+  EXPECT_EQ(times.exposed_comm, 35 * kTenthMs);  // 13.5 - 10
+}
+
+TEST(ClosedStep, OneMessage) {
+  // 10 + (1 + 0.1 x 35) = 14.5
+  const StepTimes times = closed_step(plan({.sizes = {3}, .after_backward = true}));
+  EXPECT_EQ(times.step, 145 * kTenthMs);
+  EXPECT_EQ(times.comm_busy, 45 * kTenthMs);
+  EXPECT_EQ(times.exposed_comm, 45 * kTenthMs);
+}
+
+TEST(ClosedStep, CommunicationThatEndsEarlyIsNotExposed) {
+  // One gradient ready at 1 ms, sent by 3 ms; the other layer computes until 9 ms without one.
+  Workload w = workload_of(std::array{Gradient{1 * kMs, 10}});
+  w.trace.layers.insert(w.trace.layers.begin(), {.name = "relu", .backward = 8 * kMs});
+  const StepTimes times =
+      closed_step(plan_step(w, w.units(Granularity::kTensor), {{1}}, kCollective, 2));
+  EXPECT_EQ(times.step, 9 * kMs);
+  EXPECT_EQ(times.comm_busy, 2 * kMs);
+  EXPECT_EQ(times.exposed_comm, Duration{});
+}
+
+TEST(ClosedStep, BothFormsAgree) {
+  const StepPlan step = plan({.sizes = {2, 1}});
+  std::array<Duration, 2> ends{};
+  EXPECT_EQ(closed_step(step), closed_step(step, ends));
+}
+
+TEST(StepFingerprint, IsThatOfTheComputeTimesAndEnds) {
+  const StepPlan step = plan({.sizes = {1, 1, 1}});
+  const std::array ends{8 * kMs, 12 * kMs, 135 * kTenthMs};
+  EXPECT_EQ(closed_step(step).fingerprint, step_fingerprint(4 * kMs, 6 * kMs, ends));
+}
+
+TEST(StepFingerprint, DependsOnEveryTimeAndOnTheirOrder) {
+  std::array ends{1 * kMs, 2 * kMs, 3 * kMs, 4 * kMs, 5 * kMs, 6 * kMs};
+  const std::uint64_t base = step_fingerprint(4 * kMs, 6 * kMs, ends);
+  EXPECT_NE(base, step_fingerprint(6 * kMs, 4 * kMs, ends));
+  EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, std::span(ends).first(5)));
+  EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, {}));
+  for (Duration& end : ends) {
+    ++end;
+    EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, ends));
+    --end;
+  }
+  std::swap(ends[0], ends[4]);  // both in the same of the four lanes
+  EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, ends));
+  std::swap(ends[0], ends[4]);
+  std::swap(ends[0], ends[1]);  // in two lanes
+  EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, ends));
+}
+
+}  // namespace
+}  // namespace steptime
