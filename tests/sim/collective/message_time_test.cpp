@@ -56,15 +56,5 @@ TEST(MessageTimes, NeedsMessages) {
             "known by its time only");
 }
 
-TEST(PlayBuckets, ReplacesTheCosts) {
-  // 2 (4 - 1)(50 us + ceil(M / 4) 0.8 ns) for M = 10 and 4000.
-  StepPlan plan;
-  plan.buckets = {{.bytes = {10}}, {.bytes = {4000}}, {.bytes = {10}}};
-  play_buckets(plan, star_cluster(4), ring_of(4));
-  EXPECT_EQ(plan.buckets[0].cost.count(), 6 * message_ps(3));
-  EXPECT_EQ(plan.buckets[1].cost.count(), 6 * message_ps(1000));
-  EXPECT_EQ(plan.buckets[2].cost, plan.buckets[0].cost);
-}
-
 }  // namespace
 }  // namespace steptime

@@ -1,8 +1,10 @@
 #include "sim/step/step.h"
 
+#include "netmodels/programs.h"
 #include "sim/core/error.h"
 #include "tests/support/fakes.h"
 #include "tests/support/messages.h"
+#include "tests/support/play.h"
 
 #include <array>
 #include <cstdint>
@@ -156,6 +158,17 @@ TEST(StepFingerprint, DependsOnEveryTimeAndOnTheirOrder) {
   std::swap(ends[0], ends[4]);
   std::swap(ends[0], ends[1]);  // in two lanes
   EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, ends));
+}
+
+TEST(PlayBuckets, ReplacesTheCosts) {
+  // 2 (4 - 1)(50 us + ceil(M / 4) 0.8 ns) for M = 10 and 4000.
+  StepPlan plan;
+  plan.buckets = {{.bytes = {10}}, {.bytes = {4000}}, {.bytes = {10}}};
+  const LinearCollective ring({}, [](Slice whole) { return ring_all_reduce(4, whole); });
+  play_buckets(plan, star_cluster(4), ring);
+  EXPECT_EQ(plan.buckets[0].cost.count(), 6 * message_ps(3));
+  EXPECT_EQ(plan.buckets[1].cost.count(), 6 * message_ps(1000));
+  EXPECT_EQ(plan.buckets[2].cost, plan.buckets[0].cost);
 }
 
 }  // namespace
