@@ -11,7 +11,7 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
-#include "sim/mxnet/shared_channel.h"
+#include "sim/events/shared_channel.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,5 +1,5 @@
 // Do start-ups overlap and transfers share?
-#include "sim/mxnet/shared_channel.h"
+#include "sim/events/shared_channel.h"
 
 #include <vector>
 

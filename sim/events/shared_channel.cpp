@@ -1,4 +1,4 @@
-#include "sim/mxnet/shared_channel.h"
+#include "sim/events/shared_channel.h"
 
 #include <algorithm>
 #include <cstddef>
