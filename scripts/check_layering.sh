@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
-# netmodels/ and schedulers/ include sim/ and themselves.
+# netmodels/ and schedulers/ include sim/ and themselves. Only sim/events/engine.{h,cpp} advance
+# simulated time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,4 +33,13 @@ for entry in sim/*; do
     wrong=1
   }
 done
+# A clock is a time that is called so, or assigned; and the queues of a clock are the engine's alone.
+clocks=$(grep -rnE \
+  'Time (now|clock)_|\b(now|clock)_[[:space:]]*[-+]?=[^=]|events/(delivery|event)_queue\.h"' \
+  sim models netmodels schedulers --include='*.cpp' --include='*.h' |
+  grep -vE '^sim/events/(engine|event_queue)\.(h|cpp):' || true)
+[[ -z $clocks ]] || {
+  printf '%s\n' "$clocks" "only sim/events/engine.{h,cpp} may advance simulated time"
+  wrong=1
+}
 exit "$wrong"

@@ -24,11 +24,12 @@ ProgramPlayer::ProgramPlayer(Network& network, const Program& program, TimePerBy
     states_[static_cast<std::size_t>(r)].steps = program.steps(r);
 }
 
-void ProgramPlayer::woken(std::int32_t who) {
-  if (who != kStart) return end_one(who);
-  end_ = network_.now();
-  for (Rank r = 0; r < program_.ranks(); ++r)
-    come_to(r, 0);
+void ProgramPlayer::start_at(Time time) {
+  network_.engine().at(time, Phase::kNormal, [this] {
+    end_ = network_.now();
+    for (Rank r = 0; r < program_.ranks(); ++r)
+      come_to(r, 0);
+  });
 }
 
 void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
@@ -38,7 +39,9 @@ void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
     if (step == state.steps) {
       ++ranks_over_;
       end_ = std::max(end_, network_.now());
-      if (listener_ != nullptr && is_over()) network_.wake(end_, *listener_, listener_name_);
+      if (user_ != nullptr && is_over())
+        network_.engine().at(end_, Phase::kComplete,
+                             [user = user_, who = name_] { user->over(who); });
       return;
     }
     const Op op = program_.op(rank, step);
@@ -83,8 +86,8 @@ void ProgramPlayer::delivered(const Message& message) {
   }
   if (receiver.reduces && reduction_.seconds_per_byte > 0) {
     // One device adds up what arrives, in the order of arrival.
-    const Time end = network_.occupy_device(message.to, reduction_time(message.bytes, reduction_));
-    network_.wake(end, *this, message.receiver);
+    network_.occupy_device(message.to, reduction_time(message.bytes, reduction_), *this,
+                           message.receiver);
   } else {
     end_one(message.receiver);
   }

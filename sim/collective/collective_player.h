@@ -18,6 +18,13 @@ class DataObserver {
   virtual void delivered(Rank from, Rank to, Slice slice, bool reduce) = 0;
 };
 
+/// Hears that a program is over.
+class CollectiveUser {
+ public:
+  virtual ~CollectiveUser() = default;
+  virtual void over(std::int32_t who) = 0;
+};
+
 class ProgramPlayer final : public MessageSink {
  public:
   /// `placement`: the endpoint of each rank; empty: rank r is at endpoint r. All references must
@@ -28,21 +35,21 @@ class ProgramPlayer final : public MessageSink {
   ProgramPlayer& operator=(const ProgramPlayer&) = delete;
 
   /// Starts all ranks at `time`.
-  void start_at(Time time) { network_.wake(time, *this, kStart); }
-  /// Wakes `sink` when the last rank has its result; nothing of the player is under way then.
-  void tell(MessageSink& sink, std::int32_t who) {
-    listener_ = &sink;
-    listener_name_ = who;
+  void start_at(Time time);
+  /// Calls user.over(who) when the last rank has its result; nothing of the player is under way
+  /// then, so that it may end with the call.
+  void tell(CollectiveUser& user, std::int32_t who) {
+    user_ = &user;
+    name_ = who;
   }
   bool is_over() const { return ranks_over_ == program_.ranks(); }
   /// When the last rank had its result; only once is_over().
   Time end() const { return end_; }
 
   void delivered(const Message& message) override;
-  void woken(std::int32_t who) override;
+  void device_done(std::int32_t who) override { end_one(who); }
 
  private:
-  static constexpr std::int32_t kStart = -1;
   struct State {
     std::int32_t step = -1;  ///< the one that it has come to
     std::int32_t steps = 0;
@@ -65,8 +72,8 @@ class ProgramPlayer final : public MessageSink {
   std::vector<State> states_;
   Rank ranks_over_ = 0;
   Time end_{};
-  MessageSink* listener_ = nullptr;
-  std::int32_t listener_name_ = 0;
+  CollectiveUser* user_ = nullptr;
+  std::int32_t name_ = 0;  ///< the user's
 };
 
 /// All programs of a collective, started together.
@@ -75,10 +82,10 @@ class CollectivePlayer {
   CollectivePlayer(Network& network, const Programs& programs, TimePerByte reduction,
                    std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
   void start_at(Time time);
-  /// Wakes `sink` whenever a program is over.
-  void tell(MessageSink& sink, std::int32_t who) {
+  /// Calls user.over(who) whenever a program is over.
+  void tell(CollectiveUser& user, std::int32_t who) {
     for (const auto& player : players_)
-      player->tell(sink, who);
+      player->tell(user, who);
   }
   bool is_over() const;
   Time end() const;

@@ -19,14 +19,13 @@ using OnMessages = std::function<void(double delivered)>;
 /// On a network on which nothing is under way.
 Duration play_on(Network& network, const Programs& programs, TimePerByte reduction,
                  const OnMessages& on_messages) {
-  constexpr std::int64_t kBatch = 1 << 20;
+  constexpr std::uint64_t kBatch = 1 << 20;
   const Time start = network.now();
   const std::int64_t before = network.messages_delivered();
   CollectivePlayer player(network, programs, reduction);
   player.start_at(start);
-  for (std::int64_t events = 1; network.step(); ++events) {
-    if (on_messages && events % kBatch == 0)
-      on_messages(static_cast<double>(network.messages_delivered() - before));
+  while (network.engine().run(kBatch) == kBatch) {
+    if (on_messages) on_messages(static_cast<double>(network.messages_delivered() - before));
   }
   STEPTIME_CHECK(player.is_over(), "a collective waits for a message that nobody sends");
   return player.end() - start;
@@ -59,7 +58,8 @@ double mean_links(const Program& program, const Routes& routes) {
 
 Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
                      const MessageOptions& options) {
-  Network network(routes, options);
+  Engine engine;
+  Network network(engine, routes, options);
   return play_on(network, programs, reduction, nullptr);
 }
 
@@ -150,7 +150,7 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
                "analytic fidelity plays none, and neither do equal links on one switch");
   double done = 0;
   for (const Open& each : open) {
-    if (!network_) network_.emplace(machine_, cluster_.messages);
+    if (!network_) network_.emplace(engine_, machine_, cluster_.messages);
     OnMessages on_messages;
     if (on_progress) {
       on_messages = [&](double delivered) { on_progress((done + delivered) / messages); };

@@ -4,6 +4,7 @@
 #include "sim/collective/collective_program.h"
 #include "sim/core/limits.h"
 #include "sim/core/units.h"
+#include "sim/events/engine.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
@@ -46,6 +47,7 @@ class MessageTimes {
   const Cluster& cluster_;
   const Collective& collective_;
   Machine machine_;
+  Engine engine_;
   std::optional<Network> network_;  ///< made when the first message is played
   std::map<std::int64_t, Duration> known_;
 };

@@ -67,26 +67,74 @@ std::optional<Moment> Engine::next() {
   return std::nullopt;
 }
 
-bool Engine::step() {
-  for (Event event{}; front(event);) {
-    Slot& slot = slots_[event.slot];
-    __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
-    drop(event);
-    if (slot.order != event.order) continue;  // cancelled
-    if (!later_.empty()) __builtin_prefetch(&slots_[later_.front().slot]);
-    // A copy, because the action may schedule events and so move the slab.
-    alignas(std::max_align_t) unsigned char action[kActionBytes];
-    std::memcpy(action, slot.action, kActionBytes);
-    const auto run = slot.run;
-    free_slot(event.slot);
-    --pending_;
-    ++executed_;
-    now_ = Time(Duration(event.time));
-    fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
-    run(action);
-    return true;
+inline bool Engine::run_event(const Event& event) {
+  Slot& slot = slots_[event.slot];
+  __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
+  drop(event);
+  if (slot.order != event.order) return false;  // cancelled
+  if (!later_.empty()) __builtin_prefetch(&slots_[later_.front().slot]);
+  // A copy, because the action may schedule events and so move the slab.
+  alignas(std::max_align_t) unsigned char action[kActionBytes];
+  std::memcpy(action, slot.action, kActionBytes);
+  const auto run = slot.run;
+  free_slot(event.slot);
+  --pending_;
+  ++executed_;
+  now_ = Time(Duration(event.time));
+  fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
+  run(action);
+  return true;
+}
+
+inline bool Engine::run_item() {
+  const DeliveryQueue::Item item = items_->pop();
+  constexpr std::uint32_t kIndex = (1U << Lane::kIndexBits) - 1;
+  if (!lanes_[item.index >> Lane::kIndexBits]->ran({item.index & kIndex, item.tag})) return false;
+  ++executed_;
+  fingerprint_ = mix(fingerprint_, item.index);
+  return true;
+}
+
+void Engine::settle() {
+  for (std::size_t i = 0; i < unsettled_.size(); ++i)
+    unsettled_[i]->settle();
+  unsettled_.clear();
+}
+
+std::uint64_t Engine::run(std::uint64_t most) {
+  constexpr std::uint64_t kObservers = static_cast<std::uint64_t>(Phase::kObserve) << kPhaseShift;
+  std::uint64_t ran = 0;
+  while (ran < most) {
+    const bool has_items = items_ != nullptr && !items_->empty();
+    if (has_items && items_->next_time() == now_) {
+      ran += run_item() ? 1 : 0;
+      continue;
+    }
+    Event first{};
+    const bool found = front(first);
+    const bool is_due = found && first.time == since_start(now_).count();
+    if (!unsettled_.empty() && !(is_due && first.order < kObservers)) {
+      settle();
+      continue;
+    }
+    if (has_items && !is_due &&
+        (!found || since_start(items_->next_time()).count() <= first.time)) {
+      now_ = items_->next_time();
+      fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(since_start(now_).count()));
+      continue;
+    }
+    if (!found) break;
+    ran += run_event(first) ? 1 : 0;
   }
-  return false;
+  return ran;
+}
+
+Lane::Lane(Engine& engine)
+    : engine_(engine), bits_(static_cast<std::uint32_t>(engine.lanes_.size()) << kIndexBits) {
+  STEPTIME_CHECK(engine.lanes_.size() < std::size_t{1} << (32 - kIndexBits),
+                 "an engine has no lane left");
+  if (engine.items_ == nullptr) engine.items_ = std::make_unique<DeliveryQueue>();
+  engine.lanes_.push_back(this);
 }
 
 }  // namespace steptime

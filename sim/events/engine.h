@@ -1,9 +1,17 @@
-// Discrete-event engine. Events run in (time, phase, insertion) order: a total order, so a run is
-// the same for any compiler and any thread count.
+// The clock: what happens in simulated time happens in the order of one engine, a total order, so
+// that a run is the same for any compiler and any thread count. Nothing else advances time.
+//
+// At one instant come first the items of lanes, in the order of insertion (what is delivered has
+// arrived before anyone acts on it), then events by phase, and within a phase in the order of
+// insertion: what completes, what starts, decisions. When nothing of these is left, the lanes that
+// asked for it settle, once: they see the whole instant. Observers come last, and see what settled.
+// Whatever any of them adds to the same instant takes its place in this order, and what it
+// unsettles is settled again before time moves on.
 #pragma once
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 #include "sim/core/units.h"
+#include "sim/events/delivery_queue.h"
 #include "sim/events/event_queue.h"
 
 #include <array>
@@ -12,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -25,7 +34,7 @@ enum class Phase : std::uint8_t {
   kObserve,
 };
 
-/// When an event runs, but for the order of insertion.
+/// When an event of the heap runs, but for the order of insertion.
 struct Moment {
   Time time{};
   Phase phase = Phase::kComplete;
@@ -38,6 +47,8 @@ struct EventId {
   std::uint32_t slot = 0;
 };
 
+class Lane;
+
 class Engine {
  public:
   /// An action is a small trivially copyable callable (a lambda over pointers and numbers): it is
@@ -45,9 +56,12 @@ class Engine {
   static constexpr std::size_t kActionBytes = 48;
 
   Time now() const { return now_; }
+  /// Events that have neither run nor been cancelled; items of lanes do not count.
   std::size_t pending() const { return pending_; }
+  /// Events and items that ran.
   std::uint64_t executed() const { return executed_; }
-  /// Hash over time, phase and insertion number of every event that ran, in order.
+  /// Hash over time, phase and insertion number of every event that ran, and over time, lane and
+  /// index of every item, in order.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   /// Runs `action` at `time`, which must not lie in the past.
@@ -79,17 +93,18 @@ class Engine {
   /// False when the event has run or was cancelled before.
   bool cancel(EventId id);
 
-  /// Of the next event.
+  /// Of the next event, items of lanes aside.
   std::optional<Moment> next();
-  /// Runs the next event; false when none is left.
-  bool step();
-  /// Runs until no event is left.
-  void run() {
-    while (step()) {
-    }
-  }
+  /// Runs the next event or item; false when none is left.
+  bool step() { return run(1) == 1; }
+  /// Runs until nothing is left.
+  void run() { run(std::numeric_limits<std::uint64_t>::max()); }
+  /// Runs at most so many events and items, and returns how many: fewer when nothing is left.
+  std::uint64_t run(std::uint64_t most);
 
  private:
+  friend class Lane;
+
   /// Throws RangeError for a time that left the range of simulated time: a sum of two times in it
   /// wraps around to a negative one.
   [[noreturn]] void refuse(Time time) const;
@@ -124,6 +139,11 @@ class Engine {
   bool front(Event& first) const;
   /// Takes it out.
   void drop(const Event& first);
+  /// False when the event was cancelled.
+  bool run_event(const Event& first);
+  /// False when the item stood for nothing any more.
+  bool run_item();
+  void settle();
 
   // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
   EventQueue later_;
@@ -136,6 +156,47 @@ class Engine {
   std::uint64_t executed_ = 0;
   std::uint64_t fingerprint_ = kFingerprintSeed;
   Time now_{};
+  std::unique_ptr<DeliveryQueue> items_;  ///< none before there is a lane: most engines have none
+  std::vector<Lane*> lanes_;
+  std::vector<Lane*> unsettled_;  ///< in the order in which they asked
+};
+
+/// Who has so many small events that they get a queue of their own in the engine, such as a
+/// network: an item takes 8 bytes, and those of one instant share a list. An engine has up to 16
+/// lanes; each must outlive what it has added.
+class Lane {
+ public:
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  virtual ~Lane() = default;
+
+  Engine& engine() const { return engine_; }
+  Time now() const { return engine_.now_; }
+
+ protected:
+  using Item = DeliveryQueue::Item;
+  static constexpr int kIndexBits = 28;  ///< of an item's index; the rest names the lane
+
+  /// Throws InternalError when the engine has all its lanes.
+  explicit Lane(Engine& engine);
+  /// ran(item) at `time`, which must not lie in the past. `item.index` is less than 2^kIndexBits.
+  void add(Time time, Item item) {
+    if (time < engine_.now_) [[unlikely]]
+      engine_.refuse(time);
+    engine_.items_->push(time, {item.index | bits_, item.tag});
+  }
+  /// settle() at this instant; to be asked for once until it comes.
+  void settle_later() { engine_.unsettled_.push_back(this); }
+
+ private:
+  friend class Engine;
+  /// An item's time has come; false when it stands for nothing any more and leaves no mark.
+  virtual bool ran(Item item) = 0;
+  /// All of this instant has happened, and time moves on unless this adds to it.
+  virtual void settle() = 0;
+
+  Engine& engine_;
+  std::uint32_t bits_;  ///< the lane's number, where an item has it
 };
 
 }  // namespace steptime

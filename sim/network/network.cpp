@@ -28,13 +28,15 @@ Duration transfer_time(double bytes, double bytes_per_second) {
   return Duration(static_cast<std::int64_t>(ps + 0.5));
 }
 
-Network::Network(const Routes& routes, MessageOptions options)
-    : routes_(routes),
+Network::Network(Engine& engine, const Routes& routes, MessageOptions options)
+    : Lane(engine),
+      routes_(routes),
       options_(options),
       has_overhead_(options.eager_overhead != Duration{} ||
                     options.rendezvous_overhead != Duration{}),
       device_free_(static_cast<std::size_t>(routes.endpoints())) {
   const std::vector<Channel> channels = routes.channels();
+  STEPTIME_CHECK(channels.size() >> kIndexBits == 0, "a network has too many channels");
   states_.resize(channels.size());
   for (std::size_t c = 0; c < states_.size(); ++c) {
     const Channel& channel = channels[c];
@@ -61,6 +63,7 @@ Network::Sharing& Network::sharing(ChannelId channel) {
 
 Network::FlowId Network::take_flow() {
   if (free_.empty()) {
+    STEPTIME_CHECK(flows_.size() >> kIndexBits == 0, "too many messages are under way");
     flows_.emplace_back();
     shares_.emplace_back();
     return static_cast<FlowId>(flows_.size() - 1);
@@ -95,6 +98,7 @@ Duration Network::path_latency(std::span<const ChannelId> path) const {
 }
 
 void Network::send(const Message& message) {
+  expect_range();
   const FlowId id = take_flow();
   Flow& flow = flows_[id];
   flow.message = message;
@@ -106,7 +110,7 @@ void Network::begin(FlowId id, bool from_queue) {
   Flow& flow = flows_[id];
   find_path(flow, path_);
   if (has_fifo_ && waits(id, path_, from_queue)) return;
-  flow.start = now_;
+  flow.start = now();
   double rate = std::numeric_limits<double>::infinity();
   Duration latency = overhead(flow);
   Time free{};
@@ -120,16 +124,16 @@ void Network::begin(FlowId id, bool from_queue) {
     sharers += state.sharers;
   }
   if (flow.message.bytes == 0 || path_.empty()) {
-    push(now_ + latency, id, What::kDeliver, flow.generation);
+    push(now() + latency, id, What::kDeliver, flow.generation);
     return;
   }
-  if (free > now_ || sharers > 0) {
+  if (free > now() || sharers > 0) {
     shares_[id].path.assign(path_.begin(), path_.end());
     share(id);
     return;
   }
   flow.rate = rate;
-  flow.drained = now_ + transfer_time(static_cast<double>(flow.message.bytes), rate);
+  flow.drained = now() + transfer_time(static_cast<double>(flow.message.bytes), rate);
   for (const ChannelId c : path_) {
     states_[c].busy_until = flow.drained;
     states_[c].user = id;
@@ -144,7 +148,7 @@ bool Network::waits(FlowId id, std::span<const ChannelId> path, bool from_queue)
     std::vector<FlowId>& waiting = sharing(c).waiting;
     if (!is_busy(c) && (from_queue || waiting.empty())) continue;
     waiting.push_back(id);
-    if (states_[c].busy_until > now_) push(states_[c].busy_until, c, What::kRelease, 0);
+    if (states_[c].busy_until > now()) push(states_[c].busy_until, c, What::kRelease, 0);
     return true;
   }
   return false;
@@ -157,12 +161,13 @@ void Network::release(ChannelId channel) {
     waiting().erase(waiting().begin());
     begin(next, true);  // may add to sharing_
   }
-  if (!waiting().empty() && states_[channel].busy_until > now_)
+  if (!waiting().empty() && states_[channel].busy_until > now())
     push(states_[channel].busy_until, channel, What::kRelease, 0);
 }
 
 void Network::mark(ChannelId channel) {
   if (std::exchange(sharing(channel).dirty, true)) return;
+  if (dirty_.empty()) settle_later();
   dirty_.push_back(channel);
 }
 
@@ -170,9 +175,9 @@ void Network::mark(ChannelId channel) {
 void Network::share(FlowId id) {
   flows_[id].rate = 0;
   shares_[id].remaining = static_cast<double>(flows_[id].message.bytes);
-  shares_[id].updated = now_;
+  shares_[id].updated = now();
   for (const ChannelId c : shares_[id].path) {
-    if (states_[c].busy_until > now_) convert(states_[c].user);
+    if (states_[c].busy_until > now()) convert(states_[c].user);
   }
   join(id);
 }
@@ -182,13 +187,13 @@ void Network::convert(FlowId id) {
   Flow& flow = flows_[id];
   Share& share = shares_[id];
   find_path(flow, share.path);
-  share.remaining = flow.start == now_ ? static_cast<double>(flow.message.bytes)
-                                       : to_seconds(flow.drained - now_) * flow.rate;
-  share.updated = now_;
+  share.remaining = flow.start == now() ? static_cast<double>(flow.message.bytes)
+                                        : to_seconds(flow.drained - now()) * flow.rate;
+  share.updated = now();
   ++flow.generation;  // its delivery is no longer certain
   flow.rate = 0;
   for (const ChannelId c : share.path)
-    states_[c].busy_until = now_;
+    states_[c].busy_until = now();
   join(id);
 }
 
@@ -239,11 +244,11 @@ void Network::set_rate(FlowId id, double rate) {
   Flow& flow = flows_[id];
   if (rate == flow.rate) return;
   Share& share = shares_[id];
-  share.remaining = std::max(0.0, share.remaining - flow.rate * to_seconds(now_ - share.updated));
-  share.updated = now_;
+  share.remaining = std::max(0.0, share.remaining - flow.rate * to_seconds(now() - share.updated));
+  share.updated = now();
   flow.rate = rate;
   ++flow.generation;
-  flow.drained = now_ + transfer_time(share.remaining, rate);
+  flow.drained = now() + transfer_time(share.remaining, rate);
   push(flow.drained, id, What::kDrain, flow.generation);
 }
 
@@ -263,16 +268,13 @@ void Network::solve() {
     set_rate(component_flows_[i], rates[i]);
 }
 
-void Network::wake(Time time, MessageSink& sink, std::int32_t who) {
-  STEPTIME_CHECK(time >= now_, "a wake-up lies in the past");
+void Network::occupy_device(Endpoint endpoint, Duration length, MessageSink& sink,
+                            std::int32_t who) {
+  Time& free = device_free_[static_cast<std::size_t>(endpoint)];
+  free = std::max(free, now()) + length;
   const FlowId id = take_flow();
   flows_[id].message = {.sink = &sink, .sender = who};
-  push(time, id, What::kWake, flows_[id].generation);
-}
-
-Time Network::occupy_device(Endpoint endpoint, Duration length) {
-  Time& free = device_free_[static_cast<std::size_t>(endpoint)];
-  return free = std::max(free, now_) + length;
+  push(free, id, What::kDevice, flows_[id].generation);
 }
 
 void Network::deliver(FlowId id) {
@@ -295,7 +297,8 @@ void Network::drain(FlowId id) {
   Flow& flow = flows_[id];
   stop_sharing(id);
   ++flow.generation;
-  push(now_ + path_latency(shares_[id].path) + overhead(flow), id, What::kDeliver, flow.generation);
+  push(now() + path_latency(shares_[id].path) + overhead(flow), id, What::kDeliver,
+       flow.generation);
   if (!has_fifo_) return;
   const std::vector<ChannelId> path =
       shares_[id].path;  // a release may begin flows and move this one
@@ -303,36 +306,34 @@ void Network::drain(FlowId id) {
     release(c);
 }
 
-bool Network::step() {
-  for (;;) {
-    if (!dirty_.empty() && (queue_.empty() || queue_.next_time() > now_)) solve();
-    if (queue_.empty()) return false;
-    now_ = queue_.next_time();
-    if (since_start(now_) > kMostTime) {
-      throw RangeError("the messages take longer than can be simulated");
-    }
-    const DeliveryQueue::Item item = queue_.pop();
-    const auto what = static_cast<What>(item.tag & 3);
-    if (what == What::kRelease) {
-      release(item.index);
-      return true;
-    }
-    if ((flows_[item.index].generation << 2) != (item.tag & ~std::uint32_t{3})) continue;
-    if (what == What::kDeliver) {
-      deliver(item.index);
-    } else if (what == What::kDrain) {
-      drain(item.index);
-    } else {
-      const Message wake = flows_[item.index].message;
-      free_flow(item.index);
-      wake.sink->woken(wake.sender);
-    }
+/// The engine's range of time is wider than what all sums of times here stay in.
+void Network::expect_range() const {
+  if (since_start(now()) > kMostTime)
+    throw RangeError("the messages take longer than can be simulated");
+}
+
+bool Network::ran(Item item) {
+  expect_range();
+  const auto what = static_cast<What>(item.tag & 3);
+  if (what == What::kRelease) {
+    release(item.index);
     return true;
   }
+  if ((flows_[item.index].generation << 2) != (item.tag & ~std::uint32_t{3})) return false;
+  if (what == What::kDeliver) {
+    deliver(item.index);
+  } else if (what == What::kDrain) {
+    drain(item.index);
+  } else {
+    const Message done = flows_[item.index].message;
+    free_flow(item.index);
+    done.sink->device_done(done.sender);
+  }
+  return true;
 }
 
 double Network::load(ChannelId channel) const {
-  if (states_[channel].busy_until > now_) return flows_[states_[channel].user].rate;
+  if (states_[channel].busy_until > now()) return flows_[states_[channel].user].rate;
   if (states_[channel].sharers == 0) return 0;
   double sum = 0;
   for (const FlowId id : sharing_[states_[channel].sharing].flows)

@@ -3,10 +3,12 @@
 // alpha + M / B. Messages that meet on a channel share it max-min fairly; on a FIFO channel they
 // take turns.
 //
-// Times are integer picoseconds, rates are doubles, and the end of a transfer is rounded once.
+// A network is a resource and has no clock: its small events are a lane of the engine, and shares
+// are solved once an instant, when all of it has happened. Times are integer picoseconds, rates are
+// doubles, and the end of a transfer is rounded once.
 #pragma once
 #include "sim/core/units.h"
-#include "sim/events/delivery_queue.h"
+#include "sim/events/engine.h"
 #include "sim/network/max_min.h"
 
 #include <cstdint>
@@ -45,12 +47,12 @@ struct MessageOptions {
 
 struct Message;
 
-/// Told about the messages that it sent and the moments that it asked for.
+/// Told about the messages that it sent and the devices that it occupied.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
   virtual void delivered(const Message& message) = 0;
-  virtual void woken(std::int32_t who) = 0;
+  virtual void device_done(std::int32_t) {}
 };
 
 struct Message {
@@ -62,24 +64,16 @@ struct Message {
   std::int32_t receiver = 0;
 };
 
-class Network {
+class Network final : public Lane {
  public:
-  explicit Network(const Routes& routes, MessageOptions options = {});
+  /// Both must outlive the network.
+  Network(Engine& engine, const Routes& routes, MessageOptions options = {});
 
-  Time now() const { return now_; }
-  /// Starts a message now. Its sink hears of the delivery from step(), never from send() itself.
+  /// Starts a message now. Its sink hears of the delivery from the engine, never from send().
   void send(const Message& message);
-  /// Calls sink.woken(who) at `time`, which must not lie in the past.
-  void wake(Time time, MessageSink& sink, std::int32_t who);
-  /// Reserves the endpoint's device, which does one thing at a time, and returns when that ends.
-  Time occupy_device(Endpoint endpoint, Duration length);
-
-  /// Handles the next event; false when none is left.
-  bool step();
-  void run() {
-    while (step()) {
-    }
-  }
+  /// Occupies the endpoint's device, which does one thing at a time, for `length`; calls
+  /// sink.device_done(who) at the end of it.
+  void occupy_device(Endpoint endpoint, Duration length, MessageSink& sink, std::int32_t who);
 
   std::int64_t messages_delivered() const { return delivered_; }
   /// Bytes that have been sent over the channel.
@@ -88,7 +82,7 @@ class Network {
   double load(ChannelId channel) const;
 
  private:
-  enum class What : std::uint32_t { kDeliver, kDrain, kRelease, kWake };
+  enum class What : std::uint32_t { kDeliver, kDrain, kRelease, kDevice };
   using FlowId = std::uint32_t;
   static constexpr FlowId kNone = ~FlowId{0};
 
@@ -144,19 +138,22 @@ class Network {
   void set_rate(FlowId id, double rate);
   Duration overhead(const Flow& flow) const;
   Duration path_latency(std::span<const ChannelId> path) const;
-  bool is_busy(ChannelId c) const { return states_[c].busy_until > now_ || states_[c].sharers > 0; }
+  bool is_busy(ChannelId c) const {
+    return states_[c].busy_until > now() || states_[c].sharers > 0;
+  }
   void push(Time time, std::uint32_t index, What what, std::uint32_t generation) {
-    queue_.push(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
+    add(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
   }
   void deliver(FlowId id);
   void drain(FlowId id);
+  void expect_range() const;
+  bool ran(Item item) override;
+  void settle() override { solve(); }
 
   const Routes& routes_;
   const MessageOptions options_;
   bool has_overhead_ = false;
   bool has_fifo_ = false;
-  Time now_{};
-  DeliveryQueue queue_;
   std::vector<State> states_;
   std::vector<Sharing> sharing_;  ///< of the channels that need it: most never do
   std::vector<Flow> flows_;

@@ -41,8 +41,6 @@ class CarrierUser {
   virtual void reduced(std::int32_t client) = 0;
   /// All workers of the client have a bucket's values at `end`.
   virtual void spread(std::int32_t client, std::size_t bucket, Time end) = 0;
-  /// One more event has run: in a long run the only sign of life for a while.
-  virtual void event_ran() {}
 };
 
 /// What pushes and pulls go through.
@@ -66,8 +64,6 @@ class Carrier : public ParcelCarrier {
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's
   /// broadcasts go one after another.
   virtual void broadcast(std::int32_t client, std::size_t bucket, Time start) = 0;
-  /// Runs the engine until no event is left.
-  virtual void run() = 0;
 };
 
 }  // namespace steptime

@@ -55,7 +55,7 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       machine_(machine_with_servers(plan.cluster, plan.aggregation)),
       channels_(machine_.channels()),
       connections_(machine_, connected(plan), first_server(plan)),
-      network_(connections_, plan.cluster.messages) {
+      network_(engine, connections_, plan.cluster.messages) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
   if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
   if (members_ == 1) return;
@@ -98,30 +98,6 @@ Endpoint MessageCarrier::server_end(std::int32_t server) const {
       break;
   }
   return static_cast<Endpoint>(server % workers);
-}
-
-void MessageCarrier::run() {
-  for (arm(); network_.step(); arm())
-    user_.event_ran();
-}
-
-/// The engine's events run when the network has come to their time.
-void MessageCarrier::arm() {
-  const auto next = engine_.next();
-  if (!next || (armed_ && *armed_ <= next->time)) return;
-  const Time time = next->time;
-  armed_.emplace(time);
-  network_.wake(time, *this, kClock);
-}
-
-void MessageCarrier::woken(std::int32_t who) {
-  if (who >= 0) return over(who / 2, static_cast<What>(who % 2));
-  if (armed_ && *armed_ <= network_.now()) armed_.reset();
-  for (;;) {
-    const auto next = engine_.next();
-    if (!next || next->time > network_.now()) return;
-    engine_.step();
-  }
 }
 
 void MessageCarrier::push(std::span<const Parcel> parts) {
@@ -207,7 +183,7 @@ void MessageCarrier::delivered(const Message& message) {
       transmit(next);
     }
   }
-  engine_.at(network_.now(), Phase::kNormal, [this, parcel] {
+  engine_.at(engine_.now(), Phase::kNormal, [this, parcel] {
     const Timed now{parcel, engine_.now()};
     if (parcel.is_push) return user_.pushed({&now, 1});
     user_.pulled(parcel.client, parcel.bucket, 1, engine_.now());
@@ -255,24 +231,23 @@ void MessageCarrier::start(std::int32_t client, What what, std::size_t bucket) {
   in.player->start_at(engine_.now());
 }
 
-void MessageCarrier::over(std::int32_t client, What what) {
+void MessageCarrier::over(std::int32_t who) {
+  const std::int32_t client = who / 2;
+  const auto what = static_cast<What>(who % 2);
   Inside& in = inside(client, what);
   if (in.player == nullptr || !in.player->is_over()) return;
   in.player.reset();
   const std::size_t bucket = in.bucket;
-  engine_.at(network_.now(), Phase::kComplete, [this, client, what, bucket] {
-    Inside& free = inside(client, what);
-    if (free.player == nullptr && !free.waiting.empty()) {
-      const std::size_t next = free.waiting.front();
-      free.waiting.pop_front();
-      start(client, what, next);
-    }
-    if (what == What::kReduce) {
-      user_.reduced(client);
-    } else {
-      user_.spread(client, bucket, engine_.now());
-    }
-  });
+  if (!in.waiting.empty()) {
+    const std::size_t next = in.waiting.front();
+    in.waiting.pop_front();
+    start(client, what, next);
+  }
+  if (what == What::kReduce) {
+    user_.reduced(client);
+  } else {
+    user_.spread(client, bucket, engine_.now());
+  }
 }
 
 }  // namespace steptime

@@ -23,7 +23,7 @@ namespace steptime {
 /// The machine with the servers' endpoints. Throws InputError.
 Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation);
 
-class MessageCarrier final : public Carrier, private MessageSink {
+class MessageCarrier final : public Carrier, private MessageSink, private CollectiveUser {
  public:
   /// All must outlive the carrier.
   MessageCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
@@ -34,11 +34,8 @@ class MessageCarrier final : public Carrier, private MessageSink {
   std::optional<Duration> common_latency() const override { return std::nullopt; }
   void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
   void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
-  /// The network's events and the engine's, in the order of time.
-  void run() override;
 
  private:
-  static constexpr std::int32_t kClock = -1;
   enum class What : std::int32_t { kReduce, kBroadcast };
   /// A collective inside a client; those that have to wait for it.
   struct Inside {
@@ -62,14 +59,12 @@ class MessageCarrier final : public Carrier, private MessageSink {
   };
 
   void delivered(const Message& message) override;
-  void woken(std::int32_t who) override;
-  void arm();
+  void over(std::int32_t who) override;
   void post(const Parcel& parcel);
   void transmit(std::uint32_t index);
   Copies* copies_of(const Parcel& parcel);
   std::int64_t rank(const Parcel& parcel) const;
   void start(std::int32_t client, What what, std::size_t bucket);
-  void over(std::int32_t client, What what);
   Inside& inside(std::int32_t client, What what);
   bool is_host(std::int32_t client) const { return client >= plan_.aggregation.clients; }
   Endpoint client_end(std::int32_t client) const;
@@ -83,7 +78,6 @@ class MessageCarrier final : public Carrier, private MessageSink {
   std::vector<Channel> channels_;
   ConnectedRoutes connections_;
   Network network_;
-  std::optional<Time> armed_;  ///< when the network is to run the engine
   std::vector<Parcel> parcels_;
   std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
   std::vector<Copies> copies_;       ///< of every worker

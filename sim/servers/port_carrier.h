@@ -30,10 +30,6 @@ class PortCarrier final : public Carrier {
   std::optional<Duration> common_latency() const override;
   void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
   void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
-  void run() override {
-    for (; engine_.step(); user_.event_ran()) {
-    }
-  }
 
  private:
   static constexpr std::size_t kWays = 3;

@@ -329,20 +329,22 @@ TEST(Messages, AreAsManyAsTheProgramSays) {
       for (const auto& program : programs)
         expected += program->messages();
       const Machine machine(cluster);
-      Network network(machine);
+      Engine engine;
+      Network network(engine, machine);
       CollectivePlayer player(network, programs, {});
       player.start_at(Time{});
-      network.run();
+      engine.run();
       EXPECT_EQ(static_cast<double>(network.messages_delivered()), expected) << name << ' ' << n;
       EXPECT_EQ(play_cost(programs, machine), expected) << name << ' ' << n;  // two links each
     }
   }
   const auto incast = one(push_pull(5, 3, {0, 1000}, 4));
   const Machine machine(star_cluster(8));
-  Network network(machine);
+  Engine engine;
+  Network network(engine, machine);
   CollectivePlayer player(network, incast, {});
   player.start_at(Time{});
-  network.run();
+  engine.run();
   EXPECT_EQ(static_cast<double>(network.messages_delivered()), incast.front()->messages());
 }
 

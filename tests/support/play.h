@@ -109,11 +109,12 @@ inline Data::Values sum_of(const std::vector<Data::Values>& data) {
 inline std::vector<Data::Values> carry(const Programs& programs, const Cluster& cluster,
                                        std::vector<Data::Values> start) {
   const Machine machine(cluster);
-  Network network(machine, cluster.messages);
+  Engine engine;
+  Network network(engine, machine, cluster.messages);
   Data data(std::move(start));
   CollectivePlayer player(network, programs, cluster.reduction, {}, &data);
   player.start_at(Time{});
-  network.run();
+  engine.run();
   if (!player.is_over() || !data.agrees) return {};
   return data.ranks;
 }

@@ -35,23 +35,23 @@ class Mailbox final : public MessageSink {
   void send(Endpoint from, Endpoint to, std::int64_t size, std::int32_t name = 0) {
     network_.send({this, from, to, size, name, 0});
   }
-  /// Sends at a later time: woken() looks the message up.
+  /// Sends at a later time; messages that are sent so are named by their number, from 0.
   void send_at(Time time, Endpoint from, Endpoint to, std::int64_t size) {
-    planned_.push_back({this, from, to, size, static_cast<std::int32_t>(planned_.size()), 0});
-    network_.wake(time, *this, static_cast<std::int32_t>(planned_.size() - 1));
+    const Message message{this, from, to, size, planned_++, 0};
+    network_.engine().at(time, Phase::kNormal,
+                         [network = &network_, message] { network->send(message); });
   }
   void delivered(const Message& message) override {
     at[message.sender] = since_start(network_.now()).count();
     bytes += message.bytes;
   }
-  void woken(std::int32_t who) override { network_.send(planned_[static_cast<std::size_t>(who)]); }
 
   std::map<std::int32_t, std::int64_t> at;  ///< ps, by name
   std::int64_t bytes = 0;
 
  private:
   Network& network_;
-  std::vector<Message> planned_;
+  std::int32_t planned_ = 0;
 };
 
 }  // namespace steptime

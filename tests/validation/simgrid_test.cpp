@@ -90,10 +90,11 @@ double largest(const std::vector<double>& times) {
 /// s.
 double ours(const Platform& platform, const Program& program) {
   const Wires wires = platform.wires();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   ProgramPlayer player(network, program, {});
   player.start_at(Time{});
-  network.run();
+  engine.run();
   return player.is_over() ? to_seconds(since_start(player.end())) : -1;
 }
 
@@ -147,11 +148,12 @@ TEST(SimGrid, AgreesOnRandomTransfersOverRandomGraphs) {
       transfers.push_back({from, to, dice.between(10'000, 50'000'000), dice.between(0, 500'000)});
     }
     const Wires wires = platform.wires();
-    Network network(wires);
+    Engine engine;
+    Network network(engine, wires);
     Mailbox box(network);
     for (const Transfer& t : transfers)
       box.send_at(Time(std::chrono::microseconds(t.start_us)), t.from, t.to, t.bytes);
-    network.run();
+    engine.run();
     const auto theirs = in_child([&] { return SimGrid(platform).run(transfers); });
     ASSERT_EQ(theirs.size(), transfers.size());
     for (std::size_t t = 0; t < transfers.size(); ++t) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -57,6 +58,132 @@ TEST(Engine, AtOneInstantThePhaseDecides) {
   log.note(4, Phase::kObserve, '0');  // time comes first
   log.engine.run();
   EXPECT_EQ(log.names, "0abcd");
+}
+
+/// A lane whose items write their index down as a letter, and whose settling writes a dash.
+class Notes final : public Lane {
+ public:
+  explicit Notes(Log& log) : Lane(log.engine), log_(log) {}
+  void note(std::int64_t ps, char name, bool settles = false) {
+    add(at_ps(ps), {static_cast<std::uint32_t>(name), settles ? 1U : 0U});
+  }
+  /// An item that stands for nothing when its time comes.
+  void note_nothing(std::int64_t ps) { add(at_ps(ps), {0, 0}); }
+  using Lane::settle_later;
+  char settling_adds = 0;  ///< an item at the same instant, once
+
+ private:
+  bool ran(Item item) override {
+    if (item.index == 0) return false;
+    log_.names += static_cast<char>(item.index);
+    if (item.tag == 1) settle_later();
+    return true;
+  }
+  void settle() override {
+    log_.names += '-';
+    if (settling_adds != 0) add(now(), {static_cast<std::uint32_t>(settling_adds), 0});
+    settling_adds = 0;
+  }
+  Log& log_;
+};
+
+TEST(Engine, AtOneInstantItemsComeFirstAndLanesSettleBeforeObservers) {
+  Log log;
+  Notes lane(log);
+  log.note(5, Phase::kObserve, 'f');
+  log.note(5, Phase::kSchedule, 'e');
+  log.note(5, Phase::kNormal, 'd');
+  log.note(5, Phase::kComplete, 'c');
+  lane.note(5, 'a', true);
+  lane.note(5, 'b');
+  lane.note(6, 'g');
+  log.note(4, Phase::kObserve, '0');  // time comes first
+  log.engine.run();
+  EXPECT_EQ(log.names, "0abcde-fg");
+  EXPECT_EQ(log.engine.executed(), 8U);
+  EXPECT_EQ(log.engine.now(), at_ps(6));
+}
+
+TEST(Engine, WhatSettlingAddsBelongsToTheInstant) {
+  // Settling adds x, which comes before the observer; an observer that unsettles the lane makes it
+  // settle again before time moves on.
+  Log log;
+  Notes lane(log);
+  lane.settling_adds = 'x';
+  lane.note(5, 'a', true);
+  log.engine.at(at_ps(5), Phase::kObserve, [&log, &lane] {
+    log.names += 'o';
+    lane.settle_later();
+  });
+  log.note(6, Phase::kComplete, 'b');
+  log.engine.run();
+  EXPECT_EQ(log.names, "a-xo-b");
+}
+
+TEST(Engine, AnUnsettledLaneSettlesAtTheEnd) {
+  Log log;
+  Notes lane(log);
+  lane.settle_later();
+  EXPECT_FALSE(log.engine.step());
+  EXPECT_EQ(log.names, "-");
+  EXPECT_EQ(log.engine.executed(), 0U);
+}
+
+TEST(Engine, ItemsOfSeveralLanesRunInTheOrderOfInsertion) {
+  Log log;
+  Notes first(log);
+  Notes second(log);
+  first.note(5, 'a');
+  second.note(5, 'b');
+  first.note(5, 'c');
+  log.engine.run();
+  EXPECT_EQ(log.names, "abc");
+}
+
+TEST(Engine, HasSixteenLanes) {
+  Log log;
+  std::vector<std::unique_ptr<Notes>> lanes;
+  for (int i = 0; i < 16; ++i)
+    lanes.push_back(std::make_unique<Notes>(log));
+  lanes.back()->note(1, 'a');
+  EXPECT_THROW(Notes{log}, InternalError);  // the bound is tight
+  log.engine.run();
+  EXPECT_EQ(log.names, "a");
+}
+
+TEST(Engine, RunsAsManyEventsAndItemsAsItIsTold) {
+  Log log;
+  Notes lane(log);
+  lane.note(1, 'a');
+  lane.note_nothing(1);
+  log.note(1, Phase::kNormal, 'b');
+  lane.note(2, 'c');
+  EXPECT_EQ(log.engine.run(2), 2U);
+  EXPECT_EQ(log.names, "ab");
+  EXPECT_EQ(log.engine.run(2), 1U);
+  EXPECT_EQ(log.names, "abc");
+}
+
+TEST(Engine, AnItemThatStandsForNothingLeavesNoMarkButItsTime) {
+  const auto fingerprint = [](bool nothing, char name) {
+    Log log;
+    Notes lane(log);
+    lane.note(1, name);
+    if (nothing) lane.note_nothing(1);
+    log.engine.run();
+    return log.engine.fingerprint();
+  };
+  EXPECT_EQ(fingerprint(true, 'a'), fingerprint(false, 'a'));
+  EXPECT_NE(fingerprint(false, 'b'), fingerprint(false, 'a'));
+}
+
+TEST(Engine, AnItemInThePastIsABug) {
+  Log log;
+  Notes lane(log);
+  lane.note(10, 'a');
+  log.engine.run();
+  EXPECT_THROW(lane.note(9, 'b'), InternalError);
+  EXPECT_NO_THROW(lane.note(10, 'c'));  // the bound is tight
 }
 
 TEST(Engine, WithinAPhaseTheOrderOfInsertionDecides) {

@@ -1,9 +1,11 @@
 #include "sim/network/network.h"
 
 #include "sim/core/error.h"
+#include "tests/support/messages.h"
 #include "tests/support/wires.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,51 +27,56 @@ Wires line(Channel first = kWire, Channel second = kWire) {
 
 TEST(Network, IdleRouteCostsLatencyPlusSizeOverBandwidth) {
   const Wires wires = line(kWire, {{0.5e9}, Duration(700)});
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 2, 10);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 500 + 700 + 10 * 2000);  // cut-through: the slower channel once
 }
 
 TEST(Network, StoreAndForwardPaysEveryHop) {
   const Wires wires = line(kWire, {{0.5e9}, Duration(700)});
-  Network network(wires, {.store_and_forward = true});
+  Engine engine;
+  Network network(engine, wires, {.store_and_forward = true});
   Mailbox box(network);
   box.send(0, 2, 10);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 500 + 10 * 1000 + 700 + 10 * 2000);
   EXPECT_EQ(network.messages_delivered(), 1);
 }
 
 TEST(Network, EmptyMessageCostsItsLatency) {
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 2, 0);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 1000);
 }
 
 TEST(Network, MessageToOneselfTakesNoTime) {
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(1, 1, 100);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 0);
 }
 
 TEST(Network, EagerAndRendezvousOverheads) {
   const Wires wires = line();
+  Engine engine;
   Network network(
-      wires,
+      engine, wires,
       {.eager_limit = {100}, .eager_overhead = Duration(3), .rendezvous_overhead = Duration(90)});
   Mailbox box(network);
   box.send(0, 1, 100, 0);
-  network.run();
+  engine.run();
   box.send(1, 2, 101, 1);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 500 + 100'000 + 3);
   EXPECT_EQ(box.at[1] - box.at[0], 500 + 101'000 + 90);
 }
@@ -77,11 +84,12 @@ TEST(Network, EagerAndRendezvousOverheads) {
 TEST(Network, TwoMessagesShareAChannel) {
   // Both 100 B from the start: half the rate each, until 200,000 ps.
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 1, 100, 0);
   box.send(0, 1, 100, 1);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 200'000 + 500);
   EXPECT_EQ(box.at[1], 200'000 + 500);
 }
@@ -90,11 +98,12 @@ TEST(Network, ALateMessageSlowsTheFirstDown) {
   // 0: 100 B at 0. 1: 100 B at 40,000 ps, when 60 B of the first are left. They share until the
   // first is through at 40,000 + 2 * 60,000; the second has 40 B left then.
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send_at(Time(Duration(0)), 0, 1, 100);
   box.send_at(Time(Duration(40'000)), 0, 1, 100);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 160'000 + 500);
   EXPECT_EQ(box.at[1], 200'000 + 500);
 }
@@ -102,11 +111,12 @@ TEST(Network, ALateMessageSlowsTheFirstDown) {
 TEST(Network, AFreedChannelIsIdleAgain) {
   // The second starts at the very instant at which the first is through: no sharing.
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send_at(Time(Duration(0)), 0, 1, 100);
   box.send_at(Time(Duration(100'000)), 0, 1, 100);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 100'500);
   EXPECT_EQ(box.at[1], 200'500);
 }
@@ -115,11 +125,12 @@ TEST(Network, RatesAreMaxMinFair) {
   // c0 at 1e9 carries 0->1 and 0->2; c1 at 0.25e9 carries 0->2 alone: 0->2 gets 0.25, 0->1 the
   // other 0.75. 0->1: 75 B in 100,000 ps.
   const Wires wires = line(kWire, {{0.25e9}, Duration(0)});
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 1, 75, 0);
   box.send(0, 2, 100, 1);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 100'000 + 500);
   EXPECT_EQ(box.at[1], 400'000 + 500);
 }
@@ -128,12 +139,13 @@ TEST(Network, FifoChannelTakesTurnsInOrderOfArrival) {
   Channel fifo = kWire;
   fifo.fifo = true;
   const Wires wires = line(fifo, kWire);
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 1, 100, 0);
   box.send(0, 2, 50, 1);
   box.send(0, 1, 10, 2);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 100'000 + 500);
   EXPECT_EQ(box.at[1], 150'000 + 1000);
   EXPECT_EQ(box.at[2], 160'000 + 500);
@@ -145,12 +157,13 @@ TEST(Network, FifoWaitsForAMessageThatSharesElsewhere) {
   Channel fifo = kWire;
   fifo.fifo = true;
   const Wires wires = line(fifo, kWire);
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 2, 100, 0);
   box.send(1, 2, 100, 1);
   box.send(0, 1, 10, 2);
-  network.run();
+  engine.run();
   EXPECT_EQ(box.at[0], 200'000 + 1000);
   EXPECT_EQ(box.at[1], 200'000 + 500);
   EXPECT_EQ(box.at[2], 210'000 + 500);
@@ -158,22 +171,72 @@ TEST(Network, FifoWaitsForAMessageThatSharesElsewhere) {
 
 TEST(Network, CountsTheBytesOfEveryChannel) {
   const Wires wires = line();
-  Network network(wires);
+  Engine engine;
+  Network network(engine, wires);
   Mailbox box(network);
   box.send(0, 2, 70, 0);
   box.send(0, 1, 30, 1);
-  network.run();
+  engine.run();
   EXPECT_EQ(network.carried(0), 100);
   EXPECT_EQ(network.carried(1), 70);
   EXPECT_EQ(box.bytes, 100);
 }
 
 TEST(Network, DeviceDoesOneThingAtATime) {
+  // Endpoint 1: 10 ps, then 5 ps behind them; endpoint 2 has a device of its own.
+  struct Devices final : MessageSink {
+    explicit Devices(const Engine& e) : engine(e) {}
+    void delivered(const Message&) override {}
+    void device_done(std::int32_t who) override {
+      done.emplace_back(who, since_start(engine.now()).count());
+    }
+    const Engine& engine;
+    std::vector<std::pair<std::int32_t, std::int64_t>> done;  ///< who and when, ps
+  };
   const Wires wires = line();
-  Network network(wires);
-  EXPECT_EQ(network.occupy_device(1, Duration(10)), Time(Duration(10)));
-  EXPECT_EQ(network.occupy_device(1, Duration(5)), Time(Duration(15)));
-  EXPECT_EQ(network.occupy_device(2, Duration(5)), Time(Duration(5)));
+  Engine engine;
+  Network network(engine, wires);
+  Devices devices(engine);
+  network.occupy_device(1, Duration(10), devices, 0);
+  network.occupy_device(1, Duration(5), devices, 1);
+  network.occupy_device(2, Duration(5), devices, 2);
+  engine.run();
+  const std::vector<std::pair<std::int32_t, std::int64_t>> expected{{2, 5}, {0, 10}, {1, 15}};
+  EXPECT_EQ(devices.done, expected);
+}
+
+TEST(Network, SeveralNetworksRunOnOneClock) {
+  // The same two messages as in TwoMessagesShareAChannel on one network, and one message that is
+  // alone on another of half its latency.
+  const Wires wires = line();
+  const Wires others = line({{1e9}, Duration(250)});
+  Engine engine;
+  Network network(engine, wires);
+  Network other(engine, others);
+  Mailbox box(network);
+  Mailbox other_box(other);
+  box.send(0, 1, 100, 0);
+  other_box.send(0, 1, 100, 0);
+  box.send(0, 1, 100, 1);
+  engine.run();
+  EXPECT_EQ(box.at[0], 200'000 + 500);
+  EXPECT_EQ(box.at[1], 200'000 + 500);
+  EXPECT_EQ(other_box.at[0], 100'000 + 250);
+}
+
+TEST(Network, RefusesTimesThatItCannotAddUp) {
+  // 4e18 ps, 46 days: a transfer and its latency still fit behind it.
+  const Wires wires = line();
+  Engine engine;
+  Network network(engine, wires);
+  Mailbox box(network);
+  box.send_at(Time(Duration(4'000'000'000'000'000'000)), 0, 0, 1);
+  engine.run();
+  EXPECT_EQ(message_of<RangeError>([&] {
+              box.send_at(Time(Duration(4'000'000'000'000'000'001)), 0, 0, 1);
+              engine.run();
+            }),
+            "the messages take longer than can be simulated");
 }
 
 TEST(TransferTime, RoundsToTheNearestPicosecond) {

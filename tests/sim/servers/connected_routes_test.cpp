@@ -27,7 +27,6 @@ class Log final : public MessageSink {
     times.push_back(network_.now());
     sizes.push_back(message.bytes);
   }
-  void woken(std::int32_t) override {}
   std::vector<Time> times;
   std::vector<std::int64_t> sizes;
 
@@ -38,11 +37,12 @@ class Log final : public MessageSink {
 TEST(ConnectedRoutes, AConnectionSendsInOrder) {
   const Machine m = machine();
   const ConnectedRoutes routes(m, {.count = 2}, 2);
-  Network network(routes);
+  Engine engine;
+  Network network(engine, routes);
   Log log(network);
   log.send(0, 2, 4'000'000);
   log.send(0, 2, 2'000'000);
-  network.run();
+  engine.run();
   // 1 + 4 ms, and 2 ms behind it; shared, the small one would be there after 1 + 4 ms.
   EXPECT_EQ(log.sizes, (std::vector<std::int64_t>{4'000'000, 2'000'000}));
   EXPECT_EQ(log.times, (std::vector<Time>{Time(milliseconds(5)), Time(milliseconds(7))}));
@@ -51,13 +51,14 @@ TEST(ConnectedRoutes, AConnectionSendsInOrder) {
 TEST(ConnectedRoutes, ConnectionsShareTheirLinks) {
   const Machine m = machine();
   const ConnectedRoutes routes(m, {.count = 2}, 2);
-  Network network(routes);
+  Engine engine;
+  Network network(engine, routes);
   Log log(network);
   log.send(0, 2, 4'000'000);
   log.send(0, 3, 2'000'000);  // another server
   log.send(3, 0, 4'000'000);  // the other way
   log.send(3, 1, 1'000'000);  // another client
-  network.run();
+  engine.run();
   // Out of 0: 2 MB each until 4 ms, then alone to 6 ms. Out of 3: 1 MB each until 2 ms, to 5 ms.
   EXPECT_EQ(log.times, (std::vector<Time>{Time(milliseconds(3)), Time(milliseconds(5)),
                                           Time(milliseconds(6)), Time(milliseconds(7))}));
@@ -96,13 +97,14 @@ TEST(ConnectedRoutes, ServersMayBeClients) {
   // The two server nodes, of each other and of themselves.
   const Machine m = machine();
   const ConnectedRoutes routes(m, {.first = 2, .count = 2}, 2);
-  Network network(routes);
+  Engine engine;
+  Network network(engine, routes);
   Log log(network);
   log.send(2, 3, 4'000'000);
   log.send(2, 3, 2'000'000);
   log.send(2, 2, 1'000'000);
   log.send(0, 3, 0);
-  network.run();
+  engine.run();
   // To itself at once; the others in order.
   EXPECT_EQ(log.sizes, (std::vector<std::int64_t>{1'000'000, 0, 4'000'000, 2'000'000}));
 }

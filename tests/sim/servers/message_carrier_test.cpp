@@ -191,7 +191,7 @@ TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
     }
     const Parcel push = parcel(0);
     carrier.push({&push, 1});
-    carrier.run();
+    engine.run();
     EXPECT_EQ(heard.clients, first_key_first ? (std::vector<std::int32_t>{1, 3, 0})
                                              : (std::vector<std::int32_t>{1, 0, 3}));
   }

@@ -66,7 +66,7 @@ Time push_to(ServerGroup::Placement placement, std::int32_t client, std::int32_t
   Heard heard;
   PortCarrier carrier(p, engine, heard);
   carrier.push(parts(p, client, true));
-  carrier.run();
+  engine.run();
   return heard.pushes.at(0).at;
 }
 
@@ -96,7 +96,7 @@ TEST(PortCarrier, HostsAreClientsOfServersBeyondAndOfTheirGpus) {
     const Parcel push{.client = 5, .server = server, .bytes = {2'000'000}, .is_push = true};
     carrier.push({&push, 1});
   }
-  carrier.run();
+  engine.run();
   ASSERT_EQ(heard.pushes.size(), 2u);
   EXPECT_EQ(heard.pushes[0].at, Time(milliseconds(1 + 2)));
   EXPECT_EQ(heard.pushes[1].at, Time(milliseconds(1 + 2 + 2)));
@@ -114,7 +114,7 @@ TEST(PortCarrier, GpusReceiveThroughOnePort) {
   PortCarrier carrier(p, engine, heard);
   for (const std::int32_t client : {0, 1, 0})
     carrier.push(parts(p, client, true));
-  carrier.run();
+  engine.run();
   ASSERT_EQ(heard.pushes.size(), 3u);
   EXPECT_EQ(heard.pushes[0].at, Time(milliseconds(1)));
   EXPECT_EQ(heard.pushes[1].at, Time{});
@@ -129,7 +129,7 @@ TEST(PortCarrier, PartsOfAPushTravelSideBySide) {
   PortCarrier carrier(p, engine, heard);
   for (const std::int32_t client : {0, 2})
     carrier.push(parts(p, client, true));
-  carrier.run();
+  engine.run();
   ASSERT_EQ(heard.pushes.size(), 4u);
   for (const Timed& each : heard.pushes)
     EXPECT_EQ(each.at, Time(milliseconds(5))) << each.parcel.client << each.parcel.server;
@@ -143,7 +143,7 @@ TEST(PortCarrier, APullIsInWhenThePortHasTakenAllOfIt) {
   PortCarrier carrier(p, engine, heard);
   const std::vector<Parcel> both = parts(p, 0, false);
   carrier.answer(std::vector<Timed>{{both[0], Time{}}, {both[1], Time(milliseconds(3))}});
-  carrier.run();
+  engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(2, Time(milliseconds(1 + 3 + 2)))}));
 }
 
@@ -156,7 +156,7 @@ TEST(PortCarrier, APullFromManyServersIsLimitedByThePort) {
   for (const Parcel& part : parts(p, 0, false))
     answers.push_back({part, Time{}});
   carrier.answer(answers);
-  carrier.run();
+  engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(4, Time(milliseconds(1 + 4 * 2)))}));
 }
 
@@ -170,7 +170,7 @@ TEST(PortCarrier, PartsFromTheHostAndTheNetworkHavePortsOfTheirOwn) {
   for (const Parcel& part : parts(p, 0, false))
     answers.push_back({part, Time{}});
   carrier.answer(answers);
-  carrier.run();
+  engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(1, Time(milliseconds(1))),
                                       std::pair(1, Time(milliseconds(3)))}));
 }
@@ -193,7 +193,7 @@ TEST(PortCarrier, AnAllReduceTakesItsCost) {
   Heard heard;
   PortCarrier carrier(p, engine, heard);
   carrier.all_reduce(0, 0, Time(milliseconds(2)));
-  carrier.run();
+  engine.run();
   EXPECT_EQ(heard.reductions, 1);
   EXPECT_EQ(engine.now(), Time(milliseconds(9)));
 }
