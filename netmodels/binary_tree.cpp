@@ -15,11 +15,13 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.001, .001};
+
 const bool kRegistered = Collectives::instance().add(
     "binary-tree", "reduce to a root and broadcast from it along a binary tree", {},
     [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
-      RoundSum sum(c.reduction);
+      RoundSum sum(c.reduction, kEstimate);
       sum.add_binomial(links, true);
       sum.add_binomial(links, false);
       const auto n = static_cast<Rank>(c.workers());

@@ -14,11 +14,13 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.001, .001};
+
 const bool kRegistered = Collectives::instance().add(
     "broadcast", "the data of rank 0 to all, along a binomial tree", {},
     [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
-      RoundSum sum(c.reduction);
+      RoundSum sum(c.reduction, kEstimate);
       sum.add_binomial(links, false);
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<CollectiveOfRounds>(

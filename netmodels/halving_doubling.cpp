@@ -19,11 +19,13 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.01, .15};
+
 const bool kRegistered = Collectives::instance().add(
     "halving-doubling", "reduce-scatter by halving, all-gather by doubling", {},
     [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
-      RoundSum sum(c.reduction);
+      RoundSum sum(c.reduction, kEstimate);
       sum.add_doubling(links, true);
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<CollectiveOfRounds>(

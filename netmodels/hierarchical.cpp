@@ -19,6 +19,8 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.001, .001};  // of the binomial trees
+
 std::unique_ptr<Collective> make(const Cluster& cluster) {
   Cluster node = cluster;
   node.nodes = 1;
@@ -27,10 +29,13 @@ std::unique_ptr<Collective> make(const Cluster& cluster) {
   const RoundLinks inside(node);
   const RoundLinks between(leaders);
   const auto n = static_cast<double>(cluster.nodes);
-  RoundSum sum(cluster.reduction);
+  RoundSum sum(cluster.reduction, kEstimate);
+  sum.on(Pairs::kInNode);
   sum.add_binomial(inside, true);
+  sum.on(Pairs::kBetweenNodes);
   sum.add_ring(n - 1, between.ring(), 1 / n, 1 / n);
   sum.add_ring(n - 1, between.ring(), 1 / n, 0);
+  sum.on(Pairs::kInNode);
   sum.add_binomial(inside, false);
   const auto nodes = static_cast<Rank>(cluster.nodes);
   const auto gpus = static_cast<Rank>(cluster.gpus_per_node);

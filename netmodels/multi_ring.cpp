@@ -41,6 +41,8 @@ const Params kParams{{.key = "rings",
                       .fallback = "shared",
                       .words = {"shared", "own"}}};
 
+constexpr ErrorBound kEstimate{-.02, .34};
+
 /// The strides of the rings, which visit every rank.
 std::vector<std::int64_t> read_strides(const Config& c, std::int64_t ranks) {
   std::vector<std::int64_t> strides;
@@ -68,7 +70,7 @@ RoundSum costs(const Config& config, const RoundLinks& links,
   } else {
     step = links.rings(strides);
   }
-  RoundSum sum(gamma);
+  RoundSum sum(gamma, kEstimate);
   sum.add_ring(n - 1, step, 1 / n / rings, 1 / n);
   sum.add_ring(n - 1, step, 1 / n / rings, 0);
   if (gamma.seconds_per_byte > 0 && rings > 1) sum.set_overlapping();

@@ -1,5 +1,6 @@
-// The building blocks of the collectives in this folder: programs over ranks 0 to n - 1 on one
-// slice of the data.
+// The programs that the collectives of this folder are made of, each defined in NAME_program.cpp or
+// beside its collective. Ranks are 0 to n - 1, all of which hold data of the same length; a program
+// works on one slice of it, the whole or, where several programs run side by side, a share.
 #pragma once
 #include "sim/collective/collective_program.h"
 
@@ -8,41 +9,49 @@
 
 namespace steptime {
 
-/// A collective of a single program.
+/// The programs of a collective that has only one.
 inline Programs one(std::unique_ptr<Program> program) {
   Programs programs;
   programs.push_back(std::move(program));
   return programs;
 }
 
-/// N - 1 steps: rank r ends with the sum of part (r + 1) mod n. In step i rank r sends part r - i
-/// to r + 1.
+// Rings. The slice is cut into n parts; rank r always sends to rank r + stride, modulo n, with
+// `stride` coprime with n, so that the ring visits every rank. What follows is for stride 1.
+
+/// n - 1 steps, after which rank r holds the sum of part r + 1. In step i it sends part r - i, to
+/// which it has added its own.
 std::unique_ptr<Program> ring_reduce_scatter(Rank n, Slice data, Rank stride = 1);
-/// N - 1 steps: part (r + 1) mod n of rank r goes round to all. In step i rank r sends part
-/// r + 1 - i.
+/// n - 1 steps, in which part r + 1, which rank r holds at first, goes round to all. In step i rank
+/// r sends part r + 1 - i.
 std::unique_ptr<Program> ring_all_gather(Rank n, Slice data, Rank stride = 1);
-/// Both, one after the other. `stride` (coprime with n): rank r sends to r + stride.
+/// The reduce-scatter, then the all-gather.
 std::unique_ptr<Program> ring_all_reduce(Rank n, Slice data, Rank stride = 1);
 
-/// Binomial tree towards rank 0, ceil(log2 n) rounds: the whole slice, added up at each parent.
+/// Along a binomial tree to rank 0, in log2 n rounds, rounded up: in round k every rank that is an
+/// odd multiple of 2^k sends the whole slice to the rank 2^k below it, which adds it to its own.
 std::unique_ptr<Program> binomial_reduce(Rank n, Slice data);
-/// The mirror: from rank 0 to all.
+/// The same tree backwards: the slice of rank 0 replaces that of all others.
 std::unique_ptr<Program> binomial_broadcast(Rank n, Slice data);
-
-/// From rank 0 along the chain of ranks, in segments that follow one another.
-std::unique_ptr<Program> chain_broadcast(Rank n, Slice data, std::int32_t segments);
 
 /// The reduction, then the broadcast.
 std::unique_ptr<Program> binomial_all_reduce(Rank n, Slice data);
 
-/// floor(log2 n) rounds in which pairs exchange the whole slice. When n is no power of two, the
-/// first 2 (n - 2^k) ranks fold in pairs before it and unfold afterwards, as in MPICH.
+/// The slice of rank 0, cut into segments, goes from rank to rank: each receives one while it sends
+/// on the one before.
+std::unique_ptr<Program> chain_broadcast(Rank n, Slice data, std::int32_t segments);
+
+/// With 2^k the largest power of two up to n: k rounds in which pairs of ranks exchange the whole
+/// slice and add it up. The n - 2^k ranks that are too many take no part in them: each hands its
+/// data to a neighbour before, and gets the sum from it afterwards, as in MPICH ("folding").
 std::unique_ptr<Program> recursive_doubling(Rank n, Slice data);
-/// A reduce-scatter by halving and an all-gather by doubling, with the same folding.
+/// A reduce-scatter in which pairs exchange half of what they still add up, then an all-gather in
+/// which they exchange all that they have; with the same folding.
 std::unique_ptr<Program> halving_doubling(Rank n, Slice data);
 
-/// Ranks k gpus to (k + 1) gpus - 1 belong to node k. Every node reduces to its first GPU, the
-/// first GPUs all-reduce around a ring of nodes, and every node broadcasts.
+/// Ranks k gpus to (k + 1) gpus - 1 are the GPUs of node k. Every node reduces to its first GPU
+/// along a binomial tree, the first GPUs all-reduce around a ring of nodes, and every node
+/// broadcasts the sum along its tree.
 std::unique_ptr<Program> hierarchical_all_reduce(Rank nodes, Rank gpus, Slice data);
 
 /// A rank's place in a binary tree; -1: none.
@@ -58,15 +67,14 @@ enum class SecondTree { kUpTo278, kFrom284 };
 TreePlace first_tree(Rank rank, Rank n);
 TreePlace second_tree(Rank rank, Rank n, SecondTree rule);
 
-/// Reduction towards the root of a binary tree and broadcast from it, in chunks that follow each
-/// other through the tree: the reduction of all chunks, then their broadcast.
+/// All chunks of the slice, one after the other, go up to the root of a binary tree and are added
+/// up on their way; when the last has come they go down again. `tree` says where a rank stands.
 std::unique_ptr<Program> tree_all_reduce(Rank n, Slice data, std::int64_t chunks,
                                          TreePlace (*tree)(Rank rank, Rank n));
 
-/// Ranks 0 to workers - 1 send part s of the data to server s (rank workers + s), which adds up
-/// what it gets; then every server sends its part to every worker. Both in `messages` pieces, one
-/// after the other. Workers begin with the data,
-/// servers with zeros.
+/// Every worker (ranks 0 to workers - 1) sends part s of its data to server s (rank workers + s),
+/// which begins with zeros and adds up what it gets; then every server sends its part to every
+/// worker. Each message may be cut into `messages` pieces, which follow one another.
 std::unique_ptr<Program> push_pull(Rank workers, Rank servers, Slice data,
                                    std::int32_t messages = 1);
 

@@ -19,11 +19,13 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.02, .21};
+
 const bool kRegistered = Collectives::instance().add(
     "recursive-doubling", "log2 N exchanges of the whole message", {},
     [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
-      RoundSum sum(c.reduction);
+      RoundSum sum(c.reduction, kEstimate);
       sum.add_doubling(links, false);
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<CollectiveOfRounds>(

@@ -14,10 +14,12 @@
 namespace steptime {
 namespace {
 
+constexpr ErrorBound kEstimate{-.001, .001};
+
 const bool kRegistered = Collectives::instance().add(
     "reduce", "the sum at rank 0, along a binomial tree", {}, [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
-      RoundSum sum(c.reduction);
+      RoundSum sum(c.reduction, kEstimate);
       sum.add_binomial(links, true);
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<CollectiveOfRounds>(

@@ -79,7 +79,8 @@ void RoundTime::add(const RoundTime& other) {
 }
 
 RoundLinks::RoundLinks(const Cluster& cluster)
-    : nodes_(cluster.nodes),
+    : cluster_(cluster),
+      nodes_(cluster.nodes),
       gpus_(cluster.gpus_per_node),
       whole_(cluster.fabric && nodes_ > 1 && workers() <= kMostKnown),
       leaves_out_fabric_(cluster.fabric && nodes_ > 1 && !whole_),

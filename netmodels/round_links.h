@@ -1,5 +1,5 @@
-// What a round of a collective costs in closed form: messages of one size that start together, over
-// links that they share. Ranks are placed node by node, as in messages.
+// What one round of a collective costs in closed form: messages of one size, between pairs of
+// ranks, that start together and share the links on their ways. Ranks are numbered node by node.
 #pragma once
 #include "sim/collective/collective_program.h"
 #include "sim/network/cluster.h"
@@ -20,7 +20,9 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-/// The largest of some lines at each size; without any, zero.
+/// How long the slowest of several messages takes, by size: the largest of their lines at each
+/// size, and zero without any. A message with the longest latency is the slowest when small, one
+/// with the slowest link when large.
 class Envelope {
  public:
   void add(Line line);
@@ -34,72 +36,82 @@ class Envelope {
   std::vector<Line> lines_;  ///< none lies below another at every size
 };
 
-/// A message by its ranks.
+/// A message from one rank to another.
 struct Sent {
   std::int64_t from = 0;
   std::int64_t to = 0;
 };
 
-/// The largest power of two among n ranks: as many as are left after folding.
+/// The largest power of two up to n: how many of n ranks exchange data in recursive doubling and
+/// halving. The others fold: each hands its data to a neighbour before, and gets the result from it
+/// afterwards.
 std::int64_t unfolded(std::int64_t n);
 
-/// How long the messages of a round take.
+/// How long the messages of one round take.
 struct RoundTime {
   Envelope slowest;
   std::vector<Line> lines;  ///< of each message
-  bool even = true;         ///< all take the same time, and none goes first
+  bool even = true;         ///< all take the same time, and none waits for another
   bool apart = true;        ///< no two share a link
 
+  /// A message; `shares`: some link of its way with another.
   void add(Line line, bool shares);
   void add(const RoundTime& other);
 };
 
-/// The rounds of a cluster. A message has an equal share of every link of its way; the least of
-/// them is its rate, which is that of max-min fairness for the slowest message. Nodes are alike, so
-/// that as many ranks are looked at as differ; a fabric other than one switch is looked at up to
-/// kMostKnown ranks, and beyond taken for a switch.
+/// The usual rounds of collectives on one cluster. A message gets an equal share of every link on
+/// its way, and the least of these shares is its rate: for the slowest message that is its max-min
+/// fair rate. Nodes are alike, so that it is enough to look at the first of them, as many as show
+/// every kind of message ("known"). With a fabric other than one switch no node is like another: up
+/// to kMostKnown ranks all are looked at, and for more the fabric is taken for one switch.
 class RoundLinks {
  public:
   static constexpr std::int64_t kMostKnown = 4096;
   explicit RoundLinks(const Cluster& cluster);
 
-  /// Every rank r sends to r + s, for each of the strides.
+  /// Every rank r sends to r + s at once, for each stride s.
   RoundTime rings(std::span<const std::int64_t> strides) const;
   RoundTime ring() const;
-  /// Ranks r and r xor distance swap. When their number is no power of two, the first ones have
-  /// folded in pairs, and those that are left are numbered anew.
+  /// Ranks r and r xor `distance` send to each other. When the number of ranks is no power of two,
+  /// those that have not folded do so, by the numbers that they have among themselves.
   RoundTime swap(std::int64_t distance) const;
-  /// That folding: rank 0 sends to 1, 2 to 3, and so on.
+  /// The folding: rank 0 sends to 1, 2 to 3, and so on, for all that are too many.
   RoundTime fold() const;
-  /// Every rank r = distance mod 2 distance sends to r - distance; the way back takes as long.
+  /// A round of a binomial tree: every rank that is an odd multiple of `distance` sends to the rank
+  /// `distance` below it. A broadcast, which goes the other way, takes as long.
   RoundTime tree(std::int64_t distance) const;
-  /// Rank r sends to r + 1, for all but the last; `sum`: of all their times.
+  /// Rank r sends to r + 1, all but the last rank at once; `sum`: what all of these messages take
+  /// one after the other.
   struct Chain {
     RoundTime time;
     Line sum;
   };
   Chain chain() const;
 
-  /// Of messages between the first known() ranks.
+  /// Of any messages between the first known() ranks.
   RoundTime time(std::span<const Sent> sent) const;
-  /// Of the messages themselves; set when all ranks are known, and links are shared.
+  /// What the messages themselves take; set when all ranks are known and not every one has a port
+  /// to itself.
   std::optional<Duration> played(const Programs& programs, TimePerByte gamma) const;
 
+  const Cluster& cluster() const { return cluster_; }
   std::int64_t workers() const { return nodes_ * gpus_; }
   std::int64_t known() const { return known_nodes_ * gpus_; }
   bool knows_all() const { return known_nodes_ == nodes_; }
   /// Every rank has a port of its own, and no other link.
   bool has_ports() const { return port_.has_value(); }
-  /// Whether a fabric is taken for one switch.
+  /// The cluster has a fabric that is taken for one switch.
   bool leaves_out_fabric() const { return leaves_out_fabric_; }
 
  private:
   std::int64_t most_nodes_known() const;
-  /// How many ranks show all of a pattern that repeats after `step` ranks.
+  /// How many of the first ranks show every kind of message of a pattern that repeats after `step`
+  /// ranks.
   std::int64_t shown(std::int64_t step) const;
   RoundTime swap_unfolded(std::int64_t distance) const;
   RoundTime time_at_ports(std::span<const Sent> sent) const;
 
+  Cluster cluster_;
   std::int64_t nodes_;
   std::int64_t gpus_;
   bool whole_;  ///< nodes differ in what lies between them

@@ -1,17 +1,18 @@
 #include "netmodels/rounds.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace steptime {
 
 void RoundSum::add(double count, const RoundTime& time, double share, double reduced) {
   in_step_ = in_step_ && time.even;
-  terms_.push_back({count, time.slowest, share, reduced});
+  terms_.push_back({count, time.slowest, share, reduced, where_});
 }
 
 void RoundSum::add_ring(double count, const RoundTime& time, double share, double reduced) {
   in_step_ = in_step_ && (time.even || time.apart);
-  terms_.push_back({count, time.slowest, share, reduced});
+  terms_.push_back({count, time.slowest, share, reduced, where_});
 }
 
 void RoundSum::add_binomial(const RoundLinks& links, bool reduces) {
@@ -32,12 +33,25 @@ void RoundSum::add_doubling(const RoundLinks& links, bool halves) {
   if (folds) add(1, links.fold(), 1, 0);
 }
 
+double RoundSum::Term::seconds(double bytes, TimePerByte gamma) const {
+  return count * (slowest.seconds(share * bytes) + reduced * gamma.seconds_per_byte * bytes);
+}
+
 double RoundSum::seconds(double bytes) const {
-  const double gamma = gamma_.seconds_per_byte;
   double sum = 0;
   for (const Term& term : terms_)
-    sum += term.count * (term.slowest.seconds(term.share * bytes) + term.reduced * gamma * bytes);
+    sum += term.seconds(bytes, gamma_);
   return sum;
+}
+
+std::vector<RoundSum::Row> RoundSum::rows(double bytes) const {
+  std::vector<Row> rows;
+  for (const Term& term : terms_) {
+    if (term.count == 0) continue;
+    if (rows.empty() || rows.back().where != term.where) rows.push_back({term.where, 0});
+    rows.back().seconds += term.seconds(bytes, gamma_);
+  }
+  return rows;
 }
 
 std::optional<LinearCost> RoundSum::linear() const {
@@ -69,17 +83,52 @@ std::optional<LinearCost> line_through_messages(const CollectiveOfRounds::MakePr
 
 CollectiveOfRounds::CollectiveOfRounds(RoundSum sum, const RoundLinks& links, MakePrograms programs,
                                        Operation operation)
-    : sum_(std::move(sum)),
+    : MessageCollective(links.cluster()),
+      sum_(std::move(sum)),
       linear_(sum_.linear()),
       left_out_(what_is_left_out(links, sum_.exact())),
       programs_(std::move(programs)),
-      operation_(operation) {
-  if (sum_.in_step() || links.workers() > kMostPlayed) return;
+      operation_(operation),
+      workers_(links.workers()) {
+  if (!programs_ || sum_.in_step() || links.workers() > kMostPlayed) return;
   if (const auto line = line_through_messages(programs_, links, sum_.gamma())) linear_ = line;
 }
 
 Duration CollectiveOfRounds::time(Bytes m) const {
   return linear_ ? linear_->time(m) : from_seconds(sum_.seconds(static_cast<double>(m.count)));
+}
+
+Programs CollectiveOfRounds::programs(Bytes m) const {
+  return programs_ ? programs_({0, m.count}) : Programs{};
+}
+
+std::optional<ErrorBound> CollectiveOfRounds::error_bound() const {
+  if (sum_.exact()) return std::nullopt;
+  return workers_ > kMostPlayed ? kOfMany : sum_.estimate();
+}
+
+std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {
+  const auto rows = sum_.rows(static_cast<double>(m.count));
+  if (rows.size() <= 1) return MessageCollective::stages(m);
+  const auto startups = sum_.rows(0);
+  // Each row has its share of the whole, which is the sum of the rows but where messages were
+  // played, and of the start-up, which is no longer than the row.
+  const double all = sum_.seconds(static_cast<double>(m.count));
+  const double all_startups = sum_.seconds(0);
+  const auto share = [](Duration whole, double part, double of) {
+    return of > 0 ? from_seconds(to_seconds(whole) * part / of) : Duration{};
+  };
+  std::vector<Stage> stages;
+  Duration left = time(m);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Duration mine =
+        i + 1 == rows.size() ? left : std::min(left, share(time(m), rows[i].seconds, all));
+    const Duration startup =
+        std::min(mine, share(this->startup(), startups[i].seconds, all_startups));
+    stages.push_back({rows[i].where, startup, mine - startup});
+    left -= mine;
+  }
+  return stages;
 }
 
 std::string what_is_left_out(const RoundLinks& links, bool exact) {

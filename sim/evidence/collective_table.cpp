@@ -63,6 +63,7 @@ double bus_factor(Operation operation, std::int64_t n) {
       return 2 * others;
     case Operation::kReduceScatter:
     case Operation::kAllGather:
+    case Operation::kAllToAll:
       return others;
     case Operation::kReduce:
     case Operation::kBroadcast:
@@ -110,6 +111,8 @@ Duration CollectiveModel::time(Bytes bytes) const {
     if (!messages_) return collective_->time(bytes);
     messages_->play({&bytes, 1}, on_progress_);
     return messages_->time(bytes);
+  } catch (const PlacedError& e) {
+    throw InputError(fmt::format("{}: {}", document_->file, e.what()));
   } catch (const RangeError& e) {
     throw InputError(
         fmt::format("{}: /strategy/aggregation: {} B: {}", document_->file, bytes.count, e.what()));
@@ -118,13 +121,16 @@ Duration CollectiveModel::time(Bytes bytes) const {
 
 CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
   const Operation operation = collective_->operation();
+  const auto is = [&](std::initializer_list<Operation> any) {
+    return std::find(any.begin(), any.end(), operation) != any.end();
+  };
   const bool has_parts =
-      operation == Operation::kReduceScatter || operation == Operation::kAllGather;
+      is({Operation::kReduceScatter, Operation::kAllGather, Operation::kAllToAll});
   CollectiveRow row{
       .bytes = bytes,
       .time_us = to_seconds(time(Bytes{bytes})) * 1e6,
       .parts = has_parts ? cluster_->workers() : 1,
-      .sums = operation != Operation::kAllGather && operation != Operation::kBroadcast,
+      .sums = !is({Operation::kAllGather, Operation::kBroadcast, Operation::kAllToAll}),
       .choice = collective_->choice(Bytes{bytes}),
       .outside_domain = messages_ ? "" : collective_->outside_domain(Bytes{bytes})};
   if (row.time_us > 0) row.algbw_gbps = static_cast<double>(bytes) / row.time_us * 1e-3;

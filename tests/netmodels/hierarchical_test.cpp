@@ -1,4 +1,5 @@
 #include "netmodels/programs.h"
+#include "tests/support/collectives.h"
 #include "tests/support/play.h"
 
 #include <cstdint>
@@ -31,6 +32,23 @@ TEST(Hierarchical, CostsItsPartsOneAfterTheOther) {
       }
     }
   }
+}
+
+TEST(Hierarchical, WorksInTheNodesThenBetweenThemThenInThem) {
+  // 4 nodes of 4 GPUs, 1000 B: two rounds of 2 us + 1000 B 100 ps, each added up, in the node; six
+  // steps of 250 B between nodes, three of them added up; and back.
+  const auto stages =
+      collective_of(R"({"type": "hierarchical"})", cluster_of(4, 4))->stages({1000});
+  ASSERT_EQ(stages.size(), 3);
+  EXPECT_EQ(stages[0].where, Pairs::kInNode);
+  EXPECT_EQ(stages[0].startup.count(), 2 * 2'000'000);
+  EXPECT_EQ(stages[0].work.count(), 2 * (1000 * 100 + sum_ps(1000)));
+  EXPECT_EQ(stages[1].where, Pairs::kBetweenNodes);
+  EXPECT_EQ(stages[1].startup.count(), 6 * kLatencyPs);
+  EXPECT_EQ(stages[1].work.count(), 6 * 250 * kPsPerByte + 3 * sum_ps(250));
+  EXPECT_EQ(stages[2].where, Pairs::kInNode);
+  EXPECT_EQ(stages[2].startup.count(), 2 * 2'000'000);
+  EXPECT_EQ(stages[2].work.count(), 2 * 1000 * 100);
 }
 
 TEST(Hierarchical, LeavesTheSumOnEveryRank) {

@@ -15,6 +15,20 @@ TEST(ReduceScatter, ClosedFormAndMessagesAgree) {
   EXPECT_EQ(MessageTimes(cluster, *collective).time({8000}).count(), expected);
 }
 
+TEST(ReduceScatter, TakesAsManyStepsForAnyNumberOfRanks) {
+  // N - 1 steps of ceil(M / N) bytes, each added up.
+  for (std::int64_t n = 2; n <= 33; ++n) {
+    const Cluster cluster = star_cluster(n, kGamma);
+    const auto collective = collective_of(R"({"type": "reduce-scatter"})", cluster);
+    for (const std::int64_t m : kSizes) {
+      const std::int64_t part = (m + n - 1) / n;
+      EXPECT_EQ(played_time(collective->programs({m}), Machine(cluster), kGamma, {}).count(),
+                (n - 1) * (message_ps(part) + sum_ps(part)))
+          << n << " ranks, " << m << " B";
+    }
+  }
+}
+
 TEST(ReduceScatter, IsNoAllReduce) {
   EXPECT_EQ(collective_of(R"({"type": "reduce-scatter"})", star_cluster(2))->operation(),
             Operation::kReduceScatter);

@@ -15,6 +15,22 @@ TEST(Reduce, ClosedFormAndMessagesAgree) {
   EXPECT_EQ(MessageTimes(cluster, *collective).time({8000}).count(), expected);
 }
 
+TEST(Reduce, TakesAsManyStepsForAnyNumberOfRanks) {
+  // log2 N rounds, rounded up, of M bytes, each added up.
+  for (std::int64_t n = 2; n <= 33; ++n) {
+    const Cluster cluster = star_cluster(n, kGamma);
+    const auto collective = collective_of(R"({"type": "reduce"})", cluster);
+    std::int64_t rounds = 0;
+    while ((1 << rounds) < n)
+      ++rounds;
+    for (const std::int64_t m : kSizes) {
+      EXPECT_EQ(played_time(collective->programs({m}), Machine(cluster), kGamma, {}).count(),
+                rounds * (message_ps(m) + sum_ps(m)))
+          << n << " ranks, " << m << " B";
+    }
+  }
+}
+
 TEST(Reduce, IsNoAllReduce) {
   EXPECT_EQ(collective_of(R"({"type": "reduce"})", star_cluster(2))->operation(),
             Operation::kReduce);

@@ -2,6 +2,7 @@
 
 #include "netmodels/programs.h"
 #include "sim/core/error.h"
+#include "tests/support/collectives.h"
 #include "tests/support/messages.h"
 #include "tests/support/play.h"
 
@@ -13,10 +14,6 @@
 namespace steptime {
 namespace {
 
-LinearCollective ring_of(Rank n) {
-  return LinearCollective({}, [n](Slice whole) { return ring_all_reduce(n, whole); });
-}
-
 TEST(MessageTimes, TakesTheSymmetricPathOnEqualLinks) {
   const Cluster cluster = star_cluster(8, kGamma);
   const Machine machine(cluster);
@@ -24,8 +21,8 @@ TEST(MessageTimes, TakesTheSymmetricPathOnEqualLinks) {
   const auto symmetric = symmetric_time(programs, machine, kGamma, {});
   ASSERT_TRUE(symmetric);
   EXPECT_EQ(*symmetric, played_time(programs, machine, kGamma, {}));
-  const LinearCollective collective = ring_of(8);
-  EXPECT_EQ(MessageTimes(cluster, collective).time({1001}), *symmetric);
+  const auto ring = collective_of(R"({"type": "ring"})", cluster);
+  EXPECT_EQ(MessageTimes(cluster, *ring).time({1001}), *symmetric);
 }
 
 TEST(MessageTimes, TakesTheGeneralPathElsewhere) {

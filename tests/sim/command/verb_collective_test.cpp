@@ -186,6 +186,7 @@ TEST(VerbCollective, OtherOperationsHaveTheFactorsOfNcclTests) {
   };
   for (const auto& [name, us, factor, text] :
        {Expected{"all-gather", 3, .75, "        4000           250    float    none "},
+        Expected{"all-to-all", 3, .75, "        4000           250    float    none "},
         Expected{"reduce-scatter", 3, .75, "        4000           250    float     sum "},
         Expected{"broadcast", 8, 1, "        4000          1000    float    none "},
         Expected{"reduce", 8, 1, "        4000          1000    float     sum "},

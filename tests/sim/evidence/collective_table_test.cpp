@@ -84,6 +84,7 @@ TEST(CollectiveTable, BusFactorsOfNcclTests) {
   EXPECT_DOUBLE_EQ(bus_factor(Operation::kAllGather, 8), 7.0 / 8);
   EXPECT_DOUBLE_EQ(bus_factor(Operation::kReduce, 8), 1);
   EXPECT_DOUBLE_EQ(bus_factor(Operation::kBroadcast, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::kAllToAll, 8), 7. / 8);
 }
 
 /// What is printed can be compared with.
