@@ -3,23 +3,24 @@
 //
 //   T = (K + N - 2) alpha + (M + (N - 2) ceil(M / K)) beta    K = sqrt((N - 2) M beta / alpha)
 //
-// for equal links; in general the K segments follow one another over the slowest link, and the
-// other N - 2 are passed once, by the largest segment. Scope: no other traffic; large messages, for
-// which it tends to M beta. K, which makes T least, is rounded, at least 1 and at most M and
-// kMostSegments, and 1 where nothing overlaps (N = 2). Not an all-reduce. Parameters: none; alpha
+// for equal links, K rounded; in general the K segments follow one another over the slowest link,
+// and the other N - 2 are passed once, by the largest segment. K is the number of at most
+// kMostSegments that makes T least. Scope: no other traffic; large messages, for which it tends to
+// M beta. Not an all-reduce. Parameters: none; alpha
 // and beta are those of the cluster. Source: derived; the pipelined algorithm of MPI libraries.
 #include "netmodels/programs.h"
 #include "netmodels/rounds.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace steptime {
 namespace {
 
-constexpr double kMostSegments = 1024;
+constexpr std::int64_t kMostSegments = 1024;
+constexpr ErrorBound kEstimate{};
 
 /// Rank r receives segment s in its step s and sends it on in step s + 1; rank 0 sends in step s.
 class Chain final : public Program {
@@ -52,27 +53,23 @@ class Chain final : public Program {
   Cut cut_;
 };
 
-class ChainBroadcast final : public Collective {
+class ChainBroadcast final : public MessageCollective {
  public:
   explicit ChainBroadcast(const Cluster& cluster)
-      : n_(static_cast<Rank>(cluster.workers())), links_(cluster), hops_(links_.chain()) {}
+      : MessageCollective(cluster),
+        n_(static_cast<Rank>(cluster.workers())),
+        links_(cluster),
+        hops_(links_.chain()) {}
 
   Duration time(Bytes m) const override {
-    if (n_ == 1) return {};
-    const std::int32_t k = segments(m);
-    const auto bytes = static_cast<double>(m.count);
-    const auto segment = static_cast<double>(ceil_div(m.count, k));
-    double most = 0;
-    for (const Line& all : hops_.time.slowest.lines()) {
-      const Line once{hops_.sum.alpha - all.alpha, hops_.sum.beta - all.beta};
-      most = std::max(most, once.seconds(segment) + k * all.alpha + all.beta * bytes);
-    }
-    return from_seconds(most);
+    return n_ == 1 ? Duration{} : from_seconds(seconds(segments(m), m.count));
   }
-  Duration startup() const override { return time(Bytes{0}); }
   Operation operation() const override { return Operation::kBroadcast; }
   std::string outside_domain(Bytes) const override {
-    return what_is_left_out(links_, hops_.time.even || hops_.time.apart);
+    return what_is_left_out(links_, !error_bound());
+  }
+  std::optional<ErrorBound> error_bound() const override {
+    return hops_.time.even || hops_.time.apart ? std::nullopt : std::optional(kEstimate);
   }
   Programs programs(Bytes m) const override {
     Programs programs;
@@ -81,15 +78,24 @@ class ChainBroadcast final : public Collective {
   }
 
  private:
+  /// Until all segments are over the slowest link; `hops`: and the first over each of the others.
+  double seconds(std::int64_t segments, std::int64_t bytes, bool hops = true) const {
+    const auto longest = static_cast<double>(ceil_div(bytes, segments));
+    double most = 0;
+    for (const Line& all : hops_.time.slowest.lines()) {
+      const Line once{hops_.sum.alpha - all.alpha, hops_.sum.beta - all.beta};
+      const double last =
+          static_cast<double>(segments) * all.alpha + all.beta * static_cast<double>(bytes);
+      most = std::max(most, last + (hops ? once.seconds(longest) : 0));
+    }
+    return most;
+  }
+
   std::int32_t segments(Bytes m) const {
     if (n_ <= 2) return 1;
-    const auto& lines = hops_.time.slowest.lines();
-    const Line& link = *std::max_element(
-        lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.beta < b.beta; });
-    const auto bytes = static_cast<double>(m.count);
-    const double best =
-        std::round(std::sqrt((hops_.sum.beta - link.beta) * bytes / std::max(link.alpha, 1e-12)));
-    return static_cast<std::int32_t>(std::clamp(best, 1.0, std::clamp(bytes, 1.0, kMostSegments)));
+    return static_cast<std::int32_t>(fastest_parts(
+        1, kMostSegments, [&](std::int64_t k) { return seconds(k, m.count); },
+        [&](std::int64_t k) { return seconds(k, m.count, false); }));
   }
 
   Rank n_;

@@ -12,8 +12,8 @@
 // while the level sends alone; every further chunk adds a step in which all levels send, over the
 // links that they share. Scope: no other traffic.
 //
-// C is the least number of chunks of at most `chunk`, or the one that makes T least, where that is
-// larger: T then never falls, and the messages are cut in the same way.
+// C makes T least among the numbers of chunks of at most `chunk`, up to kMostFast; where so many
+// are longer than `chunk`, C is the least that fits.
 //
 // Equal to the messages, but for bytes, for N a power of two with a link each. For other N, and
 // several GPUs per node, some messages wait less or more. Measured against them without gamma: up
@@ -28,8 +28,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +55,10 @@ TreePlace second_up_to_278(Rank rank, Rank n) {
 TreePlace second_from_284(Rank rank, Rank n) {
   return second_tree(rank, n, SecondTree::kFrom284);
 }
+
+constexpr ErrorBound kOfOneGpu{-.10, .06};
+constexpr ErrorBound kOfSums{-.10, .46};
+constexpr ErrorBound kOfSeveralGpus{-.06, .33};
 
 /// How many levels of a tree lie below the rank.
 std::size_t height(TreePlace (*tree)(Rank, Rank), Rank rank, Rank n) {
@@ -102,10 +106,11 @@ Way way_of(const RoundLinks& links, const Levels& levels) {
   return way;
 }
 
-class DoubleBinaryTree final : public Collective {
+class DoubleBinaryTree final : public MessageCollective {
  public:
   DoubleBinaryTree(const Config& c, const Cluster& cluster)
-      : ranks_(static_cast<Rank>(cluster.workers())),
+      : MessageCollective(cluster),
+        ranks_(static_cast<Rank>(cluster.workers())),
         links_(cluster),
         gamma_(cluster.reduction.seconds_per_byte),
         chunk_(c.get<Bytes>("chunk").count),
@@ -114,7 +119,6 @@ class DoubleBinaryTree final : public Collective {
     const auto known = static_cast<Rank>(std::min(links_.known(), links_.workers()));
     up_ = way_of(links_, levels_of(second_, known, true));
     down_ = way_of(links_, levels_of(second_, known, false));
-    set_turns();
   }
 
   Duration time(Bytes m) const override {
@@ -122,20 +126,17 @@ class DoubleBinaryTree final : public Collective {
     const std::int64_t half = ceil_div(m.count, 2);
     const std::int64_t chunks = chunks_of(half);
     const double now = seconds(chunks, half);
-    if (chunks == 1) return from_seconds(now);
-    // The largest size that has a chunk less: no time falls, by whatever whole bytes do.
-    const auto before = static_cast<double>(chunks - 1);
-    const double turn = before * (before + 1) * per_chunk_ / per_inverse_;
-    const std::int64_t most = std::min(half, (chunks - 1) * chunk_);
-    const std::int64_t less =
-        turn < static_cast<double>(most) ? static_cast<std::int64_t>(turn) : most;
-    return from_seconds(std::max(now, seconds(chunks - 1, less)));
+    if (chunks <= kMostFast) return from_seconds(now);
+    // As few as fit: the largest size that fits into a chunk less may take longer.
+    return from_seconds(std::max(now, seconds(chunks - 1, (chunks - 1) * chunk_)));
   }
-  Duration startup() const override { return time(Bytes{0}); }
   std::string outside_domain(Bytes) const override {
-    const bool is_exact =
-        ranks_ == 1 || (links_.has_ports() && unfolded(links_.workers()) == links_.workers());
-    return what_is_left_out(links_, is_exact);
+    return what_is_left_out(links_, !error_bound());
+  }
+  std::optional<ErrorBound> error_bound() const override {
+    if (!links_.has_ports()) return kOfSeveralGpus;
+    if (unfolded(ranks_) == ranks_) return std::nullopt;
+    return gamma_ > 0 ? kOfSums : kOfOneGpu;
   }
 
   Programs programs(Bytes m) const override {
@@ -150,67 +151,57 @@ class DoubleBinaryTree final : public Collective {
 
  private:
   static constexpr std::int64_t kMostChunks = 1 << 20;
-  /// As many as are made for the sake of time.
-  static constexpr double kMostFast = 1024;
+  /// As many as are made for the sake of time; more only where `chunk` asks for them.
+  static constexpr std::int64_t kMostFast = 1024;
 
-  /// The least number of chunks that fit, or if more are faster the best one: T is c C + d / C and
-  /// what does not depend on C, so that C chunks are as fast as one more where C (C + 1) = d / c.
+  /// `half`: bytes along each tree.
   std::int64_t chunks_of(std::int64_t half) const {
     const std::int64_t least = std::max(ceil_div(half, chunk_), std::int64_t{1});
-    const auto bytes = static_cast<double>(half);
-    double best = 1;
-    if (per_inverse_ > 0) {
-      const double square = bytes * per_inverse_ / std::max(per_chunk_, 1e-12);
-      best = std::min({std::ceil((std::sqrt(1 + 4 * square) - 1) / 2), kMostFast, bytes});
-    }
-    return std::min(std::max(least, static_cast<std::int64_t>(best)), kMostChunks);
-  }
-  /// c and d of chunks_of(), by the messages that are the slowest when large.
-  void set_turns() {
-    const auto largest = [](const Envelope& envelope) {
-      Line line;
-      for (const Line& each : envelope.lines())
-        if (each.beta >= line.beta) line = each;
-      return line;
+    const auto steps = [&](std::int64_t chunks) {
+      const double longest = static_cast<double>(half) / static_cast<double>(chunks);
+      return static_cast<double>(chunks - 1) *
+             (up_.step.seconds(longest) + down_.step.seconds(longest));
     };
-    for (const Way* way : {&up_, &down_}) {
-      const Line step = largest(way->step);
-      per_chunk_ += step.alpha;
-      per_inverse_ -= step.beta;
-      for (const Envelope& level : way->levels)
-        per_inverse_ += largest(level).beta;
-    }
-    per_inverse_ += (children() * (inner() - 1) + 1) * gamma_;
+    return std::min(
+        fastest_parts(
+            least, kMostFast, [&](std::int64_t chunks) { return seconds(chunks, half); }, steps),
+        kMostChunks);
   }
   double inner() const { return static_cast<double>(up_.levels.size()) - 1; }
   double children() const { return ranks_ > 2 ? 2 : 1; }
 
-  /// `half`: bytes along each tree.
   double seconds(std::int64_t chunks, std::int64_t half) const {
     const std::int64_t shorter = half / chunks;
-    const auto s = static_cast<double>(shorter);
-    const auto c = static_cast<double>(chunks);
     const auto longer = static_cast<double>(half % chunks);  // chunks with a byte more
+    const double all_shorter = seconds_of_chunks(chunks, shorter);
+    if (longer == 0) return all_shorter;
+    // A byte more in a step in which one of them is under way, and at the root.
+    const double more = largest_beta(up_.step) + largest_beta(down_.step) + children() * gamma_;
+    return std::min(all_shorter + (longer + inner() - 1) * more + largest_beta(down_.levels.back()),
+                    seconds_of_chunks(chunks, shorter + 1));
+  }
+  double seconds_of_chunks(std::int64_t chunks, std::int64_t chunk) const {
+    const auto s = static_cast<double>(chunk);
+    const auto c = static_cast<double>(chunks);
     double whole = (children() * (inner() + c - 1) + 1) * s * gamma_;
-    double more = 0;  // in a step, for a byte more
-    double more_at_root = 0;
     for (const Way* way : {&up_, &down_}) {
       for (const Envelope& level : way->levels)
         whole += level.seconds(s);
       whole += (c - 1) * way->step.seconds(s);
-      more += way->step.seconds(s + 1) - way->step.seconds(s);
-      more_at_root = way->levels.back().seconds(s + 1) - way->levels.back().seconds(s);
     }
-    if (longer == 0) return whole;
-    return whole + (longer + inner() - 1) * (more + children() * gamma_) + more_at_root;
+    return whole;
+  }
+  static double largest_beta(const Envelope& envelope) {
+    double beta = 0;
+    for (const Line& line : envelope.lines())
+      beta = std::max(beta, line.beta);
+    return beta;
   }
 
   Rank ranks_;
   RoundLinks links_;
   Way up_;
   Way down_;
-  double per_chunk_ = 0;    ///< s
-  double per_inverse_ = 0;  ///< s/B
   double gamma_;
   std::int64_t chunk_;
   TreePlace (*second_)(Rank, Rank);

@@ -37,6 +37,26 @@ TEST(ChainBroadcast, MessagesTakeTheClosedForm) {
   }
 }
 
+TEST(ChainBroadcast, IsNoSlowerOnFasterLinksNorWithFewerBytes) {
+  // Two nodes of four: the links between nodes have no latency, those inside have.
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 4;
+  cluster.intra_node = {std::chrono::microseconds(20), {12.5e9}};
+  cluster.network.latency = {};
+  Duration slower = Duration::max();
+  for (double gbps = 1.1; gbps < 400; gbps *= 1.1) {
+    cluster.network.bandwidth = {gbps * 1e9 / 8};
+    const auto chain = collective_of(R"({"type": "chain-broadcast"})", cluster);
+    EXPECT_LE(chain->time({100'000'000}), slower) << gbps << " Gb/s";
+    slower = chain->time({100'000'000});
+    Duration last{};
+    for (std::int64_t m = 0; m < 100'000'000; m += 1 + m / 5) {
+      EXPECT_GE(chain->time({m}), last) << gbps << " Gb/s, " << m << " B";
+      last = chain->time({m});
+    }
+  }
+}
+
 TEST(ChainBroadcast, TendsToOneTransfer) {
   // 6 ranks, 100 MB: K = sqrt(4 * 80 ms / 50 us) = 80, and 84 * (50 us + 1.25 MB / 1.25 GB/s).
   const auto chain = collective_of(R"({"type": "chain-broadcast"})", star_cluster(6));
