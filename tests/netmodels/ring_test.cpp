@@ -1,4 +1,5 @@
 #include "sim/collective/collective.h"
+#include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "tests/support/cluster.h"
 #include "tests/support/config_text.h"
@@ -31,6 +32,19 @@ TEST(Ring, TheOtherCountOfStartups) {
   EXPECT_EQ(message_of<InputError>(
                 [] { make<Collective>(R"({"type": "ring", "startups": "2N"})", flat_cluster(4)); }),
             "x.json: /collective/startups: unknown \"2N\"; known: 2(N-1), N-1");
+}
+
+// Half of the start-ups is less than any messages take: message fidelity refuses it.
+TEST(Ring, NoMessagesTakeTheOtherCountOfStartups) {
+  const Cluster cluster = flat_cluster(4);
+  const auto half = make<Collective>(R"x({"type": "ring", "startups": "N-1"})x", cluster);
+  EXPECT_TRUE(half->programs(Bytes{1000}).empty());
+  EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(cluster, *half); }),
+            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "known by its time only");
+  // It occupies the links that a ring does, for as long.
+  const auto whole = make<Collective>(R"({"type": "ring"})", cluster);
+  EXPECT_EQ(half->stages(Bytes{1000})[0].work, whole->stages(Bytes{1000})[0].work);
 }
 
 // Four GPUs in two nodes: the ring crosses the network, so all its steps run at the network's pace;
