@@ -8,7 +8,7 @@
 // Limits: Figure 8 as printed updates the parameters only in exchange steps, and counts keys
 // instead of batches; here every batch does an SGD update, and `interval` counts batches. Source:
 // 001 section 5, equations 2 and 3, Figure 8.
-#include "sim/servers/aggregation.h"
+#include "sim/learning/update.h"
 
 #include <memory>
 #include <string>
@@ -35,14 +35,50 @@ const Params kParams{{.key = "interval",
                       .fallback = "push-then-pull",
                       .words = {"push-then-pull", "simultaneous"}}};
 
-const bool kRegistered = Updates::instance().add(
-    "esgd", "elastic averaging with the servers, now and then", kParams, [](const Config& c) {
-      return std::make_unique<Update>(
-          Update{.kind = Update::Kind::kEsgd,
-                 .interval = c.get<std::int64_t>("interval"),
-                 .alpha = c.get<double>("alpha"),
-                 .pull_sees_push = c.get<std::string>("reading") == "push-then-pull"});
-    });
+class Esgd final : public Update {
+ public:
+  explicit Esgd(const Config& c)
+      : interval_(c.get<std::int64_t>("interval")),
+        alpha_(c.get<double>("alpha")),
+        pull_sees_push_(c.get<std::string>("reading") == "push-then-pull") {}
+
+  /// Nothing writes the parameters before the step's end.
+  Sends sends() const override { return Sends::kParametersAtStart; }
+  bool exchanges(std::int64_t step) const override { return step % interval_ == 0; }
+  bool waits_for_all() const override { return false; }
+  std::string refusal(const MeetingPlace& where) const override {
+    if (where.pulls_in_next_step) {
+      return "esgd pulls in the step that pushes; choose other requests than \"next-step\"";
+    }
+    if (where.adds_up_in_nodes)
+      return "esgd exchanges parameters, which a kvstore's nodes would add up";
+    if (where.holds_center) return {};
+    return "esgd needs parameter servers, which hold the centre; choose parameter-server, or "
+           "hybrid with servers";
+  }
+  /// From one exchange to the next.
+  std::int64_t default_steps() const override { return interval_; }
+  /// Equation 2.
+  void on_server(Weights center, Pushed pushed, const Descent&) const override {
+    for (std::size_t i = 0; i < center.w.size(); ++i)
+      center.w[i] += alpha_ * (pushed.sum[i] - center.w[i]);
+  }
+  bool pull_sees_push() const override { return pull_sees_push_; }
+  /// Equation 3.
+  void on_client(std::span<double> w, std::span<const double> pulled) const override {
+    for (std::size_t i = 0; i < w.size(); ++i)
+      w[i] -= alpha_ * (w[i] - pulled[i]);
+  }
+
+ private:
+  std::int64_t interval_;
+  double alpha_;
+  bool pull_sees_push_;
+};
+
+const bool kRegistered =
+    Updates::instance().add("esgd", "elastic averaging with the servers, now and then", kParams,
+                            [](const Config& c) { return std::make_unique<Esgd>(c); });
 
 }  // namespace
 }  // namespace steptime

@@ -167,7 +167,7 @@ const Params& run_params() {
        .words = {"analytic", "message"}},
       {.key = "steps",
        .kind = Kind::kInteger,
-       .help = "training steps; default: 1; of asgd 20, of esgd its interval",
+       .help = "training steps; default: as many as the update needs",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e6}},
       {.key = "seed",
@@ -301,25 +301,15 @@ Json resolved_object(const Json& object, const Params& params) {
 
 }  // namespace
 
-std::int64_t default_steps(const Update& update) {
-  constexpr std::int64_t kAsynchronous = 20;
-  if (update.kind == Update::Kind::kEsgd) return update.interval;
-  return update.kind == Update::Kind::kAsgd ? kAsynchronous : 1;
-}
-
 Json resolved(const Json& config) {
   Json spelled_out = config;
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));
   Json full = resolved_object(spelled_out, experiment_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
-    const Json& section = full["strategy"]["update"];
-    const std::string type = section.value("type", "");
-    Update update{.kind = type == "esgd"   ? Update::Kind::kEsgd
-                          : type == "asgd" ? Update::Kind::kAsgd
-                                           : Update::Kind::kSgd};
-    if (update.kind == Update::Kind::kEsgd) update.interval = section.at("interval");
-    full["run"]["steps"] = default_steps(update);
+    const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
+                          strategy_params());
+    full["run"]["steps"] = Updates::instance().make(strategy, "update")->default_steps();
     full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
   }
   return full;

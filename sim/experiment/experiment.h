@@ -38,21 +38,12 @@ enum class Fidelity {
   kMessage,   ///< a collective is its messages, on the cluster's channels
 };
 
-/// From one exchange of ESGD to the next; in ASGD enough that the first step, in which pushes and
-/// pulls do not meet, hardly counts; otherwise one.
-std::int64_t default_steps(const Update& update);
-
 struct RunSettings {
-  std::optional<std::int64_t> steps{};  ///< where nothing is learnt
+  std::optional<std::int64_t> steps{};  ///< where nothing is learnt; else the update's
   std::int64_t seed = 1;
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
-
-  /// What `steps` says, or as many as the update needs.
-  std::int64_t training_steps(const Update& update) const {
-    return steps.value_or(default_steps(update));
-  }
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.

@@ -76,8 +76,8 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 }  // namespace
 
 bool needs_training(const Experiment& e) {
-  return e.aggregation->servers.count > 0 || e.update->kind != Update::Kind::kSgd ||
-         e.run->variation.any() || e.run->convergence;
+  return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->variation.any() ||
+         e.run->convergence;
 }
 
 TrainingPlan plan_training(const Experiment& e) {
@@ -86,7 +86,7 @@ TrainingPlan plan_training(const Experiment& e) {
   const std::int64_t workers = e.cluster->workers();
   TrainingPlan plan{.cluster = *e.cluster,
                     .aggregation = aggregation,
-                    .update = *e.update,
+                    .update = e.update,
                     .variation = e.run->variation};
   const bool communicates = workers > 1 || aggregation.servers.count > 0;
   BucketPlan buckets;
@@ -116,7 +116,8 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
-  plan.steps = learns != nullptr ? learns->steps(workers) : e.run->training_steps(*e.update);
+  plan.steps =
+      learns != nullptr ? learns->steps(workers) : e.run->steps.value_or(e.update->default_steps());
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
@@ -169,7 +170,7 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
       continue;
     }
     const std::int64_t clients = plan.aggregation.clients;
-    Learner learner(*learns, plan.update, clients, plan.members(), outcome.has_servers, seed,
+    Learner learner(*learns, *plan.update, clients, plan.members(), outcome.has_servers, seed,
                     plan.pushing());
     outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
                                          seed == e.run->seed ? timeline : nullptr));

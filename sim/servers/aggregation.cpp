@@ -135,22 +135,12 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
     strategy.object("aggregation", any_keys())
         .fail("collective", "does not leave every worker with the sum");
   }
-  const bool elastic = update.kind == Update::Kind::kEsgd;
-  if (elastic && aggregation.servers.pull == PullTime::kNextStep) {
-    strategy.fail("update",
-                  "esgd pulls in the step that pushes; choose other requests than "
-                  "\"next-step\"");
-  }
-  if (elastic && aggregation.beyond)
-    strategy.fail("update", "esgd exchanges parameters, which a kvstore's nodes would add up");
-  const bool meets_at_servers =
-      aggregation.beyond || (aggregation.servers.count > 0 && !aggregation.merges);
-  if (update.kind == Update::Kind::kSgd || meets_at_servers) return;
-  strategy.fail("update", update.kind == Update::Kind::kAsgd
-                              ? "asgd needs parameter servers, as workers meet nowhere else; "
-                                "choose parameter-server, or hybrid or kvstore with servers"
-                              : "esgd needs parameter servers, which hold the centre; choose "
-                                "parameter-server, or hybrid with servers");
+  const bool beyond = aggregation.beyond.has_value();
+  const std::string refusal = update.refusal(
+      {.holds_center = beyond || (aggregation.servers.count > 0 && !aggregation.merges),
+       .pulls_in_next_step = aggregation.servers.pull == PullTime::kNextStep,
+       .adds_up_in_nodes = beyond});
+  if (!refusal.empty()) strategy.fail("update", refusal);
 }
 
 }  // namespace steptime

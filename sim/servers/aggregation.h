@@ -1,10 +1,11 @@
-// Who adds gradients up, and what is done with the sum. An aggregation divides the workers into
-// clients (MPI groups that all-reduce inside) and says which parameter servers they talk to; an
-// update says what the servers and clients compute. Both are data, read by files in schedulers/.
+// Who adds up what the workers send. An aggregation divides the workers into
+// clients (MPI groups that all-reduce inside) and says which parameter servers they talk to. It is
+// data, read by files in schedulers/.
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/config/registry.h"
 #include "sim/core/units.h"
+#include "sim/learning/update.h"
 #include "sim/network/cluster.h"
 #include "sim/servers/sharding.h"
 
@@ -16,7 +17,8 @@ namespace steptime {
 
 /// When a client asks for the values of what it has pushed.
 enum class PullTime {
-  kAnswered,  ///< once the servers have answered all pushes of a bucket: in SGD with the sum ready
+  kAnswered,  ///< once the servers have answered all pushes of a bucket: where these wait for all
+              ///< clients, with the sum ready
   kPushed,    ///< once a push is in; the request queues behind what the client still has to send,
               ///< and a server answers it when the sum is ready
   kNextStep   ///< all at the start of the next step, whose layers wait for their own parameters
@@ -84,18 +86,6 @@ struct Aggregation {
   IssuingThread issuing{};
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
-
-struct Update {
-  static constexpr const char* kNoun = "update";
-  enum class Kind { kSgd, kAsgd, kEsgd };
-  Kind kind = Kind::kSgd;
-  std::int64_t interval = 1;  ///< ESGD: steps from one exchange with the servers to the next
-  double alpha = 0;           ///< ESGD: of 001 equations 2 and 3
-  /// ESGD: the client's pull sees the centre after its own push (Figure 8); else equations 2 and 3
-  /// both use the centre before it.
-  bool pull_sees_push = true;
-};
-using Updates = Registry<Update>;
 
 /// The keys of parameter servers, and their values.
 Params server_params();

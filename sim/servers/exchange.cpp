@@ -18,6 +18,7 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
       user_(user),
       learner_(learner),
       clients_(plan.aggregation.clients),
+      waits_for_all_(plan.update == nullptr || plan.update->waits_for_all()),
       pull_time_(plan.aggregation.servers.pull_time()),
       common_latency_(carrier.common_latency()),
       threads_(plan.aggregation.servers, plan.names, timeline, actor),
@@ -125,12 +126,12 @@ void Exchange::pushed(std::span<const Timed> parts) {
 void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
   Slot& slot = slots_[slot_index];
   const Piece& piece = *slot.piece;
-  const bool changes = !waits_for_all() || ++slot.pushed == clients_;
+  const bool changes = !waits_for_all_ || ++slot.pushed == clients_;
   Duration work = slot.handling;
   if (changes) work += slot.updating;
   const Time end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
   const bool early = pull_time_ == PullTime::kPushed;
-  if (waits_for_all()) {
+  if (waits_for_all_) {
     if (early) answer_push(c, slot_index, end);
     if (!changes) return;
     apply_all(slot);
@@ -157,7 +158,7 @@ void Exchange::answer_pushes(std::uint32_t slot_index, Time end) {
     answer_push((slots_[slot_index].piece->server + i) % clients, slot_index, end);
 }
 
-/// The gradients of all clients at once.
+/// The pushes of all clients at once.
 void Exchange::apply_all(Slot& slot) {
   slot.pushed = 0;
   ++slot.version;
@@ -223,7 +224,7 @@ void Exchange::ask_behind(std::int32_t c, std::uint32_t slot_index) {
 /// A request is at the server.
 void Exchange::asked(std::int32_t c, std::uint32_t slot_index) {
   Slot& slot = slots_[slot_index];
-  if (waits_for_all() && slot.version == seen_[of(c, slot_index)]) {
+  if (waits_for_all_ && slot.version == seen_[of(c, slot_index)]) {
     slot.waiting.push_back(c);  // for the sum
   } else {
     answer(c, slot_index, serve_pull(c, slot_index, engine_.now()));
@@ -234,9 +235,7 @@ void Exchange::asked(std::int32_t c, std::uint32_t slot_index) {
 Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
   const Slot& slot = slots_[slot_index];
   seen_[of(c, slot_index)] = slot.version;
-  const bool simultaneous =
-      plan_.update.kind == Update::Kind::kEsgd && !plan_.update.pull_sees_push;
-  if (learner_ != nullptr && !simultaneous) {
+  if (learner_ != nullptr) {
     for (const ParameterRange& range : slot.piece->ranges)
       learner_->pull(c, range);
   }

@@ -23,7 +23,7 @@ class ExchangeUser {
   virtual void answered(std::int32_t client, std::size_t bucket) = 0;
   /// Rank 0 of a client has a bucket's values at `end`, which may lie ahead.
   virtual void exchanged(std::int32_t client, std::size_t bucket, Time end) = 0;
-  /// Synchronous: the pushes of all clients of a piece are added up at `end`. Whether the user will
+  /// Where servers wait for all: a piece's pushes are added up at `end`. Whether the user will
   /// `answer_pushes` itself.
   virtual bool holds_answers(std::uint32_t /*slot*/, Time /*end*/) { return false; }
 };
@@ -61,10 +61,10 @@ class Exchange {
   struct Slot {
     const Piece* piece;
     std::uint32_t bucket;
-    std::uint32_t version;                ///< updates so far
-    std::int64_t pushed;                  ///< synchronous: pushes of this step that are in
-    Duration handling;                    ///< of the server's thread, per push and pull
-    Duration updating;                    ///< of the server's thread
+    std::uint32_t version;  ///< updates so far
+    std::int64_t pushed;    ///< where servers wait for all: pushes of this step that are in
+    Duration handling;      ///< of the server's thread, per push and pull
+    Duration updating;      ///< of the server's thread
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
@@ -91,7 +91,6 @@ class Exchange {
     if (common_latency_) return *common_latency_;
     return carrier_.latency(c, slots_[slot_index].piece->server);
   }
-  bool waits_for_all() const { return plan_.update.kind == Update::Kind::kSgd; }
   void received(std::int32_t c, std::uint32_t slot_index, Time in);
   void apply_all(Slot& slot);
   void answer_push(std::int32_t c, std::uint32_t slot_index, Time end);
@@ -107,6 +106,7 @@ class Exchange {
   ExchangeUser& user_;
   Learner* learner_;
   std::int64_t clients_;
+  bool waits_for_all_;
   PullTime pull_time_;
   std::optional<Duration> common_latency_;
   ServerThreads threads_;

@@ -14,17 +14,17 @@ Learner::Learner(const Convergence& convergence, const Update& update, std::int6
       pushing_(static_cast<std::size_t>(pushing)),
       batches_(convergence, clients * members, seed),
       sum_(convergence.problem->parameters()) {
-  // 001 section 5: the mini-batch of one update is every worker's batch in synchronous SGD, and a
-  // pusher's in the other modes.
-  const auto averaged =
-      static_cast<double>(members * (update.kind == Update::Kind::kSgd ? clients : pushing));
-  rate_ = convergence.learning_rate * (convergence.scaling == 0   ? 1
-                                       : convergence.scaling == 1 ? averaged
-                                                                  : std::sqrt(averaged));
+  // 001 section 5: the mini-batch of one update is every worker's batch where servers wait for all,
+  // and a pusher's elsewhere.
+  const auto averaged = static_cast<double>(members * (update.waits_for_all() ? clients : pushing));
+  const double scaling = convergence.scaling == 0   ? 1
+                         : convergence.scaling == 1 ? averaged
+                                                    : std::sqrt(averaged);
+  descent_ = {.rate = convergence.learning_rate * scaling, .momentum = convergence.momentum};
   const std::size_t size = convergence.problem->parameters();
-  server_.w = convergence.problem->initial(seed);
-  server_.velocity.resize(size);
-  const State start{server_.w, std::vector<double>(size), std::vector<double>(size), server_.w};
+  center_.w = convergence.problem->initial(seed);
+  center_.velocity.resize(size);
+  const State start{center_.w, std::vector<double>(size), std::vector<double>(size), center_.w};
   clients_.assign(static_cast<std::size_t>(clients), start);
 }
 
@@ -39,66 +39,62 @@ void Learner::compute(std::int64_t client, std::int64_t step) {
   }
 }
 
-void Learner::descend(State& state, std::span<const double> gradient, double divisor,
-                      ParameterRange range) {
-  for (std::size_t i = range.begin; i < range.end; ++i) {
-    state.velocity[i] = convergence_.momentum * state.velocity[i] - rate_ * (gradient[i] / divisor);
-    state.w[i] += state.velocity[i];
-  }
+Weights Learner::weights(State& state, ParameterRange range) {
+  const std::size_t count = range.end - range.begin;
+  return {std::span(state.w).subspan(range.begin, count),
+          std::span(state.velocity).subspan(range.begin, count)};
 }
 
-void Learner::add_up(std::size_t first, std::size_t last, ParameterRange range) {
+Pushed Learner::add_up(std::size_t first, std::size_t last, ParameterRange range) {
+  const std::vector<double> State::*pushed =
+      update_.sends_parameters() ? &State::w : &State::gradient;
   for (std::size_t i = range.begin; i < range.end; ++i) {
-    double sum = clients_[first].gradient[i];
+    double sum = (clients_[first].*pushed)[i];
     for (std::size_t c = first + 1; c < last; ++c)
-      sum += clients_[c].gradient[i];
+      sum += (clients_[c].*pushed)[i];
     sum_[i] = sum;
   }
+  const auto clients = static_cast<double>(last - first);
+  return {std::span(sum_).subspan(range.begin, range.end - range.begin),
+          update_.sends_parameters() ? clients : static_cast<double>(members_) * clients};
 }
 
 void Learner::apply_all(ParameterRange range) {
-  add_up(0, clients_.size(), range);
-  descend(server_, sum_, static_cast<double>(members_) * static_cast<double>(clients_.size()),
-          range);
+  update_.on_server(weights(center_, range), add_up(0, clients_.size(), range), descent_);
 }
 
 void Learner::apply(std::int64_t pusher, ParameterRange range) {
+  if (!update_.pull_sees_push()) copy(pusher, range);
   const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
-  if (update_.kind == Update::Kind::kAsgd) {
-    add_up(first, first + pushing_, range);
-    descend(server_, sum_, static_cast<double>(members_) * static_cast<double>(pushing_), range);
-    return;
-  }
-  if (!update_.pull_sees_push) pull(pusher, range);
-  const State& state = clients_[first];
-  for (std::size_t i = range.begin; i < range.end; ++i)
-    server_.w[i] += update_.alpha * (state.w[i] - server_.w[i]);
+  update_.on_server(weights(center_, range), add_up(first, first + pushing_, range), descent_);
 }
 
 void Learner::pull(std::int64_t pusher, ParameterRange range) {
-  const auto begin = static_cast<std::ptrdiff_t>(range.begin);
-  const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
-  for (std::size_t c = first; c < first + pushing_; ++c) {
-    std::copy(server_.w.begin() + begin, server_.w.begin() + static_cast<std::ptrdiff_t>(range.end),
-              clients_[c].pulled.begin() + begin);
-  }
+  if (update_.pull_sees_push()) copy(pusher, range);
 }
 
-void Learner::finish(std::int64_t client, bool exchanged) {
+void Learner::copy(std::int64_t pusher, ParameterRange range) {
+  const std::span<const double> values = weights(center_, range).w;
+  const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
+  for (std::size_t c = first; c < first + pushing_; ++c)
+    std::copy(values.begin(), values.end(),
+              clients_[c].pulled.begin() + static_cast<std::ptrdiff_t>(range.begin));
+}
+
+void Learner::take(std::int64_t client) {
   State& state = clients_[static_cast<std::size_t>(client)];
-  if (update_.kind != Update::Kind::kEsgd && has_servers_) {
-    state.w = state.pulled;
-    return;
-  }
-  if (exchanged) {
-    for (std::size_t i = 0; i < state.w.size(); ++i)
-      state.w[i] -= update_.alpha * (state.w[i] - state.pulled[i]);
-  }
-  descend(state, state.gradient, static_cast<double>(members_), {0, state.w.size()});
+  update_.on_client(state.w, state.pulled);
+}
+
+void Learner::descend(std::int64_t client) {
+  if (has_servers_ && !update_.sends_parameters()) return;
+  State& state = clients_[static_cast<std::size_t>(client)];
+  steptime::descend(weights(state, {0, state.w.size()}),
+                    {state.gradient, static_cast<double>(members_)}, descent_);
 }
 
 Score Learner::test() const {
-  return convergence_.problem->test(convergence_.test_center && has_servers_ ? server_.w
+  return convergence_.problem->test(convergence_.test_center && has_servers_ ? center_.w
                                                                              : clients_[0].w);
 }
 

@@ -3,7 +3,7 @@
 // network.
 #pragma once
 #include "sim/learning/learning.h"
-#include "sim/servers/aggregation.h"
+#include "sim/learning/update.h"
 
 #include <cstdint>
 #include <span>
@@ -20,6 +20,7 @@ struct ParameterRange {
 class Learner {
  public:
   /// `members`: workers of each client. `pushing`: neighbouring clients that push and pull as one.
+  /// `convergence` and `update` must outlive the learner.
   Learner(const Convergence& convergence, const Update& update, std::int64_t clients,
           std::int64_t members, bool has_servers, std::int64_t seed, std::int64_t pushing = 1);
 
@@ -27,22 +28,24 @@ class Learner {
   void compute(std::int64_t client, std::int64_t step);
 
   // What a server does with a range.
-  /// SGD: the gradients of all clients, once all are there.
+  /// What all clients have pushed, once all are there.
   void apply_all(ParameterRange range);
-  /// ASGD: one pusher's gradient. ESGD: equation 2 with one client's parameters.
+  /// What one pusher has pushed.
   void apply(std::int64_t pusher, ParameterRange range);
-  /// The values that a pusher is sent.
+  /// A pusher is sent its values.
   void pull(std::int64_t pusher, ParameterRange range);
 
-  /// The end of a client's step: it takes what it pulled, and does the updates that are its own.
-  /// `exchanged`: ESGD met the servers in this step.
-  void finish(std::int64_t client, bool exchanged);
+  /// A client uses all that it has pulled in a step.
+  void take(std::int64_t client);
+  /// A client changes its parameters by its own gradient, unless that is what the servers do.
+  void descend(std::int64_t client);
 
   std::span<const double> client(std::int64_t c) const {
     return clients_[static_cast<std::size_t>(c)].w;
   }
-  std::span<const double> center() const { return server_.w; }
-  double learning_rate() const { return rate_; }
+  std::span<const double> center() const { return center_.w; }
+  double learning_rate() const { return descent_.rate; }
+  /// Of the centre, where the run says so and there is one; else of client 0.
   Score test() const;
 
  private:
@@ -52,21 +55,20 @@ class Learner {
     std::vector<double> gradient;
     std::vector<double> pulled;
   };
-  /// Momentum SGD with gradient / divisor: v = momentum v - rate g, w = w + v (001 equation 1).
-  /// The gradients of clients [first, last), in the order of ranks, go to `sum_`.
-  void add_up(std::size_t first, std::size_t last, ParameterRange range);
-  void descend(State& state, std::span<const double> gradient, double divisor,
-               ParameterRange range);
+  static Weights weights(State& state, ParameterRange range);
+  /// The pushes of clients [first, last), added up in the order of ranks.
+  Pushed add_up(std::size_t first, std::size_t last, ParameterRange range);
+  void copy(std::int64_t pusher, ParameterRange range);
 
   const Convergence& convergence_;
-  Update update_;
+  const Update& update_;
   bool has_servers_;
   std::int64_t members_;
   std::size_t pushing_;
-  double rate_ = 0;
+  Descent descent_;
   Batches batches_;
   std::vector<State> clients_;
-  State server_;
+  State center_;
   std::vector<double> sum_;
 };
 

@@ -36,6 +36,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         convergence_(convergence),
         samples_(static_cast<double>(samples)),
         servers_count_(plan.aggregation.servers.count),
+        sends_parameters_(plan.update->sends_parameters()),
+        ends_together_(plan.update->ends_together()),
         members_(plan.members()),
         buckets_(plan.step.buckets.size()),
         work_(work_of(plan)),
@@ -78,8 +80,6 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Duration computed{};      ///< sum over the steps
     Time end{};
   };
-  bool elastic() const { return plan_.update.kind == Update::Kind::kEsgd; }
-  bool synchronous() const { return plan_.update.kind == Update::Kind::kSgd; }
   bool pulls_first() const {
     return servers_count_ > 0 && plan_.aggregation.servers.pull_time() == PullTime::kNextStep;
   }
@@ -127,7 +127,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Client& me = client(c);
     me.origin = std::max(me.origin, when - scaled(plan_.needed[bucket], me.factor));
     if (--me.pulling > 0) return;
-    if (learner_ != nullptr) learner_->finish(c, false);
+    if (learner_ != nullptr) learner_->take(c);
     compute(c);
   }
 
@@ -142,11 +142,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle);
       drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.done);
     }
-    me.exchanges = elastic() && me.step % plan_.update.interval == 0;
+    me.exchanges = sends_parameters_ && plan_.update->exchanges(me.step);
     me.open = 1;
     me.bucket = 0;
     if (learner_ != nullptr) learner_->compute(c, me.step);
-    const bool reduces = buckets_ > 0 && (!elastic() || members_ > 1);
+    const bool reduces = buckets_ > 0 && (!sends_parameters_ || members_ > 1);
     if (reduces) me.open += buckets_;
     if (me.exchanges) me.open += buckets_;
     if (me.exchanges) {
@@ -178,7 +178,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (c == 0 && me.step == 0) times_.bucket_end[bucket] = engine_.now() - me.start;
     if (members_ > 1) draw(c, "all-reduce", bucket, me.reduce_start, engine_.now());
     if (me.bucket < buckets_) reduce_next(c);
-    if (elastic() || servers_count_ == 0) {
+    if (sends_parameters_ || servers_count_ == 0) {
       close(c, engine_.now());
     } else {
       exchange_.push(c, bucket, me.start);
@@ -195,12 +195,18 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void finish_step(std::int32_t c) {
     Client& me = client(c);
-    if (learner_ != nullptr && !pulls_first()) learner_->finish(c, me.exchanges);
+    if (learner_ != nullptr && !pulls_first()) learn(c);
     ++me.step;
     if (c == 0) test(me.step);
     if (c == 0) report();
     me.end = engine_.now();
     if (me.step < plan_.steps) start_step(c);
+  }
+
+  void learn(std::int32_t c) {
+    const bool pulled = sends_parameters_ ? client(c).exchanges : servers_count_ > 0;
+    if (pulled) learner_->take(c);
+    learner_->descend(c);
   }
 
   void report() const {
@@ -257,7 +263,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (step % convergence_->evaluate != 0 && step != plan_.steps) return;
     std::int64_t steps = 0;
     for (const Client& each : clients_)
-      steps += synchronous() ? step : each.step;
+      steps += ends_together_ ? step : each.step;
     const auto taken = static_cast<double>(steps * members_ * convergence_->batch);
     times_.curve.push_back(
         {to_seconds(since_start(engine_.now())), taken / samples_, learner_->test()});
@@ -276,7 +282,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       last = std::max(last, c.end);
     }
     times_.end_s = to_seconds(since_start(last));
-    times_.step_s = (synchronous() ? times_.end_s : ends / clients) / steps;
+    times_.step_s = (ends_together_ ? times_.end_s : ends / clients) / steps;
     times_.compute_s = computed / clients / steps;
     times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
     times_.messages = exchange_.messages();
@@ -294,6 +300,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   const Convergence* convergence_;
   double samples_;
   std::int64_t servers_count_;
+  bool sends_parameters_;  ///< as the update says, like the next
+  bool ends_together_;
   std::int64_t members_;  ///< workers of a client
   std::size_t buckets_;
   double work_;
@@ -310,14 +318,14 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
 double work_of(const TrainingPlan& plan) {
   const auto steps = static_cast<double>(plan.steps);
-  const bool elastic = plan.update.kind == Update::Kind::kEsgd;
+  const bool sends_parameters = plan.update->sends_parameters();
   const double exchanges =
-      elastic ? std::ceil(steps / static_cast<double>(plan.update.interval)) : steps;
+      sends_parameters ? static_cast<double>(plan.update->exchanges_in(plan.steps)) : steps;
   double pieces = 0;
   for (const auto& of_bucket : plan.pieces)
     pieces += static_cast<double>(of_bucket.size());
   const double reductions =
-      elastic && plan.members() == 1 ? 0 : static_cast<double>(plan.step.buckets.size());
+      sends_parameters && plan.members() == 1 ? 0 : static_cast<double>(plan.step.buckets.size());
   const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
   double beyond = 0;  // of a node
   for (const auto& of_piece : plan.pieces_beyond)

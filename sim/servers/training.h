@@ -2,12 +2,13 @@
 // learning. Clients compute, reduce inside, push, pull and broadcast; servers take requests in the
 // order in which they arrive.
 //
-//   SGD, ASGD   backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
-//               broadcast inside the client; the next step waits for all buckets. With pulls in
-//               the next step, a step ends when its pushes are answered, and begins with pulls in
-//               forward or in random order; a layer waits for its own
-//   ESGD        the same without servers; in every `interval`-th step parameters are exchanged,
-//               from the start of the step on, because nothing writes them before its end
+//   gradients    backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
+//                broadcast inside the client; the next step waits for all buckets. With pulls in
+//                the next step, a step ends when its pushes are answered, and begins with pulls in
+//                forward or in random order; a layer waits for its own
+//   parameters   the backward pass and the all-reduces inside the client; in the steps in which the
+//                update exchanges, push -> pull -> broadcast of all buckets, too, from the step's
+//                start on
 //
 // With servers beyond the nodes, clients push to the servers of their node, and what these have
 // added up goes on from there (sim/servers/two_level_exchange.h).
@@ -26,6 +27,7 @@
 #include "sim/workload/workload.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,7 +65,7 @@ struct Issued {
 struct TrainingPlan {
   Cluster cluster;
   Aggregation aggregation;
-  Update update;
+  std::shared_ptr<const Update> update{};  ///< null: servers add up what all clients push
   Variation variation;
   StepPlan step;                           ///< cost: of the all-reduce inside a client
   std::vector<std::string> names;          ///< of each bucket
@@ -115,7 +117,8 @@ struct CurvePoint {
 };
 
 struct TrainingTimes {
-  double step_s = 0;  ///< mean over steps: of the last client in SGD, over clients in ASGD and ESGD
+  /// Mean over steps: of the last client where all end together, else over clients.
+  double step_s = 0;
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
   double end_s = 0;           ///< when the last client is done

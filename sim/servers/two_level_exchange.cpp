@@ -10,14 +10,12 @@ namespace {
 /// What the exchange inside one node, or the one beyond the nodes, depends on.
 TrainingPlan level(const TrainingPlan& plan, std::int64_t clients, ServerGroup servers) {
   return {.cluster = plan.cluster,
-          .aggregation = {.clients = clients, .servers = std::move(servers)},
-          .update = plan.update};
+          .aggregation = {.clients = clients, .servers = std::move(servers)}};
 }
 
 TrainingPlan in_node(const TrainingPlan& plan) {
   if (!plan.aggregation.beyond) return {};
   TrainingPlan inner = level(plan, plan.cluster.gpus_per_node, plan.aggregation.servers);
-  inner.update = {};
   inner.pieces = plan.pieces;
   inner.names = plan.names;
   return inner;
@@ -28,6 +26,7 @@ TrainingPlan between_nodes(const TrainingPlan& plan) {
   ServerGroup servers = plan.aggregation.beyond->servers;
   if (!servers.fused) servers.pull = PullTime::kNextStep;  // when Beyond asks for it
   TrainingPlan outer = level(plan, plan.cluster.nodes, std::move(servers));
+  outer.update = plan.update;
   outer.pieces = plan.pieces_beyond;
   for (std::size_t b = 0; b < plan.pieces.size(); ++b)
     outer.names.insert(outer.names.end(), plan.pieces[b].size(), plan.names[b]);

@@ -51,10 +51,10 @@ class Instant final : public Carrier {
 
 /// Two servers hold a half each of the one bucket; three clients.
 struct Meeting final : public ExchangeUser {
-  explicit Meeting(Update::Kind kind, bool fused = true,
+  explicit Meeting(const std::string& update, bool fused = true,
                    std::optional<Bandwidth> rate = std::nullopt)
       : carrier(engine) {
-    plan.update.kind = kind;
+    plan.update = make<Update>(update);
     plan.aggregation = {.clients = 3, .servers = {.count = 2, .rate = rate, .fused = fused}};
     plan.pieces = {{{.server = 0, .bytes = {4}}, {.server = 1, .bytes = {4}}}};
     exchange = std::make_unique<Exchange>(plan, engine, carrier, *this, nullptr, nullptr);
@@ -79,7 +79,7 @@ struct Meeting final : public ExchangeUser {
 };
 
 TEST(Exchange, SynchronousServersAnswerWhenAllHavePushed) {
-  Meeting run(Update::Kind::kSgd);
+  Meeting run(kSgd);
   for (const std::int32_t c : {0, 1, 2})
     run.push_at(Time(milliseconds(10 * c)), c);
   run.engine.run();
@@ -91,7 +91,7 @@ TEST(Exchange, SynchronousServersAnswerWhenAllHavePushed) {
 }
 
 TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
-  Meeting run(Update::Kind::kAsgd);
+  Meeting run(kAsgd);
   for (const std::int32_t c : {0, 1, 2})
     run.push_at(Time(milliseconds(10 * c)), c);
   run.engine.run();
@@ -120,7 +120,7 @@ struct Late final : public ExchangeUser {
 };
 
 TEST(Exchange, AUserMayHoldTheAnswersToASum) {
-  Meeting run(Update::Kind::kSgd);
+  Meeting run(kSgd);
   Late late(run);
   run.exchange =
       std::make_unique<Exchange>(run.plan, run.engine, run.carrier, late, nullptr, nullptr);
@@ -135,7 +135,7 @@ TEST(Exchange, AUserMayHoldTheAnswersToASum) {
 }
 
 TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
-  Meeting run(Update::Kind::kAsgd, false);
+  Meeting run(kAsgd, false);
   run.push_at(Time{}, 0);
   run.engine.run();
   // Push 1 ms, answer 1 ms, request 1 ms, values 1 ms.
@@ -145,7 +145,7 @@ TEST(Exchange, APullIsAskedForWhenAllPushesWereAnswered) {
 
 /// What a carrier says ahead of time must not overtake at the server's thread.
 TEST(Exchange, ThreadsTakeRequestsWhenTheyAreIn) {
-  Meeting run(Update::Kind::kAsgd, true, Bandwidth{1});  // 4 s for a part in or out
+  Meeting run(kAsgd, true, Bandwidth{1});  // 4 s for a part in or out
   const auto push = [&](std::int32_t client) {
     return Parcel{.client = client, .server = 0, .slot = 0, .bytes = {4}, .is_push = true};
   };

@@ -170,25 +170,26 @@ TEST(Learner, ClientsThatPushAsOneAreOneClientOfSeveralWorkers) {
   // The same batches and sums of two workers each; only rounding may differ.
   const Convergence c = learning(kBowl, 0.1);
   const ParameterRange all{0, c.problem->parameters()};
-  for (const Update::Kind kind : {Update::Kind::kSgd, Update::Kind::kAsgd}) {
-    Learner workers(c, {.kind = kind}, 4, 1, true, 1, 2);
-    Learner groups(c, {.kind = kind}, 2, 2, true, 1);
+  for (const std::string& type : {kSgd, kAsgd}) {
+    const auto update = make<Update>(type);
+    Learner workers(c, *update, 4, 1, true, 1, 2);
+    Learner groups(c, *update, 2, 2, true, 1);
     EXPECT_DOUBLE_EQ(workers.learning_rate(), groups.learning_rate());
     for (std::int64_t w = 0; w < 4; ++w)
       workers.compute(w, 0);
     for (std::int64_t g = 0; g < 2; ++g)
       groups.compute(g, 0);
     for (Learner* learner : {&workers, &groups}) {
-      if (kind == Update::Kind::kAsgd) {
-        learner->apply(1, all);
-      } else {
+      if (update->waits_for_all()) {
         learner->apply_all(all);
+      } else {
+        learner->apply(1, all);
       }
       learner->pull(1, all);
     }
     for (const std::int64_t w : {2, 3}) {
-      workers.finish(w, false);
-      groups.finish(1, false);
+      workers.take(w);
+      groups.take(1);
       for (std::size_t i = 0; i < all.end; ++i)
         EXPECT_NEAR(workers.client(w)[i], groups.client(1)[i], 1e-12);
     }
@@ -198,14 +199,15 @@ TEST(Learner, ClientsThatPushAsOneAreOneClientOfSeveralWorkers) {
 
 TEST(Learner, RateGrowsWithTheMiniBatch) {
   Convergence c = learning(kBowl, 0.1);
-  EXPECT_DOUBLE_EQ(Learner(c, {.kind = Update::Kind::kAsgd}, 4, 1, true, 1, 2).learning_rate(),
-                   0.2);
-  EXPECT_DOUBLE_EQ(Learner(c, {.kind = Update::Kind::kSgd}, 2, 6, true, 1).learning_rate(), 1.2);
-  EXPECT_DOUBLE_EQ(Learner(c, {.kind = Update::Kind::kAsgd}, 2, 6, true, 1).learning_rate(), 0.6);
+  const auto sgd = make<Update>(kSgd);
+  const auto asgd = make<Update>(kAsgd);
+  EXPECT_DOUBLE_EQ(Learner(c, *asgd, 4, 1, true, 1, 2).learning_rate(), 0.2);
+  EXPECT_DOUBLE_EQ(Learner(c, *sgd, 2, 6, true, 1).learning_rate(), 1.2);
+  EXPECT_DOUBLE_EQ(Learner(c, *asgd, 2, 6, true, 1).learning_rate(), 0.6);
   c.scaling = 0.5;
-  EXPECT_DOUBLE_EQ(Learner(c, {.kind = Update::Kind::kEsgd}, 2, 9, true, 1).learning_rate(), 0.3);
+  EXPECT_DOUBLE_EQ(Learner(c, *make<Update>(kEsgd), 2, 9, true, 1).learning_rate(), 0.3);
   c.scaling = 0;
-  EXPECT_DOUBLE_EQ(Learner(c, {.kind = Update::Kind::kSgd}, 2, 6, true, 1).learning_rate(), 0.1);
+  EXPECT_DOUBLE_EQ(Learner(c, *sgd, 2, 6, true, 1).learning_rate(), 0.1);
 }
 
 }  // namespace

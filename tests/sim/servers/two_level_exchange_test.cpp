@@ -125,9 +125,9 @@ TEST(TwoLevelExchange, ASumOnTheHostIsNotCopied) {
 }
 
 TEST(TwoLevelExchange, SynchronousNodesWaitForEachOtherAsynchronousOnesDoNot) {
-  for (const auto& [kind, first] : {std::pair(Update::Kind::kSgd, 18), {Update::Kind::kAsgd, 8}}) {
+  for (const auto& [update, first] : {std::pair(kSgd, 18), {kAsgd, 8}}) {
     TrainingPlan plan = two_nodes(ServerGroup::Placement::kOnGpus);
-    plan.update.kind = kind;
+    plan.update = make<Update>(update);
     Meeting run(std::move(plan));
     for (const std::int32_t c : {0, 1, 2, 3})
       run.push_at(Time(milliseconds(c == 3 ? 10 : 0)), c);

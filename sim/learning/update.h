@@ -1,0 +1,79 @@
+// How a model is updated: what clients send and when, and what it does to the parameters. One file
+// in schedulers/ is one update; nothing else knows any of them by name.
+//
+// A client has parameters of its own, and computes a gradient from them in every step. The centre
+// is the parameters on the servers: these change it when something is pushed, and send it to
+// clients that pull.
+#pragma once
+#include "sim/config/registry.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace steptime {
+
+/// A range of a client's or of the centre's parameters, and of the velocity of their momentum.
+struct Weights {
+  std::span<double> w;
+  std::span<double> velocity;
+};
+
+/// The sum of what `count` workers or clients have pushed of a range.
+struct Pushed {
+  std::span<const double> sum;
+  double count = 1;
+};
+
+struct Descent {
+  double rate = 0;
+  double momentum = 0;
+};
+
+/// Momentum SGD with the mean gradient g = sum / count: v = momentum v - rate g, w = w + v (001
+/// equation 1).
+void descend(Weights weights, Pushed gradients, const Descent& descent);
+
+/// What an aggregation has for workers to meet at.
+struct MeetingPlace {
+  bool holds_center = true;         ///< servers that hold parameters
+  bool pulls_in_next_step = false;  ///< a step ends before its values are pulled
+  bool adds_up_in_nodes = false;    ///< servers see the sums of nodes, not their workers' pushes
+};
+
+class Update {
+ public:
+  static constexpr const char* kNoun = "update";
+  /// What a client sends to servers.
+  enum class Sends {
+    kGradients,         ///< in every step: each bucket when the client has its sum
+    kParametersAtStart  ///< in steps that exchange: those that the step starts with, at once
+  };
+  virtual ~Update() = default;
+
+  virtual Sends sends() const { return Sends::kGradients; }
+  bool sends_parameters() const { return sends() != Sends::kGradients; }
+  /// Whether clients send their parameters in a step, counted from 0.
+  virtual bool exchanges(std::int64_t /*step*/) const { return true; }
+  /// Of the steps [0, steps), how many exchange.
+  std::int64_t exchanges_in(std::int64_t steps) const;
+  /// Servers change the centre when all clients have pushed, and answer then; or with each push.
+  virtual bool waits_for_all() const = 0;
+  /// Every step ends with the same parameters everywhere, so that it tells what all others take.
+  bool ends_together() const { return waits_for_all() && !sends_parameters(); }
+  /// Why it cannot be carried out there; empty: it can.
+  virtual std::string refusal(const MeetingPlace& /*where*/) const { return {}; }
+  /// Training steps whose mean tells what a step takes.
+  virtual std::int64_t default_steps() const { return 1; }
+
+  /// What a push, or all together, does to the centre.
+  virtual void on_server(Weights center, Pushed pushed, const Descent& descent) const = 0;
+  /// A pull returns the centre after the same client's push; or before it.
+  virtual bool pull_sees_push() const { return true; }
+  /// What a client does with all that it pulled in a step. One that sends parameters descends by
+  /// itself in addition.
+  virtual void on_client(std::span<double> w, std::span<const double> pulled) const;
+};
+using Updates = Registry<Update>;
+
+}  // namespace steptime
