@@ -34,15 +34,6 @@ std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
 
 }  // namespace
 
-/// A choice with a single implementation so far.
-static Params only(const char* type) {
-  return {{.key = "type", .kind = Kind::kText, .help = type, .words = {type}}};
-}
-const Params& transport_params() {
-  static const Params params = only("mpi");
-  return params;
-}
-
 std::span<const std::string_view> sections(Part part) {
   switch (part) {
     case Part::kWorkload:
@@ -125,7 +116,7 @@ const Params& strategy_params() {
                               .help = "what carries the messages",
                               .need = Need::kDefault,
                               .fallback = Json{{"type", "mpi"}},
-                              .table = transport_params}};
+                              .choice = Transport::kNoun}};
   return params;
 }
 
@@ -210,7 +201,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       return;
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
-      strategy.object("transport", transport_params()).get<std::string>("type");
+      experiment.transport = Transports::instance().make(strategy, "transport");
       experiment.aggregation =
           Aggregations::instance().make(strategy, "aggregation", *experiment.cluster);
       experiment.update = Updates::instance().make(strategy, "update");
@@ -244,10 +235,20 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
 }
 
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
-  if (!needs_training(e)) return;
+  if (!e.embedding->settings()) return;
   const Config config(document, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
-  if (e.embedding->settings()) {
+  if (e.schedule->policy({})) {
+    strategy.fail("schedule",
+                  "decides while the step runs, which in an engine the main thread's program does; "
+                  "expected an embedding {\"type\": \"async\"}, or another schedule");
+  }
+  if (e.transport->streams > 1) {
+    strategy.fail("transport",
+                  "has several streams, but in an engine the embedding says how many collectives "
+                  "are outstanding; expected 1");
+  }
+  if (needs_training(e)) {
     strategy.fail("embedding",
                   "an engine embeds all-reduce in step; with servers, variation or convergence "
                   "expected {\"type\": \"async\"}");

@@ -10,6 +10,7 @@
 #include "sim/servers/training.h"
 #include "sim/step/schedule.h"
 #include "sim/step/step.h"
+#include "sim/step/transport.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct Experiment {
   std::shared_ptr<const Aggregation> aggregation;
   std::shared_ptr<const Update> update;
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
+  std::shared_ptr<const Transport> transport;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
   std::shared_ptr<const RunSettings> run;
@@ -72,7 +74,6 @@ std::span<const std::string_view> sections(Part part);
 const Params& experiment_params();
 const Params& strategy_params();
 const Params& run_params();
-const Params& transport_params();
 const Params& variation_params();
 
 /// Reads and checks an experiment. Throws InputError.

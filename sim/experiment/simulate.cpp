@@ -124,9 +124,16 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
                                      const TrainingTimes& times) {
   const auto& units = e.workload->units(e.schedule->granularity());
   std::vector<SentBucket> sent;
-  for (std::size_t i = 0; i < plan.step.buckets.size(); ++i) {
-    sent.push_back(sent_bucket(units, plan.step.buckets[i], times.bucket_ready[i],
-                               times.bucket_sent[i], times.bucket_end[i]));
+  for (const TrainingTimes::Sent& message : times.sent) {
+    SentBucket together{
+        {}, {}, to_seconds(message.ready), to_seconds(message.start), to_seconds(message.end)};
+    for (const std::int32_t b : message.buckets) {
+      const Bucket& bucket = plan.step.buckets[static_cast<std::size_t>(b)];
+      together.bytes += bucket.bytes;
+      for (const GradientUnit& unit : bucket.of(units))
+        together.tensors.push_back(unit.name);
+    }
+    sent.push_back(std::move(together));
   }
   return sent;
 }
@@ -158,9 +165,12 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   r.exposed_comm_s = r.step_time_s - r.compute_time_s;
   r.messages = std::llround(messages);
   if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
-    r.messages = static_cast<std::int64_t>(plan.step.buckets.size());
-    for (const Bucket& bucket : plan.step.buckets)
-      r.comm_busy_s += to_seconds(bucket.cost);
+    double all_reduces = 0;
+    for (const TrainingTimes& run : outcome->runs) {
+      all_reduces += run.all_reduces / runs;
+      r.comm_busy_s += run.reduce_busy_s / runs;
+    }
+    r.messages = std::llround(all_reduces);
   }
   if (buckets != nullptr) *buckets = sent_buckets(e, plan, outcome->runs.front());
   r.domain = domain_of(e, plan.step);

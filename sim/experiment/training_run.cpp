@@ -1,12 +1,15 @@
 #include "sim/experiment/training_run.h"
 
+#include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -76,9 +79,32 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 }  // namespace
 
 bool needs_training(const Experiment& e) {
+  const bool communicates = e.cluster->workers() > 1;
+  if (communicates && (e.transport->streams > 1 || e.schedule->policy({}))) return true;
   return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->variation.any() ||
          e.run->convergence;
 }
+
+namespace {
+
+std::string name_of(const Bucket& bucket, std::span<const GradientUnit> units) {
+  const GradientUnit& first = units[static_cast<std::size_t>(bucket.first_unit)];
+  if (bucket.units > 1) return fmt::format("{} +{}", first.name, bucket.units - 1);
+  if (bucket.bytes == first.bytes) return first.name;
+  return fmt::format("{} from {} B", first.name, bucket.offset.count);
+}
+
+/// Of all-reduces that go one after another and meet nothing else on the links: closed forms, or
+/// each size played by itself.
+std::function<Duration(Bytes)> inside_time(const Experiment& e, bool plays_alone) {
+  if (!plays_alone) return [inside = e.aggregation->inside](Bytes m) { return inside->time(m); };
+  auto times = std::make_shared<MessageTimes>(*e.cluster, *e.aggregation->inside);
+  return [times, cluster = e.cluster, inside = e.aggregation->inside](Bytes m) {
+    return times->time(m);
+  };
+}
+
+}  // namespace
 
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
@@ -95,6 +121,17 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.step =
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
+  const bool plays = e.run->fidelity == Fidelity::kMessage;
+  const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&
+                        e.transport->streams == 1 && !plan.step.buckets.empty();
+  plan.plays_messages = plays && !is_alone;
+  plan.inside_time = inside_time(e, plays && is_alone);
+  if (plays && is_alone) {
+    for (Bucket& bucket : plan.step.buckets)
+      bucket.cost = plan.inside_time(bucket.bytes);
+  }
+  plan.streams = e.transport->streams;
+  if (e.schedule->policy({})) plan.schedule = e.schedule;
   const Convergence* learns = e.run->convergence.get();
   if (learns != nullptr) learns->share(workers);
   const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
@@ -107,17 +144,13 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.issued = issue_times(aggregation.issuing, e.workload->workload, units, plan.step.buckets,
                             e.schedule->granularity());
-  for (const Bucket& bucket : plan.step.buckets) {
-    plan.broadcasts.push_back(aggregation.spread ? aggregation.spread->time(bucket.bytes)
-                                                 : Duration{});
-    const auto& first = units[static_cast<std::size_t>(bucket.first_unit)].name;
-    plan.names.push_back(bucket.units == 1 ? first
-                                           : fmt::format("{} +{}", first, bucket.units - 1));
-  }
+  for (const Bucket& bucket : plan.step.buckets)
+    plan.names.push_back(name_of(bucket, units));
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
-  plan.plays_messages = e.run->fidelity == Fidelity::kMessage;
   plan.steps =
-      learns != nullptr ? learns->steps(workers) : e.run->steps.value_or(e.update->default_steps());
+      learns != nullptr
+          ? learns->steps(workers)
+          : e.run->steps.value_or(std::max(e.update->default_steps(), e.schedule->default_steps()));
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);

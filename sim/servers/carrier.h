@@ -37,10 +37,10 @@ class CarrierUser {
   virtual void pushed(std::span<const Timed> parts) = 0;
   /// `parts` of what a client pulls of a bucket are in at `in`.
   virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, Time in) = 0;
-  /// The all-reduce of a client's bucket is over now.
-  virtual void reduced(std::int32_t client) = 0;
+  /// The all-reduce of a client's message is over now.
+  virtual void reduced(std::int32_t client, std::uint32_t message) = 0;
   /// All workers of the client have a bucket's values at `end`.
-  virtual void spread(std::int32_t client, std::size_t bucket, Time end) = 0;
+  virtual void broadcasted(std::int32_t client, std::size_t bucket, Time end) = 0;
 };
 
 /// What pushes and pulls go through.
@@ -59,8 +59,9 @@ class ParcelCarrier {
 
 class Carrier : public ParcelCarrier {
  public:
-  /// Adds a bucket up among the workers of a client, one bucket at a time, from `start` on.
-  virtual void all_reduce(std::int32_t client, std::size_t bucket, Time start) = 0;
+  /// Adds a message up among the workers of a client, from `start` on, beside what else is under
+  /// way.
+  virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) = 0;
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's
   /// broadcasts go one after another.
   virtual void broadcast(std::int32_t client, std::size_t bucket, Time start) = 0;

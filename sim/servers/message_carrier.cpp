@@ -63,7 +63,7 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
   expect_messages(*aggregation.inside, "/strategy/aggregation/collective: fidelity");
   if (aggregation.spread)
     expect_messages(*aggregation.spread, "/strategy/aggregation/spread: fidelity");
-  insides_.resize(2 * clients);
+  broadcasts_.resize(clients);
   placements_.resize(clients, std::vector<Endpoint>(static_cast<std::size_t>(members_)));
   for (std::size_t c = 0; c < clients; ++c)
     std::iota(placements_[c].begin(), placements_[c].end(),
@@ -199,55 +199,60 @@ Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
   return sum;
 }
 
-MessageCarrier::Inside& MessageCarrier::inside(std::int32_t client, What what) {
-  return insides_[2 * static_cast<std::size_t>(client) + static_cast<std::size_t>(what)];
-}
-
-void MessageCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start_at) {
+void MessageCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes,
+                                Time start) {
   if (members_ == 1) {
-    engine_.at(start_at, Phase::kComplete, [this, client] { user_.reduced(client); });
+    engine_.at(start, Phase::kComplete,
+               [this, client, message] { user_.reduced(client, message); });
     return;
   }
-  engine_.at(start_at, Phase::kNormal,
-             [this, client, bucket] { start(client, What::kReduce, bucket); });
+  engine_.at(start, Phase::kNormal,
+             [this, client, message, bytes] { play(client, false, message, bytes); });
 }
 
-void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start_at) {
-  engine_.at(start_at, Phase::kNormal,
-             [this, client, bucket] { start(client, What::kBroadcast, bucket); });
+void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start) {
+  engine_.at(start, Phase::kNormal, [this, client, bucket] {
+    auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
+    buckets.push_back(bucket);
+    if (buckets.size() == 1) broadcast_next(client);
+  });
 }
 
-void MessageCarrier::start(std::int32_t client, What what, std::size_t bucket) {
-  Inside& in = inside(client, what);
-  if (in.player != nullptr) return in.waiting.push_back(bucket);
+void MessageCarrier::broadcast_next(std::int32_t client) {
+  const std::size_t bucket = broadcasts_[static_cast<std::size_t>(client)].front();
+  play(client, true, static_cast<std::uint32_t>(bucket), plan_.step.buckets[bucket].bytes);
+}
+
+void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t what, Bytes bytes) {
+  if (free_insides_.empty()) {
+    free_insides_.push_back(static_cast<std::int32_t>(insides_.size()));
+    insides_.emplace_back();
+  }
+  const std::int32_t place = free_insides_.back();
+  free_insides_.pop_back();
   const Aggregation& aggregation = plan_.aggregation;
-  const Collective& collective = what == What::kReduce ? *aggregation.inside : *aggregation.spread;
-  in.bucket = bucket;
-  in.programs = collective.programs(plan_.step.buckets[bucket].bytes);
+  const Collective& collective = broadcasts ? *aggregation.spread : *aggregation.inside;
+  Inside& in = insides_[static_cast<std::size_t>(place)];
+  in = {client, broadcasts, what, collective.programs(bytes), nullptr};
   in.player = std::make_unique<CollectivePlayer>(
       network_, in.programs, plan_.cluster.reduction,
       std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]));
-  in.player->tell(*this, 2 * client + static_cast<std::int32_t>(what));
+  in.player->tell(*this, place);
   in.player->start_at(engine_.now());
 }
 
-void MessageCarrier::over(std::int32_t who) {
-  const std::int32_t client = who / 2;
-  const auto what = static_cast<What>(who % 2);
-  Inside& in = inside(client, what);
-  if (in.player == nullptr || !in.player->is_over()) return;
+void MessageCarrier::over(std::int32_t place) {
+  Inside& in = insides_[static_cast<std::size_t>(place)];
+  if (!in.player->is_over()) return;
   in.player.reset();
-  const std::size_t bucket = in.bucket;
-  if (!in.waiting.empty()) {
-    const std::size_t next = in.waiting.front();
-    in.waiting.pop_front();
-    start(client, what, next);
-  }
-  if (what == What::kReduce) {
-    user_.reduced(client);
-  } else {
-    user_.spread(client, bucket, engine_.now());
-  }
+  free_insides_.push_back(place);
+  const std::int32_t client = in.client;
+  if (!in.broadcasts) return user_.reduced(client, in.what);
+  const std::size_t bucket = in.what;
+  auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
+  buckets.pop_front();
+  if (!buckets.empty()) broadcast_next(client);
+  user_.broadcasted(client, bucket, engine_.now());
 }
 
 }  // namespace steptime

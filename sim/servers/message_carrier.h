@@ -32,17 +32,17 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) override;
   void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
 
  private:
-  enum class What : std::int32_t { kReduce, kBroadcast };
-  /// A collective inside a client; those that have to wait for it.
+  /// A collective inside a client.
   struct Inside {
+    std::int32_t client = 0;
+    bool broadcasts = false;  ///< else it adds up
+    std::uint32_t what = 0;   ///< the bucket, or the message
     Programs programs;
     std::unique_ptr<CollectivePlayer> player;
-    std::size_t bucket = 0;
-    std::deque<std::size_t> waiting;
   };
   /// What a GPU has under way, and what waits for that.
   struct Copies {
@@ -64,8 +64,8 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   void transmit(std::uint32_t index);
   Copies* copies_of(const Parcel& parcel);
   std::int64_t rank(const Parcel& parcel) const;
-  void start(std::int32_t client, What what, std::size_t bucket);
-  Inside& inside(std::int32_t client, What what);
+  void play(std::int32_t client, bool broadcasts, std::uint32_t what, Bytes bytes);
+  void broadcast_next(std::int32_t client);
   bool is_host(std::int32_t client) const { return client >= plan_.aggregation.clients; }
   Endpoint client_end(std::int32_t client) const;
   Endpoint server_end(std::int32_t server) const;
@@ -82,7 +82,10 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
   std::vector<Copies> copies_;       ///< of every worker
   std::uint64_t arrivals_ = 0;
-  std::vector<Inside> insides_;  ///< two of every client with several workers
+  std::vector<Inside> insides_;  ///< under way, or free
+  std::vector<std::int32_t> free_insides_;
+  /// Of every client: buckets whose broadcasts are under way, the first, or wait.
+  std::vector<std::deque<std::size_t>> broadcasts_;
   std::vector<std::vector<Endpoint>> placements_;
   std::vector<ChannelId> path_;
 };

@@ -22,14 +22,20 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       user_(user),
       members_(plan.members()),
       ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
-      ways_(own_nodes() ? 1 : kWays),
-      broadcast_free_(static_cast<std::size_t>(plan.aggregation.clients)) {
+      ways_(own_nodes() ? 1 : kWays) {
   for (std::int64_t client = 0; client < plan.aggregation.clients; ++client) {
     const std::int64_t rank_0 = client * members_;
     client_ends_.push_back({static_cast<std::int32_t>(rank_0 / plan.cluster.gpus_per_node),
                             static_cast<std::int32_t>(rank_0)});
   }
   const std::int64_t servers = plan.aggregation.servers.count;
+  if (members_ > 1 && (plan.streams > 1 || plan.aggregation.spread)) {
+    const Flights::Shared with_servers{.between_nodes = servers > 0,
+                                       .in_node = servers > 0 && !own_nodes()};
+    for (std::int64_t client = 0; client < plan.aggregation.clients; ++client)
+      flights_.emplace_back(engine, ports_, WorkerRange{client * members_, members_}, with_servers);
+    broadcasts_.resize(flights_.size());
+  }
   if (servers == 0) return;
   if (plan.aggregation.beyond) {
     place_levels();
@@ -191,15 +197,54 @@ Duration PortCarrier::latency(std::int32_t client, std::int32_t server) {
   return ports_.latency(Ports::way(client_end(client), server_end(server)));
 }
 
-void PortCarrier::all_reduce(std::int32_t client, std::size_t bucket, Time start) {
-  engine_.at(start + plan_.step.buckets[bucket].cost, Phase::kComplete,
-             [this, client] { user_.reduced(client); });
+/// Plays a collective among the workers of a client beside what else is under way there.
+void PortCarrier::fly(std::int32_t client, const Collective& collective, Bytes bytes,
+                      Callback done) {
+  Flights& flights = flights_[static_cast<std::size_t>(client)];
+  auto stages = collective.stages(bytes);
+  if (stages.empty()) return flights.start(collective.time(bytes), done);
+  flights.start(std::move(stages), done);
+}
+
+void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) {
+  if (flights_.empty()) {
+    engine_.at(start + plan_.inside_time(bytes), Phase::kComplete,
+               [this, client, message] { user_.reduced(client, message); });
+    return;
+  }
+  engine_.at(start, Phase::kComplete, [this, client, message, bytes] {
+    fly(client, *plan_.aggregation.inside, bytes,
+        {[](void* self, std::uint64_t which) {
+           static_cast<PortCarrier*>(self)->user_.reduced(static_cast<std::int32_t>(which >> 32),
+                                                          static_cast<std::uint32_t>(which));
+         },
+         this, static_cast<std::uint64_t>(client) << 32 | message});
+  });
 }
 
 void PortCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start) {
-  Time& free = broadcast_free_[static_cast<std::size_t>(client)];
-  free = std::max(start, free) + plan_.broadcasts[bucket];
-  user_.spread(client, bucket, free);
+  engine_.at(start, Phase::kComplete, [this, client, bucket] {
+    auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
+    buckets.push_back(bucket);
+    if (buckets.size() == 1) broadcast_next(client);
+  });
+}
+
+void PortCarrier::broadcast_next(std::int32_t client) {
+  const std::size_t bucket = broadcasts_[static_cast<std::size_t>(client)].front();
+  fly(client, *plan_.aggregation.spread, plan_.step.buckets[bucket].bytes,
+      {[](void* self, std::uint64_t which) {
+         static_cast<PortCarrier*>(self)->broadcast_over(static_cast<std::int32_t>(which));
+       },
+       this, static_cast<std::uint64_t>(client)});
+}
+
+void PortCarrier::broadcast_over(std::int32_t client) {
+  auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
+  const std::size_t bucket = buckets.front();
+  buckets.pop_front();
+  if (!buckets.empty()) broadcast_next(client);
+  user_.broadcasted(client, bucket, engine_.now());
 }
 
 }  // namespace steptime

@@ -1,5 +1,5 @@
 // Analytic fidelity: pushes and pulls take the ports of sim/servers/ports.h, and the collectives
-// inside a client their closed forms.
+// inside a client go through their stages (sim/servers/flights.h).
 //
 // The parts of a bucket travel side by side, as on a connection to each server: what a client
 // pushes to S servers reaches all of them with its first byte and is in with its last; what it
@@ -9,11 +9,13 @@
 #pragma once
 #include "sim/events/engine.h"
 #include "sim/servers/carrier.h"
+#include "sim/servers/flights.h"
 #include "sim/servers/ports.h"
 #include "sim/servers/training.h"
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ class PortCarrier final : public Carrier {
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override;
-  void all_reduce(std::int32_t client, std::size_t bucket, Time start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) override;
   void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
 
  private:
@@ -76,6 +78,9 @@ class PortCarrier final : public Carrier {
   void enter_servers(const Push& push);
   void leave_server(const Parcel& part, Time at);
   void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
+  void fly(std::int32_t client, const Collective& collective, Bytes bytes, Callback done);
+  void broadcast_next(std::int32_t client);
+  void broadcast_over(std::int32_t client);
 
   const TrainingPlan& plan_;
   Engine& engine_;
@@ -87,8 +92,10 @@ class PortCarrier final : public Carrier {
   std::vector<Duration> transfers_;  ///< over the network, by slot
   std::size_t ways_;                 ///< that messages take: all are over the network, or any
   std::vector<Incoming> incoming_;
-  std::vector<Timed> arrivals_;       ///< scratch
-  std::vector<Time> broadcast_free_;  ///< when a client's broadcasts so far are over
+  std::vector<Timed> arrivals_;  ///< scratch
+  std::deque<Flights> flights_;  ///< of every client; none where a collective is alone
+  /// Of every client: buckets whose broadcasts are under way, the first, or wait.
+  std::vector<std::deque<std::size_t>> broadcasts_;
 };
 
 }  // namespace steptime

@@ -5,7 +5,7 @@
 // Scope: analytic fidelity. A node has one full-duplex port to the network, which its workers and
 // servers share; workers have ports to the inside of their node, for servers on its host or on
 // another worker's GPU, one each or one for several neighbours, and none to themselves. The network
-// between the ports never limits, and the collectives inside MPI clients do not use these ports.
+// between the ports never limits. A collective takes the ports of all its workers at once.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/network/cluster.h"
@@ -28,6 +28,12 @@ struct PortEnd {
   std::int32_t node = 0;
   std::int32_t worker = kHost;
   bool operator==(const PortEnd&) const = default;
+};
+
+/// Neighbouring workers.
+struct WorkerRange {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
 };
 
 /// What joins two ends.
@@ -83,6 +89,27 @@ class Ports {
         way == Way::kNetwork ? in_[static_cast<std::size_t>(to.node)] : host_in_[host_port(to)];
     free = std::max(message.head, free) + transfer;
     return std::max(free, message.tail);
+  }
+
+  /// Takes all ports of these workers, or of their nodes to the network, in both directions for
+  /// `work`, from `at` on and as soon as all of them are free; returns the end.
+  Time take(Way way, WorkerRange workers, Duration work, Time at) {
+    const bool network = way == Way::kNetwork;
+    std::vector<Time>& out = network ? out_ : host_out_;
+    std::vector<Time>& in = network ? in_ : host_in_;
+    const auto port = [&](std::int64_t worker) {
+      const auto node = static_cast<std::int32_t>(worker / gpus_per_node_);
+      return network ? static_cast<std::size_t>(node)
+                     : host_port({node, static_cast<std::int32_t>(worker)});
+    };
+    const std::size_t first = port(workers.first);
+    const std::size_t last = port(workers.first + workers.count - 1);
+    Time start = at;
+    for (std::size_t p = first; p <= last; ++p)
+      start = std::max({start, out[p], in[p]});
+    for (std::size_t p = first; p <= last; ++p)
+      out[p] = in[p] = start + work;
+    return start + work;
   }
 
  private:

@@ -8,11 +8,13 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/message_carrier.h"
 #include "sim/servers/port_carrier.h"
+#include "sim/servers/sender.h"
 #include "sim/servers/two_level_exchange.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -44,14 +46,16 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         clients_(static_cast<std::size_t>(plan.aggregation.clients)),
         carrier_(carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(clients_.size()); ++c)
+      senders_.emplace_back(plan, engine_, *carrier_, c);
+    layers_wait_ = plan.schedule && plan.schedule->layers_wait_for_their_own() && buckets_ > 0 &&
+                   !sends_parameters_ && !pulls_first();
     if (timeline != nullptr) {
       for (std::size_t c = 0; c < clients_.size(); ++c)
         drawn_.emplace_back(timeline, static_cast<std::int32_t>(c * members()));
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
-    times_.bucket_ready.resize(buckets_);
-    times_.bucket_sent.resize(buckets_);
-    times_.bucket_end.resize(buckets_);
+    first_ends_.resize(buckets_);
   }
 
   TrainingTimes play() {
@@ -72,12 +76,14 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Time origin{};  ///< when the step would have started if its forward pass had not waited
     double factor = 1;
     bool exchanges = false;
-    std::size_t pulling = 0;  ///< buckets that the forward pass waits for
-    std::size_t bucket = 0;   ///< whose all-reduce is next or running
-    Time reduce_start{};      ///< of that all-reduce
-    std::size_t open = 0;     ///< parts of the step that are not over
-    Time done{};              ///< of the parts that are over, the latest
-    Duration computed{};      ///< sum over the steps
+    std::size_t pulling = 0;  ///< buckets that the present or the next forward pass waits for
+    bool is_waiting = false;  ///< for the last of them
+    // Where layers wait for their own gradients, of the next step:
+    Time origin_of_next{};  ///< at least
+    double next_factor = 1;
+    std::size_t open = 0;  ///< parts of the step that are not over
+    Time done{};           ///< of the parts that are over, the latest
+    Duration computed{};   ///< sum over the steps
     Time end{};
   };
   bool pulls_first() const {
@@ -85,18 +91,25 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
   Client& client(std::int32_t c) { return clients_[static_cast<std::size_t>(c)]; }
   std::size_t members() const { return static_cast<std::size_t>(members_); }
-  static Duration scaled(Duration d, double factor) {
-    return factor == 1 ? d : from_seconds(to_seconds(d) * factor);
+  Sender& sender(std::int32_t c) { return senders_[static_cast<std::size_t>(c)]; }
+
+  /// Of the client's slowest worker.
+  double factor(std::int32_t c, std::int64_t step) const {
+    double factor = 0;
+    for (std::int64_t m = 0; m < members_; ++m)
+      factor = std::max(factor, plan_.variation.factor(seed_, c * members_ + m, step));
+    return factor;
   }
 
   void start_step(std::int32_t c) {
     Client& me = client(c);
     me.start = engine_.now();
-    me.factor = 0;
-    for (std::int64_t m = 0; m < members_; ++m) {
-      me.factor = std::max(me.factor, plan_.variation.factor(seed_, c * members_ + m, me.step));
-    }
+    me.factor = factor(c, me.step);
     me.origin = me.start;
+    if (layers_wait_ && me.step > 0) {
+      me.is_waiting = me.pulling > 0;
+      return me.is_waiting ? void() : go_on(c);
+    }
     if (!pulls_first() || buckets_ == 0) return compute(c);
     me.pulling = buckets_;
     order_pulls(c);
@@ -131,6 +144,17 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     compute(c);
   }
 
+  /// Where layers wait for their own gradients: all of the step before are there.
+  void go_on(std::int32_t c) {
+    Client& me = client(c);
+    me.is_waiting = false;
+    me.origin = std::max(me.start, me.origin_of_next);
+    me.end = me.origin;
+    if (learner_ != nullptr) learn(c);
+    if (c == 0) test(me.step);
+    if (me.step < plan_.steps) compute(c);
+  }
+
   void compute(std::int32_t c) {
     Client& me = client(c);
     const Duration compute =
@@ -144,45 +168,54 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     }
     me.exchanges = sends_parameters_ && plan_.update->exchanges(me.step);
     me.open = 1;
-    me.bucket = 0;
     if (learner_ != nullptr) learner_->compute(c, me.step);
     const bool reduces = buckets_ > 0 && (!sends_parameters_ || members_ > 1);
-    if (reduces) me.open += buckets_;
+    if (reduces && layers_wait_) {
+      me.pulling = buckets_;
+      me.origin_of_next = {};
+      me.next_factor = factor(c, me.step + 1);
+    } else if (reduces) {
+      me.open += buckets_;
+    }
     if (me.exchanges) me.open += buckets_;
     if (me.exchanges) {
       for (std::size_t b = buckets_; b > 0; --b)  // keys in forward order, as in Figure 8
         exchange_.push(c, b - 1, me.start);
     }
-    if (reduces) reduce_next(c);
+    if (reduces) sender(c).begin_step(me.origin, me.factor);
     close(c, me.done);
   }
 
-  /// Starts the next all-reduce of the client, which ends when its gradients exist and the one
-  /// before is over.
-  void reduce_next(std::int32_t c) {
-    Client& me = client(c);
-    const Bucket& bucket = plan_.step.buckets[me.bucket];
-    const Time ready = me.origin + scaled(bucket.ready, me.factor);
-    me.reduce_start = std::max(engine_.now(), ready);
-    if (c == 0 && me.step == 0) {
-      times_.bucket_ready[me.bucket] = ready - me.start;
-      times_.bucket_sent[me.bucket] = me.reduce_start - me.start;
+  void reduced(std::int32_t c, std::uint32_t message) override {
+    const Client& me = client(c);
+    const Sender::Message& sent = sender(c).ended(message);
+    ++reductions_;
+    if (c == 0) count(sent);
+    if (members_ > 1) {
+      for (const std::int32_t bucket : sent.buckets)
+        draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start, engine_.now());
     }
-    carrier_->all_reduce(c, me.bucket, me.reduce_start);
+    if (sends_parameters_ || servers_count_ == 0) {
+      sender(c).arrived(sent.buckets);
+      for (const std::int32_t bucket : sent.buckets)
+        end_bucket(c, static_cast<std::size_t>(bucket), engine_.now());
+    } else {
+      for (const std::int32_t bucket : sent.buckets)
+        exchange_.push(c, static_cast<std::size_t>(bucket), me.start);
+    }
+    sender(c).give_back(message);
   }
 
-  void reduced(std::int32_t c) override {
-    Client& me = client(c);
-    const std::size_t bucket = me.bucket++;
-    ++reductions_;
-    if (c == 0 && me.step == 0) times_.bucket_end[bucket] = engine_.now() - me.start;
-    if (members_ > 1) draw(c, "all-reduce", bucket, me.reduce_start, engine_.now());
-    if (me.bucket < buckets_) reduce_next(c);
-    if (sends_parameters_ || servers_count_ == 0) {
-      close(c, engine_.now());
-    } else {
-      exchange_.push(c, bucket, me.start);
-    }
+  /// An all-reduce of client 0.
+  void count(const Sender::Message& sent) {
+    const Client& me = clients_.front();
+    ++times_.all_reduces;
+    times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
+    if (me.step > 0) return;
+    Time ready{};
+    for (const std::int32_t bucket : sent.buckets)
+      ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
+    times_.sent.push_back({sent.buckets, ready - me.start, sent.start - me.start, {}});
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -195,12 +228,12 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void finish_step(std::int32_t c) {
     Client& me = client(c);
-    if (learner_ != nullptr && !pulls_first()) learn(c);
+    if (learner_ != nullptr && !pulls_first() && !layers_wait_) learn(c);
     ++me.step;
-    if (c == 0) test(me.step);
+    if (c == 0 && !layers_wait_) test(me.step);
     if (c == 0) report();
     me.end = engine_.now();
-    if (me.step < plan_.steps) start_step(c);
+    if (me.step < plan_.steps || layers_wait_) start_step(c);
   }
 
   void learn(std::int32_t c) {
@@ -232,23 +265,40 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
 
   void exchanged(std::int32_t c, std::size_t bucket, Time end) override {
-    if (members_ == 1) return spread(c, bucket, end);
+    if (members_ == 1) return broadcasted(c, bucket, end);
     carrier_->broadcast(c, bucket, end);
   }
 
   void answered(std::int32_t c, std::size_t bucket) override {
+    tell_policy(c, bucket, engine_.now());
     end_bucket(c, bucket, engine_.now());
   }
 
-  void spread(std::int32_t c, std::size_t bucket, Time end) override {
-    if (client(c).pulling > 0) return pulled(c, bucket, end);
+  void broadcasted(std::int32_t c, std::size_t bucket, Time end) override {
+    if (pulls_first() && client(c).pulling > 0) return pulled(c, bucket, end);
+    if (!sends_parameters_) tell_policy(c, bucket, end);
     end_bucket(c, bucket, end);
   }
 
+  /// What a client sent to servers is back at `when`, which may lie ahead.
+  void tell_policy(std::int32_t c, std::size_t bucket, Time when) {
+    if (!sender(c).has_policy()) return;
+    engine_.at(when, Phase::kComplete, [this, c, b = static_cast<std::int32_t>(bucket)] {
+      sender(c).arrived({&b, 1});
+    });
+  }
+
   void end_bucket(std::int32_t c, std::size_t bucket, Time end) {
-    const Client& me = client(c);
-    if (c == 0 && me.step == 0) times_.bucket_end[bucket] = end - me.start;
-    close(c, end);
+    Client& me = client(c);
+    const bool is_first = layers_wait_ ? first_arrivals_ < buckets_ : me.step == 0;
+    if (c == 0 && is_first) {
+      ++first_arrivals_;
+      first_ends_[bucket] = since_start(end);
+    }
+    if (!layers_wait_) return close(c, end);
+    const Time origin = end - scaled(plan_.needed[bucket], me.next_factor);
+    me.origin_of_next = std::max(me.origin_of_next, origin);
+    if (--me.pulling == 0 && me.is_waiting) go_on(c);
   }
 
   /// Hosts draw themselves.
@@ -285,12 +335,26 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.step_s = (ends_together_ ? times_.end_s : ends / clients) / steps;
     times_.compute_s = computed / clients / steps;
     times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
+    times_.all_reduces /= steps;
+    times_.reduce_busy_s /= steps;
+    summarise_first_step();
     times_.messages = exchange_.messages();
     times_.staleness = exchange_.staleness();
     times_.fingerprint = engine_.fingerprint();
     if (learner_ == nullptr) return;
     for (const double value : learner_->client(0))
       times_.fingerprint = mix(times_.fingerprint, std::bit_cast<std::uint64_t>(value));
+  }
+
+  void summarise_first_step() {
+    if (times_.sent.empty()) {  // no client adds anything up
+      for (std::size_t b = 0; b < buckets_; ++b)
+        times_.sent.push_back({{static_cast<std::int32_t>(b)}});
+    }
+    for (TrainingTimes::Sent& sent : times_.sent) {
+      for (const std::int32_t bucket : sent.buckets)
+        sent.end = std::max(sent.end, first_ends_[static_cast<std::size_t>(bucket)]);
+    }
   }
 
   Engine engine_;
@@ -308,7 +372,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   TwoLevelExchange exchange_;
+  std::deque<Sender> senders_;         ///< of every client
+  bool layers_wait_ = false;           ///< a layer of the next forward pass waits for its own only
   std::int64_t reductions_ = 0;        ///< all-reduces that are over
+  std::vector<Duration> first_ends_;   ///< by bucket: when it was back in client 0's first step
+  std::size_t first_arrivals_ = 0;     ///< of these
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;

@@ -13,8 +13,9 @@
 // With servers beyond the nodes, clients push to the servers of their node, and what these have
 // added up goes on from there (sim/servers/two_level_exchange.h).
 //
-// Scope: the all-reduces of a client are serial, its broadcasts too, and the two overlap; a client
-// moves at the speed of its slowest worker. A bucket is one message to each server that holds a
+// Scope: at most `streams` all-reduces of a client are under way at once, and one broadcast; all of
+// them share links with each other and with pushes and pulls. A client moves at the speed of its
+// slowest worker. A bucket is one message to each server that holds a
 // part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
 // bytes. Source: 001 sections 4 and 5.
 #pragma once
@@ -27,6 +28,7 @@
 #include "sim/workload/workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,20 +63,28 @@ struct Issued {
   Duration pull;
 };
 
+/// A time of the plan on a worker that is `factor` times as slow.
+inline Duration scaled(Duration d, double factor) {
+  return factor == 1 ? d : from_seconds(to_seconds(d) * factor);
+}
+
 /// All that a run depends on.
 struct TrainingPlan {
   Cluster cluster;
   Aggregation aggregation;
   std::shared_ptr<const Update> update{};  ///< null: servers add up what all clients push
   Variation variation;
+  std::shared_ptr<const Schedule> schedule{};  ///< null: buckets go in order
+  std::int64_t streams = 1;  ///< all-reduces that a client has under way at once, at most
+  /// Of an all-reduce inside a client, when nothing else is under way.
+  std::function<Duration(Bytes)> inside_time{};
   StepPlan step;                           ///< cost: of the all-reduce inside a client
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
   /// With servers beyond the nodes: what these hold of each piece.
   std::vector<std::vector<Piece>> pieces_beyond;
-  std::vector<Issued> issued;        ///< of each bucket; none: at once
-  std::vector<Duration> broadcasts;  ///< of each bucket, inside a client, in closed form
-  std::vector<Duration> needed;      ///< when the forward pass comes to each bucket's first layer
+  std::vector<Issued> issued;    ///< of each bucket; none: at once
+  std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
   std::int64_t steps = 1;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
   OnProgress on_progress{};
@@ -126,9 +136,17 @@ struct TrainingTimes {
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it
   std::vector<CurvePoint> curve;
-  std::vector<Duration> bucket_ready;  ///< of client 0's first step
-  std::vector<Duration> bucket_sent;
-  std::vector<Duration> bucket_end;
+  /// What client 0 sent in its first step: buckets that travelled as one, and when these were
+  /// ready, were sent and were back, after the start of the step.
+  struct Sent {
+    std::vector<std::int32_t> buckets;
+    Duration ready{};
+    Duration start{};
+    Duration end{};
+  };
+  std::vector<Sent> sent;
+  double all_reduces = 0;    ///< per step, of client 0
+  double reduce_busy_s = 0;  ///< per step, what these take when nothing else is under way
   std::uint64_t fingerprint = 0;
 
   double mean_staleness() const;

@@ -64,6 +64,16 @@ std::vector<Run> runs_of_units(const Workload& workload, std::span<const Gradien
   return runs;
 }
 
+/// Where the elements of a bucket lie.
+std::vector<Run> runs_of(const Bucket& bucket, std::span<const Run> of_units,
+                         std::int64_t bytes_per_element) {
+  const auto own = bucket.of(of_units);
+  if (bucket.units > 1) return {own.begin(), own.end()};
+  const std::int64_t first = bucket.offset.count / bytes_per_element;
+  const std::int64_t last = (bucket.offset + bucket.bytes).count / bytes_per_element;
+  return {{own.front().begin + first, last - first}};
+}
+
 /// Turns elements into bytes and into the learnt parameters that they stand for.
 class Measure {
  public:
@@ -154,7 +164,8 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
   const auto shards = placed_shards(workload, servers);
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets)
-    pieces.push_back(measured(parts_of(bucket.of(runs), shards), measure));
+    pieces.push_back(
+        measured(parts_of(runs_of(bucket, runs, workload.bytes_per_param), shards), measure));
   return pieces;
 }
 
@@ -162,7 +173,8 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
 std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
                                          std::span<const GradientUnit> units,
                                          std::vector<Bucket>& buckets, const ServerGroup& servers,
-                                         const Collective& inside, const Measure& measure) {
+                                         const Collective& inside, const Measure& measure,
+                                         std::int64_t bytes_per_element) {
   std::vector<std::size_t> order(buckets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto name = [&](std::size_t b) -> const std::string& {
@@ -170,10 +182,12 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
+  std::vector<std::vector<Run>> own;
+  for (const Bucket& bucket : buckets)
+    own.push_back(runs_of(bucket, runs, bytes_per_element));
   std::vector<std::int64_t> elements;
   for (const std::size_t b : order) {
-    const auto own = buckets[b].of(runs);
-    elements.push_back(std::accumulate(own.begin(), own.end(), std::int64_t{0},
+    elements.push_back(std::accumulate(own[b].begin(), own[b].end(), std::int64_t{0},
                                        [](std::int64_t sum, Run r) { return sum + r.elements; }));
   }
   std::vector<std::vector<Shard>> shards(buckets.size());
@@ -183,22 +197,23 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
   std::vector<Bucket> parts;
   std::vector<std::vector<Piece>> pieces;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    auto unit = static_cast<std::size_t>(buckets[b].first_unit);
-    Run left = runs[unit];
+    auto next = own[b].begin();
+    Run left = *next;
+    Bucket part = buckets[b];
     for (const Shard& shard : shards[b]) {
       Piece piece{.server = shard.server};
       for (std::int64_t missing = shard.elements; missing > 0;) {
         while (left.elements == 0)
-          left = runs[++unit];
+          left = *++next;
         const std::int64_t taken = std::min(missing, left.elements);
         measure.add(piece, {left.begin, taken});
         left = {left.begin + taken, left.elements - taken};
         missing -= taken;
       }
-      Bucket part = buckets[b];
       part.bytes = piece.bytes;
       part.cost = inside.time(piece.bytes);
       parts.push_back(part);
+      part.offset += part.bytes;
       pieces.push_back({std::move(piece)});
     }
   }
@@ -219,7 +234,7 @@ std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
   if (servers.sharding->keys() == KeyKind::kTensor) {
     return by_server(workload, runs, buckets, servers, measure);
   }
-  return by_shard(runs, units, buckets, servers, inside, measure);
+  return by_shard(runs, units, buckets, servers, inside, measure, workload.bytes_per_param);
 }
 
 std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
@@ -234,7 +249,7 @@ std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
   const auto outside = placed_shards(workload, beyond);
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets) {
-    for (const Part& part : parts_of(bucket.of(runs), inside))
+    for (const Part& part : parts_of(runs_of(bucket, runs, workload.bytes_per_param), inside))
       pieces.push_back(measured(parts_of(part.runs, outside), measure));
   }
   return pieces;

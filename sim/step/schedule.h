@@ -1,24 +1,65 @@
 // When gradients are communicated, and which of them together. A schedule decides, it never acts:
-// sim/step/step.h carries the decision out. Implemented in schedulers/, one file each.
+// sim/step/step.h and sim/servers/training.h carry the decisions out. Implemented in schedulers/,
+// one file each.
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/config/registry.h"
 #include "sim/core/units.h"
 #include "sim/workload/workload.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace steptime {
 
-/// A partition of the gradient units, in the order in which they become ready, into messages.
+/// What is never parted on its way: one gradient unit or several neighbouring ones, or a part of
+/// one unit.
+struct Bucket {
+  std::int32_t first_unit = 0;  ///< index into the units
+  std::int32_t units = 0;
+  Bytes offset{};  ///< of a part, in its unit
+  Bytes bytes;
+  Duration ready{};  ///< when its last gradient exists, after the start of the step
+  Duration cost{};   ///< of its all-reduce, when it travels by itself
+
+  /// Its part of a list with an entry for each unit.
+  template <class List>
+  auto of(const List& list) const {
+    return std::span(list).subspan(static_cast<std::size_t>(first_unit),
+                                   static_cast<std::size_t>(units));
+  }
+};
+
+/// A partition of the gradient units, in the order in which they become ready, into buckets.
 struct BucketPlan {
   /// Number of units of each bucket; adds up to the number of units, none is zero.
   std::vector<std::int32_t> sizes;
   /// Every bucket waits for the end of the backward pass; else for its own last unit.
   bool after_backward = false;
+  /// A bucket of one unit with more bytes than this becomes several, all but the last of this size;
+  /// none: no limit.
+  std::optional<Bytes> longest{};
+};
+
+/// Decides while steps run which buckets travel next. It hears what has happened and answers when
+/// it is asked, once everything of the instant has happened; it never acts. Every client has one of
+/// its own, from the first step of a run to the last.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  /// The gradients of a bucket exist on all workers.
+  virtual void ready(std::int32_t bucket, Time now) = 0;
+  /// What an answer of `next` sent is back on all workers.
+  virtual void arrived(std::span<const std::int32_t> buckets, Time now) = 0;
+  /// The buckets to send now, as one message; none: nothing as things stand. Asked again until it
+  /// answers none. What is sent goes to the transport's streams in this order.
+  virtual std::vector<std::int32_t> next(Time now) = 0;
+  /// When to ask again even if nothing happens until then.
+  virtual std::optional<Time> wake() const { return std::nullopt; }
 };
 
 class Schedule {
@@ -27,14 +68,37 @@ class Schedule {
   explicit Schedule(Granularity granularity) : granularity_(granularity) {}
   virtual ~Schedule() = default;
   Granularity granularity() const { return granularity_; }
-  /// `units` in the order in which they become ready; `collective` is what a message costs.
+  /// The buckets, known before the step begins. `units` in the order in which they become ready;
+  /// `collective` is what a message costs.
   virtual BucketPlan plan(std::span<const GradientUnit> units,
                           const Collective& collective) const = 0;
+  /// Who decides while the steps run. None: every bucket is sent as soon as it is ready, in the
+  /// order of the plan, so that a step is a recurrence (sim/step/step.h).
+  virtual std::unique_ptr<Policy> policy(std::span<const Bucket> /*buckets*/) const {
+    return nullptr;
+  }
+  /// Whether a layer of the next forward pass waits for its own gradients only; else the whole pass
+  /// waits for all.
+  virtual bool layers_wait_for_their_own() const { return false; }
+  /// Steps that a mean step time needs, when the config does not say.
+  virtual std::int64_t default_steps() const { return 1; }
 
  private:
   Granularity granularity_;
 };
 using Schedules = Registry<Schedule>;
+
+/// Sends every bucket by itself as soon as it is ready: a static plan as a policy.
+class InOrder final : public Policy {
+ public:
+  void ready(std::int32_t bucket, Time /*now*/) override { waiting_.push_back(bucket); }
+  void arrived(std::span<const std::int32_t> /*buckets*/, Time /*now*/) override {}
+  std::vector<std::int32_t> next(Time now) override;
+
+ private:
+  std::vector<std::int32_t> waiting_;  ///< in order
+  std::size_t sent_ = 0;               ///< of these
+};
 
 /// The key that every schedule has: which gradients can never be parted.
 Param granularity_param();

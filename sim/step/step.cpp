@@ -85,9 +85,15 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
     for (; unit < bucket.first_unit + size; ++unit)
       bucket.bytes += units[unit].bytes;
     bucket.ready = step.forward + (plan.after_backward ? step.backward : units[unit - 1].ready);
-    bucket.cost = collective.time(bucket.bytes);
-    seconds += to_seconds(bucket.cost);
-    step.buckets.push_back(bucket);
+    const Bytes end = bucket.bytes;
+    const Bytes longest = size == 1 ? plan.longest.value_or(end) : end;
+    do {
+      bucket.bytes = std::min(longest, end - bucket.offset);
+      bucket.cost = collective.time(bucket.bytes);
+      seconds += to_seconds(bucket.cost);
+      step.buckets.push_back(bucket);
+      bucket.offset += bucket.bytes;
+    } while (bucket.offset < end);
   }
   STEPTIME_CHECK(static_cast<std::size_t>(unit) == units.size(),
                  "a plan must cover every gradient");

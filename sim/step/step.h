@@ -18,21 +18,6 @@
 
 namespace steptime {
 
-struct Bucket {
-  std::int32_t first_unit = 0;  ///< index into the units
-  std::int32_t units = 0;
-  Bytes bytes;
-  Duration ready{};  ///< when its last gradient exists, after the start of the step
-  Duration cost{};   ///< of its all-reduce
-
-  /// Its part of a list with an entry for each unit.
-  template <class List>
-  auto of(const List& list) const {
-    return std::span(list).subspan(static_cast<std::size_t>(first_unit),
-                                   static_cast<std::size_t>(units));
-  }
-};
-
 /// All that a step depends on: compute times, and buckets in send order.
 struct StepPlan {
   Duration forward{};

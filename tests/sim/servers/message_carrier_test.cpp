@@ -160,8 +160,8 @@ TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
     void pulled(std::int32_t client, std::size_t, std::int32_t, Time) override {
       clients.push_back(client);
     }
-    void reduced(std::int32_t) override {}
-    void spread(std::int32_t, std::size_t, Time) override {}
+    void reduced(std::int32_t, std::uint32_t) override {}
+    void broadcasted(std::int32_t, std::size_t, Time) override {}
     std::vector<std::int32_t> clients;
   };
   for (const bool first_key_first : {false, true}) {

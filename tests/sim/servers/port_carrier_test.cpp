@@ -22,13 +22,15 @@ class Heard final : public CarrierUser {
   void pulled(std::int32_t, std::size_t, std::int32_t parts, Time in) override {
     pulls.emplace_back(parts, in);
   }
-  void reduced(std::int32_t) override { ++reductions; }
-  void spread(std::int32_t, std::size_t, Time end) override { spreads.push_back(end); }
+  void reduced(std::int32_t, std::uint32_t) override { ++reductions; }
+  void broadcasted(std::int32_t c, std::size_t, Time end) override {
+    broadcasts.emplace_back(c, end);
+  }
 
   std::vector<Timed> pushes;
   std::vector<std::pair<std::int32_t, Time>> pulls;
   int reductions = 0;
-  std::vector<Time> spreads;
+  std::vector<std::pair<std::int32_t, Time>> broadcasts;
 };
 
 /// 2 nodes with 2 GPUs: 1 ms and 1 GB/s between nodes, 2 GB/s and no latency inside; one bucket
@@ -40,8 +42,8 @@ TrainingPlan plan(ServerGroup::Placement placement, std::vector<std::int32_t> se
                   .network = {milliseconds(1), {1e9}},
                   .intra_node = {Duration{}, {2e9}}};
   plan.aggregation = {.clients = 4, .servers = {.count = 4, .placement = placement}};
-  plan.step.buckets = {{.cost = milliseconds(7)}};
-  plan.broadcasts = {milliseconds(5)};
+  plan.step.buckets = {{.bytes = {1000}}};
+  plan.inside_time = [](Bytes) { return Duration(milliseconds(7)); };
   plan.pieces.resize(1);
   for (const std::int32_t server : servers)
     plan.pieces[0].push_back({.server = server, .bytes = {2'000'000}});
@@ -176,15 +178,19 @@ TEST(PortCarrier, PartsFromTheHostAndTheNetworkHavePortsOfTheirOwn) {
 }
 
 TEST(PortCarrier, BroadcastsOfAClientAreSerial) {
-  const TrainingPlan p = plan(ServerGroup::Placement::kOwnNodes);
+  TrainingPlan p = plan(ServerGroup::Placement::kOwnNodes);
+  p.aggregation.clients = 2;  // of 2 workers
+  p.aggregation.spread = std::make_shared<LinearCollective>(LinearCost{milliseconds(5), {}});
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
   carrier.broadcast(0, 0, Time(milliseconds(1)));
   carrier.broadcast(0, 0, Time(milliseconds(2)));
   carrier.broadcast(1, 0, Time(milliseconds(2)));
-  EXPECT_EQ(heard.spreads, (std::vector<Time>{Time(milliseconds(6)), Time(milliseconds(11)),
-                                              Time(milliseconds(7))}));
+  engine.run();
+  EXPECT_EQ(heard.broadcasts,
+            (std::vector{std::pair(0, Time(milliseconds(6))), std::pair(1, Time(milliseconds(7))),
+                         std::pair(0, Time(milliseconds(11)))}));
 }
 
 TEST(PortCarrier, AnAllReduceTakesItsCost) {
@@ -192,7 +198,7 @@ TEST(PortCarrier, AnAllReduceTakesItsCost) {
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
-  carrier.all_reduce(0, 0, Time(milliseconds(2)));
+  carrier.all_reduce(0, 0, {1000}, Time(milliseconds(2)));
   engine.run();
   EXPECT_EQ(heard.reductions, 1);
   EXPECT_EQ(engine.now(), Time(milliseconds(9)));

@@ -1,0 +1,114 @@
+#include "sim/servers/sender.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+
+Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, std::int32_t client)
+    : plan_(plan), engine_(engine), carrier_(carrier), client_(client) {
+  if (plan.schedule) policy_ = plan.schedule->policy(plan.step.buckets);
+}
+
+Time Sender::ready(std::size_t bucket) const {
+  return origin_ + scaled(plan_.step.buckets[bucket].ready, factor_);
+}
+
+void Sender::begin_step(Time origin, double factor) {
+  origin_ = origin;
+  factor_ = factor;
+  next_ = 0;
+  if (policy_) return hear();
+  while (next_ < plan_.step.buckets.size() && under_way_ < plan_.streams)
+    send_next();
+}
+
+/// Tells the policy of all buckets that are ready by now.
+void Sender::hear() {
+  for (; next_ < plan_.step.buckets.size(); ++next_) {
+    const Time when = ready(next_);
+    if (when > engine_.now()) {
+      engine_.at(when, Phase::kComplete, [this] { hear(); });
+      break;
+    }
+    policy_->ready(static_cast<std::int32_t>(next_), engine_.now());
+  }
+  decide();
+}
+
+void Sender::arrived(std::span<const std::int32_t> buckets) {
+  if (!policy_) return;
+  policy_->arrived(buckets, engine_.now());
+  decide();
+}
+
+/// Asks the policy once everything of this instant has happened.
+void Sender::decide() {
+  if (std::exchange(decides_, true)) return;
+  engine_.at(engine_.now(), Phase::kSchedule, [this] {
+    decides_ = false;
+    ask();
+  });
+}
+
+void Sender::ask() {
+  for (auto buckets = policy_->next(engine_.now()); !buckets.empty();
+       buckets = policy_->next(engine_.now()))
+    post(std::move(buckets));
+  const std::optional<Time> wake = policy_->wake();
+  if (!wake || wake == wakes_) return;
+  wakes_ = wake;
+  engine_.at(*wake, Phase::kComplete, [this] {
+    wakes_.reset();
+    decide();
+  });
+}
+
+std::uint32_t Sender::take() {
+  if (free_.empty()) {
+    messages_.emplace_back();
+    return static_cast<std::uint32_t>(messages_.size() - 1);
+  }
+  const std::uint32_t message = free_.back();
+  free_.pop_back();
+  return message;
+}
+
+void Sender::post(std::vector<std::int32_t> buckets) {
+  const std::uint32_t message = take();
+  Message& m = messages_[message];
+  m.buckets = std::move(buckets);
+  m.bytes = {};
+  for (const std::int32_t bucket : m.buckets)
+    m.bytes += plan_.step.buckets[static_cast<std::size_t>(bucket)].bytes;
+  if (under_way_ == plan_.streams) return waiting_.push_back(message);
+  start(message, engine_.now());
+}
+
+void Sender::send_next() {
+  const std::uint32_t message = take();
+  messages_[message].buckets.assign({static_cast<std::int32_t>(next_)});
+  messages_[message].bytes = plan_.step.buckets[next_].bytes;
+  start(message, std::max(engine_.now(), ready(next_++)));
+}
+
+void Sender::start(std::uint32_t message, Time when) {
+  ++under_way_;
+  Message& m = messages_[message];
+  m.start = when;
+  carrier_.all_reduce(client_, message, m.bytes, when);
+}
+
+const Sender::Message& Sender::ended(std::uint32_t message) {
+  --under_way_;
+  if (!waiting_.empty()) {
+    const std::uint32_t next = waiting_.front();
+    waiting_.pop_front();
+    start(next, engine_.now());
+  } else if (!policy_ && next_ < plan_.step.buckets.size()) {
+    send_next();
+  }
+  return messages_[message];
+}
+
+}  // namespace steptime
