@@ -156,6 +156,7 @@ class DoubleBinaryTree final : public MessageCollective {
 
   /// `half`: bytes along each tree.
   std::int64_t chunks_of(std::int64_t half) const {
+    if (ranks_ == 1) return 1;
     const std::int64_t least = std::max(ceil_div(half, chunk_), std::int64_t{1});
     const auto steps = [&](std::int64_t chunks) {
       const double longest = static_cast<double>(half) / static_cast<double>(chunks);

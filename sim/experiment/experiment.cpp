@@ -302,6 +302,10 @@ Json resolved_object(const Json& object, const Params& params) {
 
 }  // namespace
 
+std::int64_t default_steps(const Update& update, const Schedule& schedule) {
+  return std::max(update.default_steps(), schedule.default_steps());
+}
+
 Json resolved(const Json& config) {
   Json spelled_out = config;
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));
@@ -310,7 +314,8 @@ Json resolved(const Json& config) {
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
     const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
                           strategy_params());
-    full["run"]["steps"] = Updates::instance().make(strategy, "update")->default_steps();
+    full["run"]["steps"] = default_steps(*Updates::instance().make(strategy, "update"),
+                                         *Schedules::instance().make(strategy, "schedule"));
     full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
   }
   return full;

@@ -76,6 +76,9 @@ const Params& strategy_params();
 const Params& run_params();
 const Params& variation_params();
 
+/// Steps whose mean tells what a step takes, where the config does not say how many.
+std::int64_t default_steps(const Update& update, const Schedule& schedule);
+
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Throws InputError for parts that are right each but say nothing together.

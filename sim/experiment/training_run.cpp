@@ -147,10 +147,8 @@ TrainingPlan plan_training(const Experiment& e) {
   for (const Bucket& bucket : plan.step.buckets)
     plan.names.push_back(name_of(bucket, units));
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
-  plan.steps =
-      learns != nullptr
-          ? learns->steps(workers)
-          : e.run->steps.value_or(std::max(e.update->default_steps(), e.schedule->default_steps()));
+  plan.steps = learns != nullptr ? learns->steps(workers)
+                                 : e.run->steps.value_or(default_steps(*e.update, *e.schedule));
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);

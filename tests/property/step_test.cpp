@@ -102,14 +102,23 @@ RC_GTEST_PROP(Step, SendsEveryByteOnce, ()) {
     const StepPlan plan = plan_of(workload, *schedule, *collective);
     Bytes bytes{};
     std::int32_t next = 0;
+    Bytes part{};
     Duration ready{};
     for (const Bucket& bucket : plan.buckets) {
-      RC_ASSERT(bucket.first_unit == next);
+      if (bucket.offset == Bytes{}) {
+        RC_ASSERT(bucket.first_unit == next);
+        part = {};
+      } else {  // goes on where the part before has ended
+        RC_ASSERT(bucket.first_unit + 1 == next);
+        RC_ASSERT(bucket.offset == part);
+        next -= bucket.units;
+      }
       RC_ASSERT(bucket.units > 0);
       RC_ASSERT(bucket.ready >= ready);
       next += bucket.units;
       ready = bucket.ready;
       bytes += bucket.bytes;
+      part += bucket.bytes;
     }
     RC_ASSERT(next == static_cast<std::int32_t>(units.size()));
     RC_ASSERT(bytes.count == workload.trace.params() * workload.bytes_per_param);

@@ -24,7 +24,7 @@ std::string priority(const char* partition, const char* credit) {
 }
 
 TEST(Priority, WithCreditForAllItIsTheOrderOfReadiness) {
-  const PolicyRun run(priority("1 EB", "1 EB"), {5, 1, 1},
+  const PolicyRun run(priority("9000 TB", "9000 TB"), {5, 1, 1},
                       {milliseconds(0), milliseconds(1), milliseconds(2)}, kMsPerByte);
   EXPECT_EQ(run.order(), (std::vector<std::int32_t>{0, 1, 2}));
 }
@@ -35,21 +35,22 @@ TEST(Priority, WithCreditForAllItIsTheOrderOfReadiness) {
 ///   ms   0    5 6 7
 ///   g    00000 2 1
 TEST(Priority, WithCreditForOneTheEarliestLayerOvertakes) {
-  const PolicyRun run(priority("1 EB", "1 B"), {5, 1, 1},
+  const PolicyRun run(priority("9000 TB", "1 B"), {5, 1, 1},
                       {milliseconds(0), milliseconds(1), milliseconds(2)}, kMsPerByte);
   EXPECT_EQ(run.order(), (std::vector<std::int32_t>{0, 2, 1}));
   EXPECT_EQ(run.sent[1].start, Time(milliseconds(5)));
 }
 
 TEST(Priority, CreditCountsBytesUnderWay) {
-  // 4 and 4 of 8 are under way at once, so that the third, of the earliest layer, comes after them.
-  const PolicyRun run(priority("1 EB", "8 B"), {4, 4, 1},
+  // Of the two that are ready at once the earlier layer's goes first. 4 and 4 of 8 are under way at
+  // once, so that the third, of the earliest layer, comes after them.
+  const PolicyRun run(priority("9000 TB", "8 B"), {4, 4, 1},
                       {milliseconds(0), milliseconds(0), milliseconds(1)}, kMsPerByte);
-  EXPECT_EQ(run.order(), (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(run.order(), (std::vector<std::int32_t>{1, 0, 2}));
   // With 7 the second has to wait, and is overtaken.
-  const PolicyRun less(priority("1 EB", "7 B"), {4, 4, 1},
+  const PolicyRun less(priority("9000 TB", "7 B"), {4, 4, 1},
                        {milliseconds(0), milliseconds(0), milliseconds(1)}, kMsPerByte);
-  EXPECT_EQ(less.order(), (std::vector<std::int32_t>{0, 2, 1}));
+  EXPECT_EQ(less.order(), (std::vector<std::int32_t>{1, 2, 0}));
 }
 
 TEST(Priority, LargeGradientsAreCut) {
@@ -78,7 +79,7 @@ TEST(Priority, LayersWaitForTheirOwnUnlessToldOtherwise) {
 
 TEST(Priority, NothingIsNoPartition) {
   EXPECT_EQ(message_of<InputError>([] { make<Schedule>(priority("0 B", "1 B")); }),
-            "x.json: /schedule/partition: expected a size above 0 B, got \"0 B\"");
+            "x.json: /schedule/partition: must be positive, got \"0 B\"");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ TEST(Mpi, HasOneCollectiveUnderWayUnlessToldOtherwise) {
 
 TEST(Mpi, NoneIsTooFew) {
   EXPECT_EQ(message_of<InputError>([] { make<Transport>(R"({"type": "mpi", "streams": 0})"); }),
-            "x.json: /transport/streams: expected an integer of at least 1, got 0");
+            "x.json: /transport/streams: must be at least 1 and at most 1000000, got 0");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(Resolved, WritesEveryDefaultOut) {
                  "update": {"type": "sgd"},
                  "schedule": {"type": "wfbp", "granularity": "tensor"},
                  "embedding": {"type": "async"},
-                 "transport": {"type": "mpi"}},
+                 "transport": {"type": "mpi", "streams": 1}},
     "run": {"fidelity": "analytic", "steps": 1, "seed": 1}
   })json"));
 }

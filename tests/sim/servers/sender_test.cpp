@@ -77,7 +77,7 @@ TEST(Sender, APolicySaysWhatTravelsTogether) {
 }
 
 TEST(Sender, WhatAPolicySendsWaitsForAStream) {
-  const char* all_at_once = R"({"type": "priority", "partition": "1 EB", "credit": "1 EB"})";
+  const char* all_at_once = R"({"type": "priority", "partition": "9000 TB", "credit": "9000 TB"})";
   EXPECT_EQ(starts(1, all_at_once), (Starts{{1, 1}, {2, 5}, {3, 9}}));
   EXPECT_EQ(starts(2, all_at_once), (Starts{{1, 1}, {2, 2}, {3, 9}}));
 }

@@ -15,7 +15,7 @@ std::vector<std::vector<Piece>> pieces(const char* sharding, std::vector<std::in
   std::vector<Bucket> cut;
   std::int32_t unit = 0;
   for (const std::int32_t size : buckets) {
-    cut.push_back({.first_unit = unit, .units = size});
+    cut.push_back({.first_unit = unit, .units = size, .bytes = {4000000 * size}});
     unit += size;
   }
   return cut_pieces(workload->workload, workload->by_tensor, cut, servers,
@@ -121,6 +121,23 @@ TEST(TrainingPlan, KeysThatAreBucketsAreCutIntoMessages) {
   EXPECT_EQ(cut[1][0].ranges[0].end, 20u);
   EXPECT_EQ(cut[1][0].ranges[1].begin, 0u);
   EXPECT_EQ(cut[1][0].ranges[1].end, 6u);
+}
+
+TEST(TrainingPlan, APartOfAKeyHasItsOwnElements) {
+  // Key "two", the learnt parameters [10, 20), in parts of 3,000,000 and 1,000,000 B.
+  const auto workload = two_layers();
+  const ServerGroup servers{.count = 1, .sharding = make<Sharding>(R"({"type": "round-robin"})")};
+  std::vector<Bucket> parts{{.first_unit = 0, .units = 1, .bytes = {3000000}},
+                            {.first_unit = 0, .units = 1, .offset = {3000000}, .bytes = {1000000}}};
+  const auto cut = cut_pieces(workload->workload, workload->by_tensor, parts, servers,
+                              LinearCollective(LinearCost{}), Granularity::kTensor, 20);
+  ASSERT_EQ(cut.size(), 2u);
+  EXPECT_EQ(cut[0][0].bytes, Bytes{3000000});
+  EXPECT_EQ(cut[0][0].ranges[0].begin, 10u);
+  EXPECT_EQ(cut[0][0].ranges[0].end, 17u);  // floor(17.5)
+  EXPECT_EQ(cut[1][0].bytes, Bytes{1000000});
+  EXPECT_EQ(cut[1][0].ranges[0].begin, 17u);
+  EXPECT_EQ(cut[1][0].ranges[0].end, 20u);
 }
 
 TEST(TrainingPlan, TheFirstBucketHasTheLastKey) {

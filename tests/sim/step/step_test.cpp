@@ -1,7 +1,7 @@
 #include "sim/step/step.h"
 
-#include "netmodels/programs.h"
 #include "sim/core/error.h"
+#include "tests/support/collectives.h"
 #include "tests/support/fakes.h"
 #include "tests/support/messages.h"
 #include "tests/support/play.h"
@@ -164,8 +164,8 @@ TEST(PlayBuckets, ReplacesTheCosts) {
   // 2 (4 - 1)(50 us + ceil(M / 4) 0.8 ns) for M = 10 and 4000.
   StepPlan plan;
   plan.buckets = {{.bytes = {10}}, {.bytes = {4000}}, {.bytes = {10}}};
-  const LinearCollective ring({}, [](Slice whole) { return ring_all_reduce(4, whole); });
-  play_buckets(plan, star_cluster(4), ring);
+  const Cluster cluster = star_cluster(4);
+  play_buckets(plan, cluster, *collective_of(R"({"type": "ring"})", cluster));
   EXPECT_EQ(plan.buckets[0].cost.count(), 6 * message_ps(3));
   EXPECT_EQ(plan.buckets[1].cost.count(), 6 * message_ps(1000));
   EXPECT_EQ(plan.buckets[2].cost, plan.buckets[0].cost);

@@ -1,0 +1,85 @@
+// Schedules that decide while the step runs, against those whose plan stands before it: where they
+// decide the same, the played step equals the recurrence to the picosecond.
+#include "sim/experiment/simulate.h"
+#include "tests/support/generators.h"
+#include "tests/support/training.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// A workload on two workers whose all-reduce costs a whole number of picoseconds: a + b M.
+struct Question {
+  std::shared_ptr<const PreparedWorkload> workload;
+  std::int64_t startup_us = 0;
+  std::int64_t ns_per_byte = 1;
+
+  Duration step(const std::string& schedule) const {
+    Experiment e{.name = "test", .file = "x.json", .workload = workload};
+    e.cluster = std::make_shared<Cluster>(Cluster{.nodes = 2, .gpus_per_node = 1});
+    const auto document = std::make_shared<Document>(Document{
+        "x.json",
+        Json{{"name", "test"},
+             {"workload", Json::object()},
+             {"cluster", Json::object()},
+             {"strategy",
+              Json{{"aggregation",
+                    Json{{"type", "all-reduce"},
+                         {"collective", Json{{"type", "linear"},
+                                             {"a", fmt::format("{} us", startup_us)},
+                                             {"b", fmt::format("{} ns/B", ns_per_byte)}}}}},
+                   {"schedule", parse_json(schedule, "x.json")}}},
+             {"run", Json::object()}}});
+    for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+      read_part(document, part, e);
+    return from_seconds(simulate(e).step_time_s);
+  }
+};
+
+Question any_question(std::int64_t most_startup_us) {
+  auto prepared = std::make_shared<PreparedWorkload>();
+  prepared->workload = *any_workload(12);
+  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
+  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
+  RC_PRE(prepared->workload.trace.forward() + prepared->workload.trace.backward() > Duration{});
+  return {prepared, *rc::gen::inRange<std::int64_t>(0, most_startup_us + 1),
+          *rc::gen::inRange<std::int64_t>(1, 1000)};
+}
+
+RC_GTEST_PROP(Policy, FusionOfNothingInNoTimeIsWfbp, ()) {
+  const Question q = any_question(2000);
+  RC_ASSERT(q.step(R"({"type": "tensor-fusion", "threshold": "0 B", "cycle": "0 s"})") ==
+            q.step(R"({"type": "wfbp"})"));
+}
+
+RC_GTEST_PROP(Policy, PriorityWithCreditForAllIsWfbp, ()) {
+  const Question q = any_question(2000);
+  RC_ASSERT(q.step(R"({"type": "priority", "partition": "9000 TB", "credit": "9000 TB",
+                       "waits": "step"})") == q.step(R"({"type": "wfbp"})"));
+}
+
+/// Without start-ups the channel is busy whenever something is ready, whatever the order and the
+/// parts, so that it is through at the same time.
+RC_GTEST_PROP(Policy, PriorityIsNeverLaterThanWfbpWithoutStartUps, ()) {
+  const Question q = any_question(0);
+  const std::int64_t partition = 8 * *rc::gen::inRange<std::int64_t>(1, 2000);
+  const std::int64_t credit = *rc::gen::inRange<std::int64_t>(1, 40000);
+  for (const char* waits : {"step", "layer"}) {
+    const Duration step =
+        q.step(fmt::format(R"({{"type": "priority", "partition": "{} B", "credit": "{} B",
+                               "waits": "{}"}})",
+                           partition, credit, waits));
+    RC_ASSERT(step <= q.step(R"({"type": "wfbp"})"));
+  }
+}
+
+}  // namespace
+}  // namespace steptime

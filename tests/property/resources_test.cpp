@@ -1,0 +1,170 @@
+// No link carries more than it can, and no step is shorter than its compute: over random clusters,
+// aggregations, schedules, streams and both fidelities. What a link has to carry is derived from
+// the strategy here, not read from the simulator.
+#include "sim/experiment/simulate.h"
+#include "tests/support/training.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr double kBytes = 8e6;  // of the gradients of two_layers()
+
+struct Setting {
+  Cluster cluster;
+  std::string schedule;
+  std::int64_t streams = 1;
+  std::string fidelity;
+  std::string aggregation;
+};
+
+void showValue(const Setting& s, std::ostream& out) {
+  out << fmt::format(
+      "{} x {} GPUs, network {} s {} B/s, inside {} s {} B/s, {} streams, {}, {}, {}",
+      s.cluster.nodes, s.cluster.gpus_per_node, to_seconds(s.cluster.network.latency),
+      s.cluster.network.bandwidth.bytes_per_second, to_seconds(s.cluster.intra_node.latency),
+      s.cluster.intra_node.bandwidth.bytes_per_second, s.streams, s.schedule, s.fidelity,
+      s.aggregation);
+}
+
+Setting any_setting(std::string aggregation) {
+  const auto link = [] {
+    return Link{std::chrono::microseconds(*rc::gen::inRange(0, 3000)),
+                {1e6 * *rc::gen::inRange(2, 400)}};
+  };
+  Setting s;
+  s.cluster = {.nodes = *rc::gen::inRange(1, 5),
+               .gpus_per_node = *rc::gen::inRange(1, 5),
+               .network = link(),
+               .intra_node = link()};
+  s.schedule = *rc::gen::element<std::string>(
+      R"({"type": "wfbp"})", R"({"type": "sync-easgd"})", R"({"type": "naive"})",
+      R"({"type": "mg-wfbp"})", R"({"type": "fixed-buckets", "capacity": "5 MB"})",
+      R"({"type": "tensor-fusion", "cycle": "7 ms"})",
+      R"({"type": "priority", "partition": "1 MB", "credit": "2 MB"})");
+  s.streams = *rc::gen::inRange(1, 4);
+  s.fidelity = *rc::gen::element<std::string>("analytic", "message");
+  s.aggregation = std::move(aggregation);
+  return s;
+}
+
+Result run(const Setting& s, const Cluster& cluster) {
+  Experiment e{.name = "test", .file = "x.json", .workload = two_layers()};
+  e.cluster = std::make_shared<Cluster>(cluster);
+  const auto document = std::make_shared<Document>(Document{
+      "x.json",
+      Json{{"name", "test"},
+           {"workload", Json::object()},
+           {"cluster", Json::object()},
+           {"strategy", Json{{"aggregation", parse_json(s.aggregation, "x.json")},
+                             {"schedule", parse_json(s.schedule, "x.json")},
+                             {"transport", Json{{"type", "mpi"}, {"streams", s.streams}}}}},
+           {"run", Json{{"fidelity", s.fidelity}}}}});
+  for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+    read_part(document, part, e);
+  return simulate(e);
+}
+Result run(const Setting& s) {
+  return run(s, s.cluster);
+}
+
+/// A step is at least as long as a link that carries `bytes` takes for them.
+void expect_fits(const Result& r, double bytes, Bandwidth bandwidth) {
+  RC_ASSERT(r.step_time_s >= r.compute_time_s * (1 - 1e-12));
+  RC_ASSERT(r.step_time_s >= bytes / bandwidth.bytes_per_second * (1 - 1e-9));
+}
+
+RC_GTEST_PROP(Resources, ARingFits, ()) {
+  const Setting s = any_setting(R"({"type": "all-reduce", "collective": {"type": "ring"}})");
+  const auto n = static_cast<double>(s.cluster.workers());
+  const Result r = run(s);
+  // Every worker sends 2 (N - 1) / N of all bytes to its neighbour; between nodes one of a node
+  // does.
+  if (s.cluster.nodes > 1) expect_fits(r, 2 * (n - 1) / n * kBytes, s.cluster.network.bandwidth);
+  if (s.cluster.gpus_per_node > 1)
+    expect_fits(r, 2 * (n - 1) / n * kBytes, s.cluster.intra_node.bandwidth);
+}
+
+RC_GTEST_PROP(Resources, AHierarchyFits, ()) {
+  const Setting s =
+      any_setting(R"({"type": "all-reduce", "collective": {"type": "hierarchical"}})");
+  const auto nodes = static_cast<double>(s.cluster.nodes);
+  const auto gpus = static_cast<double>(s.cluster.gpus_per_node);
+  const Result r = run(s);
+  expect_fits(r, 2 * (nodes - 1) / nodes * kBytes, s.cluster.network.bandwidth);
+  // To one GPU and back, on whatever tree: a GPU's link carries all bytes one way.
+  if (gpus > 1) expect_fits(r, (gpus - 1) / gpus * kBytes, s.cluster.intra_node.bandwidth);
+}
+
+RC_GTEST_PROP(Resources, ServersOnTheirOwnNodesFit, ()) {
+  const int servers = *rc::gen::inRange(1, 4);
+  const Setting s = any_setting(
+      fmt::format(R"({{"type": "parameter-server", "servers": {}, "requests": "{}"}})", servers,
+                  *rc::gen::element<std::string>("push-pull", "pushpull", "early-pull")));
+  const Result r = run(s);
+  // All gradients of a node leave through its port; an even share of everybody's enters a server's,
+  // or more.
+  const auto gpus = static_cast<double>(s.cluster.gpus_per_node);
+  const auto workers = static_cast<double>(s.cluster.workers());
+  expect_fits(r, gpus * kBytes, s.cluster.network.bandwidth);
+  expect_fits(r, workers / servers * kBytes, s.cluster.network.bandwidth);
+}
+
+/// BytePS: reduce-scatter in each node, push and pull, all-gather in each node. Both collectives
+/// are on the same links.
+Setting any_hybrid() {
+  Setting s = any_setting("");
+  s.aggregation = fmt::format(
+      R"({{"type": "hybrid", "clients": {}, "servers": {}, "requests": "pushpull",
+           "collective": {{"type": "reduce-scatter"}}, "spread": {{"type": "all-gather"}}}})",
+      s.cluster.nodes, *rc::gen::inRange(1, 4));
+  return s;
+}
+
+RC_GTEST_PROP(Resources, AHybridFits, ()) {
+  const Setting s = any_hybrid();
+  const auto gpus = static_cast<double>(s.cluster.gpus_per_node);
+  const Result r = run(s);
+  expect_fits(r, 2 * (gpus - 1) / gpus * kBytes, s.cluster.intra_node.bandwidth);
+  expect_fits(r, kBytes, s.cluster.network.bandwidth);
+}
+
+/// Two nodes have to do in each what one node does alone, and more.
+RC_GTEST_PROP(Resources, AHybridIsNeverFasterThanItsStagesInANode, ()) {
+  Setting s = any_hybrid();
+  s.cluster.nodes = 2;
+  s.aggregation = R"({"type": "hybrid", "clients": 2, "servers": 1, "requests": "pushpull",
+                      "collective": {"type": "reduce-scatter"}, "spread": {"type": "all-gather"}})";
+  s.schedule = *rc::gen::element<std::string>(R"({"type": "wfbp"})", R"({"type": "sync-easgd"})");
+  const Result hybrid = run(s);
+  Setting inside = s;
+  inside.aggregation = R"({"type": "all-reduce", "collective": {"type": "ring"}})";
+  inside.streams = 1;
+  Cluster one = s.cluster;
+  one.nodes = 1;
+  one.intra_node.latency = {};
+  RC_ASSERT(hybrid.step_time_s >= run(inside, one).step_time_s * (1 - 1e-9));
+}
+
+/// Several streams only overlap start-ups: the links are the same.
+RC_GTEST_PROP(Resources, StreamsDoNotMakeLinks, ()) {
+  Setting s = any_setting(R"({"type": "all-reduce", "collective": {"type": "ring"}})");
+  s.cluster.network.latency = s.cluster.intra_node.latency = {};
+  s.schedule = R"({"type": "naive"})";
+  const double several = run(s).step_time_s;
+  s.streams = 1;
+  const double one = run(s).step_time_s;
+  // A byte more or less in a part of a cut message is a picosecond to a microsecond.
+  RC_ASSERT(several >= one * (1 - 1e-5));
+}
+
+}  // namespace
+}  // namespace steptime
