@@ -143,9 +143,11 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
   if (timeline != nullptr) {
-    // Each message on its client and on its server's thread, each step's two passes.
-    check_bars(2 * work_of(plan) +
-               2 * static_cast<double>(plan.aggregation.clients) * static_cast<double>(plan.steps));
+    // Each message on its client and on its server's thread, or on all clients; each step's two
+    // passes.
+    const auto clients = static_cast<double>(plan.trainers());
+    check_bars((plan.workers_meet() ? clients : 2) * work_of(plan) +
+               2 * clients * static_cast<double>(plan.steps));
   }
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
   const auto runs = static_cast<double>(outcome->runs.size());

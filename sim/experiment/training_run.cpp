@@ -68,9 +68,9 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
   double beyond = 0;  // of a node; four events more for its copies
   for (const auto& of_piece : plan.pieces_beyond)
     beyond += 10 * static_cast<double>(of_piece.size()) + 4;
-  const double step =
-      workers + clients * (2 + 2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
-      static_cast<double>(e.cluster->nodes) * beyond;
+  const double step = workers + 2 * static_cast<double>(plan.trainers()) +
+                      clients * (2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
+                      static_cast<double>(e.cluster->nodes) * beyond;
   const double seeds = e.run->convergence ? static_cast<double>(e.run->convergence->seeds) : 1;
   check_events(step * static_cast<double>(plan.steps) * seeds, "/run/steps", "events",
                "fewer steps, workers or servers are fewer");
@@ -200,9 +200,9 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
       outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline));
       continue;
     }
-    const std::int64_t clients = plan.aggregation.clients;
-    Learner learner(*learns, *plan.update, clients, plan.members(), outcome.has_servers, seed,
-                    plan.pushing());
+    const std::int64_t trainers = plan.trainers();
+    Learner learner(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
+                    outcome.has_servers, seed, plan.pushing());
     outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
                                          seed == e.run->seed ? timeline : nullptr));
     const auto& curve = outcome.runs.back().curve;

@@ -46,8 +46,9 @@ class Update {
   static constexpr const char* kNoun = "update";
   /// What a client sends to servers.
   enum class Sends {
-    kGradients,         ///< in every step: each bucket when the client has its sum
-    kParametersAtStart  ///< in steps that exchange: those that the step starts with, at once
+    kGradients,          ///< in every step: each bucket when the client has its sum
+    kParametersAtStart,  ///< in steps that exchange: those that the step starts with, at once
+    kParametersAtEnd     ///< in steps that exchange: those that the step's own descent has made
   };
   virtual ~Update() = default;
 
@@ -58,6 +59,8 @@ class Update {
   /// Of the steps [0, steps), how many exchange.
   std::int64_t exchanges_in(std::int64_t steps) const;
   /// Servers change the centre when all clients have pushed, and answer then; or with each push.
+  /// Only those that wait for all can do without servers: workers then have the sum from a
+  /// collective.
   virtual bool waits_for_all() const = 0;
   /// Every step ends with the same parameters everywhere, so that it tells what all others take.
   bool ends_together() const { return waits_for_all() && !sends_parameters(); }
@@ -71,7 +74,7 @@ class Update {
   /// A pull returns the centre after the same client's push; or before it.
   virtual bool pull_sees_push() const { return true; }
   /// What a client does with all that it pulled in a step. One that sends parameters descends by
-  /// itself in addition.
+  /// itself in addition: after this, or when it sends them at the end, before.
   virtual void on_client(std::span<double> w, std::span<const double> pulled) const;
 };
 using Updates = Registry<Update>;

@@ -131,7 +131,9 @@ Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Confi
 }
 
 void check_update(const Config& strategy, const Aggregation& aggregation, const Update& update) {
-  if (!aggregation.gathers && aggregation.inside->operation() != Operation::kAllReduce) {
+  // Servers may add up gradients that a client has in parts; its own descent needs all of them.
+  const bool in_parts = aggregation.gathers && !update.sends_parameters();
+  if (!in_parts && aggregation.inside->operation() != Operation::kAllReduce) {
     strategy.object("aggregation", any_keys())
         .fail("collective", "does not leave every worker with the sum");
   }

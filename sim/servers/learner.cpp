@@ -73,6 +73,13 @@ void Learner::pull(std::int64_t pusher, ParameterRange range) {
   if (update_.pull_sees_push()) copy(pusher, range);
 }
 
+void Learner::meet() {
+  const ParameterRange all{0, sum_.size()};
+  apply_all(all);
+  for (std::size_t c = 0; c < clients_.size(); ++c)
+    pull(static_cast<std::int64_t>(c), all);
+}
+
 void Learner::copy(std::int64_t pusher, ParameterRange range) {
   const std::span<const double> values = weights(center_, range).w;
   const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;

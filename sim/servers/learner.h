@@ -34,6 +34,9 @@ class Learner {
   void apply(std::int64_t pusher, ParameterRange range);
   /// A pusher is sent its values.
   void pull(std::int64_t pusher, ParameterRange range);
+  /// Without servers: a collective does to all parameters what servers would, and sends them to
+  /// all.
+  void meet();
 
   /// A client uses all that it has pulled in a step.
   void take(std::int64_t client);

@@ -34,7 +34,8 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// A step whose gradients become ready at origin + factor x their time in the plan.
+  /// A step whose buckets become ready at origin + factor x their time in the plan: with factor 0
+  /// all at once.
   void begin_step(Time origin, double factor);
   /// When a bucket of the present step is ready.
   Time ready(std::size_t bucket) const;

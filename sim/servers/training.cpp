@@ -39,14 +39,16 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         samples_(static_cast<double>(samples)),
         servers_count_(plan.aggregation.servers.count),
         sends_parameters_(plan.update->sends_parameters()),
-        ends_together_(plan.update->ends_together()),
-        members_(plan.members()),
+        sends_at_end_(plan.update->sends() == Update::Sends::kParametersAtEnd),
+        waits_for_all_(plan.update->waits_for_all()),
+        workers_meet_(plan.workers_meet()),
+        members_(plan.cluster.workers() / plan.trainers()),
         buckets_(plan.step.buckets.size()),
         work_(work_of(plan)),
-        clients_(static_cast<std::size_t>(plan.aggregation.clients)),
+        clients_(static_cast<std::size_t>(plan.trainers())),
         carrier_(carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
-    for (std::int32_t c = 0; c < static_cast<std::int32_t>(clients_.size()); ++c)
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
       senders_.emplace_back(plan, engine_, *carrier_, c);
     layers_wait_ = plan.schedule && plan.schedule->layers_wait_for_their_own() && buckets_ > 0 &&
                    !sends_parameters_ && !pulls_first();
@@ -56,6 +58,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
     first_ends_.resize(buckets_);
+    if (!sends_at_end_) return;
+    while (first_step_ < plan.steps && !plan.update->exchanges(first_step_))
+      ++first_step_;
+    if (first_step_ == plan.steps) first_step_ = 0;
   }
 
   TrainingTimes play() {
@@ -75,7 +81,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Time start{};
     Time origin{};  ///< when the step would have started if its forward pass had not waited
     double factor = 1;
-    bool exchanges = false;
+    bool exchanges = false;   ///< parameters, in this step
+    bool is_to_send = false;  ///< them, at its end
     std::size_t pulling = 0;  ///< buckets that the present or the next forward pass waits for
     bool is_waiting = false;  ///< for the last of them
     // Where layers wait for their own gradients, of the next step:
@@ -166,7 +173,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle);
       drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.done);
     }
-    me.exchanges = sends_parameters_ && plan_.update->exchanges(me.step);
+    me.exchanges = sends_parameters_ && buckets_ > 0 && plan_.update->exchanges(me.step);
+    me.is_to_send = me.exchanges && sends_at_end_;
     me.open = 1;
     if (learner_ != nullptr) learner_->compute(c, me.step);
     const bool reduces = buckets_ > 0 && (!sends_parameters_ || members_ > 1);
@@ -177,13 +185,42 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     } else if (reduces) {
       me.open += buckets_;
     }
-    if (me.exchanges) me.open += buckets_;
-    if (me.exchanges) {
-      for (std::size_t b = buckets_; b > 0; --b)  // keys in forward order, as in Figure 8
-        exchange_.push(c, b - 1, me.start);
-    }
+    if (me.exchanges && !sends_at_end_) push_all(c);
     if (reduces) sender(c).begin_step(me.origin, me.factor);
     close(c, me.done);
+  }
+
+  /// A client's parameters go to the servers.
+  void push_all(std::int32_t c) {
+    Client& me = client(c);
+    me.open += buckets_;
+    for (std::size_t b = buckets_; b > 0; --b)  // keys in forward order, as in 001 Figure 8
+      exchange_.push(c, b - 1, me.start);
+  }
+
+  /// The end of a step whose parameters go to the servers; or, when all workers have come, into a
+  /// collective among them.
+  void send_parameters(std::int32_t c) {
+    client(c).is_to_send = false;
+    if (learner_ != nullptr) learner_->descend(c);
+    if (!workers_meet_) return push_all(c);
+    if (++come_ < clients_.size()) return;
+    come_ = 0;
+    if (learner_ != nullptr) learner_->meet();
+    for (Client& each : clients_)
+      each.open = buckets_;
+    constexpr double kAllAtOnce = 0;
+    sender(0).begin_step(engine_.now(), kAllAtOnce);
+  }
+
+  /// A collective of all workers is over.
+  void summed(std::span<const std::int32_t> buckets, Time start) {
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(clients_.size()); ++c) {
+      for (const std::int32_t bucket : buckets) {
+        draw(c, "all-reduce", static_cast<std::size_t>(bucket), start, engine_.now());
+        end_bucket(c, static_cast<std::size_t>(bucket), engine_.now());
+      }
+    }
   }
 
   void reduced(std::int32_t c, std::uint32_t message) override {
@@ -191,6 +228,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     const Sender::Message& sent = sender(c).ended(message);
     ++reductions_;
     if (c == 0) count(sent);
+    if (workers_meet_) {
+      sender(c).arrived(sent.buckets);
+      summed(sent.buckets, sent.start);
+      return sender(c).give_back(message);
+    }
     if (members_ > 1) {
       for (const std::int32_t bucket : sent.buckets)
         draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start, engine_.now());
@@ -211,7 +253,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     const Client& me = clients_.front();
     ++times_.all_reduces;
     times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
-    if (me.step > 0) return;
+    if (me.step != first_step_) return;
     Time ready{};
     for (const std::int32_t bucket : sent.buckets)
       ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
@@ -223,7 +265,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Client& me = client(c);
     me.done = std::max(me.done, when);
     if (--me.open > 0) return;
-    engine_.at(me.done, Phase::kNormal, [this, c] { finish_step(c); });
+    engine_.at(me.done, Phase::kNormal,
+               [this, c] { client(c).is_to_send ? send_parameters(c) : finish_step(c); });
   }
 
   void finish_step(std::int32_t c) {
@@ -239,7 +282,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void learn(std::int32_t c) {
     const bool pulled = sends_parameters_ ? client(c).exchanges : servers_count_ > 0;
     if (pulled) learner_->take(c);
-    learner_->descend(c);
+    if (!pulled || !sends_at_end_) learner_->descend(c);
   }
 
   void report() const {
@@ -290,10 +333,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void end_bucket(std::int32_t c, std::size_t bucket, Time end) {
     Client& me = client(c);
-    const bool is_first = layers_wait_ ? first_arrivals_ < buckets_ : me.step == 0;
+    const bool is_first = layers_wait_ ? first_arrivals_ < buckets_ : me.step == first_step_;
     if (c == 0 && is_first) {
       ++first_arrivals_;
-      first_ends_[bucket] = since_start(end);
+      first_ends_[bucket] = layers_wait_ ? since_start(end) : end - me.start;
     }
     if (!layers_wait_) return close(c, end);
     const Time origin = end - scaled(plan_.needed[bucket], me.next_factor);
@@ -311,9 +354,12 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void test(std::int64_t step) {
     if (learner_ == nullptr) return;
     if (step % convergence_->evaluate != 0 && step != plan_.steps) return;
+    // When all have waited for each other, the others' ends of the step are events of this instant.
+    const bool have_met =
+        waits_for_all_ && step > 0 && (!sends_parameters_ || plan_.update->exchanges(step - 1));
     std::int64_t steps = 0;
     for (const Client& each : clients_)
-      steps += ends_together_ ? step : each.step;
+      steps += have_met ? step : each.step;
     const auto taken = static_cast<double>(steps * members_ * convergence_->batch);
     times_.curve.push_back(
         {to_seconds(since_start(engine_.now())), taken / samples_, learner_->test()});
@@ -332,7 +378,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       last = std::max(last, c.end);
     }
     times_.end_s = to_seconds(since_start(last));
-    times_.step_s = (ends_together_ ? times_.end_s : ends / clients) / steps;
+    times_.step_s = (waits_for_all_ ? times_.end_s : ends / clients) / steps;
     times_.compute_s = computed / clients / steps;
     times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
     times_.all_reduces /= steps;
@@ -364,18 +410,23 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   const Convergence* convergence_;
   double samples_;
   std::int64_t servers_count_;
-  bool sends_parameters_;  ///< as the update says, like the next
-  bool ends_together_;
+  // As the update says:
+  bool sends_parameters_;
+  bool sends_at_end_;
+  bool waits_for_all_;
+  bool workers_meet_;     ///< as the plan says; each worker is called a client here
   std::int64_t members_;  ///< workers of a client
   std::size_t buckets_;
   double work_;
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   TwoLevelExchange exchange_;
-  std::deque<Sender> senders_;         ///< of every client
+  std::deque<Sender> senders_;         ///< of every client; one where there are none
+  std::size_t come_ = 0;               ///< workers that wait for a collective of all
   bool layers_wait_ = false;           ///< a layer of the next forward pass waits for its own only
   std::int64_t reductions_ = 0;        ///< all-reduces that are over
-  std::vector<Duration> first_ends_;   ///< by bucket: when it was back in client 0's first step
+  std::int64_t first_step_ = 0;        ///< of client 0 in which it exchanges
+  std::vector<Duration> first_ends_;   ///< by bucket: when it was back in that step
   std::size_t first_arrivals_ = 0;     ///< of these
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
@@ -392,8 +443,9 @@ double work_of(const TrainingPlan& plan) {
   double pieces = 0;
   for (const auto& of_bucket : plan.pieces)
     pieces += static_cast<double>(of_bucket.size());
-  const double reductions =
-      sends_parameters && plan.members() == 1 ? 0 : static_cast<double>(plan.step.buckets.size());
+  const auto buckets = static_cast<double>(plan.step.buckets.size());
+  if (plan.workers_meet()) return buckets * exchanges;
+  const double reductions = sends_parameters && plan.members() == 1 ? 0 : buckets;
   const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
   double beyond = 0;  // of a node
   for (const auto& of_piece : plan.pieces_beyond)

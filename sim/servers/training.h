@@ -8,7 +8,8 @@
 //                forward or in random order; a layer waits for its own
 //   parameters   the backward pass and the all-reduces inside the client; in the steps in which the
 //                update exchanges, push -> pull -> broadcast of all buckets, too, from the step's
-//                start on
+//                start on or after its end. Without servers every worker trains by itself, and
+//                buckets are all-reduced among all when the last one has come
 //
 // With servers beyond the nodes, clients push to the servers of their node, and what these have
 // added up goes on from there (sim/servers/two_level_exchange.h).
@@ -91,6 +92,10 @@ struct TrainingPlan {
 
   /// Workers of a client.
   std::int64_t members() const { return cluster.workers() / aggregation.clients; }
+  /// Every worker trains parameters of its own; a collective of all adds these up.
+  bool workers_meet() const { return update->sends_parameters() && aggregation.servers.count == 0; }
+  /// Who trains parameters of its own: clients; without them workers.
+  std::int64_t trainers() const { return workers_meet() ? cluster.workers() : aggregation.clients; }
   /// Clients that push as one to the last servers.
   std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
 };
@@ -127,7 +132,7 @@ struct CurvePoint {
 };
 
 struct TrainingTimes {
-  /// Mean over steps: of the last client where all end together, else over clients.
+  /// Mean over steps: of the last client where they wait for each other, else over clients.
   double step_s = 0;
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
@@ -136,8 +141,8 @@ struct TrainingTimes {
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it
   std::vector<CurvePoint> curve;
-  /// What client 0 sent in its first step: buckets that travelled as one, and when these were
-  /// ready, were sent and were back, after the start of the step.
+  /// What client 0 sent in the first step in which it exchanges: buckets that travelled as one, and
+  /// when these were ready, were sent and were back, after the start of the step.
   struct Sent {
     std::vector<std::int32_t> buckets;
     Duration ready{};

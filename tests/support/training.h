@@ -74,7 +74,7 @@ struct Played {
           learning.run = run;
           return plan_training(learning);
         }()),
-        learner(*settings, *plan.update, plan.aggregation.clients, plan.members(),
+        learner(*settings, *plan.update, plan.trainers(), plan.cluster.workers() / plan.trainers(),
                 plan.aggregation.servers.count > 0, 1, plan.pushing()),
         times(play_training(plan, 1, &learner, settings.get(), settings->problem->samples())) {}
 
