@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <boost/math/statistics/linear_regression.hpp>
 #include <fmt/format.h>
 
 namespace steptime {
@@ -98,17 +99,14 @@ class Table final : public Collective {
 
   /// The intercept of the least-squares line through the table, as 004 section V.A obtains it.
   Duration startup() const override {
-    double x = 0, y = 0, xx = 0, xy = 0;
-    const auto n = static_cast<double>(points_.size());
+    std::vector<double> bytes;
+    std::vector<double> seconds;
     for (const Point& p : points_) {
-      x += p.bytes / n;
-      y += p.seconds / n;
+      bytes.push_back(p.bytes);
+      seconds.push_back(p.seconds);
     }
-    for (const Point& p : points_) {
-      xx += (p.bytes - x) * (p.bytes - x);
-      xy += (p.bytes - x) * (p.seconds - y);
-    }
-    return from_seconds(std::max(0.0, y - xy / xx * x));
+    using boost::math::statistics::simple_ordinary_least_squares;
+    return from_seconds(std::max(0.0, simple_ordinary_least_squares(bytes, seconds).first));
   }
 
   std::string outside_domain(Bytes m) const override {

@@ -16,66 +16,62 @@
 namespace steptime {
 namespace {
 
-Params concum_params() {
-  Params params{{.key = "outstanding",
-                 .kind = Kind::kInteger,
-                 .help = "keys between two barriers",
-                 .need = Need::kDefault,
-                 .fallback = 2,
-                 .range = {.low = 1, .high = 1e6}},
-                {.key = "communicators",
-                 .kind = Kind::kInteger,
-                 .help = "key k uses number k modulo this; 0: one per key",
-                 .need = Need::kDefault,
-                 .fallback = 0,
-                 .range = {.low = 0, .high = 1e6}},
-                {.key = "barrier",
-                 .kind = Kind::kText,
-                 .help = "before or after the push of every outstanding-th key",
-                 .need = Need::kDefault,
-                 .fallback = "before",
-                 .words = {"before", "after"}}};
-  const Params pool = collective_pool_params();
-  params.insert(params.end(), pool.begin(), pool.end());
-  return mxnet_params(params);
+/// The main-thread program's own settings.
+struct Window {
+  std::int64_t outstanding = 2;    ///< keys between two barriers
+  std::int64_t communicators = 0;  ///< key k uses number k modulo this; 0: one per key
+  bool barrier_after = false;      ///< the push of every outstanding-th key; else before it
+};
+
+const Bindings<Window>& window_keys() {
+  static const Bindings<Window> keys{
+      {&Window::outstanding, "outstanding", "keys between two barriers", 2, between(1, 1e6)},
+      {&Window::communicators, "communicators", "key k uses number k modulo this; 0: one per key",
+       0, between(0, 1e6)},
+      {&Window::barrier_after, "barrier", "before or after the push of every outstanding-th key",
+       "before", one_of("before", "after")}};
+  return keys;
 }
 
 class ConCum final : public Embedding {
  public:
-  explicit ConCum(const Config& c)
-      : Embedding(read_mxnet_settings(c, read_collective_pool(c))),
-        outstanding_(c.get<std::int64_t>("outstanding")),
-        communicators_(c.get<std::int64_t>("communicators")),
-        barrier_before_(c.get<std::string>("barrier") == "before") {}
+  ConCum(const MxnetSettings& settings, Window window) : Embedding(settings), window_(window) {}
 
   std::int64_t communicators(std::int64_t keys) const override {
-    return communicators_ == 0 ? keys : communicators_;
+    return window_.communicators == 0 ? keys : window_.communicators;
   }
 
  private:
   Process aggregate(MxnetRank& worker) const override {
     std::int64_t number = 0;
     for (const std::int32_t key : worker.keys()) {
-      const bool is_due = number++ % outstanding_ == 0;
-      if (is_due && barrier_before_) co_await worker.barrier();
+      const bool is_due = number++ % window_.outstanding == 0;
+      if (is_due && !window_.barrier_after) co_await worker.barrier();
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);
       co_await worker.wait_for_host_buffer(key);
       co_await worker.push_all_reduce(key);
-      if (is_due && !barrier_before_) co_await worker.barrier();
+      if (is_due && window_.barrier_after) co_await worker.barrier();
       co_await worker.pull(key);
       co_await worker.update(key);
     }
   }
 
-  std::int64_t outstanding_;
-  std::int64_t communicators_;
-  bool barrier_before_;
+  Window window_;
 };
+
+const Bindings<MxnetSettings> kKeys = collective_pool_keys().with(mxnet_keys());
+
+Params params() {
+  Params all = window_keys().params();
+  all.insert(all.end(), kKeys.params().begin(), kKeys.params().end());
+  return all;
+}
 
 const bool kRegistered = Embeddings::instance().add(
     "concum", "the engine's threads all-reduce a few keys at a time, each on its own communicator",
-    concum_params(), [](const Config& c) { return std::make_unique<ConCum>(c); });
+    params(),
+    [](const Config& c) { return std::make_unique<ConCum>(kKeys.read(c), window_keys().read(c)); });
 
 }  // namespace
 }  // namespace steptime

@@ -33,11 +33,11 @@ class DepCha final : public Embedding {
   }
 };
 
+const Bindings<MxnetSettings> kKeys = collective_pool_keys().with(mxnet_keys());
+
 const bool kRegistered = Embeddings::instance().add(
     "depcha", "the engine's threads all-reduce, in an order that a dummy variable enforces",
-    mxnet_params(collective_pool_params()), [](const Config& c) {
-      return std::make_unique<DepCha>(read_mxnet_settings(c, read_collective_pool(c)));
-    });
+    kKeys.params(), [](const Config& c) { return std::make_unique<DepCha>(kKeys.read(c)); });
 
 }  // namespace
 }  // namespace steptime

@@ -29,8 +29,8 @@ class Funnel final : public Embedding {
 };
 
 const bool kRegistered = Embeddings::instance().add(
-    "funnel", "the main thread waits for each gradient and all-reduces it", mxnet_params({}),
-    [](const Config& c) { return std::make_unique<Funnel>(read_mxnet_settings(c, {})); });
+    "funnel", "the main thread waits for each gradient and all-reduces it", mxnet_keys().params(),
+    [](const Config& c) { return std::make_unique<Funnel>(mxnet_keys().read(c)); });
 
 }  // namespace
 }  // namespace steptime

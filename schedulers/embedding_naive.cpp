@@ -29,11 +29,11 @@ class Naive final : public Embedding {
   }
 };
 
+const Bindings<MxnetSettings> kKeys = collective_pool_keys().with(mxnet_keys());
+
 const bool kRegistered = Embeddings::instance().add(
     "naive", "the engine's threads all-reduce what is ready on one communicator: can deadlock",
-    mxnet_params(collective_pool_params()), [](const Config& c) {
-      return std::make_unique<Naive>(read_mxnet_settings(c, read_collective_pool(c)));
-    });
+    kKeys.params(), [](const Config& c) { return std::make_unique<Naive>(kKeys.read(c)); });
 
 }  // namespace
 }  // namespace steptime

@@ -30,7 +30,7 @@ class Both final : public Collective {
 };
 
 Params params() {
-  Params all = server_params();
+  Params all = server_keys().params();
   all.insert(all.begin(),
              {{.key = "clients", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e7}},
               {.key = "collective",
@@ -63,7 +63,7 @@ void check_spread(const Config& c, const Collective& inside, const Collective& s
 
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   const auto clients = c.get<std::int64_t>("clients");
-  ServerGroup servers = read_servers(c);
+  ServerGroup servers = server_keys().read(c);
   if (servers.count == 0 && clients != 1) {
     c.fail("servers",
            fmt::format("{} clients need servers to meet at; 0 servers take 1 client", clients));

@@ -29,10 +29,10 @@
 // src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
 #include "sim/servers/aggregation.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,7 +41,11 @@ namespace steptime {
 namespace {
 
 /// The keys of parameter servers that MXNet's have, too.
-constexpr std::array kOfServers{"placement", "rate", "request_time", "update_cost"};
+Bindings<ServerGroup> keys_of_servers() {
+  constexpr std::array<std::string_view, 4> kKeys{"placement", "rate", "request_time",
+                                                  "update_cost"};
+  return server_keys().only(kKeys);
+}
 
 Params params() {
   Params all{
@@ -111,10 +115,8 @@ Params params() {
        .help = "bytes in and out that a node's thread towards the servers handles; default: any",
        .need = Need::kOptional,
        .range = kPositive}};
-  for (Param& param : server_params()) {
-    if (std::find(kOfServers.begin(), kOfServers.end(), param.key) != kOfServers.end())
-      all.push_back(std::move(param));
-  }
+  const Params of_servers = keys_of_servers().params();
+  all.insert(all.end(), of_servers.begin(), of_servers.end());
   return all;
 }
 
@@ -147,14 +149,9 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
   }
   if (c.get<Duration>("updater_time") > Duration{})
     c.fail("updater_time", "with servers the optimizer runs on these: request_time, update_cost");
-  ServersBeyond beyond{.servers = {.count = count,
-                                   .placement = c.get<std::string>("placement") == "with-workers"
-                                                    ? ServerGroup::Placement::kWithWorkers
-                                                    : ServerGroup::Placement::kOwnNodes,
-                                   .request_time = c.get<Duration>("request_time"),
-                                   .update = c.get<TimePerByte>("update_cost"),
-                                   .sharding = read_sharding(c, "server_sharding")}};
-  if (c.has("rate")) beyond.servers.rate = c.get<Bandwidth>("rate");
+  ServersBeyond beyond{.servers = keys_of_servers().read(c)};
+  beyond.servers.count = count;
+  beyond.servers.sharding = read_sharding(c, "server_sharding");
   if (c.has("client_rate")) beyond.client_rate = c.get<Bandwidth>("client_rate");
   return beyond;
 }

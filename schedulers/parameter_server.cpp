@@ -7,7 +7,7 @@ namespace steptime {
 namespace {
 
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
-  ServerGroup servers = read_servers(c);
+  ServerGroup servers = server_keys().read(c);
   if (servers.count == 0) c.fail("servers", "expected at least 1; all-reduce needs none");
   const LinearCost cost = server_cost(cluster, cluster.workers(), servers);
   return std::make_unique<Aggregation>(
@@ -18,7 +18,8 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
 }
 
 const bool kRegistered = Aggregations::instance().add(
-    "parameter-server", "every worker pushes to and pulls from servers", server_params(), make);
+    "parameter-server", "every worker pushes to and pulls from servers", server_keys().params(),
+    make);
 
 }  // namespace
 }  // namespace steptime

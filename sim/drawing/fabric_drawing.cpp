@@ -8,6 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/visitors.hpp>
 #include <boost/pending/disjoint_sets.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,22 +39,19 @@ std::map<std::int32_t, std::vector<std::int32_t>> nodes_in_switches(const Fabric
   return inside;
 }
 
-/// Hops from the nearest node, of every vertex.
+/// Hops from the nearest node, plus one, of every vertex.
 std::vector<int> levels(const FabricGraph& graph) {
-  constexpr int kFar = 1 << 20;
-  std::vector<int> level(static_cast<std::size_t>(graph.vertices), kFar);
-  std::fill_n(level.begin(), graph.nodes, 0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& e : graph.edges) {
-      int& first = level[static_cast<std::size_t>(e.first)];
-      int& second = level[static_cast<std::size_t>(e.second)];
-      const int least = std::min(first, second) + 1;
-      changed = changed || first > least || second > least;
-      first = std::min(first, least);
-      second = std::min(second, least);
-    }
-  }
+  using Links = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
+  const auto start = static_cast<std::size_t>(graph.vertices);  // joined to all nodes
+  Links links(start + 1);
+  for (std::int64_t n = 0; n < graph.nodes; ++n)
+    boost::add_edge(start, static_cast<std::size_t>(n), links);
+  for (const auto& e : graph.edges)
+    boost::add_edge(static_cast<std::size_t>(e.first), static_cast<std::size_t>(e.second), links);
+  std::vector<int> level(start + 1);
+  boost::breadth_first_search(links, start,
+                              boost::visitor(boost::make_bfs_visitor(
+                                  boost::record_distances(level.data(), boost::on_tree_edge()))));
   return level;
 }
 

@@ -1,6 +1,6 @@
 #include "sim/experiment/experiment.h"
 
-#include "sim/config/registry.h"
+#include "sim/config/binding.h"
 #include "sim/core/error.h"
 #include "sim/experiment/training_run.h"
 
@@ -120,33 +120,27 @@ const Params& strategy_params() {
   return params;
 }
 
-const Params& variation_params() {
-  static const Params params{{.key = "spread",
-                              .kind = Kind::kNumber,
-                              .help = "standard deviation of speed between workers",
-                              .need = Need::kDefault,
-                              .fallback = 0,
-                              .range = {.low = 0, .high = 1}},
-                             {.key = "jitter",
-                              .kind = Kind::kNumber,
-                              .help = "standard deviation of a worker's speed between steps",
-                              .need = Need::kDefault,
-                              .fallback = 0,
-                              .range = {.low = 0, .high = 1}},
-                             {.key = "straggle_chance",
-                              .kind = Kind::kNumber,
-                              .help = "of a worker in a step",
-                              .need = Need::kDefault,
-                              .fallback = 0,
-                              .range = {.low = 0, .high = 1}},
-                             {.key = "straggle_factor",
-                              .kind = Kind::kNumber,
-                              .help = "how much longer a straggler computes",
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 1, .high = 1e6}}};
-  return params;
+namespace {
+
+const Bindings<Variation>& variation_keys() {
+  using V = Variation;
+  static const Bindings<V> keys{
+      {&V::spread, "spread", "standard deviation of speed between workers", 0, between(0, 1)},
+      {&V::jitter, "jitter", "standard deviation of a worker's speed between steps", 0,
+       between(0, 1)},
+      {&V::straggle_chance, "straggle_chance", "of a worker in a step", 0, between(0, 1)},
+      {&V::straggle_factor, "straggle_factor", "how much longer a straggler computes", 1,
+       between(1, 1e6)}};
+  return keys;
 }
+const Params& convergence_params() {
+  return convergence_keys().params();
+}
+const Params& variation_params() {
+  return variation_keys().params();
+}
+
+}  // namespace
 
 const Params& run_params() {
   static const Params params{
@@ -179,15 +173,6 @@ const Params& run_params() {
        .table = convergence_params}};
   return params;
 }
-
-namespace {
-
-Variation read_variation(const Config& config) {
-  return {config.get<double>("spread"), config.get<double>("jitter"),
-          config.get<double>("straggle_chance"), config.get<double>("straggle_factor")};
-}
-
-}  // namespace
 
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
   const Config config(document, experiment_params());
@@ -222,11 +207,11 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
                            .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
       if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
       if (run.has("variation")) {
-        settings.variation = read_variation(run.object("variation", variation_params()));
+        settings.variation = variation_keys().read(run.object("variation", variation_params()));
       }
       if (run.has("convergence")) {
         settings.convergence = std::make_shared<Convergence>(
-            read_convergence(run.object("convergence", convergence_params())));
+            convergence_keys().read(run.object("convergence", convergence_params())));
       }
       experiment.run = std::make_shared<RunSettings>(std::move(settings));
       return;

@@ -74,7 +74,6 @@ std::span<const std::string_view> sections(Part part);
 const Params& experiment_params();
 const Params& strategy_params();
 const Params& run_params();
-const Params& variation_params();
 
 /// Steps whose mean tells what a step takes, where the config does not say how many.
 std::int64_t default_steps(const Update& update, const Schedule& schedule);

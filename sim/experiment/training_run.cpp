@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/format.h>
 
 namespace steptime {
@@ -33,12 +34,6 @@ std::vector<Duration> forward_starts(const Trace& trace, std::span<const Gradien
     starts.push_back(of_layer[static_cast<std::size_t>(bucket.of(units).back().layer)]);
   }
   return starts;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 template <class Get>
@@ -215,15 +210,15 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
 }
 
 std::optional<double> TrainingOutcome::time_to_target() const {
-  const auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
+  auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
   if (2 * times.size() <= seeds.size()) return std::nullopt;
-  return median(times);
+  return boost::math::statistics::median(times);
 }
 
 std::optional<double> TrainingOutcome::epochs_to_target() const {
-  const auto epochs = of_reached(*this, [](const CurvePoint& p) { return p.epoch; });
+  auto epochs = of_reached(*this, [](const CurvePoint& p) { return p.epoch; });
   if (2 * epochs.size() <= seeds.size()) return std::nullopt;
-  return median(epochs);
+  return boost::math::statistics::median(epochs);
 }
 
 std::optional<double> TrainingOutcome::fastest_to_target() const {

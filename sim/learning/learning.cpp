@@ -27,80 +27,39 @@ std::int64_t Convergence::share(std::int64_t workers) const {
       batch, problem->samples(), workers, share));
 }
 
-const Params& convergence_params() {
-  static const Params params{
-      {.key = "problem", .kind = Kind::kObject, .help = "what is learnt", .choice = Problem::kNoun},
-      {.key = "epochs",
-       .kind = Kind::kNumber,
-       .help = "passes over the training data; takes the place of \"steps\"",
-       .range = {.low = 0, .high = 1e6, .low_is_allowed = false}},
-      {.key = "batch",
-       .kind = Kind::kInteger,
-       .help = "samples per worker and step",
-       .range = {.low = 1, .high = 1e6}},
-      {.key = "learning_rate", .kind = Kind::kNumber, .range = {.low = 0, .high = 1e6}},
-      {.key = "momentum",
-       .kind = Kind::kNumber,
-       .need = Need::kDefault,
-       .fallback = 0,
-       .range = {.low = 0, .high = 1}},
-      {.key = "scaling",
-       .kind = Kind::kText,
-       .help = "of the learning rate with the workers whose gradients one update averages",
-       .need = Need::kDefault,
-       .fallback = "linear",
-       .words = {"none", "sqrt", "linear"}},
-      {.key = "data",
-       .kind = Kind::kText,
-       .help = "how samples are divided among workers: anew for every epoch, once, or by class",
-       .need = Need::kDefault,
-       .fallback = "shuffled",
-       .words = {"shuffled", "fixed", "by-label"}},
-      {.key = "target",
-       .kind = Kind::kNumber,
-       .help = "accuracy that time_to_target_s waits for",
-       .need = Need::kDefault,
-       .fallback = 0.9,
-       .range = {.low = 0, .high = 1}},
-      {.key = "evaluate_every",
-       .kind = Kind::kInteger,
-       .help = "steps of client 0 from test to test",
-       .need = Need::kDefault,
-       .fallback = 1,
-       .range = {.low = 1, .high = 1e9}},
-      {.key = "evaluated",
-       .kind = Kind::kText,
-       .help = "whose parameters are tested: client 0's (001 Figures 6 to 8), or the servers'",
-       .need = Need::kDefault,
-       .fallback = "client",
-       .words = {"client", "center"}},
-      {.key = "seeds",
-       .kind = Kind::kInteger,
-       .help = "how often the run is repeated, with seed, seed + 1, ...",
-       .need = Need::kDefault,
-       .fallback = 1,
-       .range = {.low = 1, .high = 1000}}};
-  return params;
-}
-
-Convergence read_convergence(const Config& config) {
-  const auto scaling = config.get<std::string>("scaling");
-  const auto data = config.get<std::string>("data");
-  return {.problem = Problems::instance().make(config, "problem"),
-          .epochs = config.get<double>("epochs"),
-          .batch = config.get<std::int64_t>("batch"),
-          .learning_rate = config.get<double>("learning_rate"),
-          .momentum = config.get<double>("momentum"),
-          .scaling = scaling == "none"   ? 0
-                     : scaling == "sqrt" ? 0.5
-                                         : 1,
-          .split = data == "shuffled" ? DataSplit::kShuffled
-                   : data == "fixed"  ? DataSplit::kFixed
-                                      : DataSplit::kByLabel,
-          .target = config.get<double>("target"),
-          .evaluate = config.get<std::int64_t>("evaluate_every"),
-          .test_center = config.get<std::string>("evaluated") == "center",
-          .seeds = config.get<std::int64_t>("seeds")};
+const Bindings<Convergence>& convergence_keys() {
+  using C = Convergence;
+  static const Bindings<C> keys{
+      {&C::problem, "problem", "what is learnt"},
+      {&C::epochs,
+       "epochs",
+       "passes over the training data; takes the place of \"steps\"",
+       kRequired,
+       {.low = 0, .high = 1e6, .low_is_allowed = false}},
+      {&C::batch, "batch", "samples per worker and step", kRequired, between(1, 1e6)},
+      {&C::learning_rate, "learning_rate", "", kRequired, between(0, 1e6)},
+      {&C::momentum, "momentum", "", 0, between(0, 1)},
+      {{.key = "scaling",
+        .kind = Kind::kText,
+        .help = "of the learning rate with the workers whose gradients one update averages",
+        .need = Need::kDefault,
+        .fallback = "linear",
+        .words = {"none", "sqrt", "linear"}},
+       [](const Config& config, C& convergence) {
+         const auto scaling = config.get<std::string>("scaling");
+         convergence.scaling = scaling == "none" ? 0 : scaling == "sqrt" ? 0.5 : 1;
+       }},
+      {&C::split, "data",
+       "how samples are divided among workers: anew for every epoch, once, or by class", "shuffled",
+       one_of("shuffled", "fixed", "by-label")},
+      {&C::target, "target", "accuracy that time_to_target_s waits for", 0.9, between(0, 1)},
+      {&C::evaluate, "evaluate_every", "steps of client 0 from test to test", 1, between(1, 1e9)},
+      {&C::test_center, "evaluated",
+       "whose parameters are tested: client 0's (001 Figures 6 to 8), or the servers'", "client",
+       one_of("client", "center")},
+      {&C::seeds, "seeds", "how often the run is repeated, with seed, seed + 1, ...", 1,
+       between(1, 1000)}};
+  return keys;
 }
 
 Batches::Batches(const Convergence& convergence, std::int64_t workers, std::int64_t seed)

@@ -1,6 +1,6 @@
 // A real model trained in the simulated order of events: what is learnt, and from which data.
 #pragma once
-#include "sim/config/config.h"
+#include "sim/config/binding.h"
 #include "sim/config/registry.h"
 
 #include <cstdint>
@@ -62,8 +62,7 @@ struct Convergence {
   std::int64_t share(std::int64_t workers) const;
 };
 
-const Params& convergence_params();
-Convergence read_convergence(const Config& config);
+const Bindings<Convergence>& convergence_keys();
 
 /// Which samples a worker takes in a step.
 class Batches {

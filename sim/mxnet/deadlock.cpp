@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/strong_components.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -209,28 +210,29 @@ class WaitFor {
     }
   }
 
-  std::vector<std::string> shortest_cycle(Vertex start) const {
-    std::map<Vertex, std::pair<Vertex, std::string>> came_from;
-    std::deque<Vertex> open{start};
-    while (!open.empty()) {
-      const Vertex v = open.front();
-      open.pop_front();
-      const auto [first, last] = out_edges(v, waits_);
-      for (auto edge = first; edge != last; ++edge) {
-        const Vertex next = target(*edge, waits_);
-        if (next != start && !came_from.emplace(next, std::pair(v, waits_[*edge])).second) continue;
-        if (next != start) {
-          open.push_back(next);
-          continue;
-        }
-        std::vector<std::string> reasons{waits_[*edge]};
-        for (Vertex back = v; back != start; back = came_from.at(back).first)
-          reasons.push_back(came_from.at(back).second);
-        std::reverse(reasons.begin(), reasons.end());
-        return reasons;
-      }
+  /// By breadth: how each party was reached from the start, and the first way back to it.
+  struct Search : boost::default_bfs_visitor {
+    using Edge = boost::graph_traits<Graph>::edge_descriptor;
+    Vertex start;
+    std::vector<Edge>& reached_by;
+    std::optional<Edge>& back;
+    Search(Vertex from, std::vector<Edge>& reached, std::optional<Edge>& closing)
+        : start(from), reached_by(reached), back(closing) {}
+    void tree_edge(Edge edge, const Graph& waits) const { reached_by[target(edge, waits)] = edge; }
+    void non_tree_edge(Edge edge, const Graph& waits) const {
+      if (target(edge, waits) == start && !back) back = edge;
     }
-    return {};
+  };
+
+  std::vector<std::string> shortest_cycle(Vertex start) const {
+    std::vector<Search::Edge> reached_by(num_vertices(waits_));
+    std::optional<Search::Edge> back;
+    boost::breadth_first_search(waits_, start, boost::visitor(Search(start, reached_by, back)));
+    std::vector<std::string> reasons{waits_[*back]};
+    for (Vertex v = source(*back, waits_); v != start; v = source(reached_by[v], waits_))
+      reasons.push_back(waits_[reached_by[v]]);
+    std::reverse(reasons.begin(), reasons.end());
+    return reasons;
   }
 
   const MpiWorld& world_;

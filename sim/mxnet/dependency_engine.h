@@ -25,7 +25,7 @@
 
 namespace steptime {
 
-enum class PoolOrder : std::uint8_t { kFifo, kPriority };
+enum class PoolOrder : std::uint8_t { kPriority, kFifo };
 
 class DependencyEngine {
  public:

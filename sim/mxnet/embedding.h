@@ -46,17 +46,6 @@ class Embedding {
 };
 using Embeddings = Registry<Embedding>;
 
-/// The keys that every embedding in an engine has, and reading them. `more` come first.
-Params mxnet_params(Params more);
-/// The keys of those that run collectives on threads of the engine.
-Params collective_pool_params();
-struct CollectivePool {
-  std::int64_t threads = 1;
-  PoolOrder order = PoolOrder::kFifo;
-};
-CollectivePool read_collective_pool(const Config& config);
-MxnetSettings read_mxnet_settings(const Config& config, CollectivePool pool);
-
 struct EmbeddedRun {
   std::int64_t workers = 1;
   Duration latency{};      ///< between two ranks; an MPI_Barrier takes log2(workers) of them

@@ -38,7 +38,7 @@ MxnetRank::MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline)
   }
   keys_.resize(run.graph.keys.size());
   std::iota(keys_.begin(), keys_.end(), 0);
-  if (!run.settings.forward_keys) std::reverse(keys_.begin(), keys_.end());
+  if (run.settings.backward_keys) std::reverse(keys_.begin(), keys_.end());
 }
 
 bool MxnetRank::begin_step() {
@@ -76,7 +76,7 @@ void MxnetRank::push_segment(std::uint64_t tag) {
 void MxnetRank::push(std::uint64_t tag) {
   using Variables = std::initializer_list<DependencyEngine::Variable>;
   const std::int32_t key = index_of(tag);
-  DependencyEngine::Operation operation{.priority = run_.settings.key_priority ? -key : 0,
+  DependencyEngine::Operation operation{.priority = run_.settings.equal_priorities ? 0 : -key,
                                         .tag = tag};
   const auto add = [&](DependencyEngine::Pool pool, Variables reads, Variables writes) {
     operation.pool = pool;

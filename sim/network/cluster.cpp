@@ -1,5 +1,6 @@
 #include "sim/network/cluster.h"
 
+#include "sim/config/binding.h"
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"
 #include "sim/network/machine.h"
@@ -133,37 +134,34 @@ const Params& cluster_params() {
   return params;
 }
 
+namespace {
+
+const Bindings<MessageOptions>& message_keys() {
+  using M = MessageOptions;
+  static const Bindings<M> keys{
+      {&M::store_and_forward, "switching",
+       "whether a message is whole at each hop before it goes on", "cut-through",
+       one_of("cut-through", "store-and-forward")},
+      Bindings<M>::Binding{
+          {.key = "ports",
+           .kind = Kind::kText,
+           .help = "messages that meet at a port of the fabric share it, or take turns",
+           .need = Need::kDefault,
+           .fallback = "fair",
+           .words = {"fair", "fifo"}}},
+      {&M::eager_limit, "eager_limit", "the largest message that is sent without a rendezvous",
+       "0 B", kNotNegative},
+      {&M::eager_overhead, "eager_overhead", "added to the latency up to the limit", "0 s",
+       kNotNegative},
+      {&M::rendezvous_overhead, "rendezvous_overhead", "added to the latency beyond it", "0 s",
+       kNotNegative}};
+  return keys;
+}
+
+}  // namespace
+
 const Params& message_params() {
-  const auto overhead = [](const char* key, const char* help) {
-    return Param{.key = key,
-                 .kind = Kind::kTime,
-                 .help = help,
-                 .need = Need::kDefault,
-                 .fallback = "0 s",
-                 .range = kNotNegative};
-  };
-  static const Params params{
-      {.key = "switching",
-       .kind = Kind::kText,
-       .help = "whether a message is whole at each hop before it goes on",
-       .need = Need::kDefault,
-       .fallback = "cut-through",
-       .words = {"cut-through", "store-and-forward"}},
-      {.key = "ports",
-       .kind = Kind::kText,
-       .help = "messages that meet at a port of the fabric share it, or take turns",
-       .need = Need::kDefault,
-       .fallback = "fair",
-       .words = {"fair", "fifo"}},
-      {.key = "eager_limit",
-       .kind = Kind::kBytes,
-       .help = "the largest message that is sent without a rendezvous",
-       .need = Need::kDefault,
-       .fallback = "0 B",
-       .range = kNotNegative},
-      overhead("eager_overhead", "added to the latency up to the limit"),
-      overhead("rendezvous_overhead", "added to the latency beyond it")};
-  return params;
+  return message_keys().params();
 }
 
 std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
@@ -218,9 +216,7 @@ void read_graph(const Config& section, Cluster& cluster) {
     cluster.fabric({cluster.nodes, cluster.network.latency, cluster.network.bandwidth});
   }
   const Config messages = section.object("messages", message_params());
-  cluster.messages = {messages.get<std::string>("switching") == "store-and-forward",
-                      messages.get<Bytes>("eager_limit"), messages.get<Duration>("eager_overhead"),
-                      messages.get<Duration>("rendezvous_overhead")};
+  cluster.messages = message_keys().read(messages);
   cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
 }
 

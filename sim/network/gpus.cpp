@@ -1,5 +1,6 @@
 #include "sim/network/gpus.h"
 
+#include "sim/config/binding.h"
 #include "sim/core/error.h"
 
 #include <string>
@@ -50,62 +51,41 @@ std::vector<std::vector<int>> read_matrix(const Config& section) {
 
 }  // namespace
 
+namespace {
+
+const Bindings<GpuNode>& gpu_keys() {
+  using G = GpuNode;
+  static const Bindings<G> keys{
+      {&G::links, "links", "what joins the GPUs of a node", kRequired,
+       one_of("nvlink", "nvswitch", "pcie")},
+      {&G::link_bandwidth, "link_bandwidth", "of one link in one direction", kRequired, kPositive},
+      Bindings<G>::Binding{{.key = "links_per_gpu",
+                            .kind = Kind::kInteger,
+                            .help = "links to the NVSwitch",
+                            .need = Need::kOptional,
+                            .range = {.low = 1, .high = kMostLinks}}},
+      Bindings<G>::Binding{{.key = "matrix",
+                            .kind = Kind::kList,
+                            .help = "number of NVLinks between each pair of GPUs",
+                            .need = Need::kOptional}},
+      {&G::pcie_bandwidth, "pcie_bandwidth", "of a ring that NVLink does not close", "12 GB/s",
+       kPositive},
+      {&G::compute_capability, "compute_capability", "70 for 7.0; NCCL 2 needs 30", kRequired,
+       between(30, 200)},
+      {&G::cpu, "cpu", "", "intel", one_of("intel", "amd", "power")},
+      {&G::nic_near_gpu, "nic_near_gpu", "every GPU reaches its NIC without crossing a CPU", false},
+      {&G::launch, "launch", "time that starting a kernel takes", "0 s", kNotNegative}};
+  return keys;
+}
+
+}  // namespace
+
 const Params& gpus_params() {
-  static const Params params{{.key = "links",
-                              .kind = Kind::kText,
-                              .help = "what joins the GPUs of a node",
-                              .words = {"nvlink", "nvswitch", "pcie"}},
-                             {.key = "link_bandwidth",
-                              .kind = Kind::kBandwidth,
-                              .help = "of one link in one direction",
-                              .range = kPositive},
-                             {.key = "links_per_gpu",
-                              .kind = Kind::kInteger,
-                              .help = "links to the NVSwitch",
-                              .need = Need::kOptional,
-                              .range = {.low = 1, .high = kMostLinks}},
-                             {.key = "matrix",
-                              .kind = Kind::kList,
-                              .help = "number of NVLinks between each pair of GPUs",
-                              .need = Need::kOptional},
-                             {.key = "pcie_bandwidth",
-                              .kind = Kind::kBandwidth,
-                              .help = "of a ring that NVLink does not close",
-                              .need = Need::kDefault,
-                              .fallback = "12 GB/s",
-                              .range = kPositive},
-                             {.key = "compute_capability",
-                              .kind = Kind::kInteger,
-                              .help = "70 for 7.0; NCCL 2 needs 30",
-                              .range = {.low = 30, .high = 200}},
-                             {.key = "cpu",
-                              .kind = Kind::kText,
-                              .need = Need::kDefault,
-                              .fallback = "intel",
-                              .words = {"intel", "amd", "power"}},
-                             {.key = "nic_near_gpu",
-                              .kind = Kind::kBoolean,
-                              .help = "every GPU reaches its NIC without crossing a CPU",
-                              .need = Need::kDefault,
-                              .fallback = false},
-                             {.key = "launch",
-                              .kind = Kind::kTime,
-                              .help = "time that starting a kernel takes",
-                              .need = Need::kDefault,
-                              .fallback = "0 s",
-                              .range = kNotNegative}};
-  return params;
+  return gpu_keys().params();
 }
 
 GpuNode read_gpus(const Config& section, std::int64_t used) {
-  GpuNode node{.link_bandwidth = section.get<Bandwidth>("link_bandwidth"),
-               .pcie_bandwidth = section.get<Bandwidth>("pcie_bandwidth"),
-               .compute_capability = section.get<std::int64_t>("compute_capability"),
-               .nic_near_gpu = section.get<bool>("nic_near_gpu"),
-               .launch = section.get<Duration>("launch")};
-  const auto cpu = section.get<std::string>("cpu");
-  if (cpu == "amd") node.cpu = GpuNode::Cpu::kAmd;
-  if (cpu == "power") node.cpu = GpuNode::Cpu::kPower;
+  GpuNode node = gpu_keys().read(section);
   const auto links = section.get<std::string>("links");
   const auto needs = [&](const char* key, bool needed) {
     if (section.has(key) == needed) return;
@@ -115,10 +95,8 @@ GpuNode read_gpus(const Config& section, std::int64_t used) {
   needs("matrix", links == "nvlink");
   needs("links_per_gpu", links == "nvswitch");
   if (links == "nvswitch") {
-    node.links = GpuNode::Links::kNvswitch;
     node.links_per_gpu = section.get<std::int64_t>("links_per_gpu");
   } else if (links == "nvlink") {
-    node.links = GpuNode::Links::kNvlink;
     node.matrix = read_matrix(section);
     if (used > static_cast<std::int64_t>(node.matrix.size())) {
       section.fail("matrix", fmt::format("expected at least {} rows, one for each GPU, got {}",

@@ -9,82 +9,42 @@
 
 namespace steptime {
 
-Params server_params() {
-  return {
-      {.key = "servers",
-       .kind = Kind::kInteger,
-       .help = "how many",
-       .range = {.low = 0, .high = 1e5}},
-      {.key = "placement",
-       .kind = Kind::kText,
-       .help = "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
-               "nodes",
-       .need = Need::kDefault,
-       .fallback = "own-nodes",
-       .words = {"own-nodes", "with-workers"}},
-      {.key = "sharding",
-       .kind = Kind::kObject,
-       .help = "which server holds what",
-       .need = Need::kDefault,
-       .fallback = Json{{"type", "mxnet"}},
-       .choice = Sharding::kNoun},
-      {.key = "rate",
-       .kind = Kind::kBandwidth,
-       .help = "bytes in and out that a server's thread handles; default: any",
-       .need = Need::kOptional,
-       .range = kPositive},
-      {.key = "request_time",
-       .kind = Kind::kTime,
-       .help = "of a server's thread, per push and per pull",
-       .need = Need::kDefault,
-       .fallback = "0 s",
-       .range = kNotNegative},
-      {.key = "update_cost",
-       .kind = Kind::kTimePerByte,
-       .help = "of a server's thread, each time that parameters change",
-       .need = Need::kDefault,
-       .fallback = "0 s/B",
-       .range = kNotNegative},
-      {.key = "requests",
-       .kind = Kind::kText,
-       .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
-               "request does both; \"early-pull\": asked for when the push is in, behind what is "
-               "still to be sent; \"next-step\": asked for by the next step, whose layers wait",
-       .need = Need::kDefault,
-       .fallback = "push-pull",
-       .words = {"push-pull", "pushpull", "early-pull", "next-step"}},
-      {.key = "pull_order",
-       .kind = Kind::kText,
-       .help = "in which order a \"next-step\" asks for its keys: \"random\", as a pool of threads "
-               "does, or \"forward\"",
-       .need = Need::kDefault,
-       .fallback = "random",
-       .words = {"random", "forward"}},
-      {.key = "workers_per_host_link",
-       .kind = Kind::kInteger,
-       .help = "with-workers: how many neighbours share a link to their host",
-       .need = Need::kDefault,
-       .fallback = 1,
-       .range = {.low = 1, .high = 1e4}}};
-}
-
-ServerGroup read_servers(const Config& config) {
-  const auto requests = config.get<std::string>("requests");
-  ServerGroup servers{.count = config.get<std::int64_t>("servers"),
-                      .placement = config.get<std::string>("placement") == "with-workers"
-                                       ? ServerGroup::Placement::kWithWorkers
-                                       : ServerGroup::Placement::kOwnNodes,
-                      .request_time = config.get<Duration>("request_time"),
-                      .update = config.get<TimePerByte>("update_cost"),
-                      .fused = requests == "pushpull",
-                      .pull = requests == "early-pull"  ? PullTime::kPushed
-                              : requests == "next-step" ? PullTime::kNextStep
-                                                        : PullTime::kAnswered,
-                      .pulls_in_order = config.get<std::string>("pull_order") == "forward",
-                      .workers_per_host_link = config.get<std::int64_t>("workers_per_host_link"),
-                      .sharding = Shardings::instance().make(config, "sharding")};
-  if (config.has("rate")) servers.rate = config.get<Bandwidth>("rate");
-  return servers;
+const Bindings<ServerGroup>& server_keys() {
+  using S = ServerGroup;
+  static const Bindings<S> keys{
+      {&S::count, "servers", "how many", kRequired, between(0, 1e5)},
+      {&S::placement, "placement",
+       "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
+       "nodes",
+       "own-nodes", one_of("own-nodes", "with-workers")},
+      {&S::sharding, "sharding", "which server holds what", Json{{"type", "mxnet"}}},
+      {&S::rate, "rate", "bytes in and out that a server's thread handles; default: any", kRequired,
+       kPositive},
+      {&S::request_time, "request_time", "of a server's thread, per push and per pull", "0 s",
+       kNotNegative},
+      {&S::update, "update_cost", "of a server's thread, each time that parameters change", "0 s/B",
+       kNotNegative},
+      {{.key = "requests",
+        .kind = Kind::kText,
+        .help = "\"push-pull\": a pull is asked for when the push was answered; \"pushpull\": one "
+                "request does both; \"early-pull\": asked for when the push is in, behind what is "
+                "still to be sent; \"next-step\": asked for by the next step, whose layers wait",
+        .need = Need::kDefault,
+        .fallback = "push-pull",
+        .words = {"push-pull", "pushpull", "early-pull", "next-step"}},
+       [](const Config& config, S& servers) {
+         const auto requests = config.get<std::string>("requests");
+         servers.fused = requests == "pushpull";
+         if (requests == "early-pull") servers.pull = PullTime::kPushed;
+         if (requests == "next-step") servers.pull = PullTime::kNextStep;
+       }},
+      {&S::pulls_in_order, "pull_order",
+       "in which order a \"next-step\" asks for its keys: \"random\", as a pool of threads "
+       "does, or \"forward\"",
+       "random", one_of("random", "forward")},
+      {&S::workers_per_host_link, "workers_per_host_link",
+       "with-workers: how many neighbours share a link to their host", 1, between(1, 1e4)}};
+  return keys;
 }
 
 LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {

@@ -3,6 +3,7 @@
 // data, read by files in schedulers/.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/config/binding.h"
 #include "sim/config/registry.h"
 #include "sim/core/units.h"
 #include "sim/learning/update.h"
@@ -87,9 +88,8 @@ struct Aggregation {
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 
-/// The keys of parameter servers, and their values.
-Params server_params();
-ServerGroup read_servers(const Config& config);
+/// The keys of parameter servers.
+const Bindings<ServerGroup>& server_keys();
 
 /// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
 /// on ports of their own, and pull them.

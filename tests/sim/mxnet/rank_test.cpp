@@ -94,7 +94,7 @@ TEST(MxnetRank, GoesThroughKeysInTheOrderThatIsSet) {
     co_return;
   });
   OneRank backward;
-  backward.settings.forward_keys = false;
+  backward.settings.backward_keys = true;
   backward.run([](OneRank&, MxnetRank& worker) -> Process {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{1, 0}));
     co_return;
