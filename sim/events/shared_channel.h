@@ -5,20 +5,13 @@
 // the progress of each down to a picosecond.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/callback.h"
 #include "sim/events/engine.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace steptime {
-
-/// What is called at the end of something: no allocation, and small enough for an event.
-struct Callback {
-  void (*call)(void* object, std::uint64_t argument) = nullptr;
-  void* object = nullptr;
-  std::uint64_t argument = 0;
-  void operator()() const { call(object, argument); }
-};
 
 class SharedChannel {
  public:

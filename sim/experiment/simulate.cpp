@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -183,12 +184,15 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
 
 EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline,
                   const OnProgress& on_progress) {
+  std::optional<EmbeddedRun::Played> played;
+  if (e.run->fidelity == Fidelity::kMessage) played = {e.cluster.get(), e.collective.get()};
   return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
                         .steps = e.run->steps.value_or(1),
                         .seed = e.run->seed,
+                        .played = played,
                         .timeline = timeline,
                         .on_progress = on_progress});
 }

@@ -2,7 +2,9 @@
 
 #include "sim/core/error.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/closed_collectives.h"
 #include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/played_collectives.h"
 #include "sim/mxnet/rank.h"
 
 #include <algorithm>
@@ -104,6 +106,21 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
 }
 
+/// What all-reduces share. On one communicator no two are in flight together: then what each takes
+/// alone, as the plan says, is exact at both fidelities.
+std::unique_ptr<CollectivesInFlight> collectives_of(const EmbeddedRun& run, Engine& clock,
+                                                    const TrainingGraph& graph,
+                                                    std::int32_t communicators) {
+  if (!run.played || (communicators == 1 && !run.always_play))
+    return std::make_unique<ClosedCollectives>(clock, graph);
+  auto played = std::make_unique<PlayedCollectives>(clock, graph, *run.played->cluster,
+                                                    *run.played->collective);
+  check_events(played->play_cost() * static_cast<double>(run.steps + 8), "/run/fidelity",
+               "messages of two links",
+               "analytic fidelity plays none, and neither do embeddings with one communicator");
+  return played;
+}
+
 }  // namespace
 
 EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
@@ -119,17 +136,14 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
 
   Engine clock;
+  const auto collectives = collectives_of(run, clock, graph, communicators);
   StepRecorder recorder(clock, graph, is_random ? std::optional(run.steps) : std::nullopt);
-  MpiWorld world(clock, ranks, communicators + 1, recorder);
-  const MxnetRank::Run shared{clock,
-                              graph,
-                              settings,
-                              world,
-                              recorder,
-                              RandomStream(run.seed, Purpose::kSegmentTime),
-                              communicators,
-                              barrier_time(run),
-                              run.one_clock || !is_random || run.timeline != nullptr};
+  MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), *collectives, recorder);
+  const MxnetRank::Run shared{
+      clock,         graph,
+      settings,      world,
+      recorder,      RandomStream(run.seed, Purpose::kSegmentTime),
+      communicators, run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<MxnetRank>> workers;
   std::vector<Process> main_threads;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -137,7 +151,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     main_threads.push_back(embedding.main_thread(*workers.back()));
   }
   for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-    RankClock& own = workers[rank]->clock();
+    Domain& own = workers[rank]->domain();
     own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
     own.start();
   }
@@ -158,7 +172,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
       worker->draw_stuck();
     Time now{};
     for (const auto& worker : workers)
-      now = std::max(now, worker->clock().now());
+      now = std::max(now, worker->domain().now());
     throw ModelFailure(describe_deadlock(world, graph, workers, now));
   }
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not reduced");

@@ -52,7 +52,15 @@ struct EmbeddedRun {
   std::int64_t steps = 1;  ///< to average over when there is jitter
   std::int64_t seed = 1;
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
-  bool one_clock = false;   ///< no rank runs ahead (rank_clock.h): the slow path, and its oracle
+  bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
+  /// The messages of all-reduces that are in flight together meet on the links of this cluster.
+  /// Null: they share one channel, and what the plan says is what each costs alone.
+  struct Played {
+    const Cluster* cluster = nullptr;
+    const Collective* collective = nullptr;  ///< made of messages
+  };
+  std::optional<Played> played{};
+  bool always_play = false;  ///< even if no two all-reduces are ever in flight together
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
 };

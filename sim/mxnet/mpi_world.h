@@ -2,7 +2,7 @@
 //
 // The i-th collective of a communicator is, at each rank, the i-th that the rank calls on it. It
 // starts when every rank has called it and the one before it on this communicator has ended.
-// Collectives of different communicators run at the same time and share the network.
+// Collectives of different communicators run at the same time and share what they run on.
 //
 // When the i-th calls of two ranks are for different tensors, MPI leaves open what happens (a
 // hang, a truncated message, sums of unlike tensors); here that collective never starts.
@@ -11,7 +11,8 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
-#include "sim/events/shared_channel.h"
+#include "sim/events/run_ahead.h"
+#include "sim/mxnet/collectives_in_flight.h"
 
 #include <cstdint>
 #include <deque>
@@ -20,7 +21,7 @@
 
 namespace steptime {
 
-class MpiWorld {
+class MpiWorld final : public Callee {
  public:
   /// The key of a barrier.
   static constexpr std::int32_t kBarrier = -1;
@@ -30,10 +31,6 @@ class MpiWorld {
     std::int32_t key = kBarrier;
     std::int64_t step = 0;
     friend bool operator==(const Subject&, const Subject&) = default;
-  };
-  struct Cost {
-    Duration startup{};
-    Duration work{};  ///< shared with the collectives that run at the same time
   };
   /// Is told of collectives that all ranks have called.
   class Listener {
@@ -50,15 +47,16 @@ class MpiWorld {
     Subject subject{};
   };
 
-  MpiWorld(Engine& clock, std::int32_t ranks, std::int32_t communicators, Listener& listener);
+  /// `barrier`: how long a barrier takes, which moves no data. All references must outlive this.
+  MpiWorld(Engine& clock, std::int32_t ranks, std::int32_t communicators, Duration barrier,
+           CollectivesInFlight& collectives, Listener& listener);
 
   std::int32_t ranks() const { return ranks_; }
   /// A rank calls at `at`, which is now or later; `returns` is called when the collective has
-  /// ended. Returns the number of the call on this communicator.
-  std::int64_t call(std::int32_t rank, std::int32_t communicator, Subject subject, Cost cost,
-                    Time at, Callback returns);
-  /// Of a call that has not returned, while later calls of other ranks are not before now.
-  Time returns_not_before(std::int32_t communicator, std::int64_t number) const;
+  /// ended. Returns a name of the call, for returns_not_before().
+  std::uint64_t call(std::int32_t rank, std::int32_t communicator, Subject subject, Time at,
+                     Callback returns);
+  Time returns_not_before(std::uint64_t call) const override;
 
   /// Calls that have not returned, by communicator, number and rank.
   std::vector<Stuck> stuck() const;
@@ -76,15 +74,18 @@ class MpiWorld {
     std::int32_t missing = 0;
     bool mismatch = false;  ///< with the first caller's subject, once and for all
     Subject subject{};
-    Cost cost;
-    Time begins{};  ///< no earlier than the latest call
+    Duration least{};  ///< it takes no less
+    Time begins{};     ///< no earlier than the latest call
   };
   struct Communicator {
-    std::deque<std::uint32_t> open;  ///< collectives that have not ended, in order
+    std::deque<std::uint32_t> open;  ///< slots of the collectives that have not ended, in order
     std::int64_t ended = 0;
     std::vector<std::int64_t> calls;  ///< by rank: how many were made
     bool runs = false;
   };
+
+  /// The name of a call: the communicator above the number of the call on it.
+  static constexpr int kNumberBits = 40;
 
   void start_next(std::int32_t communicator);
   void begin(std::int32_t communicator);
@@ -93,10 +94,11 @@ class MpiWorld {
   Engine& clock_;
   std::int32_t ranks_;
   Listener& listener_;
-  SharedChannel network_;
+  Duration barrier_;
+  CollectivesInFlight& collectives_;
   std::vector<Communicator> communicators_;
-  std::vector<Collective> collectives_;
-  std::vector<std::uint32_t> free_collectives_;
+  std::vector<Collective> slots_;
+  std::vector<std::uint32_t> free_slots_;
 };
 
 }  // namespace steptime

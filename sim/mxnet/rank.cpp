@@ -13,8 +13,8 @@ namespace steptime {
 MxnetRank::MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline)
     : run_(run),
       rank_(rank),
-      clock_(run.clock, run.world, rank, !run.one_clock && rank != 0),
-      engine_(clock_.events(), *this),
+      domain_(run.clock, !run.one_clock && rank != 0),
+      engine_(domain_.events(), *this),
       drawn_(timeline, rank) {
   // Threads as by default: MXNET_GPU_WORKER_NTHREADS, MXNET_GPU_COPY_NTHREADS,
   // MXNET_CPU_WORKER_NTHREADS.
@@ -52,7 +52,7 @@ Process MxnetRank::forward_backward() {
 }
 
 void MxnetRank::pass_owed_time(std::coroutine_handle<> program) {
-  clock_.events().after(std::exchange(owed_, {}), Phase::kNormal, [program] { program.resume(); });
+  domain_.events().after(std::exchange(owed_, {}), Phase::kNormal, [program] { program.resume(); });
 }
 
 void MxnetRank::push_segment(std::uint64_t tag) {
@@ -110,13 +110,13 @@ void MxnetRank::push(std::uint64_t tag) {
 void MxnetRank::block(std::coroutine_handle<> program, void (MxnetRank::*begin)()) {
   main_thread_ = program;
   if (owed_ == Duration{}) return (this->*begin)();
-  clock_.events().after(std::exchange(owed_, {}), Phase::kNormal,
-                        [this, begin] { (this->*begin)(); });
+  domain_.events().after(std::exchange(owed_, {}), Phase::kNormal,
+                         [this, begin] { (this->*begin)(); });
 }
 
 void MxnetRank::wait(MainState state) {
   main_state_ = state;
-  waits_since_ = clock_.now();
+  waits_since_ = domain_.now();
 }
 
 void MxnetRank::begin_wait_to_read() {
@@ -129,7 +129,7 @@ void MxnetRank::begin_wait_to_read() {
 }
 
 void MxnetRank::begin_all_reduce() {
-  call_mpi(communicator_of(main_call_.key), cost_of(main_call_.key));
+  call_mpi(communicator_of(main_call_.key));
 }
 
 void MxnetRank::begin_barrier() {
@@ -139,25 +139,30 @@ void MxnetRank::begin_barrier() {
 
 void MxnetRank::call_barrier() {
   main_call_ = {MpiWorld::kBarrier, 0};
-  call_mpi(barrier_communicator(), {run_.barrier, {}});
+  call_mpi(barrier_communicator());
 }
 
-void MxnetRank::call_mpi(std::int32_t communicator, MpiWorld::Cost cost) {
+void MxnetRank::call_mpi(std::int32_t communicator) {
   wait(kInCall);
-  clock_.call(
-      communicator, main_call_, cost,
-      {[](void* self, std::uint64_t) { static_cast<MxnetRank*>(self)->resume_main(); }, this});
+  call(communicator, main_call_,
+       {[](void* self, std::uint64_t) { static_cast<MxnetRank*>(self)->resume_main(); }, this});
+}
+
+void MxnetRank::call(std::int32_t communicator, MpiWorld::Subject subject, Callback returns) {
+  domain_.call(run_.world, returns, [&](Time at, Callback answer) {
+    return run_.world.call(rank_, communicator, subject, at, answer);
+  });
 }
 
 void MxnetRank::end_drain() {
   end_wait();
   if (run_.settings.wake_up == Duration{}) return call_barrier();
-  clock_.events().after(run_.settings.wake_up, Phase::kNormal, [this] { call_barrier(); });
+  domain_.events().after(run_.settings.wake_up, Phase::kNormal, [this] { call_barrier(); });
 }
 
 void MxnetRank::end_wait() {
-  if (drawn_.is_on() && clock_.now() > waits_since_)
-    drawn_.add("main thread", main_wait(), waits_since_, clock_.now());
+  if (drawn_.is_on() && domain_.now() > waits_since_)
+    drawn_.add("main thread", main_wait(), waits_since_, domain_.now());
   main_state_ = kRuns;
 }
 
@@ -199,12 +204,12 @@ void MxnetRank::started(DependencyEngine::OperationId operation, std::uint64_t t
     case Kind::kAllReduce:
     case Kind::kChained: {
       const std::int32_t key = index_of(tag);
-      clock_.call(communicator_of(key), subject_of(tag), cost_of(key),
-                  {[](void* self, std::uint64_t which) {
-                     static_cast<MxnetRank*>(self)->mpi_returned(
-                         static_cast<DependencyEngine::OperationId>(which));
-                   },
-                   this, operation});
+      call(communicator_of(key), subject_of(tag),
+           {[](void* self, std::uint64_t which) {
+              static_cast<MxnetRank*>(self)->mpi_returned(
+                  static_cast<DependencyEngine::OperationId>(which));
+            },
+            this, operation});
       break;
     }
     default:
@@ -212,15 +217,15 @@ void MxnetRank::started(DependencyEngine::OperationId operation, std::uint64_t t
   }
   if (drawn_.is_on()) {
     if (starts_.size() <= operation) starts_.resize(operation + 1);
-    starts_[operation] = clock_.now();
+    starts_[operation] = domain_.now();
   }
 }
 
 void MxnetRank::mpi_returned(DependencyEngine::OperationId operation) {
   const std::uint64_t tag = engine_.tag(operation);
   if (kind_of(tag) == Kind::kAllReduce) return engine_.finish(operation);
-  clock_.events().after(jittered(copy_time(index_of(tag)), tag), Phase::kComplete,
-                        [this, operation] { engine_.finish(operation); });
+  domain_.events().after(jittered(copy_time(index_of(tag)), tag), Phase::kComplete,
+                         [this, operation] { engine_.finish(operation); });
 }
 
 void MxnetRank::ended(DependencyEngine::OperationId operation, std::uint64_t tag) {
@@ -298,7 +303,7 @@ void MxnetRank::draw(DependencyEngine::OperationId operation, std::uint64_t tag)
   if (kind_of(tag) == Kind::kUpdate) lane = "updates";
   if (kind_of(tag) == Kind::kCopyToHost) lane = "copies to host";
   if (kind_of(tag) == Kind::kCopyToDevice) lane = "copies to device";
-  drawn_.add(lane, describe(tag), starts_[operation], clock_.now());
+  drawn_.add(lane, describe(tag), starts_[operation], domain_.now());
 }
 
 void MxnetRank::draw_stuck() {
@@ -306,10 +311,10 @@ void MxnetRank::draw_stuck() {
   for (const DependencyEngine::OperationId operation : engine_.all_pending()) {
     if (engine_.state(operation) != DependencyEngine::State::kRunning) continue;
     drawn_.add("collectives", describe(engine_.tag(operation)) + " never returns",
-               starts_[operation], clock_.now());
+               starts_[operation], domain_.now());
   }
   if (main_state_ == kInCall)
-    drawn_.add("main thread", "MPI call never returns", waits_since_, clock_.now());
+    drawn_.add("main thread", "MPI call never returns", waits_since_, domain_.now());
 }
 
 }  // namespace steptime

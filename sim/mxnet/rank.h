@@ -11,9 +11,9 @@
 #include "sim/core/random.h"
 #include "sim/events/process.h"
 #include "sim/events/rank_timeline.h"
+#include "sim/events/run_ahead.h"
 #include "sim/mxnet/dependency_engine.h"
 #include "sim/mxnet/mpi_world.h"
-#include "sim/mxnet/rank_clock.h"
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
@@ -36,7 +36,6 @@ class MxnetRank final : private DependencyEngine::Listener {
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
     RandomStream random;
     std::int32_t communicators = 1;  ///< key k uses number k modulo this; barriers their own
-    Duration barrier{};              ///< cost of an MPI_Barrier
     bool one_clock = true;           ///< else all but rank 0, which is recorded, run ahead
   };
 
@@ -124,7 +123,7 @@ class MxnetRank final : private DependencyEngine::Listener {
   MpiWorld::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
   const DependencyEngine& engine() const { return engine_; }
-  RankClock& clock() { return clock_; }
+  Domain& domain() { return domain_; }
   std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
   std::int32_t barrier_communicator() const { return run_.communicators; }
   /// Of the operations with this tag.
@@ -176,7 +175,8 @@ class MxnetRank final : private DependencyEngine::Listener {
   void begin_all_reduce();
   void begin_barrier();
   void call_barrier();
-  void call_mpi(std::int32_t communicator, MpiWorld::Cost cost);
+  void call_mpi(std::int32_t communicator);
+  void call(std::int32_t communicator, MpiWorld::Subject subject, Callback returns);
   /// Sets what the main thread waits for from now on.
   void wait(MainState state);
   /// "MPI_Barrier", "WaitToRead conv0_weight".
@@ -193,9 +193,6 @@ class MxnetRank final : private DependencyEngine::Listener {
 
   Duration jittered(Duration duration, std::uint64_t tag) const;
   Duration copy_time(std::int32_t key) const;
-  MpiWorld::Cost cost_of(std::int32_t key) const {
-    return run_.graph.keys[static_cast<std::size_t>(key)].cost;
-  }
 
   DependencyEngine::Variable gradient(std::int32_t key) const {
     return first_key_ + 3 * static_cast<DependencyEngine::Variable>(key);
@@ -207,7 +204,7 @@ class MxnetRank final : private DependencyEngine::Listener {
 
   Run run_;
   std::int32_t rank_;
-  RankClock clock_;
+  Domain domain_;
   DependencyEngine engine_;
   DependencyEngine::Pool gpu_pool_;
   DependencyEngine::Pool copy_pool_;

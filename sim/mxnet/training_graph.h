@@ -6,7 +6,6 @@
 // Source: apache/mxnet 1.3.1 src/executor/graph_executor.cc, MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN.
 #pragma once
 #include "sim/core/units.h"
-#include "sim/mxnet/mpi_world.h"
 #include "sim/step/step.h"
 #include "sim/workload/workload.h"
 
@@ -24,11 +23,17 @@ struct ComputeSegment {
   std::vector<std::int32_t> keys;  ///< weights read, or gradients written
 };
 
+/// What an all-reduce costs in closed form.
+struct AllReduceCost {
+  Duration startup{};
+  Duration work{};  ///< shared with the collectives that run at the same time
+};
+
 /// What is communicated as one: a bucket of the schedule. Keys are numbered in forward order.
 struct GradientKey {
   std::string name;
   Bytes bytes;
-  MpiWorld::Cost cost{};  ///< of its all-reduce
+  AllReduceCost cost{};
 };
 
 struct TrainingGraph {

@@ -1,10 +1,12 @@
 // Do the safe embeddings ever deadlock, and is every deadlock of the others found and named?
+#include "netmodels/programs.h"
 #include "sim/core/error.h"
 #include "sim/core/random.h"
 #include "sim/mxnet/embedding.h"
 #include "tests/support/embedded.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,18 +84,31 @@ std::string run_case(std::uint32_t number, const std::string& type, const std::s
 }
 
 /// Step time, attribution and fingerprint, or the deadlock.
-std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, bool one_clock) {
+enum class Way { kClosed, kPlayed, kAlwaysPlayed };
+std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, bool one_clock,
+                    Way way = Way::kClosed) {
+  constexpr std::int64_t kWorkers = 4;
   const Workload workload = random_workload(draw);
-  const LinearCollective collective = line(draw.upto(3) * kSecond, draw.upto(2) * kSecond);
+  const auto a = draw.upto(3) * kSecond;
+  const auto b = draw.upto(2) * kSecond;
+  const LinearCollective collective({a, {to_seconds(b)}},
+                                    [](Slice whole) { return ring_all_reduce(kWorkers, whole); });
+  Cluster cluster{.nodes = kWorkers};  // a byte takes 0.2 s, adding it up half a second
+  cluster.network = cluster.intra_node = {a / 6, {5}};
+  cluster.reduction = {to_seconds(b) / 4};
   const std::string pool = type == "funnel" ? "" : random_pool(draw).text();
   try {
     const EmbeddedStep step =
         run_embedded(*embedding_of(type, pool + random_settings(draw)), workload, collective,
-                     {.workers = 4,
+                     {.workers = kWorkers,
                       .latency = kSecond / 10,
                       .steps = 2,
                       .seed = number,
-                      .one_clock = one_clock});
+                      .one_clock = one_clock,
+                      .played = way == Way::kClosed
+                                    ? std::nullopt
+                                    : std::optional<EmbeddedRun::Played>({&cluster, &collective}),
+                      .always_play = way == Way::kAlwaysPlayed});
     std::string text = fmt::format("{} {} {} {}", step.times.step.count(), step.times.fingerprint,
                                    step.attribution.exposed.count(), step.attribution.idle.count());
     for (const auto& [what, time] : step.attribution.waits)
@@ -157,6 +172,32 @@ TEST(EmbeddingProperty, RunningAheadChangesNothing) {
       Draw one(i);
       Draw ahead(i);
       ASSERT_EQ(outcome(i, type, one, true), outcome(i, type, ahead, false)) << type << " " << i;
+    }
+  }
+}
+
+TEST(EmbeddingProperty, RunningAheadChangesNothingWhereMessagesMeet) {
+  for (std::uint32_t i = 0; i < kCases / 40; ++i) {
+    for (const char* type : {"funnel", "depcha", "concum", "naive"}) {
+      Draw one(i);
+      Draw ahead(i);
+      ASSERT_EQ(outcome(i, type, one, true, Way::kAlwaysPlayed),
+                outcome(i, type, ahead, false, Way::kAlwaysPlayed))
+          << type << " " << i;
+    }
+  }
+}
+
+// On one communicator no two collectives are in flight together, so that the time of each alone is
+// as good as its messages.
+TEST(EmbeddingProperty, OneCommunicatorNeedsNoMessages) {
+  for (std::uint32_t i = 0; i < kCases / 40; ++i) {
+    for (const char* type : {"funnel", "depcha", "naive"}) {
+      Draw known(i);
+      Draw played(i);
+      ASSERT_EQ(outcome(i, type, known, false, Way::kPlayed),
+                outcome(i, type, played, false, Way::kAlwaysPlayed))
+          << type << " " << i;
     }
   }
 }

@@ -42,8 +42,9 @@ inline EmbeddedStep run_embedded(const Embedding& embedding, const Workload& wor
                                  std::string_view schedule = R"({"type": "wfbp"})") {
   const auto planner = make<Schedule>(schedule);
   const auto units = workload.units(planner->granularity());
-  const StepPlan plan =
+  StepPlan plan =
       plan_step(workload, units, planner->plan(units, collective), collective, run.workers);
+  if (run.played) play_buckets(plan, *run.played->cluster, collective);
   return embedded_step(embedding, plan, workload, units, collective.startup(), run);
 }
 

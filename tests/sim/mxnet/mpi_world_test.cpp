@@ -10,21 +10,32 @@ namespace {
 
 constexpr Duration kSecond{1'000'000'000'000};
 
+/// Every all-reduce takes a second, whatever else is in flight.
+struct OneSecond final : CollectivesInFlight {
+  Engine& clock;
+  explicit OneSecond(Engine& engine) : clock(engine) {}
+  void start(std::int32_t /*key*/, Callback done) override {
+    clock.after(kSecond, Phase::kComplete, [done] { done(); });
+  }
+  Duration least(std::int32_t /*key*/) const override { return kSecond; }
+};
+
 struct World final : MpiWorld::Listener {
   Engine clock;
+  OneSecond collectives{clock};
   MpiWorld world;
   std::vector<MpiWorld::Subject> started;
   std::vector<MpiWorld::Subject> ended;
   std::vector<std::pair<std::uint64_t, double>> returned;  ///< 10 * rank + key, when
 
   World(std::int32_t ranks, std::int32_t communicators)
-      : world(clock, ranks, communicators, *this) {}
+      : world(clock, ranks, communicators, 2 * kSecond, collectives, *this) {}
   void collective_started(MpiWorld::Subject s) override { started.push_back(s); }
   void collective_ended(MpiWorld::Subject s) override { ended.push_back(s); }
   void call_at(std::int64_t second, std::int32_t rank, std::int32_t communicator,
                std::int32_t key) {
     clock.at(Time(second * kSecond), Phase::kNormal, [=, this] {
-      world.call(rank, communicator, {key, 0}, {kSecond, {}}, clock.now(),
+      world.call(rank, communicator, {key, 0}, clock.now(),
                  {[](void* self, std::uint64_t what) {
                     auto* w = static_cast<World*>(self);
                     w->returned.emplace_back(what, to_seconds(since_start(w->clock.now())));
@@ -87,13 +98,29 @@ TEST(MpiWorld, DifferentOrdersGetStuck) {
   EXPECT_EQ(w.world.called(0, 2, 1), std::nullopt);
 }
 
-TEST(MpiWorld, ABarrierIsNoTransfer) {
+// The barrier of this world takes 2 s from the last call on.
+TEST(MpiWorld, ABarrierTakesItsOwnTime) {
   World w(2, 1);
   w.call_at(0, 0, 0, MpiWorld::kBarrier);
   w.call_at(2, 1, 0, MpiWorld::kBarrier);
   w.clock.run();
   EXPECT_EQ(w.returned.size(), 2u);
-  EXPECT_EQ(w.returned[0].second, 3);
+  EXPECT_EQ(w.returned[0].second, 4);
+}
+
+// Rank 0 calls at 2 s of its own time; rank 1, which may call from 5 s on, has not called so far.
+// A collective that runs began at 5 s.
+TEST(MpiWorld, KnowsHowSoonACallMayReturn) {
+  World w(2, 2);
+  std::uint64_t call = 0;
+  w.clock.at(Time{}, Phase::kNormal, [&] {
+    call = w.world.call(0, 1, {0, 0}, Time(2 * kSecond), {[](void*, std::uint64_t) {}, nullptr});
+    EXPECT_EQ(w.world.returns_not_before(call), Time(3 * kSecond));
+  });
+  w.call_at(5, 1, 1, 0);
+  while (w.clock.now() < Time(5 * kSecond))
+    w.clock.step();
+  EXPECT_EQ(w.world.returns_not_before(call), Time(6 * kSecond));
 }
 
 }  // namespace

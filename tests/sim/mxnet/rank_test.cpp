@@ -1,6 +1,7 @@
 // Does a rank charge its main thread, and does its engine hold back what it must?
 #include "sim/mxnet/rank.h"
 
+#include "sim/mxnet/closed_collectives.h"
 #include "tests/support/embedded.h"
 
 #include <vector>
@@ -25,10 +26,10 @@ struct OneRank {
     const TrainingGraph graph =
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
     StepRecorder recorder(clock, graph, std::nullopt);
-    MpiWorld world(clock, 1, 2, recorder);
-    MxnetRank worker(
-        {clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), 1, {}}, 0,
-        nullptr);
+    ClosedCollectives collectives(clock, graph);
+    MpiWorld world(clock, 1, 2, {}, collectives, recorder);
+    MxnetRank worker({clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), 1},
+                     0, nullptr);
     Process program = main_thread(*this, worker);
     program.start();
     clock.run();

@@ -1,0 +1,20 @@
+// The all-reduces of an MPI world that are under way at the same time, and what they share.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/callback.h"
+
+#include <cstdint>
+
+namespace steptime {
+
+class CollectivesInFlight {
+ public:
+  virtual ~CollectivesInFlight() = default;
+  /// Starts the all-reduce of a key now, when all ranks have its data. `done` is called when all
+  /// have the result, later than this returns.
+  virtual void start(std::int32_t key, Callback done) = 0;
+  /// How long the all-reduce of a key takes at least, whatever else is in flight.
+  virtual Duration least(std::int32_t key) const = 0;
+};
+
+}  // namespace steptime

@@ -1,0 +1,103 @@
+// Does a domain that runs ahead still wait for what may come?
+#include "sim/events/run_ahead.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr Duration kSecond{1'000'000'000'000};
+Time second(std::int64_t s) {
+  return Time(s * kSecond);
+}
+
+/// Answers all of its two callers two seconds after the later one has called.
+struct Meeting final : Callee {
+  Engine& clock;
+  std::vector<std::pair<Time, Callback>> calls;
+  explicit Meeting(Engine& engine) : clock(engine) {}
+
+  std::uint64_t call(Time at, Callback answer) {
+    calls.emplace_back(at, answer);
+    if (calls.size() == 2) {
+      const Time both = std::max(calls[0].first, calls[1].first);
+      clock.at(both + 2 * kSecond, Phase::kComplete, [this] {
+        for (const auto& [unused, each] : std::exchange(calls, {}))
+          each();
+      });
+    }
+    return 7;
+  }
+  Time returns_not_before(std::uint64_t name) const override {
+    EXPECT_EQ(name, 7U);
+    Time latest = calls.size() == 2 ? Time{} : clock.now();
+    for (const auto& [at, unused] : calls)
+      latest = std::max(latest, at);
+    return latest + 2 * kSecond;
+  }
+};
+
+struct TwoDomains {
+  Engine clock;
+  Meeting meeting{clock};
+  Domain first{clock, false};
+  Domain second_one{clock, true};
+  std::vector<std::int64_t> log;  ///< seconds of the second domain's events
+
+  void note() { log.push_back(since_start(second_one.now()) / kSecond); }
+  void note_at(std::int64_t s) {
+    second_one.events().at(second(s), Phase::kNormal, [this] { note(); });
+  }
+  void call_at(Domain& domain, std::int64_t s) {
+    domain.events().at(second(s), Phase::kNormal, [this, &domain] {
+      const Callback returns{[](void* self, std::uint64_t logged) {
+                               if (logged == 1) static_cast<TwoDomains*>(self)->note();
+                             },
+                             this, &domain == &second_one ? 1U : 0U};
+      domain.call(meeting, returns,
+                  [this](Time at, Callback answer) { return meeting.call(at, answer); });
+    });
+  }
+};
+
+TEST(Domain, RunsAheadToTheEndWhenNothingCanCome) {
+  TwoDomains d;
+  d.note_at(1);
+  d.note_at(9);
+  d.second_one.start();
+  EXPECT_EQ(d.log, (std::vector<std::int64_t>{1, 9}));
+  EXPECT_EQ(d.clock.now(), Time{});
+}
+
+// The second domain calls at 1 s and has events at 2, 3, 6 and 20 s; the first one calls at 4 s.
+// The call may return at 3 s and does at 6 s, before the other event of that instant.
+TEST(Domain, WaitsFromTheEarliestReturnOn) {
+  TwoDomains d;
+  d.call_at(d.second_one, 1);
+  for (const std::int64_t at : {2, 3, 6, 20})
+    d.note_at(at);
+  d.call_at(d.first, 4);
+  d.second_one.start();
+  EXPECT_EQ(d.log, (std::vector<std::int64_t>{2}));
+  d.clock.run();
+  EXPECT_EQ(d.log, (std::vector<std::int64_t>{2, 3, 6, 6, 20}));
+}
+
+// A call ahead of the shared clock counts from its own time: 5 s and 2 s, although the other one
+// calls at 1 s.
+TEST(Domain, ACallAheadIsMadeAtItsOwnTime) {
+  TwoDomains d;
+  d.call_at(d.first, 1);
+  d.call_at(d.second_one, 5);
+  d.second_one.start();
+  EXPECT_EQ(d.clock.now(), Time{});
+  d.clock.run();
+  EXPECT_EQ(d.log, (std::vector<std::int64_t>{7}));
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,128 @@
+// Do all-reduces in flight together take what their messages on shared links take?
+//
+// Two ranks on a switch, 50 us and 800 ps/B, in a ring: two steps, in each of which both ranks send
+// half of the data, h = 100 us for 250,000 B. With gamma = 1.6 ns/B the first half takes
+// r = 200 us more to add up.
+#include "sim/mxnet/played_collectives.h"
+
+#include "netmodels/programs.h"
+#include "sim/mxnet/closed_collectives.h"
+#include "tests/support/embedded.h"
+#include "tests/support/play.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr Duration kMicro{1'000'000};
+constexpr std::int64_t kBytes = 250'000;
+constexpr TimePerByte kSlowSum{1.6e-9};
+
+/// A ring of two, alone 100 us of latencies and 800 ps/B, and with a sum half of gamma per byte.
+LinearCollective ring_of_two(TimePerByte gamma) {
+  return LinearCollective({100 * kMicro, {0.8e-9 + gamma.seconds_per_byte / 2}},
+                          [](Slice whole) { return ring_all_reduce(2, whole); });
+}
+
+struct Two {
+  Cluster cluster;
+  LinearCollective ring;
+  TrainingGraph graph{.keys = {{"a", {kBytes}}, {"b", {kBytes}}, {"c", {kBytes}}}};
+  Engine clock;
+  PlayedCollectives played{clock, graph, cluster, ring};
+  std::vector<Duration> ends;
+
+  explicit Two(TimePerByte gamma) : cluster(star_cluster(2, gamma)), ring(ring_of_two(gamma)) {}
+  void start_at(Duration time, std::int32_t key) {
+    clock.at(Time(time), Phase::kNormal, [this, key] {
+      played.start(key, {[](void* self, std::uint64_t) {
+                           auto* two = static_cast<Two*>(self);
+                           two->ends.push_back(since_start(two->clock.now()));
+                         },
+                         this});
+    });
+  }
+};
+
+TEST(PlayedCollectives, AloneTakesItsTime) {
+  Two two({});
+  two.start_at(kMicro, 0);
+  two.clock.run();
+  EXPECT_EQ(two.ends, (std::vector{301 * kMicro}));
+}
+
+// Each half takes twice as long on shared links: 2 (2 h + 50 us).
+TEST(PlayedCollectives, TwoShareTheLinksButNotTheLatencies) {
+  Two two({});
+  two.start_at({}, 1);
+  two.start_at({}, 0);
+  two.clock.run();
+  EXPECT_EQ(two.ends, (std::vector{500 * kMicro, 500 * kMicro}));
+}
+
+// The second one starts when the first half of the first one has drained, at 100 us, and has the
+// links to itself until the first one's other half begins at 150 us: it has then sent half of its
+// half. Both share from there: the second one's half takes 100 us more, until 250 us, and the
+// first one has 50 us of its half left, as has sent the other, until 300 us, delivered at 350 us.
+// The second one's other half begins at 300 us and is alone: 400 us, delivered at 450 us.
+TEST(PlayedCollectives, ThatStartsLaterMeetsWhatIsUnderWay) {
+  Two two({});
+  two.start_at({}, 0);
+  two.start_at(100 * kMicro, 1);
+  two.clock.run();
+  EXPECT_EQ(two.ends, (std::vector{350 * kMicro, 450 * kMicro}));
+}
+
+TEST(PlayedCollectives, CountsItsMessages) {
+  EXPECT_EQ(Two({}).played.play_cost(), 12);  // three keys, two ranks, two steps
+}
+
+/// The communication of a step of eight keys whose gradients all appear at once.
+Duration communication(std::int64_t outstanding, TimePerByte gamma, bool plays) {
+  const Cluster cluster = star_cluster(2, gamma);
+  const LinearCollective ring = ring_of_two(gamma);
+  std::vector<LayerTimes> times(8);
+  times.front().forward = kSecond;
+  Workload workload = layers_of(times);
+  for (Layer& layer : workload.trace.layers)
+    layer.tensors.front().params = kBytes;
+  EmbeddedRun run{.workers = 2};
+  if (plays) run.played = {&cluster, &ring};
+  const auto concum =
+      embedding_of("concum", fmt::format(R"("threads": 8, "outstanding": {})", outstanding));
+  const Duration step = run_embedded(*concum, workload, ring, run).times.step;
+  run.every_rank = true;
+  EXPECT_EQ(run_embedded(*concum, workload, ring, run).times.step, step);
+  return step - kSecond;
+}
+
+// K keys together: in each of the two steps the links carry K halves one after the other, in
+// effect, but all pay their latency at the same time: 100 us + K 2 h. One channel for all says the
+// same, since all of them are at the same step.
+TEST(ConCum, LatenciesOverlapButBytesDoNot) {
+  EXPECT_EQ(communication(1, {}, true), 8 * 300 * kMicro);
+  EXPECT_EQ(communication(4, {}, true), 2 * 900 * kMicro);
+  EXPECT_EQ(communication(8, {}, true), 1700 * kMicro);
+  EXPECT_EQ(communication(4, {}, false), 2 * 900 * kMicro);
+  EXPECT_EQ(communication(8, {}, false), 1700 * kMicro);
+}
+
+// K first halves arrive together, K h + 50 us after they left, and are added up one after the
+// other, r each, as a GPU does one thing at a time. Each sum leaves at once: its h is over before
+// the next sum is there, since h < r. In all K h + 50 us + K r + h + 50 us; alone it is
+// 2 h + r + 100 us. One channel for all has no sums beside transfers: 100 us + K (2 h + r).
+TEST(ConCum, SumsOfOneKeyOverlapTransfersOfAnother) {
+  EXPECT_EQ(communication(1, kSlowSum, true), 8 * 500 * kMicro);
+  EXPECT_EQ(communication(4, kSlowSum, true), 2 * 1400 * kMicro);
+  EXPECT_EQ(communication(8, kSlowSum, true), 2600 * kMicro);
+  EXPECT_EQ(communication(1, kSlowSum, false), 8 * 500 * kMicro);
+  EXPECT_EQ(communication(4, kSlowSum, false), 2 * 1700 * kMicro);
+  EXPECT_EQ(communication(8, kSlowSum, false), 3300 * kMicro);
+}
+
+}  // namespace
+}  // namespace steptime
