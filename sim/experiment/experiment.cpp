@@ -122,17 +122,6 @@ const Params& strategy_params() {
 
 namespace {
 
-const Bindings<Variation>& variation_keys() {
-  using V = Variation;
-  static const Bindings<V> keys{
-      {&V::spread, "spread", "standard deviation of speed between workers", 0, between(0, 1)},
-      {&V::jitter, "jitter", "standard deviation of a worker's speed between steps", 0,
-       between(0, 1)},
-      {&V::straggle_chance, "straggle_chance", "of a worker in a step", 0, between(0, 1)},
-      {&V::straggle_factor, "straggle_factor", "how much longer a straggler computes", 1,
-       between(1, 1e6)}};
-  return keys;
-}
 const Params& convergence_params() {
   return convergence_keys().params();
 }
@@ -235,7 +224,7 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
   }
   if (needs_training(e)) {
     strategy.fail("embedding",
-                  "an engine embeds all-reduce in step; with servers, variation or convergence "
+                  "an engine embeds all-reduce in step; with servers or convergence "
                   "expected {\"type\": \"async\"}");
   }
 }

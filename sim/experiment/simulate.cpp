@@ -192,6 +192,7 @@ EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeli
                         .latency = e.cluster->bottleneck().latency,
                         .steps = e.run->steps.value_or(1),
                         .seed = e.run->seed,
+                        .variation = e.run->variation,
                         .played = played,
                         .timeline = timeline,
                         .on_progress = on_progress});

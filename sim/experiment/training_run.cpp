@@ -76,8 +76,8 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 bool needs_training(const Experiment& e) {
   const bool communicates = e.cluster->workers() > 1;
   if (communicates && (e.transport->streams > 1 || e.schedule->policy({}))) return true;
-  return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->variation.any() ||
-         e.run->convergence;
+  return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->convergence ||
+         (e.run->variation.any() && !e.embedding->settings());
 }
 
 namespace {

@@ -57,6 +57,10 @@ StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder,
               static_cast<std::uint64_t>(step.count()))};
 }
 
+bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
+  return settings.jitter > 0 || run.variation.any();
+}
+
 /// The sizes of a run stay within their types and in memory.
 void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSettings& settings,
                 const EmbeddedRun& run) {
@@ -65,14 +69,14 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
     throw RangeError(fmt::format("{} compute segments and {} keys, more than the {} of an engine",
                                  graph.segments.size(), graph.keys.size(), kMostIndices));
   }
-  const bool is_random = settings.jitter > 0;
+  const bool is_random = ranks_differ(settings, run);
   constexpr double kMostRankKeys = 2e7;  // about 10 GB
   const double rank_keys = static_cast<double>(run.workers) *
                            static_cast<double>(graph.keys.size() + graph.segments.size());
   if ((is_random || run.every_rank) && rank_keys > kMostRankKeys) {
     throw RangeError(fmt::format(
-        "with jitter every rank is simulated: {} ranks with {} keys and {} compute segments "
-        "each are more than fit; jitter 0 simulates one rank for all",
+        "with jitter or variation every rank is simulated: {} ranks with {} keys and {} compute "
+        "segments each are more than fit; without, one rank stands for all",
         run.workers, graph.keys.size(), graph.segments.size()));
   }
   if (run.timeline != nullptr) {
@@ -82,13 +86,15 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
   check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * (is_random ? 1 : 0),
-               "/run/steps", "events", "jitter 0 simulates one rank, and a few steps, for all");
+               "/run/steps", "events",
+               "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
                        to_seconds(settings.wake_up);
   const double stretch = 1 + settings.jitter;
   const auto keys = static_cast<double>(graph.keys.size());
-  double step = (to_seconds(plan.forward) + to_seconds(plan.backward)) * stretch +
+  double step = (to_seconds(plan.forward) + to_seconds(plan.backward)) * stretch *
+                    std::max(1.0, run.variation.most()) +
                 8 * calls * (keys + static_cast<double>(graph.segments.size()) + 1) +
                 keys * (to_seconds(settings.update) + 32 * to_seconds(run.latency));
   for (const Bucket& bucket : plan.buckets) {
@@ -130,7 +136,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
   check_size(plan, graph, settings, run);
   const auto keys = static_cast<std::int64_t>(graph.keys.size());
-  const bool is_random = settings.jitter > 0;
+  const bool is_random = ranks_differ(settings, run);
   const auto ranks = static_cast<std::int32_t>(is_random || run.every_rank ? run.workers : 1);
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
@@ -143,6 +149,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
       clock,         graph,
       settings,      world,
       recorder,      RandomStream(run.seed, Purpose::kSegmentTime),
+      run.variation, run.seed,
       communicators, run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<MxnetRank>> workers;
   std::vector<Process> main_threads;

@@ -1,5 +1,6 @@
-// Which thread issues the collectives, and when: a main-thread program over a framework's
-// dependency engine. Implemented in schedulers/embedding_*.cpp, one file each.
+// An embedding is how a framework's program carries the collectives inside it: which thread issues
+// each of them and when, and what waits for it. Here that is a main-thread program over a
+// dependency engine, implemented in schedulers/embedding_*.cpp, one file each.
 //
 // Several steps run back to back, so that the communication of one overlaps the forward pass of the
 // next. The buckets of the schedule are the keys, so any schedule goes with any embedding.
@@ -13,6 +14,7 @@
 #include "sim/mxnet/step_recorder.h"
 #include "sim/network/cluster.h"
 #include "sim/step/step.h"
+#include "sim/workload/variation.h"
 
 #include <cstdint>
 #include <optional>
@@ -49,8 +51,9 @@ using Embeddings = Registry<Embedding>;
 struct EmbeddedRun {
   std::int64_t workers = 1;
   Duration latency{};      ///< between two ranks; an MPI_Barrier takes log2(workers) of them
-  std::int64_t steps = 1;  ///< to average over when there is jitter
+  std::int64_t steps = 1;  ///< to average over when ranks differ, by jitter or by variation
   std::int64_t seed = 1;
+  Variation variation{};    ///< of the ranks' compute segments
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
   bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
   /// The messages of all-reduces that are in flight together meet on the links of this cluster.

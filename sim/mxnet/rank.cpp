@@ -42,7 +42,9 @@ MxnetRank::MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline)
 }
 
 bool MxnetRank::begin_step() {
-  return run_.recorder.wants_step(++step_);
+  ++step_;
+  if (run_.variation.any()) slowness_ = run_.variation.factor(run_.seed, rank_, step_);
+  return run_.recorder.wants_step(step_);
 }
 
 Process MxnetRank::forward_backward() {
@@ -69,8 +71,9 @@ void MxnetRank::push_segment(std::uint64_t tag) {
     else
       reads_.push_back(weight(key));
   }
-  engine_.push({.pool = gpu_pool_, .tag = tag, .duration = jittered(segment.duration, tag)}, reads_,
-               writes_);
+  const Duration own =
+      slowness_ == 1 ? segment.duration : from_seconds(to_seconds(segment.duration) * slowness_);
+  engine_.push({.pool = gpu_pool_, .tag = tag, .duration = jittered(own, tag)}, reads_, writes_);
 }
 
 void MxnetRank::push(std::uint64_t tag) {

@@ -17,6 +17,7 @@
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
+#include "sim/workload/variation.h"
 
 #include <coroutine>
 #include <cstdint>
@@ -35,6 +36,8 @@ class MxnetRank final : private DependencyEngine::Listener {
     MpiWorld& world;
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
     RandomStream random;
+    const Variation& variation;
+    std::int64_t seed = 1;           ///< of the variation
     std::int32_t communicators = 1;  ///< key k uses number k modulo this; barriers their own
     bool one_clock = true;           ///< else all but rank 0, which is recorded, run ahead
   };
@@ -221,6 +224,7 @@ class MxnetRank final : private DependencyEngine::Listener {
   std::vector<DependencyEngine::Variable> writes_;
 
   std::int64_t step_ = -1;
+  double slowness_ = 1;  ///< of this step's compute segments
   std::int64_t outstanding_ = 0;
   Duration owed_{};  ///< of the main thread: charged, but not passed yet
   std::coroutine_handle<> main_thread_{};

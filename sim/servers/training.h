@@ -26,6 +26,7 @@
 #include "sim/servers/aggregation.h"
 #include "sim/servers/learner.h"
 #include "sim/step/step.h"
+#include "sim/workload/variation.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -37,19 +38,6 @@
 #include <vector>
 
 namespace steptime {
-
-/// How fast workers are: factors on their compute times, 1 + sd * z with z about normal, at least
-/// 0.1.
-struct Variation {
-  double spread = 0;           ///< sd between workers, for the whole run
-  double jitter = 0;           ///< sd from step to step
-  double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
-  double straggle_factor = 1;
-
-  bool any() const { return spread > 0 || jitter > 0 || straggle_chance > 0; }
-  /// Of a worker in a step.
-  double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
-};
 
 /// The part of a bucket that one server holds.
 struct Piece {

@@ -1,6 +1,5 @@
-// What a training run depends on: speeds of workers, and parts of keys on servers.
+// What a training run depends on: parts of keys on servers.
 #include "sim/core/error.h"
-#include "sim/core/random.h"
 #include "sim/servers/training.h"
 
 #include <algorithm>
@@ -12,23 +11,6 @@
 #include <vector>
 
 namespace steptime {
-
-double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const {
-  const auto w = static_cast<std::uint32_t>(worker);
-  const auto s = static_cast<std::uint32_t>(step);
-  double factor = 1;
-  if (spread > 0) {
-    factor *= std::max(0.1, 1 + spread * RandomStream(seed, Purpose::kWorkerSpeed).normal(w, 0));
-  }
-  if (jitter > 0) {
-    factor *= std::max(0.1, 1 + jitter * RandomStream(seed, Purpose::kStepTime).normal(w, s));
-  }
-  if (straggle_chance > 0 &&
-      RandomStream(seed, Purpose::kStraggler).uniform(w, s) < straggle_chance) {
-    factor *= straggle_factor;
-  }
-  return factor;
-}
 
 namespace {
 

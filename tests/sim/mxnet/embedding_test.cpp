@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "tests/support/embedded.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,36 @@ TEST(Embedding, BoundsOnFunnelOverDepCha) {
   EXPECT_EQ(to_seconds(step.bounds.serial), 2.4);
   EXPECT_DOUBLE_EQ(step.bounds.forward_order, (18 + 6 + 2.4) / (12 + 6));
   EXPECT_DOUBLE_EQ(step.bounds.backward_order, 1);  // S + n d = 8.4 s fit under B = 12 s
+}
+
+// One layer: all wait in its all-reduce for the slowest rank, and start the next step together, so
+// that a step is that rank's 5 s of compute, as much longer as its factor, and 1 s.
+TEST(Embedding, AStepIsThatOfTheSlowestRank) {
+  const std::vector<LayerTimes> layer{{2 * kSecond, 3 * kSecond}};
+  EmbeddedRun run{.workers = 4, .steps = 3, .seed = 7, .variation = {.spread = 0.2}};
+  double slowest = 0;
+  for (std::int64_t rank = 0; rank < run.workers; ++rank)
+    slowest = std::max(slowest, run.variation.factor(run.seed, rank, 0));
+  for (const std::string& type : kEngines) {
+    const EmbeddedStep step =
+        run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run);
+    EXPECT_EQ(step.simulated_ranks, 4) << type;
+    // Both segments are rounded to a picosecond.
+    EXPECT_NEAR(to_seconds(step.times.step), 5 * slowest + 1, 2e-12) << type;
+  }
+}
+
+// Every rank straggles in every step: three times as long, and still all alike.
+TEST(Embedding, StragglersComputeLonger) {
+  const std::vector<LayerTimes> layer{{2 * kSecond, 3 * kSecond}};
+  EmbeddedRun run{.workers = 3};
+  run.variation = {.straggle_chance = 1, .straggle_factor = 3};
+  for (const std::string& type : kEngines) {
+    EXPECT_EQ(
+        run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run).times.step,
+        16 * kSecond)
+        << type;
+  }
 }
 
 TEST(Embedding, UnknownKeysAreErrors) {

@@ -111,6 +111,23 @@ TEST(ConCum, LatenciesOverlapButBytesDoNot) {
   EXPECT_EQ(communication(8, {}, false), 1700 * kMicro);
 }
 
+// Both ranks compute three times as long: 3 s, and the one all-reduce of 300 us.
+TEST(PlayedCollectives, TakeEveryEmbeddingAndVariation) {
+  const Cluster cluster = star_cluster(2);
+  const LinearCollective ring = ring_of_two({});
+  Workload workload = layers_of(std::vector<LayerTimes>{{kSecond, {}}});
+  workload.trace.layers.front().tensors.front().params = kBytes;
+  EmbeddedRun run{.workers = 2,
+                  .variation = {.straggle_chance = 1, .straggle_factor = 3},
+                  .played = {{&cluster, &ring}},
+                  .always_play = true};
+  for (const char* type : {"naive", "funnel", "concum", "depcha"}) {
+    EXPECT_EQ(run_embedded(*embedding_of(type), workload, ring, run).times.step,
+              3 * kSecond + 300 * kMicro)
+        << type;
+  }
+}
+
 // K first halves arrive together, K h + 50 us after they left, and are added up one after the
 // other, r each, as a GPU does one thing at a time. Each sum leaves at once: its h is over before
 // the next sum is there, since h < r. In all K h + 50 us + K r + h + 50 us; alone it is

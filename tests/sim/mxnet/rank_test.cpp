@@ -15,6 +15,7 @@ struct OneRank {
   std::vector<LayerTimes> times{{kSecond, kSecond}, {kSecond, kSecond}};
   Workload workload = layers_of(times);
   MxnetSettings settings{.copy_bandwidth = {1e30}};
+  Variation variation{};
   Engine clock;
 
   /// Runs the program on one rank; each all-reduce costs 1 s.
@@ -28,8 +29,9 @@ struct OneRank {
     StepRecorder recorder(clock, graph, std::nullopt);
     ClosedCollectives collectives(clock, graph);
     MpiWorld world(clock, 1, 2, {}, collectives, recorder);
-    MxnetRank worker({clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), 1},
-                     0, nullptr);
+    MxnetRank worker(
+        {clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), variation}, 0,
+        nullptr);
     Process program = main_thread(*this, worker);
     program.start();
     clock.run();

@@ -149,17 +149,6 @@ TEST(TrainingPlan, TheFirstBucketHasTheLastKey) {
   EXPECT_EQ(cut[1][0].ranges[0].begin, 0u);
 }
 
-TEST(Variation, FactorsAreDrawnPerWorkerAndStep) {
-  const Variation spread{.spread = 0.2};
-  EXPECT_EQ(spread.factor(1, 3, 0), spread.factor(1, 3, 9));
-  EXPECT_NE(spread.factor(1, 3, 0), spread.factor(1, 4, 0));
-  const Variation jitter{.jitter = 0.2};
-  EXPECT_NE(jitter.factor(1, 3, 0), jitter.factor(1, 3, 9));
-  EXPECT_EQ(Variation{}.factor(1, 3, 0), 1);
-  const Variation always{.straggle_chance = 1, .straggle_factor = 4};
-  EXPECT_EQ(always.factor(1, 3, 0), 4);
-}
-
 TEST(TrainingTimes, MeanStaleness) {
   EXPECT_EQ(TrainingTimes{}.mean_staleness(), 0);
   TrainingTimes times;

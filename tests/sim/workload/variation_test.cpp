@@ -1,0 +1,40 @@
+// Are factors drawn for each worker and step, and within their bounds?
+#include "sim/workload/variation.h"
+
+#include "tests/support/config_text.h"
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(Variation, FactorsAreDrawnPerWorkerAndStep) {
+  const Variation spread{.spread = 0.2};
+  EXPECT_EQ(spread.factor(1, 3, 0), spread.factor(1, 3, 9));
+  EXPECT_NE(spread.factor(1, 3, 0), spread.factor(1, 4, 0));
+  const Variation jitter{.jitter = 0.2};
+  EXPECT_NE(jitter.factor(1, 3, 0), jitter.factor(1, 3, 9));
+  EXPECT_EQ(Variation{}.factor(1, 3, 0), 1);
+  const Variation always{.straggle_chance = 1, .straggle_factor = 4};
+  EXPECT_EQ(always.factor(1, 3, 0), 4);
+}
+
+TEST(Variation, NoFactorExceedsTheMost) {
+  const Variation wild{.spread = 0.5, .jitter = 0.3, .straggle_chance = 0.5, .straggle_factor = 3};
+  EXPECT_EQ(wild.most(), 4 * 2.8 * 3);
+  for (std::int64_t worker = 0; worker < 1000; ++worker)
+    EXPECT_LE(wild.factor(1, worker, worker % 7), wild.most());
+}
+
+TEST(Variation, ReadsItsKeys) {
+  const Variation v = variation_keys().read(
+      config_of(R"({"spread": 0.1, "straggle_chance": 0.2})", variation_keys().params()));
+  EXPECT_EQ(v.spread, 0.1);
+  EXPECT_EQ(v.jitter, 0);
+  EXPECT_EQ(v.straggle_chance, 0.2);
+  EXPECT_EQ(v.straggle_factor, 1);
+  EXPECT_TRUE(v.any());
+}
+
+}  // namespace
+}  // namespace steptime
