@@ -77,7 +77,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   made->gathers = spreads;
   if (servers.count > 0) {
     made->spread = spreads ? Collectives::instance().make(c, "spread", client)
-                           : named_collective("chain-broadcast", client);
+                           : Collectives::instance().make_default("chain-broadcast", client);
     if (spreads) check_spread(c, *inside, *made->spread);
     made->whole = std::make_shared<Both>(inside, server_cost(cluster, clients, servers));
   }

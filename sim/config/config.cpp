@@ -114,6 +114,15 @@ Config::Config(std::shared_ptr<const Document> document, const Json* node, std::
   }
 }
 
+Config::Config(const Params& params)
+    : Config(
+          [] {
+            static const auto nothing =
+                std::make_shared<const Document>(Document{"", Json::object()});
+            return nothing;
+          }(),
+          params) {}
+
 const Param& Config::param(std::string_view key) const {
   const auto found = std::find_if(params_->begin(), params_->end(),
                                   [&](const Param& p) { return p.key == key || p.key == "*"; });

@@ -77,6 +77,8 @@ class Config {
   /// An object read through `params`, which must outlive the cursor. Throws InputError when the
   /// value is no object or has a key that `params` lacks.
   Config(const std::shared_ptr<const Document>& document, const Params& params);
+  /// An object of no file and without keys, for which the defaults of `params` stand.
+  explicit Config(const Params& params);
 
   bool has(std::string_view key) const;
   /// T: Duration, Bytes, Bandwidth, TimePerByte, int64_t, double, bool, std::string (kText as it

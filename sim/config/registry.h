@@ -75,6 +75,10 @@ class Registry : public Catalogue {
     const Item& found = item(parent, key, name);
     return factories_.at(name)(parent.object(key, found.params), args...);
   }
+  /// The implementation of this name, of which every parameter has its default.
+  std::unique_ptr<Interface> make_default(const std::string& name, Args... args) const {
+    return factories_.at(name)(Config(items_.at(name).params), args...);
+  }
 
  private:
   std::map<std::string, Factory> factories_;

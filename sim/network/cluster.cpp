@@ -165,10 +165,7 @@ const Params& message_params() {
 }
 
 std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
-  static const Params params{{.key = "fabric", .kind = Kind::kObject, .choice = Fabric::kNoun}};
-  const Config config(
-      std::make_shared<Document>(Document{"", Json{{"fabric", {{"type", "switch"}}}}}), params);
-  return Fabrics::instance().make(config, "fabric", use);
+  return Fabrics::instance().make_default("switch", use);
 }
 
 namespace {

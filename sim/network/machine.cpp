@@ -72,12 +72,12 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
   if (has_fabric() && nics.empty())
     throw PlacedError("/cluster/node: several nodes, but the node has no vertex of kind \"nic\"");
   nics_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nics.size()));
-  std::vector<Paths> nic_routes;
-  nic_routes.reserve(nics.size());
-  for (const auto nic : nics)
-    nic_routes.push_back(node.routes_from(nic, cluster.metric));
+  std::vector<Topology::Vertex> ends = vertices_;
+  ends.insert(ends.end(), nics.begin(), nics.end());
+  const std::vector<Paths> all = node.routes_from(ends, cluster.metric);
+  const auto nic_routes = std::span(all).subspan(vertices_.size());
   for (std::size_t from = 0; from < vertices_.size(); ++from) {
-    const Paths routes = node.routes_from(vertices_[from], cluster.metric);
+    const Paths& routes = all[from];
     for (std::size_t to = 0; to < vertices_.size(); ++to) {
       const auto vertex = static_cast<std::size_t>(vertices_[to]);
       if (to != from && routes[vertex].empty()) {
@@ -95,7 +95,7 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
 
 /// The nearest NIC; equally near ones are dealt out in turn.
 void Machine::find_nic(std::size_t local, const Topology& node, const Paths& routes,
-                       const std::vector<Paths>& nic_routes) {
+                       std::span<const Paths> nic_routes) {
   const auto nics = node.of_kind(VertexKind::kNic);
   const auto rank = [&](std::size_t nic) {
     const auto& path = routes[static_cast<std::size_t>(nics[nic])];

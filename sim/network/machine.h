@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -47,7 +48,7 @@ class Machine final : public Routes {
   void set_bandwidth(ChannelId channel, Bandwidth bandwidth);
 
  private:
-  using Paths = std::vector<std::vector<ChannelId>>;
+  using Paths = Topology::Paths;
   /// Where an endpoint is: the `local`-th of a node, or, with local < 0, a guest node.
   struct Place {
     std::int64_t node = 0;
@@ -60,7 +61,7 @@ class Machine final : public Routes {
   std::vector<Channel> build_star(const Cluster& cluster);
   std::vector<Channel> build_graph(const Cluster& cluster);
   void find_nic(std::size_t local, const Topology& node, const Paths& routes,
-                const std::vector<Paths>& nic_routes);
+                std::span<const Paths> nic_routes);
   void build_fabric(const Cluster& cluster);
   Place place_of(Endpoint endpoint) const;
   std::int64_t port_of(Place place) const;

@@ -13,6 +13,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/graph/filtered_graph.hpp>
+#include <boost/graph/visitors.hpp>
 #include <fmt/format.h>
 
 namespace steptime {
@@ -83,7 +84,8 @@ std::vector<Channel> Topology::channels() const {
   return channels;
 }
 
-std::vector<std::vector<ChannelId>> Topology::routes_from(Vertex from, RouteMetric metric) const {
+std::vector<Topology::Paths> Topology::routes_from(std::span<const Vertex> sources,
+                                                   RouteMetric metric) const {
   Graph graph(vertices_.size());
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const LinkInfo& link = links_[i];
@@ -94,12 +96,6 @@ std::vector<std::vector<ChannelId>> Topology::routes_from(Vertex from, RouteMetr
     boost::add_edge(first, second, Edge{channel, length}, graph);
     boost::add_edge(second, first, Edge{channel + 1, length}, graph);
   }
-  const auto source = static_cast<std::size_t>(from);
-  const Forwards forwards{&graph, &vertices_, source};
-  const boost::filtered_graph<Graph, Forwards> usable(graph, forwards);
-
-  std::vector<std::size_t> before(vertices_.size());
-  std::vector<Distance> distance(vertices_.size());
   const auto nearer = [metric](const Distance& x, const Distance& y) {
     if (metric == RouteMetric::kWidest && x.width != y.width) return x.width > y.width;
     if (x.latency != y.latency) return x.latency < y.latency;
@@ -109,28 +105,30 @@ std::vector<std::vector<ChannelId>> Topology::routes_from(Vertex from, RouteMetr
     if (x.hops == kUnreached.hops) return kUnreached;
     return Distance{std::min(x.width, edge.width), x.latency + edge.latency, x.hops + edge.hops};
   };
-  boost::dijkstra_shortest_paths(usable, source,
-                                 boost::predecessor_map(before.data())
-                                     .distance_map(distance.data())
-                                     .weight_map(boost::get(&Edge::length, graph))
-                                     .distance_compare(nearer)
-                                     .distance_combine(extend)
-                                     .distance_inf(kUnreached)
-                                     .distance_zero(Distance{}));
 
-  std::vector<std::vector<ChannelId>> routes(vertices_.size());
-  for (std::size_t v = 0; v < vertices_.size(); ++v) {
-    std::vector<ChannelId>& route = routes[v];
-    for (std::size_t at = v; at != before[at]; at = before[at]) {
-      // Of parallel links between two vertices the best one.
-      const Edge* best = nullptr;
-      for (auto [edge, end] = boost::out_edges(before[at], graph); edge != end; ++edge) {
-        if (boost::target(*edge, graph) != at) continue;
-        if (best == nullptr || nearer(graph[*edge].length, best->length)) best = &graph[*edge];
-      }
-      route.push_back(best->channel);
+  std::vector<Paths> routes(sources.size(), Paths(vertices_.size()));
+  std::vector<Graph::edge_descriptor> last(vertices_.size());  // of the way to each vertex
+  std::vector<Distance> distance(vertices_.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto source = static_cast<std::size_t>(sources[i]);
+    const boost::filtered_graph<Graph, Forwards> usable(graph, {&graph, &vertices_, source});
+    boost::dijkstra_shortest_paths(
+        usable, source,
+        boost::distance_map(distance.data())
+            .weight_map(boost::get(&Edge::length, graph))
+            .distance_compare(nearer)
+            .distance_combine(extend)
+            .distance_inf(kUnreached)
+            .distance_zero(Distance{})
+            .visitor(boost::make_dijkstra_visitor(
+                boost::record_edge_predecessors(last.data(), boost::on_edge_relaxed()))));
+    for (std::size_t v = 0; v < vertices_.size(); ++v) {
+      if (distance[v].hops == kUnreached.hops) continue;
+      std::vector<ChannelId>& route = routes[i][v];
+      for (std::size_t at = v; at != source; at = boost::source(last[at], graph))
+        route.push_back(graph[last[at]].channel);
+      std::reverse(route.begin(), route.end());
     }
-    std::reverse(route.begin(), route.end());
   }
   return routes;
 }

@@ -54,9 +54,10 @@ class Topology {
   std::vector<Vertex> of_kind(VertexKind kind) const;
   std::vector<Channel> channels() const;
 
-  /// The channels from `from` to every vertex, in order; empty for itself and for vertices out of
-  /// reach.
-  std::vector<std::vector<ChannelId>> routes_from(Vertex from, RouteMetric metric) const;
+  /// The channels to every vertex, in order; none to the source itself and to those out of reach.
+  using Paths = std::vector<std::vector<ChannelId>>;
+  /// The paths from each of `sources`.
+  std::vector<Paths> routes_from(std::span<const Vertex> sources, RouteMetric metric) const;
   Duration latency(const std::vector<ChannelId>& path) const;
   Bandwidth bandwidth(const std::vector<ChannelId>& path) const;
 

@@ -62,14 +62,6 @@ std::unique_ptr<Collective> read_collective(const Config& config, const Cluster&
   }
 }
 
-std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster) {
-  static const Params params{
-      {.key = "collective", .kind = Kind::kObject, .choice = Collective::kNoun}};
-  const Config config(
-      std::make_shared<Document>(Document{"", Json{{"collective", {{"type", name}}}}}), params);
-  return Collectives::instance().make(config, "collective", cluster);
-}
-
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config) {
   const std::int64_t workers = cluster.workers();
   if (clients > workers || workers % clients != 0) {

@@ -98,9 +98,6 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
 /// The "collective" of `config`. Throws InputError.
 std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster);
 
-/// A collective without parameters, by its name.
-std::unique_ptr<Collective> named_collective(const char* name, const Cluster& cluster);
-
 /// What a collective among the workers of one of `clients` clients runs on. Throws InputError when
 /// `clients` does not divide the workers.
 Cluster client_cluster(const Cluster& cluster, std::int64_t clients, const Config& config);

@@ -60,6 +60,10 @@ TEST(Registry, MakesWhatTheTypeNames) {
   EXPECT_EQ(choose(R"({"greeting": {"type": "brief"}})"), "Hi");
 }
 
+TEST(Registry, MakesByNameWithDefaults) {
+  EXPECT_EQ(greetings().make_default("polite", "Bob")->text(), "Good day, Bob!");
+}
+
 TEST(Registry, UnknownNamesListTheKnownOnes) {
   EXPECT_EQ(choose_error(R"({"greeting": {"type": "rude"}})"),
             "x.json: /greeting/type: unknown \"rude\"; known: brief, polite");

@@ -30,19 +30,23 @@ Topology small() {
   return t;
 }
 
+Topology::Paths routes(const Topology& t, Topology::Vertex from, RouteMetric metric) {
+  return t.routes_from({&from, 1}, metric).front();
+}
+
 TEST(Topology, ShortestRoutes) {
   const Topology t = small();
-  const auto routes = t.routes_from(0, RouteMetric::kShortest);
-  EXPECT_EQ(routes[0], Path{});
-  EXPECT_EQ(routes[2], Path{4});  // the NVLink, first to second end
-  EXPECT_EQ(t.routes_from(2, RouteMetric::kShortest)[0], Path{5});
+  const auto from_gpu0 = routes(t, 0, RouteMetric::kShortest);
+  EXPECT_EQ(from_gpu0[0], Path{});
+  EXPECT_EQ(from_gpu0[2], Path{4});  // the NVLink, first to second end
+  EXPECT_EQ(routes(t, 2, RouteMetric::kShortest)[0], Path{5});
 }
 
 TEST(Topology, GpusDoNotPassMessagesOn) {
   // gpu0 to gpu2 over gpu1 would be as short and wider, but only the PCIe switch forwards.
   const Topology t = small();
-  EXPECT_EQ(t.routes_from(0, RouteMetric::kShortest)[3], (Path{0, 8}));
-  EXPECT_EQ(t.routes_from(0, RouteMetric::kWidest)[3], (Path{0, 8}));
+  EXPECT_EQ(routes(t, 0, RouteMetric::kShortest)[3], (Path{0, 8}));
+  EXPECT_EQ(routes(t, 0, RouteMetric::kWidest)[3], (Path{0, 8}));
 }
 
 TEST(Topology, WidestRoutes) {
@@ -54,18 +58,41 @@ TEST(Topology, WidestRoutes) {
   t.add_link({a, b, kMicro, {1e9}});
   t.add_link({a, s, 5 * kMicro, {10e9}});
   t.add_link({s, b, 5 * kMicro, {10e9}});
-  EXPECT_EQ(t.routes_from(a, RouteMetric::kShortest)[1], Path{0});
-  const Path wide = t.routes_from(a, RouteMetric::kWidest)[1];
+  EXPECT_EQ(routes(t, a, RouteMetric::kShortest)[1], Path{0});
+  const Path wide = routes(t, a, RouteMetric::kWidest)[1];
   EXPECT_EQ(wide, (Path{2, 4}));
   EXPECT_EQ(t.latency(wide), 10 * kMicro);
   EXPECT_EQ(t.bandwidth(wide).bytes_per_second, 10e9);
+}
+
+// Of two links side by side the one is wider and the other shorter. Behind a link of 1 GB/s both
+// are wide enough, so that the shorter one is the way; without it the wider one is.
+TEST(Topology, OfLinksSideBySideTheOneThatMakesTheBetterWay) {
+  Topology t;
+  const auto a = t.add_vertex("a", VertexKind::kGpu);
+  const auto s = t.add_vertex("s", VertexKind::kSocket);
+  const auto b = t.add_vertex("b", VertexKind::kGpu);
+  t.add_link({a, s, kMicro, {1e9}});
+  t.add_link({s, b, 5 * kMicro, {20e9}});
+  t.add_link({s, b, kMicro, {10e9}});
+  EXPECT_EQ(routes(t, a, RouteMetric::kWidest)[2], (Path{0, 4}));
+  EXPECT_EQ(routes(t, s, RouteMetric::kWidest)[2], Path{2});
+}
+
+TEST(Topology, ManySourcesAtOnce) {
+  const Topology t = small();
+  const std::vector<Topology::Vertex> both{0, 2};
+  const auto all = t.routes_from(both, RouteMetric::kShortest);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0], routes(t, 0, RouteMetric::kShortest));
+  EXPECT_EQ(all[1], routes(t, 2, RouteMetric::kShortest));
 }
 
 TEST(Topology, UnreachableVerticesHaveNoRoute) {
   Topology t;
   t.add_vertex("a", VertexKind::kGpu);
   t.add_vertex("b", VertexKind::kGpu);
-  EXPECT_TRUE(t.routes_from(0, RouteMetric::kShortest)[1].empty());
+  EXPECT_TRUE(routes(t, 0, RouteMetric::kShortest)[1].empty());
 }
 
 TEST(Topology, EveryLinkIsTwoChannels) {
