@@ -59,14 +59,17 @@ struct Bound {
     param.need = param.fallback.is_null() ? Need::kRequired : Need::kDefault;
   }
   static Member read(const Config& config, const Param& param) {
-    if constexpr (std::is_enum_v<Member> || std::is_same_v<Member, bool>) {
-      const auto& words = param.words;
-      if (std::is_enum_v<Member> || !words.empty())
-        return static_cast<Member>(
-            std::find(words.begin(), words.end(), config.get<std::string>(param.key)) -
-            words.begin());
-    }
-    if constexpr (!std::is_enum_v<Member>) return config.get<Member>(param.key);
+    [[maybe_unused]] const auto place = [&] {
+      return std::find(param.words.begin(), param.words.end(),
+                       config.get<std::string>(param.key)) -
+             param.words.begin();
+    };
+    if constexpr (std::is_enum_v<Member>)
+      return static_cast<Member>(place());
+    else if constexpr (std::is_same_v<Member, bool>)
+      return param.words.empty() ? config.get<bool>(param.key) : place() != 0;
+    else
+      return config.get<Member>(param.key);
   }
 };
 

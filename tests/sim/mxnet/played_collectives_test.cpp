@@ -77,6 +77,35 @@ TEST(PlayedCollectives, ThatStartsLaterMeetsWhatIsUnderWay) {
   EXPECT_EQ(two.ends, (std::vector{350 * kMicro, 450 * kMicro}));
 }
 
+/// Both halves of the data go round at the same time, in rings of their own.
+class TwoRings final : public Collective {
+ public:
+  Duration time(Bytes /*m*/) const override { return 300 * kMicro; }
+  Duration startup() const override { return {}; }
+  Programs programs(Bytes m) const override {
+    Programs both;
+    both.push_back(ring_all_reduce(2, part_of({0, m.count}, 0, 2)));
+    both.push_back(ring_all_reduce(2, part_of({0, m.count}, 1, 2)));
+    return both;
+  }
+};
+
+// As long as one ring with all of the data: the programs share the links, and end together.
+TEST(PlayedCollectives, EndOnceWhenTheirProgramsEndTogether) {
+  Two two({});
+  const TwoRings rings;
+  PlayedCollectives played(two.clock, two.graph, two.cluster, rings);
+  two.clock.at(Time{}, Phase::kNormal, [&] {
+    played.start(0, {[](void* self, std::uint64_t) {
+                       auto* t = static_cast<Two*>(self);
+                       t->ends.push_back(since_start(t->clock.now()));
+                     },
+                     &two});
+  });
+  two.clock.run();
+  EXPECT_EQ(two.ends, (std::vector{300 * kMicro}));
+}
+
 TEST(PlayedCollectives, CountsItsMessages) {
   EXPECT_EQ(Two({}).played.play_cost(), 12);  // three keys, two ranks, two steps
 }
