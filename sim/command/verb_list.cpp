@@ -3,11 +3,13 @@
 #include "sim/command/verbs.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
+#include "sim/core/text_table.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/figures.h"
+#include "sim/experiment/point_runner.h"
 #include "sim/experiment/schema.h"
 #include "sim/experiment/simulate.h"
-#include "sim/experiment/sweep.h"
 #include "sim/network/cluster.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ struct Entry {
   std::string name;
   std::string help;
   std::string keys;
+  std::string unit{};
 };
 
 std::string keys_of(const Params& params) {
@@ -77,6 +80,9 @@ std::map<std::string, std::vector<Entry>> everything() {
     return fmt::format("{} on {}, batch {}", trace.value("model", ""), trace.value("device", ""),
                        trace.value("batch", 0));
   });
+  for (const Figure& f : figures()) {
+    kinds["result"].push_back({std::string(f.key), std::string(f.help), "", std::string(f.unit)});
+  }
   return kinds;
 }
 
@@ -105,14 +111,14 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
   for (const auto& [kind, entries] : kinds) {
     if (!wanted.empty() && kind != wanted) continue;
     if (format == "table") terminal.out << kind << "\n";
+    TextTable table({{.width = 26, .align = TextTable::Align::kLeft}, {}}, {.row_mark = "  "});
     for (const Entry& e : entries) {
-      if (format == "table") {
-        const std::string keys = e.keys.empty() ? "" : fmt::format(" [{}]", e.keys);
-        terminal.out << (e.help.empty() ? fmt::format("  {}\n", e.name)
-                                        : fmt::format("  {:<28}{}{}\n", e.name, e.help, keys));
-      }
+      const std::string more = e.keys + e.unit;
+      table.add({e.name, e.help + (more.empty() ? "" : fmt::format(" [{}]", more))});
       json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
+      if (kind == "result") json[kind].back()["unit"] = e.unit;
     }
+    if (format == "table") terminal.out << table.text();
   }
   if (format == "json") terminal.out << json.dump(2) << "\n";
   return Exit::kOk;

@@ -6,6 +6,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
+#include "sim/experiment/summary.h"
 #include "sim/experiment/sweep.h"
 
 #include <memory>

@@ -2,155 +2,23 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/core/text_table.h"
-#include "sim/experiment/experiment.h"
-#include "sim/experiment/result.h"
-#include "sim/experiment/sweep.h"
+#include "sim/experiment/point_runner.h"
+#include "sim/experiment/run_sweep.h"
+#include "sim/experiment/sweep_table.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace steptime {
-namespace {
-
 namespace po = boost::program_options;
-
-/// The last name of a pointer that says something: "type" stands for what it is the type of.
-std::string label(const std::string& pointer) {
-  std::string name = pointer;
-  if (name.ends_with("/type")) name.resize(name.size() - 5);
-  return name.substr(name.rfind('/') + 1);
-}
-
-std::string shown(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_object() && value.contains("type")) return shown(value["type"]);
-  return value.dump();
-}
-
-std::string seconds(std::optional<double> value) {
-  return value ? fmt::format("{:.1f}", *value) : "never";
-}
-
-/// What `sweep` prints for people: a column for each figure that some point has. The time to the
-/// target is the median of the seeds, beside the fastest and slowest of them. What failed has the
-/// number of a note below the table.
-class SweepTable {
- public:
-  explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
-
-  void add(const SweepRow& row) {
-    Row cells;
-    for (const Json& value : sweep_.params(row.point))
-      cells.params.push_back(shown(value));
-    if (row.result) {
-      const Result& r = *row.result;
-      cells.figures = {fmt::format("{:.3f}", r.step_time_s * 1e3),
-                       fmt::format("{:.3f}", r.exposed_comm_s * 1e3),
-                       fmt::format("{}", r.messages),
-                       fmt::format("{:.1f}", r.throughput_samples_per_s),
-                       fmt::format("{:.2f}", r.speedup),
-                       fmt::format("{:.1f}", r.scaling_efficiency * 100),
-                       r.epoch_time_s ? fmt::format("{:.1f}", *r.epoch_time_s) : ""};
-      if (r.training && r.training->learns) {
-        const TrainingOutcome& t = *r.training;
-        const double accuracy = t.final_accuracy().value_or(0) * 100;
-        cells.figures.insert(cells.figures.end(),
-                             {fmt::format("{:.1f}", accuracy), seconds(t.time_to_target()),
-                              seconds(t.fastest_to_target()), seconds(t.slowest_to_target())});
-      }
-    } else {
-      const auto [known, is_new] = numbers_.emplace(row.error, numbers_.size() + 1);
-      if (is_new) notes_ += fmt::format("\n[{}] {}\n", known->second, row.error);
-      cells.figures.resize(std::size(kHead) - 1);
-      cells.figures.push_back(fmt::format("[{}]", known->second));
-    }
-    cells.figures.resize(std::size(kHead));
-    rows_.push_back(std::move(cells));
-  }
-
-  std::string text() const {
-    std::vector<std::size_t> columns;
-    for (std::size_t c = 0; c < std::size(kHead); ++c) {
-      const bool used = std::any_of(rows_.begin(), rows_.end(),
-                                    [&](const Row& row) { return !row.figures[c].empty(); });
-      if (used) columns.push_back(c);
-    }
-    std::vector<std::string> head;
-    for (const std::string& pointer : sweep_.pointers())
-      head.push_back(label(pointer));
-    for (const std::size_t c : columns)
-      head.emplace_back(kHead[c]);
-    TextTable table(head);
-    for (const Row& row : rows_) {
-      std::vector<std::string> cells = row.params;
-      for (const std::size_t c : columns)
-        cells.push_back(row.figures[c]);
-      table.add(std::move(cells));
-    }
-    return table.text() + notes_;
-  }
-
- private:
-  struct Row {
-    std::vector<std::string> params;
-    std::vector<std::string> figures;  ///< as in kHead
-  };
-  static constexpr const char* kHead[] = {"step ms",  "exposed ms",   "messages",  "samples/s",
-                                          "speedup",  "efficiency %", "epoch s",   "accuracy %",
-                                          "target s", "fastest s",    "slowest s", "error"};
-
-  const Sweep& sweep_;
-  std::vector<Row> rows_;
-  std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
-  std::string notes_;
-};
-
-/// A text of several lines on one, for a cell.
-std::string joined(const std::string& text) {
-  std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\n') {
-      line += text[i];
-      continue;
-    }
-    line += line.ends_with(':') || line.ends_with(';') ? " " : "; ";
-    i = std::min(text.find_first_not_of(" \n", i), text.size()) - 1;
-  }
-  return line;
-}
-
-std::vector<std::string> csv_head(const Sweep& sweep) {
-  std::vector<std::string> cells{"point"};
-  for (const std::string& pointer : sweep.pointers())
-    cells.push_back(pointer);
-  for (const std::string_view key : result_keys())
-    cells.emplace_back(key);
-  cells.emplace_back("error");
-  return cells;
-}
-
-std::vector<std::string> csv_line(const Sweep& sweep, const SweepRow& row) {
-  std::vector<std::string> cells{std::to_string(row.point)};
-  for (const Json& value : sweep.params(row.point))
-    cells.push_back(shown(value));
-  if (row.result) {
-    for (std::string& cell : csv_cells(*row.result))
-      cells.push_back(std::move(cell));
-  } else {
-    cells.resize(cells.size() + result_keys().size());
-  }
-  cells.push_back(joined(row.error));
-  return cells;
-}
-
-}  // namespace
 
 Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
@@ -190,10 +58,11 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     create_folder(folder);
     jsonl.emplace(folder + "/" + name + ".jsonl");
     csv.emplace(folder + "/" + name + ".csv");
-    csv->write(csv_row(csv_head(sweep)));
+    csv->write(csv_row(sweep_csv_head(sweep)));
   }
+  spdlog::info("{}: {} points on {} threads", name, sweep.points(), threads);
   SweepTable table(sweep);
-  if (format == "csv") terminal.out << csv_row(csv_head(sweep));
+  if (format == "csv") terminal.out << csv_row(sweep_csv_head(sweep));
   if (format == "json") terminal.out << "[\n";
   std::string outside;
   std::string first_error;
@@ -203,17 +72,17 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     ProgressLine progress(terminal);
     SweepOptions run{
         .threads = threads, .full = values->contains("full"), .stop = terminal.interrupted};
-    run.on_row = [&](const SweepRow& row, const std::string& line) {
+    run.on_row = [&](const SweepRow& row, std::string_view line) {
       ++rows;
       if (row.result && row.result->domain != "inside" && outside.empty()) {
         outside = row.result->domain;
       }
       if (!row.result && first_error.empty()) first_error = row.error;
       if (jsonl) jsonl->write(line);
-      if (csv) csv->write(csv_row(csv_line(sweep, row)));
+      if (csv) csv->write(csv_row(sweep_csv_cells(sweep, row)));
       if (format == "table") table.add(row);
       if (format == "jsonl") terminal.out << line;
-      if (format == "csv") terminal.out << csv_row(csv_line(sweep, row));
+      if (format == "csv") terminal.out << csv_row(sweep_csv_cells(sweep, row));
       if (format == "json") {
         terminal.out << (rows == 1 ? " " : ",") << line;
       }

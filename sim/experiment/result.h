@@ -1,9 +1,9 @@
-// What a run gives: the figures of DESIGN's "run --format json", in every output format.
+// What a run gives, and how it is written: as a JSON object, a JSONL row, a CSV row. All of them
+// are views of the table of figures (sim/experiment/figures.h).
 #pragma once
 #include "sim/config/json.h"
-#include "sim/experiment/experiment.h"
 #include "sim/experiment/training_run.h"
-#include "sim/step/step.h"
+#include "sim/mxnet/embedding.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +14,13 @@
 #include <vector>
 
 namespace steptime {
+
+/// A part of the step's time: why it passes, and what it is spent on.
+struct Cause {
+  std::string cause;
+  std::string resource;
+  Duration time{};
+};
 
 struct Result {
   double step_time_s = 0;  ///< mean over the run's steps
@@ -29,6 +36,7 @@ struct Result {
   std::int64_t messages = 0;           ///< all-reduces per step
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
   std::string domain = "inside";       ///< or what was extrapolated
+  std::vector<Cause> attribution;      ///< sums to the step exactly; none: not known for this run
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with
@@ -36,7 +44,8 @@ struct Result {
   /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
 
-  /// A figure by its key. Throws InputError for a key that is none, or is not known for this run.
+  /// A figure by its key. Throws InputError for a key that is no number, or is not known for this
+  /// run.
   double figure(std::string_view key) const;
 };
 
@@ -49,15 +58,19 @@ struct SentBucket {
   double end_s = 0;
 };
 
-/// The keys that a result can have, in order; JSON leaves out those without a value.
-std::span<const std::string_view> result_keys();
+/// What is written only where a result is asked for in full: by `run`, and by `sweep --full`.
+struct Details {
+  std::span<const SentBucket> buckets;
+  const Json& config;  ///< as it was read
+};
+
 /// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
-void append_json(std::string& text, const Result& result);
-/// One object with buckets, version and the resolved config.
+void append_json(std::string& text, const Result& result, const Details* details = nullptr);
+/// One object with the details.
 Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config);
+/// The columns of CSV, in order: every figure but the lists.
+std::span<const std::string_view> result_keys();
 /// Cells of a CSV row, in the order of result_keys(); empty where there is no value.
 std::vector<std::string> csv_cells(const Result& result);
-/// The summary that `run` prints.
-std::string summary(const Experiment& experiment, const Result& result);
 
 }  // namespace steptime

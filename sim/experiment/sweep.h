@@ -1,21 +1,15 @@
 // Every point of an experiment's "sweep": JSON pointers and the values to try.
 //
 // Points are numbered in row-major order: the last key varies fastest; keys whose values are
-// {"zip": [...]} advance together, in the place of the first of them. Rows come out in the order of
-// the points, whatever the number of threads.
+// {"zip": [...]} advance together, in the place of the first of them.
 #pragma once
 #include "sim/config/config.h"
-#include "sim/core/limits.h"
-#include "sim/experiment/experiment.h"
-#include "sim/experiment/result.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace steptime {
@@ -38,6 +32,8 @@ class Sweep {
   const std::vector<Axis>& axes() const { return axes_; }
   /// The swept pointers, in order.
   std::vector<std::string> pointers() const;
+  /// The place of a point on every axis.
+  std::vector<std::size_t> places(std::int64_t point) const;
   /// The value of every pointer at a point.
   std::vector<Json> params(std::int64_t point) const;
   /// The same as the inside of a JSON object.
@@ -45,57 +41,12 @@ class Sweep {
   const Document& document() const { return *document_; }
 
  private:
-  friend class PointRunner;
-  /// Place on every axis.
-  std::vector<std::size_t> places(std::int64_t point) const;
-
   std::shared_ptr<const Document> document_;
   std::vector<Axis> axes_;
   std::int64_t points_ = 1;
 };
 
-/// Runs points one after another, keeping the parts that did not change between them. One per
-/// thread.
-class PointRunner {
- public:
-  explicit PointRunner(const Sweep& sweep);
-  ~PointRunner();
-  /// The experiment of a point, until the next one is read. Throws InputError when its config is
-  /// not valid.
-  const Experiment& read(std::int64_t point);
-  /// Reads and simulates it. `buckets`: as in simulate().
-  Result run(std::int64_t point, std::vector<SentBucket>* buckets = nullptr,
-             const OnProgress& on_progress = {});
-  /// The experiment and the config of the point that ran last.
-  const Experiment& experiment() const;
-  const Json& config() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// One point's outcome: a result, or the message of what failed; a failure of the modelled system
-/// may take several lines.
-struct SweepRow {
-  std::int64_t point = 0;
-  std::optional<Result> result;
-  std::string error;
-};
-
-struct SweepOptions {
-  int threads = 1;
-  bool full = false;  ///< rows carry buckets and config
-  /// Called in the order of the points, from one thread at a time, with a point's JSONL line.
-  std::function<void(const SweepRow&, const std::string& line)> on_row;
-  /// Called now and then, never while on_row is, with the number of points that were handed to it
-  /// and with the share of the whole that is done, in points.
-  std::function<void(std::int64_t rows, double points)> on_progress;
-  /// Set from outside to end the sweep early; what is finished was handed to on_row.
-  const std::atomic<bool>* stop = nullptr;
-};
-
-/// Returns the number of points that failed.
-std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options);
+/// One JSON pointer is the other, or lies in the other's subtree.
+bool overlap(std::string_view a, std::string_view b);
 
 }  // namespace steptime

@@ -3,8 +3,9 @@
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/point_runner.h"
 #include "sim/experiment/result.h"
-#include "sim/experiment/sweep.h"
+#include "sim/experiment/summary.h"
 
 #include <algorithm>
 #include <cstddef>

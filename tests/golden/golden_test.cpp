@@ -11,9 +11,9 @@
 #include "sim/core/error.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/point_runner.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
-#include "sim/experiment/sweep.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -58,6 +58,15 @@ TEST(VerbList, PresetsHaveTheirDescription) {
   EXPECT_NE(list.out.find(" Tesla K80 nodes on 10 Gbit Ethernet"), std::string::npos) << list.out;
 }
 
+TEST(VerbList, ResultKeysHaveTheirUnit) {
+  const Outcome list = steptime({"list", "result"});
+  EXPECT_NE(list.out.find(" forward plus backward pass [s]\n"), std::string::npos) << list.out;
+  const Json json = Json::parse(steptime({"list", "result", "--format", "json"}).out);
+  EXPECT_EQ(
+      json.at("result").at(1),
+      Json({{"name", "compute_time_s"}, {"help", "forward plus backward pass"}, {"unit", "s"}}));
+}
+
 /// The names that `list KIND` shows.
 std::vector<std::string> listed(const std::string& kind) {
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-#include "sim/experiment/sweep.h"
+#include "sim/experiment/run_sweep.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <atomic>
@@ -135,17 +135,20 @@ TEST(VerbSweep, CsvQuotesValues) {
   EXPECT_EQ(lines[0],
             "point,/cluster,/strategy/schedule,step_time_s,compute_time_s,forward_time_s,"
             "backward_time_s,comm_busy_s,exposed_comm_s,throughput_samples_per_s,speedup,"
-            "scaling_efficiency,workers,messages,epoch_time_s,staleness_mean,final_accuracy,"
+            "scaling_efficiency,workers,messages,epoch_time_s,staleness_mean,fullest_server,"
+            "final_accuracy,"
             "time_to_target_s,time_to_target_min_s,time_to_target_max_s,epochs_to_target,"
             "hidden_under_backward_s,hidden_under_forward_s,exposed_s,"
-            "idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,domain,"
+            "idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,"
+            "simulated_steps,transient_steps,transient_s,funnel_serial_s,"
+            "funnel_over_depcha_forward,funnel_over_depcha_backward,domain,"
             "fingerprint,version,error");
   EXPECT_EQ(lines[1].rfind(R"(0,"{""nodes"":2,""network"":{""type"":""switch"",)"
                            R"(""latency"":""1 us"",""bandwidth"":""1 GB/s""}}",wfbp,0.044,)",
                            0),
             0U)
       << lines[1];
-  EXPECT_EQ(lines[2], R"(1,"{""nodes"":0}",wfbp)" + std::string(28, ',') + "\"" +
+  EXPECT_EQ(lines[2], R"(1,"{""nodes"":0}",wfbp)" + std::string(35, ',') + "\"" +
                           folder.path("x.json") +
                           ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\"");
 }
@@ -233,7 +236,7 @@ TEST(VerbSweep, InterruptedWithinAPoint) {
   std::int64_t rows = 0;
   double points = -1;
   SweepOptions options{.stop = &stop};
-  options.on_row = [&](const SweepRow&, const std::string&) { ++rows; };
+  options.on_row = [&](const SweepRow&, std::string_view) { ++rows; };
   options.on_progress = [&](std::int64_t, double done) {
     if (!stop) points = done;
     stop = points > 0;  // not while the clients only begin

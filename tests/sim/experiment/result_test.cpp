@@ -27,9 +27,12 @@ TEST(Result, FiguresByKey) {
             "\"step_time\" is no figure of a result; known: step_time_s, compute_time_s, "
             "forward_time_s, backward_time_s, comm_busy_s, exposed_comm_s, "
             "throughput_samples_per_s, speedup, scaling_efficiency, workers, messages, "
-            "epoch_time_s, staleness_mean, final_accuracy, time_to_target_s, time_to_target_min_s, "
+            "epoch_time_s, staleness_mean, fullest_server, final_accuracy, time_to_target_s, "
+            "time_to_target_min_s, "
             "time_to_target_max_s, epochs_to_target, hidden_under_backward_s, "
-            "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s");
+            "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s, "
+            "simulated_steps, transient_steps, transient_s, funnel_serial_s, "
+            "funnel_over_depcha_forward, funnel_over_depcha_backward");
 }
 
 TEST(FullJson, HasExactlyTheDocumentedKeys) {
@@ -68,6 +71,15 @@ TEST(AppendJson, IsThatOfFullJsonWithoutBucketsAndConfig) {
   }
 }
 
+TEST(AppendJson, HasWhereTheTimeGoesWhenThatIsKnown) {
+  Result r;
+  r.attribution = {{"compute", "GPU", std::chrono::milliseconds(42)}};
+  std::string text = "{";
+  append_json(text, r);
+  EXPECT_EQ(Json::parse(text + "}").at("attribution"),
+            Json::parse(R"([{"cause": "compute", "resource": "GPU", "seconds": 0.042}])"));
+}
+
 TEST(AppendJson, QuotesTheDomain) {
   Result r;
   r.domain = "say \"x\"\n";
@@ -99,65 +111,6 @@ TEST(CsvCells, OnePerKeyAndEmptyWhereThereIsNoValue) {
   EXPECT_EQ(cell("domain"), "inside");
   EXPECT_EQ(cell("version"), STEPTIME_VERSION);
   EXPECT_EQ(cell("fingerprint").size(), 16U);
-}
-
-TEST(Summary, SaysItInWords) {
-  const TinyFolder folder;
-  const Experiment e = tiny_experiment(folder, R"({"workload": {"dataset_samples": 1000}})");
-  Result r = simulate(e);
-  r.fingerprint = 0xab;
-  EXPECT_EQ(summary(e, r),
-            "tiny: tiny on test, batch 32 per worker, 4 workers\n"
-            "\n"
-            "  step time            44.000 ms\n"
-            "    forward            15.000 ms\n"
-            "    backward           27.000 ms\n"
-            "    exposed comm        2.000 ms   of 8.004 ms in 3 messages\n"
-            "  throughput          2909.09 /s   samples, all workers\n"
-            "  speedup                 3.82 x   of 4: scaling efficiency 95.5 %\n"
-            "  epoch                    0.4 s   of 1000 samples\n"
-            "  domain                  inside\n"
-            "  fingerprint   00000000000000ab\n");
-  r.domain = "why";
-  r.messages = r.workers = 1;
-  const std::string text = summary(e, r);
-  EXPECT_NE(text.find("per worker, 1 worker\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("in 1 message\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  domain            extrapolated   why\n"), std::string::npos) << text;
-}
-
-TEST(Summary, SaysWhatServersDidAndWhatWasLearnt) {
-  const TinyFolder folder;
-  const Experiment e = tiny_experiment(folder);
-  Result r = simulate(e);
-  r.messages = 12;
-  r.comm_busy_s = 0.003;
-  TrainingOutcome t{.seeds = {1, 2, 3}, .learns = true, .has_servers = true, .target = 0.93};
-  t.servers = 2;
-  t.fullest_server = 1.25;
-  TrainingTimes times;
-  times.staleness = {1, 0, 1};
-  times.curve = {{.time_s = 9, .epoch = 2, .score = {.accuracy = 0.96}}};
-  t.runs = {times, times, times};
-  t.reached = {CurvePoint{.time_s = 4, .epoch = 1}, CurvePoint{.time_s = 6, .epoch = 1.5},
-               CurvePoint{.time_s = 8, .epoch = 2}};
-  r.training = std::make_shared<TrainingOutcome>(t);
-  const std::string text = summary(e, r);
-  const auto says = [&](const std::string& line) {
-    EXPECT_NE(text.find(line), std::string::npos) << text;
-  };
-  says("   12 messages\n");
-  says("  fullest server          1.25 x   an even share of the bytes on 2 servers\n");
-  says("  busiest server        3.000 ms   that its thread works in a step\n");
-  says("  staleness                  1.0   updates that an update has not seen, on average\n");
-  says("  accuracy                96.0 %   at the end, mean of 3 seeds\n");
-  says(
-      "  time                     6.0 s   to 93 %, median of 3 seeds, which take 4.0 to 8.0 s; "
-      "1.5 epochs of what is learnt\n");
-  t.reached = {std::nullopt, std::nullopt, std::nullopt};
-  r.training = std::make_shared<TrainingOutcome>(t);
-  EXPECT_NE(summary(e, r).find("  time                     never   to 93 %, median of 3 seeds\n"),
-            std::string::npos);
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 #include "sim/experiment/sweep.h"
 
-#include "sim/core/error.h"
-#include "tests/support/messages.h"
-#include "tests/support/tiny_experiment.h"
+#include "tests/support/swept.h"
 
-#include <algorithm>
-#include <atomic>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,10 +11,6 @@
 
 namespace steptime {
 namespace {
-
-Sweep sweep_of(const TinyFolder& folder, const std::string& sweep) {
-  return Sweep(load_document(folder.experiment("{\"sweep\": " + sweep + "}"), {}));
-}
 
 /// The values of every point: "[2,1] [2,2] ...".
 std::string points_of(const Sweep& sweep) {
@@ -185,116 +177,6 @@ INSTANTIATE_TEST_SUITE_P(
                                        "/run/steps": {"from": 1, "to": 1001, "plus": 1}})",
                   ": more than 1000000000 points"}),
     [](const auto& broken) { return std::string(broken.param.name); });
-
-TEST(PointRunner, SharesThePartsThatDoNotChange) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [2, 4], "/run/seed": [1, 2]})");
-  PointRunner runner(sweep);
-  runner.run(0);
-  const Experiment first = runner.experiment();
-  runner.run(3);  // 4 nodes, seed 2
-  EXPECT_EQ(runner.experiment().workload, first.workload);
-  EXPECT_EQ(runner.experiment().schedule, first.schedule);
-  EXPECT_NE(runner.experiment().cluster, first.cluster);
-  EXPECT_NE(runner.experiment().collective, first.collective);
-  EXPECT_EQ(runner.experiment().cluster->nodes, 4);
-  EXPECT_EQ(runner.experiment().run->seed, 2);
-  EXPECT_EQ(runner.config().at("cluster").at("nodes"), 4);
-  EXPECT_FALSE(runner.config().contains("sweep"));
-  runner.run(1);  // 2 nodes again: built before
-  EXPECT_EQ(runner.experiment().cluster, first.cluster);
-}
-
-TEST(PointRunner, AnyOrderOfPointsGivesTheSame) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(
-      folder,
-      R"({"/strategy/schedule": [{"type": "wfbp"}, {"type": "naive", "granularity": "layer"}],
-                  "/cluster/nodes": [1, 2, 4], "/workload/batch": [32, 64]})");
-  ASSERT_EQ(sweep.points(), 12);
-  PointRunner up(sweep), down(sweep);
-  std::vector<std::uint64_t> forwards(12), backwards(12);
-  for (std::int64_t p = 0; p < 12; ++p)
-    forwards[static_cast<std::size_t>(p)] = up.run(p).fingerprint;
-  for (std::int64_t p = 12; p-- > 0;)
-    backwards[static_cast<std::size_t>(p)] = down.run(p).fingerprint;
-  EXPECT_EQ(forwards, backwards);
-}
-
-TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [4, 0, 4]})");
-  PointRunner runner(sweep);
-  const std::uint64_t good = runner.run(0).fingerprint;
-  EXPECT_EQ(message_of<InputError>([&] { runner.run(1); }),
-            folder.path("x.json: /cluster/nodes: must be at least 1 and at most 10000000, got 0"));
-  EXPECT_EQ(runner.run(2).fingerprint, good);
-}
-
-struct Rows {
-  std::string text;
-  std::vector<std::int64_t> points;
-  std::int64_t failed = 0;
-};
-
-Rows rows_of(const Sweep& sweep, SweepOptions options) {
-  Rows rows;
-  options.on_row = [&](const SweepRow& row, const std::string& line) {
-    rows.points.push_back(row.point);
-    rows.text += line;
-  };
-  rows.failed = run_sweep(sweep, options);
-  return rows;
-}
-
-TEST(RunSweep, RowsAreTheSameForAnyNumberOfThreads) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": {"from": 0, "to": 99, "plus": 1},
-                           "/strategy/schedule/type": ["wfbp", "mg-wfbp", "optimal", "nothing"]})");
-  const Rows one = rows_of(sweep, {.threads = 1});
-  ASSERT_EQ(one.points.size(), 400U);
-  for (std::size_t i = 0; i < one.points.size(); ++i)
-    EXPECT_EQ(one.points[i], static_cast<std::int64_t>(i));
-  // 4 points with 0 nodes, and "nothing" for each of the 99 others
-  EXPECT_EQ(one.failed, 103);
-  for (const int threads : {2, 3, 8}) {
-    const Rows many = rows_of(sweep, {.threads = threads});
-    EXPECT_EQ(many.text, one.text) << threads;
-    EXPECT_EQ(many.failed, one.failed) << threads;
-  }
-}
-
-TEST(RunSweep, ProgressEndsWithAllPoints) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/run/seed": {"from": 1, "to": 50, "plus": 1}})");
-  std::vector<std::int64_t> done;
-  SweepOptions options{.threads = 2};
-  options.on_progress = [&](std::int64_t n, double) { done.push_back(n); };
-  run_sweep(sweep, options);
-  ASSERT_FALSE(done.empty());
-  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
-  EXPECT_EQ(done.back(), 50);
-}
-
-TEST(RunSweep, WhatAStopLeavesIsAPrefix) {
-  const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/run/seed": {"from": 1, "to": 5000, "plus": 1}})");
-  const Rows whole = rows_of(sweep, {.threads = 1});
-  for (const int threads : {1, 2}) {
-    std::atomic<bool> stop{false};
-    Rows cut;
-    SweepOptions options{.threads = threads, .stop = &stop};
-    options.on_row = [&](const SweepRow& row, const std::string& line) {
-      cut.points.push_back(row.point);
-      cut.text += line;
-      if (row.point == 3) stop = true;
-    };
-    run_sweep(sweep, options);
-    EXPECT_GE(cut.points.size(), 4U);
-    EXPECT_LT(cut.points.size(), whole.points.size());
-    EXPECT_EQ(cut.text, whole.text.substr(0, cut.text.size()));
-  }
-}
 
 }  // namespace
 }  // namespace steptime

@@ -1,0 +1,225 @@
+#include "sim/experiment/figures.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+using Number = std::optional<double>;
+using Integer = std::optional<std::int64_t>;
+
+template <auto member>
+auto of_step(const Result& r) {
+  return std::optional(r.*member);
+}
+
+/// Of a run in which clients need not move in step.
+template <Number (TrainingOutcome::*get)() const>
+Number of_training(const Result& r) {
+  return r.training ? ((*r.training).*get)() : std::nullopt;
+}
+
+/// Of a run in a framework's engine: means per step.
+template <Duration Attribution::*time>
+Number of_engine(const Result& r) {
+  return r.embedded ? Number(to_seconds(r.embedded->attribution.*time)) : std::nullopt;
+}
+template <std::int64_t Attribution::*count>
+Integer count_of_engine(const Result& r) {
+  return r.embedded ? Integer(r.embedded->attribution.*count) : std::nullopt;
+}
+template <double FunnelBounds::*bound>
+Number of_bounds(const Result& r) {
+  return r.embedded ? Number(r.embedded->bounds.*bound) : std::nullopt;
+}
+
+/// What a GPU waited longest for, or null.
+const std::pair<std::string, Duration>* longest_wait(const Result& r) {
+  if (!r.embedded || r.embedded->attribution.waits.empty()) return nullptr;
+  return &r.embedded->attribution.waits.front();
+}
+
+Json waits(const Result& r, const Details*) {
+  if (!r.embedded) return nullptr;
+  Json list = Json::array();
+  for (const auto& [what, time] : r.embedded->attribution.waits)
+    list.push_back(Json{{"for", what}, {"seconds", to_seconds(time)}});
+  return list;
+}
+
+Json sent(const Result&, const Details* details) {
+  if (details == nullptr) return nullptr;
+  Json list = Json::array();
+  for (const SentBucket& b : details->buckets) {
+    list.push_back(Json{{"tensors", b.tensors},
+                        {"bytes", b.bytes.count},
+                        {"ready_s", b.ready_s},
+                        {"start_s", b.start_s},
+                        {"end_s", b.end_s}});
+  }
+  return list;
+}
+
+Json causes(const Result& r, const Details*) {
+  if (r.attribution.empty()) return nullptr;
+  Json list = Json::array();
+  for (const Cause& c : r.attribution) {
+    list.push_back(
+        Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", to_seconds(c.time)}});
+  }
+  return list;
+}
+
+constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
+                        Number (*get)(const Result&)) {
+  return {.key = key, .unit = unit, .help = help, .number = get};
+}
+constexpr Figure integer(std::string_view key, std::string_view help,
+                         Integer (*get)(const Result&)) {
+  return {.key = key, .help = help, .integer = get};
+}
+constexpr Figure text(std::string_view key, std::string_view help,
+                      std::string (*get)(const Result&)) {
+  return {.key = key, .help = help, .text = get};
+}
+constexpr Figure list(std::string_view key, std::string_view help,
+                      Json (*get)(const Result&, const Details*)) {
+  return {.key = key, .help = help, .list = get};
+}
+
+constexpr std::array kFigures{
+    number("step_time_s", "s",
+           "from the start of a step to that of the next; mean over the run's steps",
+           of_step<&Result::step_time_s>),
+    number("compute_time_s", "s", "forward plus backward pass", of_step<&Result::compute_time_s>),
+    number("forward_time_s", "s", "forward pass", of_step<&Result::forward_time_s>),
+    number("backward_time_s", "s", "backward pass", of_step<&Result::backward_time_s>),
+    number("comm_busy_s", "s",
+           "sum over a step's all-reduces; with servers, what the busiest one's thread was "
+           "busy in a step",
+           of_step<&Result::comm_busy_s>),
+    number("exposed_comm_s", "s",
+           "step_time_s - compute_time_s: also waits for the main thread and other ranks",
+           of_step<&Result::exposed_comm_s>),
+    number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
+           of_step<&Result::throughput_samples_per_s>),
+    number("speedup", "", "throughput over that of one worker of the same trace",
+           of_step<&Result::speedup>),
+    number("scaling_efficiency", "", "speedup / workers = compute_time_s / step_time_s",
+           of_step<&Result::scaling_efficiency>),
+    integer("workers", "nodes x GPUs per node", of_step<&Result::workers>),
+    integer("messages", "all-reduces of a step; with servers, pushes and pulls that carry bytes",
+            of_step<&Result::messages>),
+    number("epoch_time_s", "s", "steps of an epoch, rounded up, x step_time_s",
+           [](const Result& r) { return r.epoch_time_s; }),
+    number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
+           [](const Result& r) -> Number {
+             if (!r.training || !r.training->has_servers) return std::nullopt;
+             return r.training->mean_staleness();
+           }),
+    number("fullest_server", "", "of several servers: bytes on the fullest over an even share",
+           [](const Result& r) -> Number {
+             if (!r.training || !r.training->has_servers || r.training->servers < 2)
+               return std::nullopt;
+             return r.training->fullest_server;
+           }),
+    number("final_accuracy", "", "of what is learnt, at the end; mean over the seeds",
+           of_training<&TrainingOutcome::final_accuracy>),
+    number("time_to_target_s", "s", "until the target accuracy; median over the seeds",
+           of_training<&TrainingOutcome::time_to_target>),
+    number("time_to_target_min_s", "s", "of the fastest seed",
+           of_training<&TrainingOutcome::fastest_to_target>),
+    number("time_to_target_max_s", "s", "of the slowest seed, where all reach the target",
+           of_training<&TrainingOutcome::slowest_to_target>),
+    number("epochs_to_target", "epochs",
+           "of what is learnt, until the target; median over the seeds",
+           of_training<&TrainingOutcome::epochs_to_target>),
+    list("training", "of every seed: staleness histogram and accuracy curve",
+         [](const Result& r, const Details* details) {
+           return details != nullptr && r.training ? r.training->json() : Json();
+         }),
+    number("hidden_under_backward_s", "s",
+           "communication under the backward pass, per step of an embedding",
+           of_engine<&Attribution::hidden_under_backward>),
+    number("hidden_under_forward_s", "s",
+           "communication under the next forward pass, per step of an embedding",
+           of_engine<&Attribution::hidden_under_forward>),
+    number("exposed_s", "s",
+           "communication while the GPU computes nothing, per step of an embedding",
+           of_engine<&Attribution::exposed>),
+    number("idle_without_communication_s", "s",
+           "neither communication nor computing: main thread, copies, other ranks",
+           of_engine<&Attribution::idle>),
+    number("longest_gpu_wait_s", "s", "the longest wait of an embedding's GPU, per step",
+           [](const Result& r) -> Number {
+             const auto* wait = longest_wait(r);
+             return wait == nullptr ? std::nullopt : Number(to_seconds(wait->second));
+           }),
+    text("longest_gpu_wait_for", "what that wait is for",
+         [](const Result& r) {
+           const auto* wait = longest_wait(r);
+           return wait == nullptr ? std::string() : wait->first;
+         }),
+    list("gpu_waits", "all waits of that GPU, longest first: for, seconds", waits),
+    integer("simulated_steps", "that an embedding played", count_of_engine<&Attribution::steps>),
+    integer("transient_steps", "of those, before the steady state",
+            count_of_engine<&Attribution::transient_steps>),
+    number("transient_s", "s", "by how much these took longer than steady ones, in all",
+           of_engine<&Attribution::transient>),
+    number("funnel_serial_s", "s",
+           "calls, pushes, wake-ups and copies of Funnel's main thread in a step",
+           [](const Result& r) -> Number {
+             return r.embedded ? Number(to_seconds(r.embedded->bounds.serial)) : std::nullopt;
+           }),
+    number("funnel_over_depcha_forward", "",
+           "Funnel's step over DepCha's at most, with keys in forward order",
+           of_bounds<&FunnelBounds::forward_order>),
+    number("funnel_over_depcha_backward", "", "the same with keys in backward order",
+           of_bounds<&FunnelBounds::backward_order>),
+    list("buckets", "in the order in which they are sent: tensors, bytes, ready_s, start_s, end_s",
+         sent),
+    text("domain", "inside, or what was extrapolated", [](const Result& r) { return r.domain; }),
+    list("attribution",
+         "where the step's time goes, to the last picosecond: cause, resource, seconds", causes),
+    text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
+         [](const Result& r) { return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint); }),
+    text("version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); }),
+    list("config", "the experiment with every default written out",
+         [](const Result&, const Details* details) {
+           return details == nullptr ? Json() : resolved(details->config);
+         })};
+
+}  // namespace
+
+std::span<const Figure> figures() {
+  return kFigures;
+}
+
+std::optional<double> value_of(const Figure& figure, const Result& result) {
+  if (figure.number != nullptr) return figure.number(result);
+  if (figure.integer == nullptr) return std::nullopt;
+  const auto count = figure.integer(result);
+  return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
+}
+
+std::string shown(const Shown& how, const Result& result) {
+  const auto figure = std::find_if(kFigures.begin(), kFigures.end(),
+                                   [&](const Figure& f) { return f.key == how.key; });
+  STEPTIME_CHECK(figure != kFigures.end(), std::string(how.key));
+  if (figure->text != nullptr) return figure->text(result);
+  const auto value = value_of(*figure, result);
+  if (value) return fmt::format("{:.{}f}{}", *value * how.factor, how.decimals, how.unit);
+  const bool misses =
+      result.training && result.training->learns && how.key.starts_with("time_to_target");
+  return misses ? "never" : "";
+}
+
+}  // namespace steptime

@@ -1,0 +1,46 @@
+// Every key that a result can have: its unit, what it is and how it is computed. `run`, `sweep`,
+// `reproduce`, `list`, JSON, CSV and tables are views of this table, so that a key means the same
+// and stands at the same place in all of them.
+#pragma once
+#include "sim/config/json.h"
+#include "sim/experiment/result.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace steptime {
+
+struct Figure {
+  std::string_view key;
+  std::string_view unit;  ///< "" for a ratio, a text or a list
+  std::string_view help;
+  /// One of the four is set. Each gives nothing (nullopt, "", null) where the run has no such
+  /// value.
+  std::optional<double> (*number)(const Result&) = nullptr;
+  std::optional<std::int64_t> (*integer)(const Result&) = nullptr;
+  std::string (*text)(const Result&) = nullptr;
+  /// In JSON only. `details` may be null.
+  Json (*list)(const Result&, const Details* details) = nullptr;
+};
+
+/// In the order in which they are written.
+std::span<const Figure> figures();
+
+/// As a number, whichever it is; nothing for a text or a list.
+std::optional<double> value_of(const Figure& figure, const Result& result);
+
+/// How a table for people shows a figure: value x factor with so many decimals.
+struct Shown {
+  std::string_view key;
+  std::string_view name;  ///< of the line or column
+  double factor = 1;
+  int decimals = 0;
+  std::string_view unit = "";  ///< behind the number, where the name does not have it
+};
+
+/// "" where the run has no such value, but "never" for a target that a run which learns missed.
+std::string shown(const Shown& how, const Result& result);
+
+}  // namespace steptime

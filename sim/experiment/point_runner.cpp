@@ -1,0 +1,148 @@
+#include "sim/experiment/point_runner.h"
+
+#include "sim/experiment/training_run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+/// For every part, the axes that it depends on and the experiments built for their places so far.
+struct PointRunner::State {
+  struct Cache {
+    std::vector<std::size_t> axes;
+    std::map<std::int64_t, Experiment> built;  ///< only the one part of each is used
+    std::optional<std::int64_t> in_use;        ///< which of them the experiment has
+  };
+  static constexpr std::size_t kMostBuilt = 1024;  // per part: bounds the memory of a huge sweep
+
+  explicit State(const Sweep& s) : sweep(s), document(std::make_shared<Document>(s.document())) {
+    document->root.erase("sweep");
+    // A place that is created moves its neighbours, so all are created before any is kept.
+    for (const std::string& pointer : sweep.pointers()) {
+      place_in_experiment(document->root, pointer);
+    }
+    for (std::size_t a = 0; a < sweep.axes().size(); ++a) {
+      for (const std::string& pointer : sweep.axes()[a].pointers) {
+        slots.push_back(place_in_experiment(document->root, pointer));
+        for (const Part part : kParts) {
+          const auto all = sections(part);
+          auto& axes = caches[static_cast<std::size_t>(part)].axes;
+          if (std::any_of(all.begin(), all.end(),
+                          [&](std::string_view x) { return overlap(pointer, x); }) &&
+              (axes.empty() || axes.back() != a)) {
+            axes.push_back(a);
+          }
+        }
+      }
+    }
+    const Config config(document, experiment_params());
+    experiment.name = read_name(config);
+    experiment.file = document->file;
+  }
+
+  /// The places on a part's axes as one number.
+  std::int64_t key(const Cache& cache) const {
+    std::int64_t number = 0;
+    for (const std::size_t a : cache.axes) {
+      number = number * static_cast<std::int64_t>(sweep.axes()[a].values.size()) +
+               static_cast<std::int64_t>(places[a]);
+    }
+    return number;
+  }
+
+  /// Copying values costs as much as a short run: only for who reads them.
+  void write_document() {
+    if (std::exchange(document_is_written, true)) return;
+    std::size_t slot = 0;
+    for (std::size_t a = 0; a < places.size(); ++a) {
+      for (const Json& value : sweep.axes()[a].values[places[a]])
+        *slots[slot++] = value;
+    }
+  }
+
+  const Sweep& sweep;
+  std::vector<std::size_t> places;  ///< of the point, on the axes
+  std::shared_ptr<Document> document;
+  bool document_is_written = false;  ///< it has the values of the point
+  std::vector<Json*> slots;          ///< where each swept pointer's value stands
+  Cache caches[std::size(kParts)];
+  Experiment experiment;
+};
+
+PointRunner::PointRunner(const Sweep& sweep) : state_(std::make_unique<State>(sweep)) {}
+PointRunner::~PointRunner() = default;
+const Experiment& PointRunner::experiment() const {
+  return state_->experiment;
+}
+const Json& PointRunner::config() const {
+  state_->write_document();
+  return state_->document->root;
+}
+
+namespace {
+
+void take_part(Part part, const Experiment& from, Experiment& to) {
+  switch (part) {
+    case Part::kWorkload:
+      to.workload = from.workload;
+      return;
+    case Part::kCluster:
+      to.cluster = from.cluster;
+      return;
+    case Part::kCollective:
+      to.aggregation = from.aggregation;
+      to.update = from.update;
+      to.collective = from.collective;
+      return;
+    case Part::kSchedule:
+      to.schedule = from.schedule;
+      to.embedding = from.embedding;
+      return;
+    case Part::kRun:
+      to.run = from.run;
+      return;
+  }
+}
+
+}  // namespace
+
+const Experiment& PointRunner::read(std::int64_t point) {
+  State& s = *state_;
+  s.places = s.sweep.places(point);
+  s.document_is_written = false;
+  for (const Part part : kParts) {
+    State::Cache& cache = s.caches[static_cast<std::size_t>(part)];
+    const std::int64_t key = s.key(cache);
+    if (cache.in_use == key) continue;
+    cache.in_use.reset();
+    auto found = cache.built.find(key);
+    if (found == cache.built.end()) {
+      s.write_document();
+      read_part(s.document, part, s.experiment);
+      if (cache.built.size() >= State::kMostBuilt) cache.built.clear();
+      found = cache.built.emplace(key, Experiment{}).first;
+      take_part(part, s.experiment, found->second);
+    } else {
+      take_part(part, found->second, s.experiment);
+    }
+    cache.in_use = key;
+  }
+  if (needs_training(s.experiment)) s.write_document();
+  check_combination(s.document, s.experiment);
+  return s.experiment;
+}
+
+Result PointRunner::run(std::int64_t point, std::vector<SentBucket>* buckets,
+                        const OnProgress& on_progress) {
+  return simulate(read(point), buckets, on_progress);
+}
+
+}  // namespace steptime

@@ -1,0 +1,130 @@
+#include "sim/experiment/summary.h"
+
+#include "sim/experiment/figures.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::size_t kMostWaits = 3;
+constexpr std::size_t kMostCauses = 6;
+
+/// Milliseconds, as most lines show times.
+constexpr Shown ms(std::string_view key, std::string_view name) {
+  return {key, name, 1e3, 3, " ms"};
+}
+
+std::string milliseconds(Duration time) {
+  return fmt::format("{:.3f} ms", to_seconds(time) * 1e3);
+}
+
+class Lines {
+ public:
+  explicit Lines(const Result& result) : result_(result) {}
+
+  void add(std::string_view name, std::string_view value, std::string_view note = "") {
+    text_ += fmt::format("  {:<14}{:>16}{}{}\n", name, value, note.empty() ? "" : "   ", note);
+  }
+  /// Nothing where the run has no such figure.
+  void add(const Shown& how, std::string_view note = "") {
+    const std::string value = shown(how, result_);
+    if (!value.empty()) add(how.name, value, note);
+  }
+  std::string value(const Shown& how) const { return shown(how, result_); }
+  const std::string& text() const { return text_; }
+
+ private:
+  const Result& result_;
+  std::string text_;
+};
+
+void add_step(Lines& lines, const Result& r) {
+  const bool has_servers = r.training && r.training->has_servers;
+  const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
+  lines.add(ms("step_time_s", "step time"));
+  lines.add(ms("forward_time_s", "  forward"));
+  lines.add(ms("backward_time_s", "  backward"));
+  lines.add(ms("exposed_comm_s", "  exposed comm"),
+            has_servers ? messages
+                        : fmt::format("of {} in {}", lines.value(ms("comm_busy_s", "")), messages));
+  for (std::size_t i = 0; i < std::min(r.attribution.size(), kMostCauses); ++i) {
+    const Cause& c = r.attribution[i];
+    lines.add(i == 0 ? "attribution" : "", milliseconds(c.time),
+              c.resource.empty() ? c.cause : c.cause + ": " + c.resource);
+  }
+}
+
+void add_servers(Lines& lines, const Result& r) {
+  lines.add({"fullest_server", "fullest server", 1, 2, " x"},
+            fmt::format("an even share of the bytes on {} servers", r.training->servers));
+  if (r.comm_busy_s > 0)
+    lines.add(ms("comm_busy_s", "busiest server"), "that its thread works in a step");
+  if (r.training->mean_staleness() > 0) {
+    lines.add({"staleness_mean", "staleness", 1, 1},
+              "updates that an update has not seen, on average");
+  }
+}
+
+void add_engine(Lines& lines, const EmbeddedStep& e) {
+  const Attribution& a = e.attribution;
+  lines.add("communication",
+            milliseconds(a.hidden_under_backward + a.hidden_under_forward + a.exposed));
+  lines.add(ms("hidden_under_backward_s", "  hidden"), "under the backward pass");
+  lines.add(ms("hidden_under_forward_s", "  hidden"), "under the next forward pass");
+  lines.add(ms("exposed_s", "  exposed"));
+  lines.add(ms("idle_without_communication_s", "GPU idle"),
+            "without communication: main thread, copies, other ranks");
+  for (std::size_t i = 0; i < std::min(a.waits.size(), kMostWaits); ++i)
+    lines.add("  GPU waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
+  lines.add(ms("transient_s", "transient"),
+            fmt::format("difference from steady of the first {} of {} steps in all",
+                        a.transient_steps, a.steps));
+  lines.add({"funnel_over_depcha_forward", "Funnel/DepCha", 1, 3, " x"},
+            fmt::format("bound in forward key order; {} in backward order",
+                        lines.value({"funnel_over_depcha_backward", "", 1, 3})));
+}
+
+void add_learning(Lines& lines, const TrainingOutcome& t) {
+  const std::string seeds =
+      t.seeds.size() == 1 ? "one seed" : fmt::format("{} seeds", t.seeds.size());
+  lines.add({"final_accuracy", "accuracy", 100, 1, " %"},
+            fmt::format("at the end, mean of {}", seeds));
+  std::string note = fmt::format("to {:.4g} %, median of {}", t.target * 100, seeds);
+  if (t.time_to_target() && t.slowest_to_target() && t.seeds.size() > 1) {
+    note += fmt::format(", which take {} to {} s", lines.value({"time_to_target_min_s", "", 1, 1}),
+                        lines.value({"time_to_target_max_s", "", 1, 1}));
+  }
+  if (const auto epochs = t.epochs_to_target())
+    note += fmt::format("; {:.4g} epochs of what is learnt", *epochs);
+  lines.add({"time_to_target_s", "time", 1, 1, " s"}, note);
+}
+
+}  // namespace
+
+std::string summary(const Experiment& e, const Result& r) {
+  Lines lines(r);
+  add_step(lines, r);
+  if (r.training && r.training->has_servers) add_servers(lines, r);
+  if (r.embedded) add_engine(lines, *r.embedded);
+  lines.add({"throughput_samples_per_s", "throughput", 1, 2, " /s"}, "samples, all workers");
+  lines.add({"speedup", "speedup", 1, 2, " x"},
+            fmt::format("of {}: scaling efficiency {} %", r.workers,
+                        lines.value({"scaling_efficiency", "", 100, 1})));
+  lines.add({"epoch_time_s", "epoch", 1, 1, " s"},
+            fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));
+  if (r.training && r.training->learns) add_learning(lines, *r.training);
+  const bool inside = r.domain == "inside";
+  lines.add("domain", inside ? "inside" : "extrapolated", inside ? "" : r.domain);
+  lines.add({"fingerprint", "fingerprint"});
+  const Trace& trace = e.workload->workload.trace;
+  return fmt::format("{}: {} on {}, batch {} per worker, {} worker{}\n\n", e.name, trace.model,
+                     trace.device, trace.batch, r.workers, r.workers == 1 ? "" : "s") +
+         lines.text();
+}
+
+}  // namespace steptime

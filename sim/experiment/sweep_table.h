@@ -1,0 +1,35 @@
+// The rows of a sweep as a table for people, and as cells of CSV.
+#pragma once
+#include "sim/experiment/run_sweep.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// A column for each figure that some point has. What failed has the number of a note below the
+/// table.
+class SweepTable {
+ public:
+  explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
+  void add(const SweepRow& row);
+  std::string text() const;
+
+ private:
+  struct Row {
+    std::vector<std::string> params;
+    std::vector<std::string> figures;  ///< one per column, and the number of the note
+  };
+  const Sweep& sweep_;
+  std::vector<Row> rows_;
+  std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
+  std::string notes_;
+};
+
+/// The point, its parameters, every figure that CSV has, and the error.
+std::vector<std::string> sweep_csv_head(const Sweep& sweep);
+std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const SweepRow& row);
+
+}  // namespace steptime

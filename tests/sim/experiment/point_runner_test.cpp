@@ -1,0 +1,62 @@
+#include "sim/experiment/point_runner.h"
+
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+#include "tests/support/swept.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(PointRunner, SharesThePartsThatDoNotChange) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [2, 4], "/run/seed": [1, 2]})");
+  PointRunner runner(sweep);
+  runner.run(0);
+  const Experiment first = runner.experiment();
+  runner.run(3);  // 4 nodes, seed 2
+  EXPECT_EQ(runner.experiment().workload, first.workload);
+  EXPECT_EQ(runner.experiment().schedule, first.schedule);
+  EXPECT_NE(runner.experiment().cluster, first.cluster);
+  EXPECT_NE(runner.experiment().collective, first.collective);
+  EXPECT_EQ(runner.experiment().cluster->nodes, 4);
+  EXPECT_EQ(runner.experiment().run->seed, 2);
+  EXPECT_EQ(runner.config().at("cluster").at("nodes"), 4);
+  EXPECT_FALSE(runner.config().contains("sweep"));
+  runner.run(1);  // 2 nodes again: built before
+  EXPECT_EQ(runner.experiment().cluster, first.cluster);
+}
+
+TEST(PointRunner, AnyOrderOfPointsGivesTheSame) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(
+      folder,
+      R"({"/strategy/schedule": [{"type": "wfbp"}, {"type": "naive", "granularity": "layer"}],
+                  "/cluster/nodes": [1, 2, 4], "/workload/batch": [32, 64]})");
+  ASSERT_EQ(sweep.points(), 12);
+  PointRunner up(sweep), down(sweep);
+  std::vector<std::uint64_t> forwards(12), backwards(12);
+  for (std::int64_t p = 0; p < 12; ++p)
+    forwards[static_cast<std::size_t>(p)] = up.run(p).fingerprint;
+  for (std::int64_t p = 12; p-- > 0;)
+    backwards[static_cast<std::size_t>(p)] = down.run(p).fingerprint;
+  EXPECT_EQ(forwards, backwards);
+}
+
+TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [4, 0, 4]})");
+  PointRunner runner(sweep);
+  const std::uint64_t good = runner.run(0).fingerprint;
+  EXPECT_EQ(message_of<InputError>([&] { runner.run(1); }),
+            folder.path("x.json: /cluster/nodes: must be at least 1 and at most 10000000, got 0"));
+  EXPECT_EQ(runner.run(2).fingerprint, good);
+}
+
+}  // namespace
+}  // namespace steptime

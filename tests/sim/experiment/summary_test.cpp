@@ -1,0 +1,88 @@
+#include "sim/experiment/summary.h"
+
+#include "tests/support/simulated.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(Summary, SaysItInWords) {
+  const TinyFolder folder;
+  const Experiment e = tiny_experiment(folder, R"({"workload": {"dataset_samples": 1000}})");
+  Result r = simulate(e);
+  r.fingerprint = 0xab;
+  EXPECT_EQ(summary(e, r),
+            "tiny: tiny on test, batch 32 per worker, 4 workers\n"
+            "\n"
+            "  step time            44.000 ms\n"
+            "    forward            15.000 ms\n"
+            "    backward           27.000 ms\n"
+            "    exposed comm        2.000 ms   of 8.004 ms in 3 messages\n"
+            "  throughput          2909.09 /s   samples, all workers\n"
+            "  speedup                 3.82 x   of 4: scaling efficiency 95.5 %\n"
+            "  epoch                    0.4 s   of 1000 samples\n"
+            "  domain                  inside\n"
+            "  fingerprint   00000000000000ab\n");
+  r.domain = "why";
+  r.messages = r.workers = 1;
+  const std::string text = summary(e, r);
+  EXPECT_NE(text.find("per worker, 1 worker\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("in 1 message\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  domain            extrapolated   why\n"), std::string::npos) << text;
+}
+
+TEST(Summary, SaysWhatServersDidAndWhatWasLearnt) {
+  const TinyFolder folder;
+  const Experiment e = tiny_experiment(folder);
+  Result r = simulate(e);
+  r.messages = 12;
+  r.comm_busy_s = 0.003;
+  TrainingOutcome t{.seeds = {1, 2, 3}, .learns = true, .has_servers = true, .target = 0.93};
+  t.servers = 2;
+  t.fullest_server = 1.25;
+  TrainingTimes times;
+  times.staleness = {1, 0, 1};
+  times.curve = {{.time_s = 9, .epoch = 2, .score = {.accuracy = 0.96}}};
+  t.runs = {times, times, times};
+  t.reached = {CurvePoint{.time_s = 4, .epoch = 1}, CurvePoint{.time_s = 6, .epoch = 1.5},
+               CurvePoint{.time_s = 8, .epoch = 2}};
+  r.training = std::make_shared<TrainingOutcome>(t);
+  const std::string text = summary(e, r);
+  const auto says = [&](const std::string& line) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  };
+  says("   12 messages\n");
+  says("  fullest server          1.25 x   an even share of the bytes on 2 servers\n");
+  says("  busiest server        3.000 ms   that its thread works in a step\n");
+  says("  staleness                  1.0   updates that an update has not seen, on average\n");
+  says("  accuracy                96.0 %   at the end, mean of 3 seeds\n");
+  says(
+      "  time                     6.0 s   to 93 %, median of 3 seeds, which take 4.0 to 8.0 s; "
+      "1.5 epochs of what is learnt\n");
+  t.reached = {std::nullopt, std::nullopt, std::nullopt};
+  r.training = std::make_shared<TrainingOutcome>(t);
+  EXPECT_NE(summary(e, r).find("  time                     never   to 93 %, median of 3 seeds\n"),
+            std::string::npos);
+}
+
+TEST(Summary, SaysWhereTheTimeOfAStepGoes) {
+  const TinyFolder folder;
+  const Experiment e = tiny_experiment(folder);
+  Result r = simulate(e);
+  // The tiny experiment's step: 42 ms of compute, and conv's 2 ms behind it.
+  r.attribution = {{"compute", "", std::chrono::milliseconds(42)},
+                   {"exposed communication", "link", std::chrono::milliseconds(2)}};
+  const std::string text = summary(e, r);
+  EXPECT_NE(text.find("  attribution          42.000 ms   compute\n"
+                      "                        2.000 ms   exposed communication: link\n"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace steptime

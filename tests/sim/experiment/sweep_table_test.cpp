@@ -1,0 +1,48 @@
+// What is shown of a sweep's rows; the whole texts are in tests/sim/command/verb_sweep_test.cpp.
+#include "sim/experiment/sweep_table.h"
+
+#include "tests/support/swept.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(SweepTable, HasTheColumnsThatSomePointHasAndNumbersFailures) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/strategy/schedule/type": ["wfbp", "no", "none"]})");
+  SweepTable table(sweep);
+  EXPECT_EQ(table.text(), "schedule\n--------\n");
+  Result r;
+  r.step_time_s = 0.044;
+  table.add({.point = 0, .result = r});
+  table.add({.point = 1, .error = "same"});
+  table.add({.point = 2, .error = "same"});
+  EXPECT_EQ(table.text(),
+            "schedule  step ms  exposed ms  messages  samples/s  speedup  efficiency %  error\n"
+            "--------  -------  ----------  --------  ---------  -------  ------------  -----\n"
+            "wfbp       44.000       0.000         0        0.0     0.00           0.0\n"
+            "no                                                                         [1]\n"
+            "none                                                                       [1]\n"
+            "\n[1] same\n");
+}
+
+TEST(SweepCsv, HasACellForEveryColumnAndOneLineForAnError) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/strategy/schedule": [{"type": "wfbp"}]})");
+  const std::vector<std::string> head = sweep_csv_head(sweep);
+  EXPECT_EQ(head[1], "/strategy/schedule");
+  EXPECT_EQ(head.back(), "error");
+  const auto good = sweep_csv_cells(sweep, {.point = 0, .result = Result{}});
+  EXPECT_EQ(good.size(), head.size());
+  EXPECT_EQ(good[1], "wfbp");
+  const auto bad = sweep_csv_cells(sweep, {.point = 0, .error = "deadlock:\n  rank 0\n  rank 1"});
+  EXPECT_EQ(bad.size(), head.size());
+  EXPECT_EQ(bad.back(), "deadlock: rank 0; rank 1");
+}
+
+}  // namespace
+}  // namespace steptime
