@@ -1,7 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
-#include "sim/core/text_table.h"
-#include "sim/evidence/claims.h"
+#include "sim/evidence/claims_table.h"
 
 #include <algorithm>
 #include <string>
@@ -10,29 +9,7 @@
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
-
 namespace po = boost::program_options;
-
-std::string csv(const std::vector<ClaimRow>& rows) {
-  const std::vector<std::string> head{
-      "id",        "paper",     "quantity",      "unit",  "relation", "published",
-      "simulated", "error_pct", "tolerance_pct", "kind",  "status",   "config",
-      "note",      "where",     "inputs",        "fitted"};
-  std::string text = csv_row(head);
-  for (const ClaimRow& row : rows) {
-    const Json json = row.json();
-    std::vector<std::string> cells;
-    for (const std::string& key : head) {
-      const Json value = json.value(key, Json(""));
-      cells.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    text += csv_row(cells);
-  }
-  return text;
-}
-
-}  // namespace
 
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
@@ -52,7 +29,7 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (format == "table") {
     terminal.out << claims_table(rows);
   } else if (format == "csv") {
-    terminal.out << csv(rows);
+    terminal.out << claims_csv(rows);
   } else if (format == "json") {
     Json list = Json::array();
     for (const ClaimRow& row : rows)

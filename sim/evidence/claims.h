@@ -46,7 +46,4 @@ void check_claims(const std::string& path, const OnProgress& on_progress);
 std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "",
                                 const OnProgress& on_progress = {});
 
-/// The table that `reproduce` prints.
-std::string claims_table(const std::vector<ClaimRow>& rows);
-
 }  // namespace steptime

@@ -1,6 +1,6 @@
 // Does every published figure under configs/papers still come out within its tolerance? A miss must
 // have its reason on record, and a reason must belong to a miss.
-#include "sim/evidence/claims.h"
+#include "sim/evidence/claims_table.h"
 
 #include <iostream>
 #include <string>

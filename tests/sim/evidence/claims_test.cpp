@@ -2,8 +2,8 @@
 
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"
+#include "tests/support/claimed.h"
 #include "tests/support/messages.h"
-#include "tests/support/tiny_experiment.h"
 
 #include <filesystem>
 #include <ostream>
@@ -14,23 +14,6 @@
 
 namespace steptime {
 namespace {
-
-/// The tiny experiment with one claim: a figure with its step time, 44 ms, and a patch.
-std::string claim_file(const TinyFolder& folder, const std::string& figure_patch,
-                       const std::string& claims_patch = "{}") {
-  Json figure = Json::parse(R"({"id": "T-1", "quantity": "step time", "unit": "s",
-      "published": 0.044, "where": "table 1", "measure": {"value": "step_time_s"}})");
-  figure.merge_patch(Json::parse(figure_patch));
-  Json claims{{"paper", "tiny"}, {"source", "A book"}, {"inputs", "the trace"}};
-  claims.merge_patch(Json::parse(claims_patch));
-  claims["figures"].push_back(figure);
-  return folder.experiment(Json{{"claims", claims}}.dump());
-}
-
-ClaimRow claim(const std::string& figure_patch, const std::string& claims_patch = "{}") {
-  const TinyFolder folder;
-  return simulate_claims(claim_file(folder, figure_patch, claims_patch)).at(0);
-}
 
 TEST(Claims, AFigureBesideItsSimulation) {
   const TinyFolder folder;
@@ -66,21 +49,6 @@ TEST(Claims, TheErrorIsRelativeToThePublishedFigure) {
   EXPECT_NEAR(claim(R"({"published": -0.044})").error_pct, 200, 1e-9);
 }
 
-TEST(Claims, ARatioOfTwoRuns) {
-  // One worker takes 42 ms, four take 44 ms: 44 / 42, and in percent.
-  const ClaimRow row = claim(R"({"measure": {"value": "step_time_s", "of": {"/cluster/nodes": 4},
-      "over": {"/cluster/nodes": 1}, "scale": 100}, "published": 104.76, "unit": "%"})");
-  EXPECT_DOUBLE_EQ(row.simulated.get<double>(), 0.044 / 0.042 * 100);
-  EXPECT_TRUE(row.ok);
-}
-
-TEST(Claims, SetsApplyToBothRunsAndOfOnTopOfThem) {
-  // Without gradients to send for one worker: 42 ms. "set" puts 8 nodes, "of" overrides them.
-  const ClaimRow row = claim(R"({"measure": {"value": "workers", "set": {"/cluster/nodes": 8,
-      "/cluster/gpus_per_node": 2}, "of": {"/cluster/nodes": 3}, "over": {}}, "published": 0.375})");
-  EXPECT_EQ(row.simulated, 0.375);  // 3 * 2 / (8 * 2)
-}
-
 TEST(Claims, Relations) {
   EXPECT_TRUE(claim(R"({"relation": ">=", "published": 0.044})").ok);
   EXPECT_TRUE(claim(R"({"relation": ">=", "published": 0.001})").ok);
@@ -88,30 +56,6 @@ TEST(Claims, Relations) {
   EXPECT_TRUE(claim(R"({"relation": "<=", "published": 0.044})").ok);
   EXPECT_FALSE(claim(R"({"relation": "<=", "published": 0.043})").ok);
   EXPECT_EQ(claim(R"({"relation": "<="})").json().at("relation"), "<=");
-}
-
-constexpr const char* kOrder = R"({"measure": null, "order": {"value": "step_time_s", "of": {
-    "Naive": {"/strategy/schedule/type": "naive"}, "WFBP": {"/strategy/schedule/type": "wfbp"},
-    "One": {"/cluster/nodes": 1}}}, "published": "One < WFBP < Naive"})";
-
-TEST(Claims, AnOrdering) {
-  // One worker 42 ms; WFBP 44 ms; naive 42 + 1.004 + 5 + 2 = 50.004 ms.
-  const ClaimRow row = claim(kOrder);
-  EXPECT_EQ(row.simulated, "One < WFBP < Naive");
-  EXPECT_TRUE(row.ok);
-  EXPECT_FALSE(row.json().contains("error_pct"));
-  EXPECT_FALSE(row.json().contains("tolerance_pct"));
-  Json wrong = Json::parse(kOrder);
-  wrong["published"] = "Naive < WFBP";
-  EXPECT_FALSE(claim(wrong.dump()).ok);
-}
-
-TEST(Claims, EqualsAreSaidToBeEqual) {
-  const ClaimRow row = claim(R"({"measure": null, "published": "A = B < C", "order": {
-      "value": "workers", "set": {"/cluster/gpus_per_node": 1}, "of": {"C": {"/cluster/nodes": 3},
-      "A": {"/cluster/nodes": 2}, "B": {"/cluster/nodes": 2}}}})");
-  EXPECT_EQ(row.simulated, "A = B < C");  // equal ones in the order of the file
-  EXPECT_TRUE(row.ok);
 }
 
 TEST(Claims, AlternativesDoNotCount) {
@@ -147,32 +91,6 @@ TEST(Claims, NothingPublishedAsZeroAndSimulatedAsZeroIsNoError) {
   EXPECT_EQ(row.simulated, 0.0);
   EXPECT_EQ(row.error_pct, 0.0);
   EXPECT_TRUE(row.ok);
-}
-
-TEST(Claims, TheTableSumsUp) {
-  const TinyFolder folder;
-  std::vector<ClaimRow> rows = simulate_claims(claim_file(folder, R"({"relation": ">="})"));
-  for (const char* patch :
-       {R"({"id": "T-2", "published": 0.4, "missed_because": "a stopped clock"})",
-        R"({"id": "T-3", "published": 0.4, "kind": "fitted",
-            "alternatives": {"one worker": {"/cluster/nodes": 1}}})"}) {
-    rows.push_back(claim(patch));
-  }
-  EXPECT_EQ(claims_table(rows),
-            "id   quantity   published   simulated    error  within  kind       status\n"
-            "---  ---------  ----------  ---------  -------  ------  ---------  ------\n"
-            "T-1  step time  >= 0.044 s      0.044   +0.0 %          predicted  ok\n"
-            "T-2  step time  0.4 s           0.044  -89.0 %    10 %  predicted  MISSED\n"
-            "T-3  step time  0.4 s           0.044  -89.0 %    10 %  fitted     MISSED\n"
-            "\n"
-            "T-2, step time\n"
-            "  missed: a stopped clock\n"
-            "\n"
-            "T-3, step time\n"
-            "  missed: no reason given\n"
-            "  with one worker: 0.042 s\n"
-            "\n"
-            "1 of 3 figures ok; of the 2 predicted, 1 ok\n");
 }
 
 struct ClaimCase {
@@ -222,9 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
             "step_time_s, compute_time_s, forward_time_s, backward_time_s, comm_busy_s, "
             "exposed_comm_s, throughput_samples_per_s, speedup, scaling_efficiency, workers, "
             "messages, "
-            "epoch_time_s, staleness_mean, final_accuracy, time_to_target_s, time_to_target_min_s, "
+            "epoch_time_s, staleness_mean, fullest_server, final_accuracy, time_to_target_s, "
+            "time_to_target_min_s, "
             "time_to_target_max_s, epochs_to_target, hidden_under_backward_s, "
-            "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s"},
+            "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s, "
+            "simulated_steps, transient_steps, transient_s, funnel_serial_s, "
+            "funnel_over_depcha_forward, funnel_over_depcha_backward"},
         ClaimCase{"FigureThatTheRunLacks", R"({"measure": {"value": "epoch_time_s"}})",
                   "/figures/0/measure/value: \"epoch_time_s\" is not known for this run"},
         ClaimCase{"SetIsANumber", R"({"measure": {"set": 5}})",

@@ -1,0 +1,93 @@
+#include "sim/evidence/claim_keys.h"
+
+namespace steptime {
+
+const Params& claims_params() {
+  static const Params params{
+      {.key = "paper", .kind = Kind::kText, .help = "short name of the source"},
+      {.key = "source", .kind = Kind::kText, .help = "citation"},
+      {.key = "inputs", .kind = Kind::kText, .help = "what the simulation is fed"},
+      {.key = "fitted",
+       .kind = Kind::kText,
+       .help = "inputs fitted to the same source",
+       .need = Need::kDefault,
+       .fallback = ""},
+      {.key = "tolerance_pct",
+       .kind = Kind::kNumber,
+       .need = Need::kDefault,
+       .fallback = 10,
+       .range = kPositive},
+      {.key = "figures", .kind = Kind::kList, .help = "the published figures"}};
+  return params;
+}
+
+const Params& claim_params() {
+  static const Params params{
+      {.key = "id", .kind = Kind::kText},
+      {.key = "quantity", .kind = Kind::kText},
+      {.key = "unit", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "published", .kind = Kind::kAny, .help = "a number, or an ordering \"A < B\""},
+      {.key = "relation",
+       .kind = Kind::kText,
+       .need = Need::kDefault,
+       .fallback = "=",
+       .words = {"=", ">=", "<="}},
+      {.key = "where", .kind = Kind::kText, .help = "section, figure or table"},
+      {.key = "tolerance_pct", .kind = Kind::kNumber, .need = Need::kOptional, .range = kPositive},
+      {.key = "kind",
+       .kind = Kind::kText,
+       .need = Need::kDefault,
+       .fallback = "predicted",
+       .words = {"predicted", "fitted"}},
+      {.key = "inputs", .kind = Kind::kText, .need = Need::kOptional},
+      {.key = "fitted", .kind = Kind::kText, .need = Need::kOptional},
+      {.key = "note", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "missed_because", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "measure", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "order", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "alternatives",
+       .kind = Kind::kObject,
+       .help = "label: more values to set",
+       .need = Need::kDefault,
+       .fallback = Json::object()}};
+  return params;
+}
+
+const Params& measure_params() {
+  static const Params params{
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result, or of a collective"},
+      {.key = "bytes",
+       .kind = Kind::kInteger,
+       .help = "of one collective, without the rest of the step",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1e18}},
+      {.key = "measured",
+       .kind = Kind::kPath,
+       .help = "times of the collective, to compare powers of two with",
+       .need = Need::kOptional},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "of", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "over", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "scale", .kind = Kind::kNumber, .need = Need::kDefault, .fallback = 1}};
+  return params;
+}
+
+const Params& order_params() {
+  static const Params params{
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result, to order by"},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "over",
+       .kind = Kind::kObject,
+       .help = "order by the ratio to the same entry with these values",
+       .need = Need::kOptional},
+      {.key = "show",
+       .kind = Kind::kText,
+       .help = "the whole ordering, or its last entry",
+       .need = Need::kDefault,
+       .fallback = "order",
+       .words = {"order", "largest"}},
+      {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
+  return params;
+}
+
+}  // namespace steptime

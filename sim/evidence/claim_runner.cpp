@@ -1,0 +1,133 @@
+#include "sim/evidence/claim_runner.h"
+
+#include "sim/core/error.h"
+#include "sim/evidence/claim_keys.h"
+#include "sim/evidence/collective_table.h"
+#include "sim/evidence/measurements.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/simulate.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+ClaimRunner::ClaimRunner(const std::string& path, const OnProgress& on_progress, bool learns)
+    : base_(load_document(path, {})), on_progress_(on_progress), learns_(learns) {}
+
+std::shared_ptr<const Document> ClaimRunner::with(Sets sets) const {
+  auto point = std::make_shared<Document>(*base_);
+  point->root.erase("claims");
+  point->root.erase("sweep");
+  for (const Config& set : sets) {
+    for (const auto& [pointer, each] : set.node().items()) {
+      Json* const found = place_in_experiment(point->root, pointer);
+      if (found == nullptr) {
+        set.fail("", fmt::format("\"{}\" does not name a place in the config", pointer));
+      }
+      *found = each;
+    }
+  }
+  return point;
+}
+
+double ClaimRunner::value(const Config& owner, Sets sets) const {
+  const auto point = with(sets);
+  const std::string text = point->root.dump();
+  auto found = simulated_.find(text);
+  if (found == simulated_.end()) {
+    const Experiment experiment = read_experiment(point);
+    if (experiment.run->convergence && !learns_) {
+      check_training_run(experiment);
+      const auto key = owner.get<std::string>("value");
+      const auto known = result_keys();
+      if (std::find(known.begin(), known.end(), key) != known.end()) return 1;
+    }
+    found = simulated_.emplace(text, simulate(experiment, nullptr, on_progress_)).first;
+  }
+  try {
+    return found->second.figure(owner.get<std::string>("value"));
+  } catch (const InputError& e) {
+    owner.fail("value", e.what());
+  }
+}
+
+double ClaimRunner::collective(const Config& measure, Sets sets) const {
+  const CollectiveModel model(with(sets), on_progress_);
+  const auto key = measure.get<std::string>("value");
+  if (measure.has("measured")) {
+    std::vector<CollectiveRow> rows;
+    for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
+      rows.push_back(model.row(m.bytes));
+      rows.back().measured_us = m.time_us;
+    }
+    if (key == "geomean_error_pct") return errors(rows, true).geomean_pct;
+    measure.fail("value", fmt::format("unknown {}; known: geomean_error_pct", brief(key)));
+  }
+  const CollectiveRow row = model.row(measure.get<std::int64_t>("bytes"));
+  if (key == "time_us") return row.time_us;
+  if (key == "algbw_GBps") return row.algbw_gbps;
+  if (key == "busbw_GBps") return row.busbw_gbps;
+  measure.fail("value",
+               fmt::format("unknown {}; known: time_us, algbw_GBps, busbw_GBps", brief(key)));
+}
+
+double ClaimRunner::measure(const Config& measure, const Config& more) const {
+  const Config set = measure.object("set", any_keys());
+  const bool of_collective = measure.has("bytes") || measure.has("measured");
+  const auto figure_of = [&](const Config& own) {
+    return of_collective ? collective(measure, {set, own, more}) : value(measure, {set, own, more});
+  };
+  double figure = figure_of(measure.object("of", any_keys()));
+  if (measure.has("over")) {
+    const double over = figure_of(measure.object("over", any_keys()));
+    if (over == 0) {
+      measure.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
+                                       measure.get<std::string>("value")));
+    }
+    figure /= over;
+  }
+  return figure * measure.get<double>("scale");
+}
+
+std::string ClaimRunner::order(const Config& order, const Config& more) const {
+  std::vector<std::pair<double, std::string>> entries;
+  const Config set = order.object("set", any_keys());
+  const Config of = order.object("of", any_keys());
+  for (const auto& [label, unused] : of.node().items()) {
+    const Config each = of.object(label, any_keys());
+    double figure = value(order, {set, each, more});
+    if (order.has("over")) {
+      const double over = value(order, {set, each, order.object("over", any_keys()), more});
+      if (over == 0) {
+        order.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
+                                       order.get<std::string>("value")));
+      }
+      figure /= over;
+    }
+    entries.emplace_back(figure, label);
+  }
+  if (entries.size() < 2) {
+    order.fail("of", fmt::format("expected at least two runs to order, got {}", entries.size()));
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (order.get<std::string>("show") == "largest") return entries.back().second;
+  std::string text = entries.front().second;
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    text += (entries[i].first > entries[i - 1].first ? " < " : " = ") + entries[i].second;
+  }
+  return text;
+}
+
+Json ClaimRunner::simulated(const Config& claim, const Config& more) const {
+  if (claim.has("order")) return order(claim.object("order", order_params()), more);
+  return measure(claim.object("measure", measure_params()), more);
+}
+
+}  // namespace steptime
