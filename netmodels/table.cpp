@@ -8,14 +8,13 @@
 // Where a measured time falls with size, the larger of the two stands: a collective that gets
 // faster with more data is noise, and schedules rely on a time that does not decrease.
 #include "sim/collective/collective.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,39 +37,22 @@ struct Point {
   double seconds;
 };
 
-double read_number(std::string_view text, const std::string& file, int line) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r'))
-    text.remove_suffix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) ||
-      value < 0) {
-    throw InputError(fmt::format("{}: line {}: expected a number that is not negative, got {}",
-                                 file, line, brief(std::string(text))));
-  }
-  return value;
+double read_number(const TextLine& line, const std::string& cell) {
+  const auto value = number_in<double>(cell);
+  if (!value || !std::isfinite(*value) || *value < 0)
+    line.fail("a number that is not negative", trimmed(cell));
+  return *value;
 }
 
 std::vector<Point> read_table(const std::string& text, const std::string& file) {
   std::vector<Point> points;
-  std::string_view rest = text;
-  for (int line = 1; !rest.empty(); ++line) {
-    std::string_view row = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(row.size() + 1, rest.size()));
-    if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
-    if (row.empty() || row.front() == '#' || row == "bytes,time_us") continue;
-    const auto comma = row.find(',');
-    if (comma == std::string_view::npos) {
-      throw InputError(fmt::format("{}: line {}: expected \"bytes,time_us\", got {}", file, line,
-                                   brief(std::string(row))));
-    }
-    const Point point{read_number(row.substr(0, comma), file, line),
-                      read_number(row.substr(comma + 1), file, line) * 1e-6};
+  for (const TextLine& line : text_lines(file, text)) {
+    if (line.is_comment() || line.text() == "bytes,time_us") continue;
+    const std::vector<std::string> cells = line.cells();
+    if (cells.size() != 2) line.fail("\"bytes,time_us\"");
+    const Point point{read_number(line, cells[0]), read_number(line, cells[1]) * 1e-6};
     if (!points.empty() && point.bytes <= points.back().bytes) {
-      throw InputError(fmt::format("{}: line {}: sizes must increase, got {} after {}", file, line,
-                                   point.bytes, points.back().bytes));
+      line.fail(fmt::format("a size above {}", points.back().bytes), cells[0]);
     }
     points.push_back({point.bytes, points.empty()
                                        ? point.seconds

@@ -4,7 +4,6 @@
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -23,35 +22,20 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace
 
 std::string_view ProfileLine::message() const {
-  const bool logged = text_.size() > 5 && text_.find_first_of("IWEF") == 0 &&
-                      std::all_of(text_.begin() + 1, text_.begin() + 5, is_digit);
-  const auto end = text_.find("] ");
-  return logged && end != std::string_view::npos ? text_.substr(end + 2) : text_;
-}
-
-void ProfileLine::fail(std::string_view expected, std::string_view got) const {
-  throw InputError(fmt::format("{}: line {}: expected {}, got {}", *file_, number_, expected,
-                               brief(std::string(got))));
+  const std::string_view line = text();
+  const bool logged = line.size() > 5 && line.find_first_of("IWEF") == 0 &&
+                      std::all_of(line.begin() + 1, line.begin() + 5, is_digit);
+  const auto end = line.find("] ");
+  return logged && end != std::string_view::npos ? line.substr(end + 2) : line;
 }
 
 double ProfileLine::number(std::string_view field, std::string_view expected) const {
-  const std::string_view text = trimmed(field);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) ||
-      value < 0) {
-    fail(expected, field);
-  }
-  return value;
+  const auto value = number_in<double>(field);
+  if (!value || !std::isfinite(*value) || *value < 0) fail(expected, field);
+  return *value;
 }
 
 Duration ProfileLine::time(std::string_view field, std::string_view unit) const {
@@ -78,44 +62,15 @@ std::string ProfileLine::name(std::string_view field) const {
 }
 
 std::vector<std::string> ProfileLine::fields(std::string_view row, std::size_t columns) const {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  bool was_quoted = false;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const char c = row[i];
-    if (quoted && c == '"' && i + 1 < row.size() && row[i + 1] == '"') {
-      fields.back() += c;
-      ++i;
-    } else if (quoted && c == '"') {
-      quoted = false;
-      was_quoted = true;
-    } else if (!quoted && c == ',') {
-      fields.emplace_back();
-      was_quoted = false;
-    } else if (!quoted && c == '"' && fields.back().empty() && !was_quoted) {
-      quoted = true;
-    } else if (!quoted && (c == '"' || was_quoted)) {
-      fail("a comma behind a closing quote", row);
-    } else {
-      fields.back() += c;
-    }
-  }
-  if (quoted) fail("a closing quote", row);
+  std::vector<std::string> fields = cells(row);
   if (fields.size() != columns) fail(fmt::format("{} comma-separated fields", columns), row);
   return fields;
 }
 
 std::vector<ProfileLine> profile_lines(const ImportRequest& request) {
-  std::vector<ProfileLine> lines;
-  std::string_view rest = request.text;
-  for (int number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (!trimmed(line).empty()) lines.emplace_back(request.file, number, line);
-  }
+  const std::vector<TextLine> lines = text_lines(request.file, request.text);
   if (lines.empty()) throw InputError(request.file + ": expected a profile, got an empty file");
-  return lines;
+  return {lines.begin(), lines.end()};
 }
 
 Trace empty_trace(const ImportRequest& request, const std::string& note) {

@@ -1,5 +1,6 @@
 // Profiles that are text: lines that know where they stand, fields, numbers.
 #pragma once
+#include "sim/config/text_lines.h"
 #include "sim/workload/importer.h"
 
 #include <cstdint>
@@ -9,36 +10,27 @@
 
 namespace steptime {
 
-/// A line without its end. Points into the request that it came from.
-class ProfileLine {
+/// A line of a profile. Points into the request that it came from.
+class ProfileLine : public TextLine {
  public:
-  ProfileLine(const std::string& file, int number, std::string_view text)
-      : file_(&file), number_(number), text_(text) {}
+  using TextLine::TextLine;
+  explicit ProfileLine(const TextLine& line) : TextLine(line) {}
 
-  std::string_view text() const { return text_; }
   /// The text behind the prefix that Caffe's logger puts in front ("I0219 13:29:27.119763 66221
   /// caffe.cpp:405] "), or all of it.
   std::string_view message() const;
-  bool is_logged() const { return message().data() != text_.data(); }
-
-  /// Throws InputError "<file>: line N: expected ..., got ...".
-  [[noreturn]] void fail(std::string_view expected, std::string_view got) const;
-  [[noreturn]] void fail(std::string_view expected) const { fail(expected, text_); }
+  bool is_logged() const { return message().data() != text().data(); }
 
   /// `field` as a time in `unit` ("ms", "us").
   Duration time(std::string_view field, std::string_view unit) const;
   std::int64_t integer(std::string_view field, std::string_view what) const;
   /// Not empty, printable ASCII: what a trace can hold and a message can show.
   std::string name(std::string_view field) const;
-  /// The comma-separated fields of `row`; in a quoted field commas are text and "" is a quote.
+  /// The cells of `row`, which must be as many as there are columns.
   std::vector<std::string> fields(std::string_view row, std::size_t columns) const;
 
  private:
   double number(std::string_view field, std::string_view expected) const;
-
-  const std::string* file_;
-  int number_;
-  std::string_view text_;
 };
 
 /// The lines that are not blank. `request` must outlive them.

@@ -2,11 +2,10 @@
 
 #include "sim/config/data_dir.h"
 #include "sim/config/json.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -18,24 +17,17 @@ namespace {
 constexpr double kBrightest = 16;
 
 /// Pixels and label of a line.
-std::vector<double> parse_line(const std::string& line, const std::string& file,
-                               std::size_t number) {
+std::vector<double> parse_line(const TextLine& line) {
+  const std::vector<std::string> cells = line.cells();
+  if (cells.size() != Digits::kPixels + 1)
+    line.fail(fmt::format("{} values", Digits::kPixels + 1), std::to_string(cells.size()));
   std::vector<double> values;
-  std::istringstream cells(line);
-  std::string cell;
-  while (std::getline(cells, cell, ',')) {
-    char* end = nullptr;
-    const long value = std::strtol(cell.c_str(), &end, 10);
+  for (const std::string& cell : cells) {
     const bool is_label = values.size() == Digits::kPixels;
-    if (cell.empty() || *end != '\0' || value < 0 || value > (is_label ? 9 : 16)) {
-      throw InputError(fmt::format("{}: line {}: \"{}\" is no {}", file, number, cell,
-                                   is_label ? "digit" : "pixel between 0 and 16"));
-    }
-    values.push_back(static_cast<double>(value));
-  }
-  if (values.size() != Digits::kPixels + 1) {
-    throw InputError(fmt::format("{}: line {}: {} values, expected {}", file, number, values.size(),
-                                 Digits::kPixels + 1));
+    const auto value = number_in<int>(cell);
+    if (!value || *value < 0 || *value > (is_label ? 9 : 16))
+      line.fail(is_label ? "a digit" : "a pixel between 0 and 16", cell);
+    values.push_back(*value);
   }
   return values;
 }
@@ -53,13 +45,12 @@ DigitsPart part_of(const std::vector<std::vector<double>>& rows) {
 
 Digits read_digits() {
   const std::string file = (data_dir() / "traces" / "digits" / "digits.csv").string();
-  std::istringstream lines(read_file(file));
+  const std::string text = read_file(file);
   std::vector<std::vector<double>> training;
   std::vector<std::vector<double>> test;
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    auto& part = number % 4 == 0 ? test : training;
-    part.push_back(parse_line(line, file, number));
+  for (const TextLine& line : text_lines(file, text)) {
+    const bool is_test = (training.size() + test.size()) % 4 == 3;
+    (is_test ? test : training).push_back(parse_line(line));
   }
   if (test.empty()) throw InputError(file + ": fewer than 4 images");
   return {part_of(training), part_of(test)};

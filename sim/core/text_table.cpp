@@ -17,31 +17,48 @@ bool is_number(std::string_view cell) {
 
 }  // namespace
 
+TextTable::TextTable(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    columns_.push_back({.name = name});
+}
+
 std::string TextTable::text() const {
-  std::vector<std::size_t> widths(rows_.front().size(), 0);
-  std::vector<bool> right(widths.size(), rows_.size() > 1);
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      widths[c] = std::max(widths[c], rows_[r][c].size());
-      if (r > 0 && !rows_[r][c].empty() && !is_number(rows_[r][c])) right[c] = false;
+  std::vector<std::string> names, units, rules;
+  std::vector<bool> right;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    std::size_t width = std::max({column.width, column.name.size(), column.unit.size()});
+    bool has_numbers = !rows_.empty();
+    for (const auto& row : rows_) {
+      width = std::max(width, row[c].size());
+      has_numbers = has_numbers && (row[c].empty() || is_number(row[c]));
     }
+    right.push_back(column.align == Align::kByContent ? has_numbers
+                                                      : column.align == Align::kRight);
+    names.push_back(column.name);
+    units.push_back(column.unit);
+    rules.emplace_back(width, '-');
   }
   std::string text;
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    std::string line;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      if (c > 0) line += "  ";
-      line += right[c] ? fmt::format("{:>{}}", rows_[r][c], widths[c])
-                       : fmt::format("{:<{}}", rows_[r][c], widths[c]);
+  const auto add_line = [&](std::string_view mark, const std::vector<std::string>& cells) {
+    std::string line(mark);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::size_t width = rules[c].size();
+      if (c > 0) line += style_.gap;
+      line += right[c] ? fmt::format("{:>{}}", cells[c], width)
+                       : fmt::format("{:<{}}", cells[c], width);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
-    if (r > 0) continue;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      text += (c > 0 ? "  " : "") + std::string(widths[c], '-');
-    }
-    text += "\n";
-  }
+  };
+  const auto has_text = [](const std::vector<std::string>& cells) {
+    return std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return !cell.empty(); });
+  };
+  if (has_text(names)) add_line(style_.head_mark, names);
+  if (has_text(units)) add_line(style_.head_mark, units);
+  if (has_text(names) && style_.has_rule) add_line(style_.head_mark, rules);
+  for (const auto& row : rows_)
+    add_line(style_.row_mark, row);
   return text;
 }
 

@@ -165,59 +165,24 @@ std::string error_summary(std::span<const CollectiveRow> rows) {
   return text;
 }
 
-namespace {
-
-/// Columns as wide as nccl-tests', or as their longest cell needs.
-class Columns {
- public:
-  void add(const char* name, const char* unit, std::size_t width) {
-    widths_.push_back(width);
-    lines_[0].emplace_back(name);
-    lines_[1].emplace_back(unit);
-  }
-  /// The last column: aligned to the left, as wide as it likes.
-  void add_last(const char* name) { lines_[0].emplace_back(name); }
-  void add_row(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
-
-  std::string text() {
-    for (const auto& cells : lines_) {
-      for (std::size_t c = 0; c < widths_.size(); ++c)
-        widths_[c] = std::max(widths_[c], cells[c].size() + 1);
-    }
-    std::string text;
-    for (std::size_t line = 0; line < lines_.size(); ++line) {
-      text += line < 2 ? "#" : " ";
-      for (std::size_t c = 0; c < widths_.size(); ++c)
-        text += fmt::format("{:>{}}", lines_[line][c], widths_[c]);
-      if (lines_[line].size() > widths_.size()) text += "  " + lines_[line].back();
-      text += "\n";
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::size_t> widths_;
-  std::vector<std::vector<std::string>> lines_{2};
-};
-
-}  // namespace
-
 std::string collective_text(std::span<const CollectiveRow> rows) {
   const bool measured = has_measured(rows);
   const bool choice = has_choice(rows);
-  Columns columns;
-  columns.add("size", "(B)", 12);
-  columns.add("count", "(elements)", 14);
-  columns.add("type", "", 9);
-  columns.add("redop", "", 8);
-  columns.add("time", "(us)", 12);
-  columns.add("algbw", "(GB/s)", 9);
-  columns.add("busbw", "(GB/s)", 9);
+  // As wide as nccl-tests' columns, or as their longest cell needs.
+  const auto right = [](const char* name, const char* unit, std::size_t width) {
+    return TextTable::Column{name, unit, width, TextTable::Align::kRight};
+  };
+  std::vector<TextTable::Column> columns{
+      right("size", "(B)", 11),   right("count", "(elements)", 13), right("type", "", 8),
+      right("redop", "", 7),      right("time", "(us)", 11),        right("algbw", "(GB/s)", 8),
+      right("busbw", "(GB/s)", 8)};
   if (measured) {
-    columns.add("measured", "(us)", 12);
-    columns.add("error", "(%)", 8);
+    columns.push_back(right("measured", "(us)", 11));
+    columns.push_back(right("error", "(%)", 7));
   }
-  if (choice) columns.add_last("choice");
+  if (choice) columns.push_back({.name = " choice", .align = TextTable::Align::kLeft});
+  TextTable table(std::move(columns),
+                  {.gap = " ", .head_mark = "# ", .row_mark = "  ", .has_rule = false});
   for (const CollectiveRow& row : rows) {
     std::vector<std::string> cells{std::to_string(row.bytes),
                                    std::to_string(row.bytes / 4 / row.parts),
@@ -230,10 +195,10 @@ std::string collective_text(std::span<const CollectiveRow> rows) {
       cells.push_back(row.measured_us ? short_time(*row.measured_us) : "");
       cells.push_back(row.measured_us ? fmt::format("{:+.1f}", row.error_pct()) : "");
     }
-    if (choice) cells.push_back(row.choice);
-    columns.add_row(std::move(cells));
+    if (choice) cells.push_back(" " + row.choice);
+    table.add(std::move(cells));
   }
-  std::string text = columns.text();
+  std::string text = table.text();
   if (!measured) return text;
   std::string summary = error_summary(rows);
   summary.insert(0, "# ");

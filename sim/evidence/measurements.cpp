@@ -1,11 +1,11 @@
 #include "sim/evidence/measurements.h"
 
 #include "sim/config/json.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -19,42 +19,13 @@ namespace {
 
 constexpr double kMostMicroseconds = 1e12;
 
-struct Line {
-  int number;
-  std::string_view text;
-};
-
-std::vector<Line> lines_of(std::string_view text) {
-  std::vector<Line> lines;
-  for (int number = 1; !text.empty(); ++number) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") != line.npos) lines.push_back({number, line});
-  }
-  return lines;
-}
-
-std::vector<std::string_view> split(std::string_view line, std::string_view separators,
-                                    bool keeps_empty) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const auto end = line.find_first_of(separators);
-    const std::string_view word = line.substr(0, end);
-    if (keeps_empty || !word.empty()) words.push_back(word);
-    if (end == line.npos) return words;
-    line.remove_prefix(end + 1);
-  }
-}
-
 std::vector<std::string_view> words_of(std::string_view line) {
-  return split(line, " \t", false);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\"");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\"") - first + 1);
+  std::vector<std::string_view> words;
+  while (!(line = trimmed(line)).empty()) {
+    words.push_back(line.substr(0, line.find_first_of(" \t")));
+    line.remove_prefix(words.back().size());
+  }
+  return words;
 }
 
 std::string lower(std::string_view text) {
@@ -64,26 +35,18 @@ std::string lower(std::string_view text) {
   return low;
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file)
-      : file_(file), text_(text), lines_(lines_of(text)) {}
+      : file_(file), text_(text), lines_(text_lines(file, text)) {}
 
   std::vector<Measurement> read() {
     const auto first = text_.find_first_not_of(" \t\r\n");
     if (first != text_.npos && (text_[first] == '{' || text_[first] == '[')) {
       json();
     } else {
-      const bool osu = std::any_of(lines_.begin(), lines_.end(), [](const Line& line) {
-        return line.text.find("# OSU") != line.text.npos;
+      const bool osu = std::any_of(lines_.begin(), lines_.end(), [](const TextLine& line) {
+        return line.text().find("# OSU") != std::string_view::npos;
       });
       const bool nccl = std::any_of(lines_.begin(), lines_.end(), is_nccl_head);
       if (osu)
@@ -98,26 +61,20 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const Line& line, const std::string& expected,
-                         std::string_view got) const {
-    throw InputError(fmt::format("{}: line {}: expected {}, got {}", file_, line.number, expected,
-                                 brief(std::string(got))));
-  }
-
-  void add(const Line& line, std::string_view size, std::string_view time, double unit_us) {
-    const auto bytes = number<std::int64_t>(size);
-    if (!bytes || *bytes < 0) fail(line, "a number of bytes", size);
-    const auto value = number<double>(time);
+  void add(const TextLine& line, std::string_view size, std::string_view time, double unit_us) {
+    const auto bytes = number_in<std::int64_t>(size);
+    if (!bytes || *bytes < 0) line.fail("a number of bytes", size);
+    const auto value = number_in<double>(time);
     if (!value || !(*value > 0) || *value * unit_us > kMostMicroseconds) {
-      fail(line, "a positive time", time);
+      line.fail("a positive time", time);
     }
     rows_.push_back({*bytes, *value * unit_us});
   }
 
   /// "#   size   count  type  redop  root   time ..." or, of old, "#   bytes  N  type  op  time".
-  static bool is_nccl_head(const Line& line) {
-    if (!line.text.starts_with('#')) return false;
-    const auto words = words_of(line.text.substr(1));
+  static bool is_nccl_head(const TextLine& line) {
+    if (!line.is_comment()) return false;
+    const auto words = words_of(line.text().substr(1));
     return !words.empty() && (words[0] == "size" || words[0] == "bytes") &&
            std::find(words.begin(), words.end(), "time") != words.end();
   }
@@ -125,32 +82,32 @@ class Reader {
   void nccl_tests() {
     std::size_t column = 0;
     double unit_us = 1;
-    for (const Line& line : lines_) {
+    for (const TextLine& line : lines_) {
       if (is_nccl_head(line)) {
-        const auto words = words_of(line.text.substr(1));
+        const auto words = words_of(line.text().substr(1));
         column =
             static_cast<std::size_t>(std::find(words.begin(), words.end(), "time") - words.begin());
         // Versions before 2 name no units; theirs are milliseconds.
         unit_us = words[0] == "bytes" ? 1000 : 1;
         continue;
       }
-      const auto words = words_of(line.text);
-      if (column == 0 || !number<std::int64_t>(words[0])) continue;
+      const auto words = words_of(line.text());
+      if (column == 0 || !number_in<std::int64_t>(words[0])) continue;
       if (words.size() <= column) {
-        fail(line, fmt::format("at least {} columns", column + 1), line.text);
+        line.fail(fmt::format("at least {} columns", column + 1));
       }
       add(line, words[0], words[column], unit_us);
     }
   }
 
   void osu() {
-    for (const Line& line : lines_) {
-      if (line.text.starts_with('#')) continue;
-      const auto words = words_of(line.text);
+    for (const TextLine& line : lines_) {
+      if (line.is_comment()) continue;
+      const auto words = words_of(line.text());
       // Some builds put the number of ranks in front: "2,1024".
       const std::string_view size = words[0].substr(words[0].rfind(',') + 1);
-      if (!number<std::int64_t>(size)) continue;
-      if (words.size() < 2) fail(line, "a size and a latency", line.text);
+      if (!number_in<std::int64_t>(size)) continue;
+      if (words.size() < 2) line.fail("a size and a latency");
       add(line, size, words[1], 1);
     }
   }
@@ -170,9 +127,9 @@ class Reader {
     std::optional<std::size_t> size_column;
     std::optional<std::size_t> time_column;
     double unit_us = 0;
-    for (const Line& line : lines_) {
-      if (line.text.starts_with('#')) continue;
-      const auto cells = split(line.text, ",", true);
+    for (const TextLine& line : lines_) {
+      if (line.is_comment()) continue;
+      const std::vector<std::string> cells = line.cells();
       if (!size_column) {
         for (std::size_t i = 0; i < cells.size(); ++i) {
           const std::string name = lower(trimmed(cells[i]));
@@ -184,18 +141,16 @@ class Reader {
           }
         }
         if (!size_column || !time_column) {
-          fail(line,
-               "output of nccl-tests or of OSU, or CSV with a header that names a size and a time "
-               "(\"bytes,time_us\")",
-               line.text);
+          line.fail(
+              "output of nccl-tests or of OSU, or CSV with a header that names a size and a time "
+              "(\"bytes,time_us\")");
         }
         continue;
       }
       if (cells.size() <= std::max(*size_column, *time_column)) {
-        fail(line, fmt::format("at least {} columns", std::max(*size_column, *time_column) + 1),
-             line.text);
+        line.fail(fmt::format("at least {} columns", std::max(*size_column, *time_column) + 1));
       }
-      add(line, trimmed(cells[*size_column]), trimmed(cells[*time_column]), unit_us);
+      add(line, cells[*size_column], cells[*time_column], unit_us);
     }
   }
 
@@ -246,7 +201,7 @@ class Reader {
 
   const std::string& file_;
   std::string_view text_;
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   std::vector<Measurement> rows_;
 };
 

@@ -97,9 +97,9 @@ TEST(Table, ErrorsNameFileAndLine) {
   EXPECT_EQ(table_error("100,10\n200,nan\n"),
             "FILE: line 2: expected a number that is not negative, got \"nan\"");
   EXPECT_EQ(table_error("100,10\n200,20,30\n"),
-            "FILE: line 2: expected a number that is not negative, got \"20,30\"");
+            "FILE: line 2: expected \"bytes,time_us\", got \"200,20,30\"");
   EXPECT_EQ(table_error("# c\n\n100,10\n100,20\n"),
-            "FILE: line 4: sizes must increase, got 100 after 100");
+            "FILE: line 4: expected a size above 100, got \"100\"");
   EXPECT_EQ(table_error("100,10\n"), "FILE: expected at least two rows, got 1");
   EXPECT_EQ(table_error(""), "FILE: expected at least two rows, got 0");
   EXPECT_EQ(message_of<InputError>([] {

@@ -1,9 +1,8 @@
 // Do least-squares lines through the logged all-reduce messages have the numbers that
 // traces/README.md gives?
 #include "sim/config/data_dir.h"
-#include "sim/config/json.h"
+#include "sim/evidence/measurements.h"
 
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +20,12 @@ struct Messages {
 
 /// The rows of a file of traces/k80/allreduce/.
 Messages read_messages(const std::string& name) {
-  std::istringstream in(read_file((data_dir() / "traces/k80/allreduce" / name).string()));
-  std::string line;
-  while (std::getline(in, line) && line.starts_with('#')) {
-  }
-  EXPECT_EQ(line, "bytes,time_us") << name;
   Messages messages;
-  char comma = 0;
-  for (double bytes = 0, us = 0; in >> bytes >> comma >> us;) {
-    messages.bytes.push_back(bytes);
-    messages.us.push_back(us);
+  for (const Measurement& m :
+       read_measurements((data_dir() / "traces/k80/allreduce" / name).string())) {
+    messages.bytes.push_back(static_cast<double>(m.bytes));
+    messages.us.push_back(m.time_us);
   }
-  EXPECT_TRUE(in.eof()) << name;
   return messages;
 }
 

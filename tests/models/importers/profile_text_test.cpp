@@ -21,16 +21,6 @@ std::string field_error(const std::string& row) {
   return message_of<InputError>([&] { fields(row); });
 }
 
-TEST(ProfileText, LinesAreCountedBlankOnesToo) {
-  const ImportRequest request = request_of("one\r\n\n \t\ntwo");
-  const std::vector<ProfileLine> lines = profile_lines(request);
-  ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0].text(), "one");
-  EXPECT_EQ(lines[1].text(), "two");
-  EXPECT_EQ(message_of<InputError>([&] { lines[1].fail("three"); }),
-            "x.log: line 4: expected three, got \"two\"");
-}
-
 TEST(ProfileText, MessageIsBehindTheLoggersPrefix) {
   const std::string logged = "W0219 13:29:33.944885 66221 a.cpp:112] [0, 1]";
   EXPECT_EQ(ProfileLine(kFile, 1, logged).message(), "[0, 1]");
@@ -41,13 +31,8 @@ TEST(ProfileText, MessageIsBehindTheLoggersPrefix) {
   }
 }
 
-TEST(ProfileText, QuotedFieldsHoldCommasAndQuotes) {
+TEST(ProfileText, ARowHasAllItsFields) {
   EXPECT_EQ(fields("a,"), (std::vector<std::string>{"a", ""}));
-  EXPECT_EQ(fields("\"a,b\",\"say \"\"c\"\"\""), (std::vector<std::string>{"a,b", "say \"c\""}));
-  EXPECT_EQ(fields("\"\",\"\"\"\""), (std::vector<std::string>{"", "\""}));
-  EXPECT_EQ(field_error("\"a"), "x.log: line 1: expected a closing quote, got \"\\\"a\"");
-  EXPECT_EQ(field_error("\"a\"b,c"),
-            "x.log: line 1: expected a comma behind a closing quote, got \"\\\"a\\\"b,c\"");
   EXPECT_EQ(field_error("a,b,c"),
             "x.log: line 1: expected 2 comma-separated fields, got \"a,b,c\"");
 }

@@ -51,6 +51,25 @@ TEST(TextTable, LinesDoNotEndInSpaces) {
   EXPECT_EQ(table.text(), "a  b\n-  ---------\nx  long text\ny  t\n");
 }
 
+TEST(TextTable, ColumnsMayHaveUnitsWidthsAndAnAlignment) {
+  TextTable table({{"size", "(B)", 5}, {"type", "", 0, TextTable::Align::kRight}, {"note"}},
+                  {.gap = " ", .head_mark = "# ", .row_mark = "  ", .has_rule = false});
+  table.add({"8", "float", "x"});
+  table.add({"1234567", "int", ""});
+  EXPECT_EQ(table.text(),
+            "#    size  type note\n"
+            "#     (B)\n"
+            "        8 float x\n"
+            "  1234567   int\n");
+}
+
+TEST(TextTable, ColumnsWithoutNamesHaveNoHead) {
+  TextTable table({{.width = 4, .align = TextTable::Align::kLeft}, {}}, {.row_mark = "  "});
+  table.add({"12", "a"});
+  table.add({"b", ""});
+  EXPECT_EQ(table.text(), "  12    a\n  b\n");
+}
+
 TEST(CsvRow, QuotesWhatRfc4180Asks) {
   EXPECT_EQ(csv_row({"a", "1.5", ""}), "a,1.5,\n");
   EXPECT_EQ(csv_row({"a,b"}), "\"a,b\"\n");
