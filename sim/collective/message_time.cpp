@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace steptime {
 
@@ -135,6 +136,8 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
     Programs programs = collective_.programs(size);
     if (const auto symmetric =
             symmetric_time(programs, machine_, cluster_.reduction, cluster_.messages)) {
+      spdlog::debug("{} B: every rank does the same on equal links, one stands for all",
+                    size.count);
       known_[size.count] = *symmetric;
       continue;
     }
@@ -142,6 +145,7 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
     double count = 0;
     for (const auto& program : programs)
       count += program->messages();
+    spdlog::debug("{} B: {:.0f} messages are played", size.count, count);
     messages += count;
     cost += play_cost(programs, machine_);
     open.push_back({size.count, std::move(programs), count});

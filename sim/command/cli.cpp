@@ -1,5 +1,6 @@
 #include "sim/command/cli.h"
 
+#include "sim/command/diagnostics.h"
 #include "sim/command/verbs.h"
 #include "sim/config/config.h"
 #include "sim/core/error.h"
@@ -76,8 +77,11 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
                                                  const po::options_description& options,
                                                  std::vector<std::string> positional,
                                                  const Terminal& terminal) {
+  po::options_description shown = options;
+  shown.add_options()("log-level", po::value<std::string>()->default_value("warn"),
+                      "diagnostics on stderr: trace, debug, info, warn, error or off");
   po::options_description all;
-  all.add(options).add_options()("help,h", "this text");
+  all.add(shown).add_options()("help,h", "this text");
   po::positional_options_description places;
   po::options_description hidden;
   std::vector<std::string> required;
@@ -111,11 +115,12 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   }
   if (values.contains("help")) {
     std::ostringstream text;
-    text << options;
+    text << shown;
     terminal.out << fmt::format("usage: steptime {} {} [OPTIONS]\n\n{}\n{}", verb.name, verb.usage,
                                 verb.help, text.str());
     return std::nullopt;
   }
+  Diagnostics::show(values["log-level"].as<std::string>());
   for (const auto& option : options.options()) {
     const std::string& name = option->long_name();
     if (!values.contains(name) || option->semantic()->max_tokens() == 0) continue;
@@ -140,6 +145,7 @@ void check_format(const std::string& format) {
 }
 
 int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
+  const Diagnostics diagnostics(terminal.err);
   std::string message;
   Exit exit = Exit::kOk;
   try {

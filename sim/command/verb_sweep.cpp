@@ -60,7 +60,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
     csv.emplace(folder + "/" + name + ".csv");
     csv->write(csv_row(sweep_csv_head(sweep)));
   }
-  spdlog::info("{}: {} points on {} threads", name, sweep.points(), threads);
+  spdlog::info("{}: {} points, {} threads", name, sweep.points(), threads);
   SweepTable table(sweep);
   if (format == "csv") terminal.out << csv_row(sweep_csv_head(sweep));
   if (format == "json") terminal.out << "[\n";

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace steptime {
 namespace {
@@ -107,6 +108,7 @@ std::string read_file(const std::string& path) {
     throw InputError(fmt::format("{}: cannot be read: {}", path,
                                  errno != 0 ? std::strerror(errno) : "unknown error"));
   }
+  spdlog::debug("read {}, {} bytes", path, text.size());
   return text;
 }
 

@@ -38,7 +38,7 @@ class TextTable {
 
  private:
   std::vector<Column> columns_;
-  Style style_{};
+  Style style_;
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace steptime {
 namespace {
@@ -141,6 +142,10 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
 
 Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
                        const OnProgress& on_progress) {
+  spdlog::debug(
+      "{}: played client by client, as there are servers, variation or convergence, or the update "
+      "is not sgd",
+      e.name);
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
   if (timeline != nullptr) {
@@ -200,6 +205,8 @@ EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeli
 
 Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
                        std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
+  spdlog::debug("{}: played in the embedding's engine, {} all-reduces a step", e.name,
+                step.plan.buckets.size());
   const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
   if (buckets != nullptr) *buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times);
@@ -253,6 +260,8 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, nullptr, buckets, on_progress);
     if (buckets != nullptr) *buckets = sent_buckets(step);
+    spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step",
+                  experiment.name, experiment.cluster->workers(), step.plan.buckets.size());
     return result_of(experiment, step.plan, closed_step(step.plan));
   });
 }
