@@ -30,7 +30,8 @@ constexpr std::array kVerbs{
     Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
     Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
     Verb{"import", "FORMAT FILE", "converts a profile to a trace", verb_import},
-    Verb{"report", "TARGET", "the links of a preset's or a config's machine", verb_report},
+    Verb{"report", "TARGET", "the links of a preset's or a config's machine, and trees over them",
+         verb_report},
     Verb{"check", "CONFIG...", "validates experiments", verb_check},
     Verb{"list", "[KIND]", "the names that a config can choose from", verb_list},
     Verb{"schema", "", "the JSON Schema of experiments", verb_schema}};

@@ -1,4 +1,6 @@
-// report --topology: a machine as pictures for Graphviz, or as the routes between its GPUs.
+// report --topology: a machine as pictures for Graphviz, or as the routes between its GPUs; report
+// --trees: the trees along which its GPUs add up.
+#include "sim/command/tree_report.h"
 #include "sim/command/verbs.h"
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
@@ -99,18 +101,28 @@ std::string fabric_of(const Cluster& cluster) {
 
 Exit verb_report(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
+  TreeQuestion trees;
   po::options_description options("options");
-  options.add_options()("topology", "the machine's links (the only report so far)")(
+  options.add_options()("topology", "the machine's links")(
+      "trees", "the trees along which the GPUs of a node add up, one for each as the root")(
       "format", po::value(&format)->default_value("table"),
-      "table: routes between GPUs; dot: the inside of a node, for Graphviz")(
+      "table: routes between GPUs, or copies of each tree; dot: the inside of a node, for "
+      "Graphviz; "
+      "json: trees as MXNet's arrays")("planner",
+                                       po::value(&trees.planner)->default_value(trees.planner),
+                                       "with --trees: how they are found")(
+      "penalty", po::value<double>(), "with --trees: the planner's, for each use of a link")(
+      "gpus", po::value(&trees.gpus), "with --trees: some of the node's, such as 0,1,6,7")(
+      "detection", po::value(&trees.detection)->default_value(trees.detection),
+      "with --trees: the links that CUDA reports: exact, cuda-9.2 or cuda-9.2-repaired")(
       "fabric", "with --format dot: what connects the nodes, instead of the inside of one")(
       "nodes", po::value<std::int64_t>()->default_value(0, ""),
       "number of nodes; default: the config's, 2 of a preset");
   const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
   if (!values) return Exit::kOk;
-  if (values->count("topology") == 0) {
+  if (values->contains("topology") == values->contains("trees")) {
     throw InputError(
-        "steptime report: expected --topology, the links of a machine: the only report so far");
+        "steptime report: expected either --topology, the links of a machine, or --trees");
   }
   if (values->contains("fabric") && format != "dot")
     throw InputError("steptime report: --fabric needs --format dot");
@@ -118,6 +130,11 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
   if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
   const auto target = (*values)["TARGET"].as<std::string>();
   const Cluster cluster = cluster_of(target, nodes);
+  if (values->contains("trees")) {
+    if (values->contains("penalty")) trees.penalty = (*values)["penalty"].as<double>();
+    terminal.out << tree_report(cluster, trees, format);
+    return Exit::kOk;
+  }
   if (format == "dot") {
     terminal.out << (values->contains("fabric") ? fabric_of(cluster) : drawing(node_of(cluster)));
   } else if (format == "table") {

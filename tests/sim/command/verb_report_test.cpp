@@ -49,6 +49,20 @@ TEST(Report, DrawsWhatConnectsTheNodes) {
   EXPECT_NE(many.err.find("--fabric draws 1024 nodes at most, got 1025"), std::string::npos);
 }
 
+TEST(Report, ShowsTheTreesOfAMachine) {
+  const Output report =
+      steptime({"report", "p3.16xlarge", "--trees", "--planner", "joint", "--penalty", "1"});
+  EXPECT_EQ(report.exit, 2);
+  EXPECT_NE(report.err.find("/planner: unknown or unused: penalty"), std::string::npos)
+      << report.err;
+  const Output joint = steptime({"report", "p3.16xlarge", "--trees", "--planner", "joint"});
+  EXPECT_EQ(joint.exit, 0) << joint.err;
+  EXPECT_NE(joint.out.find("all at once: 1.5 trees per NVLink"), std::string::npos) << joint.out;
+  EXPECT_NE(steptime({"report", "p3.16xlarge"})
+                .err.find("expected either --topology, the links of a machine, or --trees"),
+            std::string::npos);
+}
+
 TEST(Report, RefusesWhatItDoesNotKnow) {
   const Output report = steptime({"report", "k80-10gbe", "--topology", "--format", "png"});
   EXPECT_EQ(report.exit, 2);

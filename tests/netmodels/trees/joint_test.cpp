@@ -1,0 +1,49 @@
+#include "sim/collective/link_load.h"
+#include "sim/collective/reduce_tree.h"
+#include "tests/support/trees.h"
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+LinkLoad::Busiest busiest(const LinkMatrix& weights, std::vector<ReduceTree> trees) {
+  LinkLoad load(weights);
+  for (const ReduceTree& tree : trees)
+    load.add(tree, 1);
+  return load.busiest();
+}
+
+TEST(Joint, LoadsAP3WithOneAndAHalfTreesPerNvlink) {
+  // 8 trees of 7 copies are 56 uses of 48 links in one direction: more than one for some; and of
+  // the 16 double links at least one carries 3.
+  const LinkMatrix weights = p3_weights();
+  const auto trees = make<TreePlanner>(R"({"type": "joint"})")->plan(weights);
+  EXPECT_EQ(busiest(weights, trees).nvlink, 1.5);
+  for (Gpu root = 0; root < 8; ++root) {
+    EXPECT_EQ(trees[static_cast<std::size_t>(root)].root(), root);
+    EXPECT_TRUE(sums_once(trees[static_cast<std::size_t>(root)], 8));
+  }
+}
+
+TEST(Joint, SpreadsWhatGoesOverPcie) {
+  // Two pairs of GPUs, four trees, each of which crosses once: four of the eight ways, one each.
+  // MXNet takes one of them three times.
+  const LinkMatrix weights =
+      link_weights(LinkMatrix{{0, 2, 1, 1}, {2, 0, 1, 1}, {1, 1, 0, 3}, {1, 1, 3, 0}});
+  EXPECT_EQ(busiest(weights, mxnet_planner(false, 0.7)->plan(weights)).other, 3 * 4);
+  EXPECT_EQ(busiest(weights, make<TreePlanner>(R"({"type": "joint"})")->plan(weights)).other, 4);
+}
+
+TEST(Joint, HasTreesWhereMxnetHasNone) {
+  LinkMatrix star(4);
+  for (const Gpu gpu : {1, 2, 3})
+    star.set(0, gpu, 2);
+  const auto trees = make<TreePlanner>(R"({"type": "joint"})")->plan(star);
+  ASSERT_EQ(trees.size(), 4U);
+  for (const ReduceTree& tree : trees)
+    EXPECT_TRUE(sums_once(tree, 4));
+}
+
+}  // namespace
+}  // namespace steptime
