@@ -6,7 +6,7 @@ packages_of() {
   case $1 in
     build)
       echo cmake g++ ninja-build libboost-dev libboost-program-options-dev libeigen3-dev libfmt-dev \
-        libprotozero-dev librandom123-dev libspdlog-dev libtbb-dev nlohmann-json3-dev
+        libprotozero-dev librandom123-dev libspdlog-dev libtbb-dev nlohmann-json3-dev zlib1g-dev
       ;;
     plot) echo gnuplot-nox ;;
     test) echo libgtest-dev librapidcheck-dev libvalijson-dev ;;

@@ -112,7 +112,7 @@ class BCaffe final : public Importer {
  public:
   explicit BCaffe(const Config& c) : padded_(c.get<bool>("padded")) {}
 
-  Trace import(const ImportRequest& request) const override {
+  Imported import(const ImportRequest& request) const override {
     const std::vector<ProfileLine> lines = profile_lines(request);
     const Blobs run = read_run(lines);
     LearnableLayers learnable = learnable_layers(request, "B-Caffe names no layers");
@@ -132,7 +132,7 @@ class BCaffe final : public Importer {
     }
     check_imported(trace, request.file);
     trace.forward_total = trace.backward() / 2;
-    return trace;
+    return {.trace = std::move(trace)};
   }
 
  private:

@@ -125,7 +125,7 @@ void add_tensors(std::vector<Row>& rows, const LearnableLayers& learnable,
 
 class CaffeTime final : public Importer {
  public:
-  Trace import(const ImportRequest& request) const override {
+  Imported import(const ImportRequest& request) const override {
     const Lines lines = profile_lines(request);
     std::vector<Row> rows =
         lines.front().text() == kHeader ? read_csv(lines) : read_log(lines, request.file);
@@ -137,7 +137,7 @@ class CaffeTime final : public Importer {
     for (Row& row : rows)
       trace.layers.push_back(std::move(row.layer));
     check_imported(trace, request.file);
-    return trace;
+    return {.trace = std::move(trace)};
   }
 };
 

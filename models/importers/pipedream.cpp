@@ -155,7 +155,7 @@ Nodes read_csv(const std::vector<ProfileLine>& lines) {
 
 class PipeDream final : public Importer {
  public:
-  Trace import(const ImportRequest& request) const override {
+  Imported import(const ImportRequest& request) const override {
     if (!request.layer_table.empty()) {
       throw InputError(
           fmt::format("{}: expected no layer table, as the profile has parameter counts, got {}",
@@ -170,7 +170,7 @@ class PipeDream final : public Importer {
       if (!layer.name.empty()) trace.layers.push_back(std::move(layer));
     }
     check_imported(trace, request.file);
-    return trace;
+    return {.trace = std::move(trace)};
   }
 };
 

@@ -1,4 +1,5 @@
 #include "sim/command/output.h"
+#include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/experiment/experiment.h"
 #include "sim/workload/importer.h"
@@ -76,6 +77,23 @@ void check_date(const std::string& text) {
   throw InputError(fmt::format("--date: expected a day such as 2026-01-31, got {}", brief(text)));
 }
 
+/// Throws InputError, in the words of the library, unless the option was given.
+void check_given(const po::variables_map& values, const char* option) {
+  if (values.contains(option)) return;
+  throw InputError(
+      fmt::format("steptime import: the option '--{}' is required but missing; see "
+                  "steptime import --help",
+                  option));
+}
+
+/// What the file must hold. Throws InputError when no run could use it.
+std::string written(const Imported& imported, const std::string& path) {
+  if (!imported.trace) return imported.table;
+  std::string trace = write_trace(*imported.trace);
+  parse_trace(trace, path.empty() ? "the imported trace" : path);
+  return trace;
+}
+
 }  // namespace
 
 Exit verb_import(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -83,9 +101,9 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   std::string source, date, licence, note, path;
   std::vector<std::string> sets;
   po::options_description options("options");
-  options.add_options()("model", po::value(&request.model)->required(), "network architecture")(
+  options.add_options()("model", po::value(&request.model), "network architecture, of a trace")(
       "device", po::value(&request.device)->required(), "what the times were measured on")(
-      "batch", po::value(&request.batch)->required(), "samples per worker and step")(
+      "batch", po::value(&request.batch), "samples per worker and step, of a trace")(
       "source", po::value(&source)->required(), "where the profile comes from")(
       "date", po::value(&date)->required(), "day when it was measured or published, as 2026-01-31")(
       "licence", po::value(&licence)->required(), "of the profile")(
@@ -93,30 +111,50 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
       "layer-table", po::value(&request.layer_table),
       "model that gives the parameters which the profile lacks, as caffe/googlenet")(
       "set", po::value(&sets)->composing(), "key=value: a parameter of the format")(
-      "output,o", po::value(&path), "trace file; default: standard output");
-  const auto values = parse_arguments(verb, args, options, {"FORMAT", "FILE"}, terminal);
+      "output,o", po::value(&path), "file to write; default: standard output");
+  const auto values = parse_arguments(verb, args, options, {"FORMAT", "FILE*"}, terminal);
   if (!values) return Exit::kOk;
-  if (request.batch < 1) {
-    throw InputError(fmt::format("--batch: must be positive, got {}", request.batch));
+  const auto format = importer((*values)["FORMAT"].as<std::string>(), sets);
+  if (!format->makes_table()) {
+    check_given(*values, "model");
+    check_given(*values, "batch");
+    if (request.batch < 1) {
+      throw InputError(fmt::format("--batch: must be positive, got {}", request.batch));
+    }
   }
+  if (!values->contains("FILE"))
+    throw InputError("steptime import: expected FILE; see steptime import --help");
   check_text("--model", request.model);
   check_text("--device", request.device);
   check_text("--source", source);
   check_date(date);
   check_text("--licence", licence);
   check_text("--note", note);
-  request.file = (*values)["FILE"].as<std::string>();
-  request.text = read_file(request.file);
+  request.paths = (*values)["FILE"].as<std::vector<std::string>>();
+  request.file = request.paths.front();
+  if (!format->streams()) {
+    if (request.paths.size() > 1) {
+      throw InputError(fmt::format("steptime import: expected one file, got {} more, {} the first",
+                                   request.paths.size() - 1, brief(request.paths[1])));
+    }
+    request.text = read_file(request.file);
+  }
   request.provenance = Json{{"source", source}, {"date", date}, {"licence", licence}};
   if (!note.empty()) request.provenance["note"] = note;
 
-  const auto format = importer((*values)["FORMAT"].as<std::string>(), sets);
-  const std::string trace = write_trace(format->import(request));
-  parse_trace(trace, path.empty() ? "the imported trace" : path);  // refuses what no run could use
+  Imported imported;
+  {
+    ProgressLine progress(terminal);
+    request.on_progress = progress.listener();
+    imported = format->import(request);
+  }
+  const std::string text = written(imported, path);
+  for (const std::string& sentence : imported.missing)
+    terminal.err << "note: " << sentence << "\n";
   if (path.empty())
-    terminal.out << trace;
+    terminal.out << text;
   else {
-    write_file(path, trace);
+    write_file(path, text);
     terminal.err << "wrote " << path << "\n";
   }
   return Exit::kOk;

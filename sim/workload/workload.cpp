@@ -38,6 +38,10 @@ const Params& trace_params() {
        .kind = Kind::kNumber,
        .need = Need::kOptional,
        .range = kNotNegative},
+      {.key = "domain",
+       .kind = Kind::kText,
+       .help = "what a run on this trace leaves out",
+       .need = Need::kOptional},
       {.key = "layers", .kind = Kind::kList, .help = "in forward order"}};
   return params;
 }
@@ -50,6 +54,10 @@ const Params& provenance_params() {
       {.key = "note",
        .kind = Kind::kText,
        .help = "what was derived, and how",
+       .need = Need::kOptional},
+      {.key = "measured",
+       .kind = Kind::kObject,
+       .help = "what else was measured, which a run leaves out",
        .need = Need::kOptional}};
   return params;
 }
@@ -163,10 +171,14 @@ Trace parse_trace(const std::string& text, const std::string& file) {
               .batch = config.get<std::int64_t>("batch")};
   const Config provenance = config.object("provenance", provenance_params());
   for (const Param& p : provenance_params()) {
-    if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);
+    if (p.kind == Kind::kText && (p.need == Need::kRequired || provenance.has(p.key))) {
+      provenance.get<std::string>(p.key);
+    }
   }
+  if (provenance.has("measured")) provenance.object("measured", any_keys());
   trace.provenance = provenance.node();
   if (config.has("forward_total_s")) trace.forward_total = read_seconds(config, "forward_total_s");
+  if (config.has("domain")) trace.domain = config.get<std::string>("domain");
   for (const Config& layer : config.objects("layers", layer_params())) {
     trace.layers.push_back(read_layer(layer, !trace.forward_total));
   }
@@ -198,6 +210,7 @@ std::string write_trace(const Trace& trace) {
   Json head{{"format", "steptime-trace"}, {"version", 1},         {"model", trace.model},
             {"device", trace.device},     {"batch", trace.batch}, {"provenance", trace.provenance}};
   if (trace.forward_total) head["forward_total_s"] = to_seconds(*trace.forward_total);
+  if (trace.domain != "inside") head["domain"] = trace.domain;
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // "\n}"
   text += ",\n \"layers\": [";

@@ -100,7 +100,9 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
                                         seconds, kMostSeconds));
     }
     scale_compute(trace, from_seconds(seconds));
-    trace.domain = fmt::format("compute times scaled from batch {} to {}", trace.batch, batch);
+    const std::string before = trace.domain == "inside" ? "" : trace.domain + "; ";
+    trace.domain =
+        fmt::format("{}compute times scaled from batch {} to {}", before, trace.batch, batch);
     trace.batch = batch;
   }
   return trace;

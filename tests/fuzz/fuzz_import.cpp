@@ -38,7 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .provenance = Json{{"source", "fuzzer"}, {"date", "now"}, {"licence", "none"}}};
   std::string written;
   try {
-    written = write_trace(importer(selected % 128)->import(request));
+    const Imported imported = importer(selected % 128)->import(request);
+    if (!imported.trace) return 0;
+    written = write_trace(*imported.trace);
   } catch (const InputError&) {
     return 0;
   }

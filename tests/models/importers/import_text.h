@@ -23,7 +23,7 @@ inline ImportRequest request_of(const std::string& text, const std::string& laye
 /// `importer`: {"type": ..., parameters}.
 inline Trace import_text(std::string_view importer, const std::string& text,
                          const std::string& layer_table = "") {
-  return make<Importer>(importer)->import(request_of(text, layer_table));
+  return make<Importer>(importer)->import(request_of(text, layer_table)).trace.value();
 }
 
 /// What the importer says about a text that it refuses.

@@ -161,6 +161,60 @@ TEST(VerbImport, UnknownFormatListsTheKnownOnes) {
   EXPECT_EQ(lines_of(import.err).size(), 1U);
 }
 
+TEST(VerbImport, ABenchmarkBecomesATableThatACollectiveTakes) {
+  const TinyFolder folder;
+  const std::string file = folder.write("nccl.csv", "bytes,time_us\n1000,2\n8000,9\n");
+  const Outcome import =
+      steptime({"import", "nccl-tests", file, "--device", "d", "--source", "s", "--date",
+                "2024-02-01", "--licence", "none", "-o", folder.path("table.csv")});
+  ASSERT_EQ(import.exit, 0) << import.err;
+  EXPECT_EQ(folder.read("table.csv"),
+            "# source: s\n# date: 2024-02-01\n# licence: none\n# device: d\n"
+            "bytes,time_us\n1000,2\n8000,9\n");
+  const Outcome collective = steptime(
+      {"collective",
+       folder.experiment(
+           R"({"strategy": {"aggregation": {"collective": {"type": "table", "file": "table.csv"}}}})"),
+       "-b", "8000", "-e", "8000", "--format", "json"});
+  ASSERT_EQ(collective.exit, 0) << collective.err;
+  EXPECT_EQ(Json::parse(collective.out)[0].at("time_us"), 9);
+}
+
+TEST(VerbImport, SaysWhatATraceLacksAndARunNamesItsDomain) {
+  const TinyFolder folder;
+  std::vector<std::string> args = import_args(
+      STEPTIME_TESTS_DIR "/data/imports/chakra_resnet50.et.gz", {"-o", folder.path("trace.json")});
+  args[1] = "chakra";
+  const Outcome import = steptime(args);
+  ASSERT_EQ(import.exit, 0) << import.err;
+  EXPECT_NE(import.err.find("note: 157 device nodes have no runtime.\n"), std::string::npos);
+  const Outcome run = steptime({"run", folder.experiment("{}"), "--format", "json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const std::string domain = Json::parse(run.out).at("domain").dump();
+  EXPECT_NE(
+      domain.find("imported device times: 5.302 ms of copies and other work are left out; one "
+                  "layer, so that no gradient is ready before the end"),
+      std::string::npos)
+      << domain;
+}
+
+TEST(VerbImport, OnlyTracesOfRanksMayBeMany) {
+  const TinyFolder folder;
+  const std::string file = folder.write("p.csv", kProfile);
+  EXPECT_EQ(
+      steptime(import_args(file, {file})).err,
+      "steptime: steptime import: expected one file, got 1 more, \"" + file + "\" the first\n");
+}
+
+TEST(VerbImport, AllToAllIsSimulatedOrRefusedInOneLine) {
+  const TinyFolder folder;
+  const Outcome outcome = steptime(
+      {"collective", folder.experiment("{}"), "--collective", "all-to-all", "-b", "8", "-e", "8"});
+  if (outcome.exit == 0) return;
+  EXPECT_EQ(outcome.exit, 2);
+  EXPECT_EQ(lines_of(outcome.err).size(), 1U);
+}
+
 TEST(VerbImport, AbsentProfile) {
   const TinyFolder folder;
   EXPECT_EQ(
