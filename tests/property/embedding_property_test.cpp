@@ -1,5 +1,4 @@
 // Do the safe embeddings ever deadlock, and is every deadlock of the others found and named?
-#include "netmodels/programs.h"
 #include "sim/core/error.h"
 #include "sim/core/random.h"
 #include "sim/mxnet/embedding.h"
@@ -87,12 +86,11 @@ std::string run_case(std::uint32_t number, const std::string& type, const std::s
 enum class Way { kClosed, kPlayed, kAlwaysPlayed };
 std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, bool one_clock,
                     Way way = Way::kClosed) {
-  constexpr std::int64_t kWorkers = 4;
+  constexpr Rank kWorkers = 4;
   const Workload workload = random_workload(draw);
   const auto a = draw.upto(3) * kSecond;
   const auto b = draw.upto(2) * kSecond;
-  const LinearCollective collective({a, {to_seconds(b)}},
-                                    [](Slice whole) { return ring_all_reduce(kWorkers, whole); });
+  const Ring collective(kWorkers, {a, {to_seconds(b)}});
   Cluster cluster{.nodes = kWorkers};  // a byte takes 0.2 s, adding it up half a second
   cluster.network = cluster.intra_node = {a / 6, {5}};
   cluster.reduction = {to_seconds(b) / 4};

@@ -1,5 +1,6 @@
 // Small runs of an embedding, with calls and copies that cost nothing unless the text says so.
 #pragma once
+#include "netmodels/programs.h"
 #include "sim/mxnet/embedding.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
@@ -22,6 +23,16 @@ inline std::unique_ptr<Embedding> embedding_of(const std::string& type,
   if (!more.empty()) json.update(parse_json(fmt::format("{{{}}}", more), "more"));
   return make<Embedding>(json.dump());
 }
+
+/// Costs a + b M in closed form, and is a ring of `ranks`.
+class Ring final : public LinearCollective {
+ public:
+  Ring(Rank ranks, LinearCost cost) : LinearCollective(cost), ranks_(ranks) {}
+  Programs programs(Bytes m) const override { return one(ring_all_reduce(ranks_, {0, m.count})); }
+
+ private:
+  Rank ranks_;
+};
 
 /// One layer per pair of times, in forward order, each with one tensor of one byte: t1, t2, ...
 struct LayerTimes {

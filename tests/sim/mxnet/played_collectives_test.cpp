@@ -23,14 +23,13 @@ constexpr std::int64_t kBytes = 250'000;
 constexpr TimePerByte kSlowSum{1.6e-9};
 
 /// A ring of two, alone 100 us of latencies and 800 ps/B, and with a sum half of gamma per byte.
-LinearCollective ring_of_two(TimePerByte gamma) {
-  return LinearCollective({100 * kMicro, {0.8e-9 + gamma.seconds_per_byte / 2}},
-                          [](Slice whole) { return ring_all_reduce(2, whole); });
+Ring ring_of_two(TimePerByte gamma) {
+  return Ring(2, {100 * kMicro, {0.8e-9 + gamma.seconds_per_byte / 2}});
 }
 
 struct Two {
   Cluster cluster;
-  LinearCollective ring;
+  Ring ring;
   TrainingGraph graph{.keys = {{"a", {kBytes}}, {"b", {kBytes}}, {"c", {kBytes}}}};
   Engine clock;
   PlayedCollectives played{clock, graph, cluster, ring};
@@ -113,7 +112,7 @@ TEST(PlayedCollectives, CountsItsMessages) {
 /// The communication of a step of eight keys whose gradients all appear at once.
 Duration communication(std::int64_t outstanding, TimePerByte gamma, bool plays) {
   const Cluster cluster = star_cluster(2, gamma);
-  const LinearCollective ring = ring_of_two(gamma);
+  const Ring ring = ring_of_two(gamma);
   std::vector<LayerTimes> times(8);
   times.front().forward = kSecond;
   Workload workload = layers_of(times);
@@ -143,7 +142,7 @@ TEST(ConCum, LatenciesOverlapButBytesDoNot) {
 // Both ranks compute three times as long: 3 s, and the one all-reduce of 300 us.
 TEST(PlayedCollectives, TakeEveryEmbeddingAndVariation) {
   const Cluster cluster = star_cluster(2);
-  const LinearCollective ring = ring_of_two({});
+  const Ring ring = ring_of_two({});
   Workload workload = layers_of(std::vector<LayerTimes>{{kSecond, {}}});
   workload.trace.layers.front().tensors.front().params = kBytes;
   EmbeddedRun run{.workers = 2,
