@@ -104,7 +104,7 @@ Programs CollectiveOfRounds::programs(Bytes m) const {
 
 std::optional<ErrorBound> CollectiveOfRounds::error_bound() const {
   if (sum_.exact()) return std::nullopt;
-  return workers_ > kMostPlayed ? kOfMany : sum_.estimate();
+  return workers_ > kMostPlayed && !sum_.overlaps() ? kOfMany : sum_.estimate();
 }
 
 std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {

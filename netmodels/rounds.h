@@ -45,6 +45,7 @@ class RoundSum {
   std::vector<Row> rows(double bytes) const;
   std::optional<LinearCost> linear() const;
   bool in_step() const { return in_step_; }
+  bool overlaps() const { return overlaps_; }
   bool exact() const { return in_step_ && !overlaps_; }
   ErrorBound estimate() const { return estimate_; }
   TimePerByte gamma() const { return gamma_; }
@@ -66,9 +67,10 @@ class RoundSum {
   bool overlaps_ = false;
 };
 
-/// A collective that takes the sum over its rounds. Where ranks fall out of step, its messages are
-/// played twice, without bytes and with many, and the line through both times stands in for the
-/// sum, for up to kMostPlayed ranks; of more, of whom few wait long, the sum is within kOfMany.
+/// A collective that takes the sum over its rounds. Where ranks fall out of step, up to kMostPlayed
+/// of them, its messages are played twice, without bytes and with many, and the line through both
+/// times stands in for the sum. With more ranks the sum stands; it was within kOfMany of the
+/// messages of 513 to 768 ranks.
 class CollectiveOfRounds : public MessageCollective {
  public:
   static constexpr std::int64_t kMostPlayed = 512;
