@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -174,7 +174,8 @@ TEST(VerbImport, ABenchmarkBecomesATableThatACollectiveTakes) {
   const Outcome collective = steptime(
       {"collective",
        folder.experiment(
-           R"({"strategy": {"aggregation": {"collective": {"type": "table", "file": "table.csv"}}}})"),
+           R"({"strategy": {"aggregation": {"collective": {"type": "table", "file": "table.csv",
+                                                             "a": null, "b": null}}}})"),
        "-b", "8000", "-e", "8000", "--format", "json"});
   ASSERT_EQ(collective.exit, 0) << collective.err;
   EXPECT_EQ(Json::parse(collective.out)[0].at("time_us"), 9);

@@ -53,7 +53,7 @@ TEST(Report, ShowsTheTreesOfAMachine) {
   const Output report =
       steptime({"report", "p3.16xlarge", "--trees", "--planner", "joint", "--penalty", "1"});
   EXPECT_EQ(report.exit, 2);
-  EXPECT_NE(report.err.find("/planner: unknown or unused: penalty"), std::string::npos)
+  EXPECT_NE(report.err.find("/planner/penalty: unknown key; known: type"), std::string::npos)
       << report.err;
   const Output joint = steptime({"report", "p3.16xlarge", "--trees", "--planner", "joint"});
   EXPECT_EQ(joint.exit, 0) << joint.err;

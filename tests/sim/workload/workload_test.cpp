@@ -80,7 +80,7 @@ TEST(Trace, ErrorsNameThePlace) {
             "t.json: /layers/0/tensors/0/params: expected a whole number, got 1.5");
   EXPECT_EQ(trace_error(kThreeLayers, R"("forward_totl_s": 1, )"),
             "t.json: /forward_totl_s: unknown key (did you mean \"forward_total_s\"?); known: "
-            "format, version, model, device, batch, provenance, forward_total_s, layers");
+            "format, version, model, device, batch, provenance, forward_total_s, domain, layers");
 }
 
 TEST(Trace, FormatVersionAndProvenanceAreRequired) {
