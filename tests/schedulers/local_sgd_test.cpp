@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
 std::string local_sgd(int interval) {
-  return R"({"type": "local-sgd", "interval": )" + std::to_string(interval) + "}";
+  return fmt::format(R"({{"type": "local-sgd", "interval": {}}})", interval);
 }
 const char* const kHybrid =
     R"({"type": "hybrid", "clients": 2, "servers": 1, "requests": "pushpull"})";
