@@ -60,8 +60,7 @@ struct Bound {
   }
   static Member read(const Config& config, const Param& param) {
     [[maybe_unused]] const auto place = [&] {
-      return std::find(param.words.begin(), param.words.end(),
-                       config.get<std::string>(param.key)) -
+      return std::find(param.words.begin(), param.words.end(), config.get<std::string>(param.key)) -
              param.words.begin();
     };
     if constexpr (std::is_enum_v<Member>)

@@ -112,7 +112,8 @@ TEST(Bindings, ErrorsAreThoseOfTheTable) {
     return message_of<InputError>([&] { door(json); });
   };
   EXPECT_EQ(error("{}"), "x.json: /opens: required but missing");
-  EXPECT_EQ(error(R"({"opens": "1 s", "hinges": 10})"), "x.json: /hinges: must be at least 1 and at most 9, got 10");
+  EXPECT_EQ(error(R"({"opens": "1 s", "hinges": 10})"),
+            "x.json: /hinges: must be at least 1 and at most 9, got 10");
   EXPECT_EQ(error(R"({"opens": "1 s", "side": "top"})"),
             "x.json: /side: unknown \"top\"; known: left, right");
 }
