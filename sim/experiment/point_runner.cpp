@@ -1,7 +1,5 @@
 #include "sim/experiment/point_runner.h"
 
-#include "sim/experiment/training_run.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -101,6 +99,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       to.aggregation = from.aggregation;
       to.update = from.update;
       to.collective = from.collective;
+      to.transport = from.transport;
       return;
     case Part::kSchedule:
       to.schedule = from.schedule;
@@ -135,7 +134,7 @@ const Experiment& PointRunner::read(std::int64_t point) {
     }
     cache.in_use = key;
   }
-  if (needs_training(s.experiment)) s.write_document();
+  if (s.experiment.embedding->settings()) s.write_document();  // which may not go with the rest
   check_combination(s.document, s.experiment);
   return s.experiment;
 }

@@ -57,8 +57,8 @@ TEST(Diagnostics, SayWhatIsReadAndWhichWayARunTakes) {
   expect(R"({"strategy": {"embedding": {"type": "funnel"}}})",
          "tiny: played in the embedding's engine, 3 all-reduces a step");
   expect(R"({"run": {"variation": {"jitter": 0.1}}})",
-         "tiny: played client by client, as there are servers, variation or convergence, or the "
-         "update is not sgd");
+         "tiny: played client by client, as workers, servers, updates, streams or the schedule ask "
+         "for it");
   expect(R"({"run": {"fidelity": "message"}, "strategy": {"aggregation": {"collective":
              {"type": "ring", "a": null, "b": null}}}})",
          "1000000 B: every rank does the same on equal links, one stands for all");

@@ -48,6 +48,17 @@ TEST(PointRunner, AnyOrderOfPointsGivesTheSame) {
   EXPECT_EQ(forwards, backwards);
 }
 
+TEST(PointRunner, APartThatWasBuiltBeforeComesBackWhole) {
+  // What is read a second time was built the first time.
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/strategy/transport/streams": [1, 2, 1]})");
+  PointRunner runner(sweep);
+  for (std::int64_t point = 0; point < 3; ++point)
+    EXPECT_EQ(runner.read(point).transport->streams, point == 1 ? 2 : 1);
+  EXPECT_EQ(runner.read(0).transport->streams, 1);
+  EXPECT_EQ(runner.read(1).transport->streams, 2);
+}
+
 TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
   const TinyFolder folder;
   const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [4, 0, 4]})");
