@@ -143,8 +143,8 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
 Result training_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
                        const OnProgress& on_progress) {
   spdlog::debug(
-      "{}: played client by client, as there are servers, variation or convergence, or the update "
-      "is not sgd",
+      "{}: played client by client, as workers, servers, updates, streams or the schedule ask for "
+      "it",
       e.name);
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
