@@ -58,6 +58,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
     first_ends_.resize(buckets_);
+    if (plan.schedule && servers_count_ > 0) push_parts_.resize(clients_.size() * buckets_);
     if (!sends_at_end_) return;
     while (first_step_ < plan.steps && !plan.update->exchanges(first_step_))
       ++first_step_;
@@ -242,8 +243,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       for (const std::int32_t bucket : sent.buckets)
         end_bucket(c, static_cast<std::size_t>(bucket), engine_.now());
     } else {
-      for (const std::int32_t bucket : sent.buckets)
+      for (const std::int32_t bucket : sent.buckets) {
+        expect_push(c, static_cast<std::size_t>(bucket));
         exchange_.push(c, static_cast<std::size_t>(bucket), me.start);
+      }
     }
     sender(c).give_back(message);
   }
@@ -295,6 +298,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void pushed(std::span<const Timed> parts) override {
     for (const auto& [parcel, in] : parts) {
+      count_push(parcel, in);
       if (!draws(parcel.client)) continue;
       draw(parcel.client, "push", parcel.bucket, exchange_.push_sent(parcel.client, parcel.bucket),
            in);
@@ -313,19 +317,32 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
 
   void answered(std::int32_t c, std::size_t bucket) override {
-    tell_policy(c, bucket, engine_.now());
     end_bucket(c, bucket, engine_.now());
   }
 
   void broadcasted(std::int32_t c, std::size_t bucket, Time end) override {
     if (pulls_first() && client(c).pulling > 0) return pulled(c, bucket, end);
-    if (!sends_parameters_) tell_policy(c, bucket, end);
     end_bucket(c, bucket, end);
   }
 
-  /// What a client sent to servers is back at `when`, which may lie ahead.
+  /// A client is about to push a bucket.
+  void expect_push(std::int32_t c, std::size_t bucket) {
+    if (push_parts_.empty()) return;
+    const std::size_t parts = plan_.pieces[bucket].size();
+    push_parts_[static_cast<std::size_t>(c) * buckets_ + bucket] = parts;
+    if (parts == 0) tell_policy(c, bucket, engine_.now());
+  }
+
+  /// A part of a push is at its server at `in`, which may lie ahead.
+  void count_push(const Parcel& part, Time in) {
+    if (push_parts_.empty() || static_cast<std::size_t>(part.client) >= clients_.size()) return;
+    std::size_t& left = push_parts_[static_cast<std::size_t>(part.client) * buckets_ + part.bucket];
+    if (left > 0 && --left == 0) tell_policy(part.client, part.bucket, in);
+  }
+
+  /// Servers have all of a push. The policy does not wait for the sum: clients may push in
+  /// different orders, and would wait for each other for ever.
   void tell_policy(std::int32_t c, std::size_t bucket, Time when) {
-    if (!sender(c).has_policy()) return;
     engine_.at(when, Phase::kComplete, [this, c, b = static_cast<std::int32_t>(bucket)] {
       sender(c).arrived({&b, 1});
     });
@@ -372,7 +389,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     double computed = 0;
     Time last{};
     for (const Client& c : clients_) {
-      STEPTIME_CHECK(c.step == plan_.steps, "the event list ran empty before the run was over");
+      STEPTIME_CHECK(c.step == plan_.steps && !c.is_waiting,
+                     "the event list ran empty before the run was over");
       ends += to_seconds(since_start(c.end));
       computed += to_seconds(c.computed);
       last = std::max(last, c.end);
@@ -421,11 +439,13 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   TwoLevelExchange exchange_;
-  std::deque<Sender> senders_;         ///< of every client; one where there are none
-  std::size_t come_ = 0;               ///< workers that wait for a collective of all
-  bool layers_wait_ = false;           ///< a layer of the next forward pass waits for its own only
-  std::int64_t reductions_ = 0;        ///< all-reduces that are over
-  std::int64_t first_step_ = 0;        ///< of client 0 in which it exchanges
+  std::deque<Sender> senders_;   ///< of every client; one where there are none
+  std::size_t come_ = 0;         ///< workers that wait for a collective of all
+  bool layers_wait_ = false;     ///< a layer of the next forward pass waits for its own only
+  std::int64_t reductions_ = 0;  ///< all-reduces that are over
+  std::int64_t first_step_ = 0;  ///< of client 0 in which it exchanges
+  /// By client and bucket: parts of a push that are not in yet; only with a policy and servers.
+  std::vector<std::size_t> push_parts_;
   std::vector<Duration> first_ends_;   ///< by bucket: when it was back in that step
   std::size_t first_arrivals_ = 0;     ///< of these
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client

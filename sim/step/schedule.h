@@ -53,7 +53,8 @@ class Policy {
   virtual ~Policy() = default;
   /// The gradients of a bucket exist on all workers.
   virtual void ready(std::int32_t bucket, Time now) = 0;
-  /// What an answer of `next` sent is back on all workers.
+  /// What an answer of `next` sent is through: its sum is on all workers, or with servers these
+  /// have all of it.
   virtual void arrived(std::span<const std::int32_t> buckets, Time now) = 0;
   /// The buckets to send now, as one message; none: nothing as things stand. Asked again until it
   /// answers none. What is sent goes to the transport's streams in this order.

@@ -72,6 +72,19 @@ void check_step_length(double seconds) {
   }
 }
 
+namespace {
+
+void check_parts(double parts) {
+  constexpr double kMost = 1e5;
+  if (parts <= kMost) return;
+  throw PlacedError(
+      fmt::format("/strategy/schedule: about {:.1g} parts of one gradient, at most {:.0g}; larger "
+                  "parts are fewer",
+                  parts, kMost));
+}
+
+}  // namespace
+
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
   StepPlan step{workload.trace.forward(), workload.trace.backward(), {}, plan.after_backward};
@@ -87,6 +100,8 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
     bucket.ready = step.forward + (plan.after_backward ? step.backward : units[unit - 1].ready);
     const Bytes end = bucket.bytes;
     const Bytes longest = size == 1 ? plan.longest.value_or(end) : end;
+    if (end > longest)
+      check_parts(static_cast<double>(end.count) / static_cast<double>(longest.count));
     do {
       bucket.bytes = std::min(longest, end - bucket.offset);
       bucket.cost = collective.time(bucket.bytes);

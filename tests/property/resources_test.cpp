@@ -49,7 +49,8 @@ Setting any_setting(std::string aggregation) {
       R"({"type": "wfbp"})", R"({"type": "sync-easgd"})", R"({"type": "naive"})",
       R"({"type": "mg-wfbp"})", R"({"type": "fixed-buckets", "capacity": "5 MB"})",
       R"({"type": "tensor-fusion", "cycle": "7 ms"})",
-      R"({"type": "priority", "partition": "1 MB", "credit": "2 MB"})");
+      R"({"type": "priority", "partition": "1 MB", "credit": "2 MB"})",
+      R"({"type": "priority", "partition": "1 MB", "credit": "1 B"})");
   s.streams = *rc::gen::inRange(1, 4);
   s.fidelity = *rc::gen::element<std::string>("analytic", "message");
   s.aggregation = std::move(aggregation);

@@ -145,6 +145,23 @@ TEST(Training, AnEarlyPullWaitsForTheSum) {
   EXPECT_NEAR(r.exposed_comm_s, 0.030, 1e-9);
 }
 
+/// Four clients that push in different orders wait for no sum before they push on: in all ways to
+/// pull, every part of every gradient goes to the server and back once a step.
+TEST(Training, PrioritySendsEverythingThroughServers) {
+  for (const char* requests : {"push-pull", "pushpull", "early-pull", "next-step"}) {
+    Experiment e =
+        training_experiment(strategy(R"({"type": "parameter-server", "servers": 1, "requests": ")" +
+                                         std::string(requests) + "\"}",
+                                     kSgd),
+                            4, R"({"steps": 3, "variation": {"jitter": 0.2}})", 1e7);
+    e.schedule = make<Schedule>(R"({"type": "priority", "partition": "1 MB", "credit": "1 B"})");
+    const Result r = simulate(e);
+    EXPECT_EQ(r.messages, 2 * 4 * 8) << requests;  // 2 x 4 MB in parts of 1 MB
+    // 4 clients push 8 MB each over the server's port of 10 MB/s.
+    EXPECT_GE(r.step_time_s, 3.2) << requests;
+  }
+}
+
 TEST(Training, TheNextStepPullsBeforeItsForwardPass) {
   // 1 worker, 1 server. The first layer needs key one: asked for 1 ms, 1 ms and 4 ms back. Its key
   // is first in forward order; the other one comes at 10 ms, long before 506 ms. A push of 4 MB
