@@ -70,7 +70,7 @@ RC_GTEST_PROP(Policy, PriorityWithCreditForAllIsWfbp, ()) {
 /// parts, so that it is through at the same time.
 RC_GTEST_PROP(Policy, PriorityIsNeverLaterThanWfbpWithoutStartUps, ()) {
   const Question q = any_question(0);
-  const std::int64_t partition = 8 * *rc::gen::inRange<std::int64_t>(1, 2000);
+  const std::int64_t partition = 8 * *rc::gen::inRange<std::int64_t>(100, 20'000);
   const std::int64_t credit = *rc::gen::inRange<std::int64_t>(1, 40000);
   for (const char* waits : {"step", "layer"}) {
     const Duration step =
