@@ -160,6 +160,21 @@ TEST(StepFingerprint, DependsOnEveryTimeAndOnTheirOrder) {
   EXPECT_NE(base, step_fingerprint(4 * kMs, 6 * kMs, ends));
 }
 
+TEST(PlanStep, RefusesPartsWithoutEnd) {
+  const Workload workload = workload_of(std::vector<Gradient>{{kMs, 1'000'000}});
+  const auto units = workload.units(Granularity::kTensor);
+  const auto parts = [&](std::int64_t longest) {
+    return plan_step(workload, units, {.sizes = {1}, .longest = Bytes{longest}},
+                     line({}, Duration(1)), 2)
+        .buckets.size();
+  };
+  EXPECT_EQ(parts(10), 100'000u);
+  EXPECT_EQ(
+      message_of<PlacedError>([&] { parts(1); }),
+      "/strategy/schedule: about 1e+06 parts of one gradient, at most 1e+05; larger parts are "
+      "fewer");
+}
+
 TEST(PlayBuckets, ReplacesTheCosts) {
   // 2 (4 - 1)(50 us + ceil(M / 4) 0.8 ns) for M = 10 and 4000.
   StepPlan plan;
