@@ -4,13 +4,6 @@
 
 namespace steptime {
 
-std::vector<std::int32_t> InOrder::next(Time /*now*/) {
-  if (sent_ < waiting_.size()) return {waiting_[sent_++]};
-  waiting_.clear();
-  sent_ = 0;
-  return {};
-}
-
 Param granularity_param() {
   return {.key = "granularity",
           .kind = Kind::kText,

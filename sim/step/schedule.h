@@ -89,18 +89,6 @@ class Schedule {
 };
 using Schedules = Registry<Schedule>;
 
-/// Sends every bucket by itself as soon as it is ready: a static plan as a policy.
-class InOrder final : public Policy {
- public:
-  void ready(std::int32_t bucket, Time /*now*/) override { waiting_.push_back(bucket); }
-  void arrived(std::span<const std::int32_t> /*buckets*/, Time /*now*/) override {}
-  std::vector<std::int32_t> next(Time now) override;
-
- private:
-  std::vector<std::int32_t> waiting_;  ///< in order
-  std::size_t sent_ = 0;               ///< of these
-};
-
 /// The key that every schedule has: which gradients can never be parted.
 Param granularity_param();
 Granularity read_granularity(const Config& config);
