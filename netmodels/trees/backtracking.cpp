@@ -11,12 +11,10 @@
 
 #include "sim/core/error.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,11 +47,11 @@ class Search {
   /// Returns whether the search is over.
   bool place(std::size_t leaf) {
     if (leaf == leaves_.size()) {
-      std::vector<Gpu> leaves = leaves_;
-      remove_second_sends(leaves, weights_.gpus());
-      if (const float found = score(weights_, leaves); best_.empty() || found > best_score_) {
+      complete_ = leaves_;
+      remove_second_sends(complete_);
+      if (const float found = score(weights_, complete_); best_.empty() || found > best_score_) {
         best_score_ = found;
-        best_ = std::move(leaves);
+        best_ = complete_;
       }
       return !finds_best_;
     }
@@ -70,6 +68,7 @@ class Search {
 
   const LinkMatrix& weights_;
   std::vector<Gpu> leaves_;
+  std::vector<Gpu> complete_;
   std::vector<Gpu> best_;
   float best_score_ = 0;
   bool finds_best_ = false;
@@ -91,23 +90,24 @@ bool may_become_tree(const LinkMatrix& weights, std::span<const Gpu> leaves, std
       if (are_placed && to != from && weights.at(to, from) == 0) return false;
     }
   }
-  std::uint64_t seen = 0;
+  std::uint32_t seen = 0;
   for (const Gpu gpu : leaves) {
-    if (gpu >= 0) seen |= std::uint64_t{1} << gpu;
+    if (gpu >= 0) seen |= 1U << gpu;
   }
   return weights.gpus() - std::popcount(seen) <= std::ssize(leaves) - placed;
 }
 
-void remove_second_sends(std::vector<Gpu>& leaves, Gpu gpus) {
+void remove_second_sends(std::span<Gpu> leaves) {
+  // How often a GPU stands at every stride-th leaf.
   const auto count = [&](std::size_t stride) {
-    std::vector<std::int32_t> counts(at(gpus));
+    std::array<std::int32_t, TreePlanner::kMostGpus> counts{};
     for (std::size_t i = 0; i < leaves.size(); i += stride)
       ++counts[at(leaves[i])];
     return counts;
   };
   for (std::size_t stride = leaves.size() / 2; stride > 0; stride /= 2) {
-    const std::vector<std::int32_t> above = count(2 * stride);
-    std::vector<std::int32_t> here = count(stride);
+    const auto above = count(2 * stride);
+    auto here = count(stride);
     for (std::size_t i = leaves.size() / stride - 1; i < leaves.size(); i -= 2) {
       Gpu& from = leaves[i * stride];
       const Gpu to = leaves[(i - 1) * stride];
@@ -120,20 +120,24 @@ void remove_second_sends(std::vector<Gpu>& leaves, Gpu gpus) {
 
 float score(const LinkMatrix& weights, std::span<const Gpu> leaves) {
   float sum = 0;
-  std::set<std::pair<Gpu, Gpu>> links;
+  std::array<std::uint32_t, TreePlanner::kMostGpus> linked{};  // a bit for each GPU
   for (std::size_t stride = 1; stride < leaves.size(); stride *= 2) {
-    std::vector<bool> used(at(weights.gpus()));
+    std::uint32_t used = 0;
     for (std::size_t i = 0; i + stride < leaves.size(); i += 2 * stride) {
       const Gpu to = leaves[i];
       const Gpu from = leaves[i + stride];
+      const std::uint32_t to_bit = 1U << to;
+      const std::uint32_t from_bit = 1U << from;
       if (to != from) {
         sum += weights.at(to, from);
-        if (!links.insert({std::min(to, from), std::max(to, from)}).second) sum -= 100;
+        if ((linked[at(to)] & from_bit) != 0) sum -= 100;
+        linked[at(to)] |= from_bit;
+        linked[at(from)] |= to_bit;
       }
-      used[at(to)] = true;
-      // A pair that is one GPU counts as well: it lowers the score of trees with few leaves.
-      if (stride > 1 && used[at(from)]) sum -= 10;
-      used[at(from)] = true;
+      used |= to_bit;
+      // A pair that is one GPU counts, too: it lowers the score of trees with few GPUs.
+      if (stride > 1 && (used & from_bit) != 0) sum -= 10;
+      used |= from_bit;
     }
   }
   return sum;

@@ -32,7 +32,7 @@ std::vector<ReduceTree> plan_in_turn(
 /// room for the GPUs that are missing.
 bool may_become_tree(const LinkMatrix& weights, std::span<const Gpu> leaves, std::int32_t placed);
 /// Lets no GPU send twice: whoever received from it stands in for it the second time.
-void remove_second_sends(std::vector<Gpu>& leaves, Gpu gpus);
+void remove_second_sends(std::span<Gpu> leaves);
 /// The weight of all pairs, less 100 for a link that is used twice and 10 for a GPU that takes part
 /// twice in a level above the leaves.
 float score(const LinkMatrix& weights, std::span<const Gpu> leaves);

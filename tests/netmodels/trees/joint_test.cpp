@@ -1,6 +1,9 @@
 #include "sim/collective/link_load.h"
 #include "sim/collective/reduce_tree.h"
+#include "sim/core/error.h"
 #include "tests/support/trees.h"
+
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -27,20 +30,23 @@ TEST(Joint, LoadsAP3WithOneAndAHalfTreesPerNvlink) {
 }
 
 TEST(Joint, SpreadsWhatGoesOverPcie) {
-  // Two pairs of GPUs, four trees, each of which crosses once: four of the eight ways, one each.
+  // Two pairs of GPUs, four trees, each of which crosses once, over four of the eight ways: one use
+  // of what counts as a quarter of an NVLink.
   const LinkMatrix weights =
       link_weights(LinkMatrix{{0, 2, 1, 1}, {2, 0, 1, 1}, {1, 1, 0, 3}, {1, 1, 3, 0}});
   EXPECT_EQ(busiest(weights, make<TreePlanner>(R"({"type": "joint"})")->plan(weights)).other, 4);
 }
 
 TEST(Joint, HasTreesWhereMxnetHasNone) {
-  LinkMatrix star(4);
-  for (const Gpu gpu : {1, 2, 3})
-    star.set(0, gpu, 2);
-  const auto trees = make<TreePlanner>(R"({"type": "joint"})")->plan(star);
-  ASSERT_EQ(trees.size(), 4U);
+  // A chain of five: from its end four links would have to follow one another in three levels.
+  LinkMatrix chain(5);
+  for (Gpu gpu = 1; gpu < 5; ++gpu)
+    chain.set(gpu - 1, gpu, 2);
+  EXPECT_THROW(mxnet_planner(false, 0.7)->plan(chain), ModelFailure);
+  const auto trees = make<TreePlanner>(R"({"type": "joint"})")->plan(chain);
+  ASSERT_EQ(trees.size(), 5U);
   for (const ReduceTree& tree : trees)
-    EXPECT_TRUE(sums_once(tree, 4));
+    EXPECT_TRUE(sums_once(tree, 5));
 }
 
 }  // namespace
