@@ -19,7 +19,8 @@ ProgramPlayer::ProgramPlayer(Network& network, const Program& program, TimePerBy
       reduction_(reduction),
       placement_(placement),
       observer_(observer),
-      states_(static_cast<std::size_t>(program.ranks())) {
+      states_(static_cast<std::size_t>(program.ranks())),
+      buffered_(program.buffered()) {
   for (Rank r = 0; r < program.ranks(); ++r)
     states_[static_cast<std::size_t>(r)].steps = program.steps(r);
 }
@@ -50,11 +51,15 @@ void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
     if (state.open == 0) continue;
     for (Rank k = 0; k < op.send.count; ++k) {
       const Rank to = op.send.peer(k);
-      if (states_[static_cast<std::size_t>(to)].step == op.send.step)
+      if (buffered_ || states_[static_cast<std::size_t>(to)].step == op.send.step)
         transfer(rank, to, op.send.slice_of(k));
     }
     for (Rank k = 0; k < op.recv.count; ++k) {
       const Rank from = op.recv.peer(k);
+      if (buffered_) {
+        if (take_early(from, rank, op.recv.step)) receive(from, rank, op.recv.slice_of(k).bytes);
+        continue;
+      }
       if (states_[static_cast<std::size_t>(from)].step == op.recv.step)
         transfer(from, rank, op.recv.slice_of(k));
     }
@@ -78,20 +83,39 @@ Slice ProgramPlayer::incoming(Rank from, Rank to) const {
   return op.recv.slice_of((from - op.recv.first) / op.recv.stride);
 }
 
+/// Whether the receiver has come to the step of what the sender sends.
+bool ProgramPlayer::is_awaited(Rank from, Rank to) const {
+  const State& receiver = states_[static_cast<std::size_t>(to)];
+  const State& sender = states_[static_cast<std::size_t>(from)];
+  return receiver.step == program_.op(from, sender.step).send.step;
+}
+
+bool ProgramPlayer::take_early(Rank from, Rank to, std::int32_t step) {
+  const auto found = std::find(early_.begin(), early_.end(), Early{from, to, step});
+  if (found == early_.end()) return false;
+  early_.erase(found);
+  return true;
+}
+
 void ProgramPlayer::delivered(const Message& message) {
-  const State& receiver = states_[static_cast<std::size_t>(message.receiver)];
-  if (observer_ != nullptr) {
-    observer_->delivered(message.sender, message.receiver,
-                         incoming(message.sender, message.receiver), receiver.reduces);
-  }
-  if (receiver.reduces && reduction_.seconds_per_byte > 0) {
-    // One device adds up what arrives, in the order of arrival.
-    network_.occupy_device(message.to, reduction_time(message.bytes, reduction_), *this,
-                           message.receiver);
+  if (buffered_ && !is_awaited(message.sender, message.receiver)) {
+    const std::int32_t step = states_[static_cast<std::size_t>(message.sender)].step;
+    early_.push_back({message.sender, message.receiver, step});
   } else {
-    end_one(message.receiver);
+    receive(message.sender, message.receiver, message.bytes);
   }
   end_one(message.sender);
+}
+
+void ProgramPlayer::receive(Rank from, Rank to, std::int64_t bytes) {
+  const bool reduces = states_[static_cast<std::size_t>(to)].reduces;
+  if (observer_ != nullptr) observer_->delivered(from, to, incoming(from, to), reduces);
+  if (reduces && reduction_.seconds_per_byte > 0) {
+    // One device adds up what arrives, in the order of arrival.
+    network_.occupy_device(place(to), reduction_time(bytes, reduction_), *this, to);
+  } else {
+    end_one(to);
+  }
 }
 
 void ProgramPlayer::end_one(Rank rank) {

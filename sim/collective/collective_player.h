@@ -63,6 +63,9 @@ class ProgramPlayer final : public MessageSink {
   void transfer(Rank from, Rank to, Slice slice);
   void end_one(Rank rank);
   Slice incoming(Rank from, Rank to) const;
+  void receive(Rank from, Rank to, std::int64_t bytes);
+  bool is_awaited(Rank from, Rank to) const;
+  bool take_early(Rank from, Rank to, std::int32_t step);
 
   Network& network_;
   const Program& program_;
@@ -70,6 +73,15 @@ class ProgramPlayer final : public MessageSink {
   std::span<const Endpoint> placement_;
   DataObserver* observer_;
   std::vector<State> states_;
+  /// A message that lies in a buffer: its receiver has not come to it.
+  struct Early {
+    Rank from = 0;
+    Rank to = 0;
+    std::int32_t step = 0;  ///< the sender's
+    bool operator==(const Early&) const = default;
+  };
+  const bool buffered_;
+  std::vector<Early> early_;
   Rank ranks_over_ = 0;
   Time end_{};
   CollectiveUser* user_ = nullptr;

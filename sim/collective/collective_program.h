@@ -3,8 +3,9 @@
 // beside the closed form of the same collective.
 //
 // Sends are synchronous: a transfer starts when its sender and its receiver have both come to the
-// step that names it, and a step ends when all its messages are delivered and reduced. A slice of
-// no bytes is a message like any other and costs its latency.
+// step that names it, and a step ends when all its messages are delivered and reduced. Where the
+// receivers have buffers, a transfer starts when its sender has come to it. A slice of no bytes is
+// a message like any other and costs its latency.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/network/pairs.h"
@@ -92,6 +93,8 @@ class Program {
   /// Step `step` of `rank`, 0 <= step < steps(rank). A message is named by both of its ends, with
   /// the same slice.
   virtual Op op(Rank rank, std::int32_t step) const = 0;
+  /// Every message has a buffer at its receiver, which reduces it when it comes to its step.
+  virtual bool buffered() const { return false; }
   /// All ranks' messages together. A double, because it may exceed every integer.
   virtual double messages() const = 0;
   /// Set when ranks that start together stay in step on independent, equal links: the time is then

@@ -129,8 +129,11 @@ void expect_as_messages(const std::string& name, const Cluster& cluster, std::in
            std::to_string(cluster.gpus_per_node) + ", " + std::to_string(m) + " B";
   };
   const auto bound = collective->error_bound();
-  EXPECT_EQ(collective->outside_domain({m}).empty(), !bound) << what();
-  if (!bound) {
+  const bool is_estimate = !collective->outside_domain({m}).empty();
+  EXPECT_TRUE(bound || !is_estimate) << what();
+  // The times of trees are estimates at some sizes only.
+  EXPECT_TRUE(is_estimate || !bound || name == "tree") << what();
+  if (!is_estimate) {
     const double byte = 1 / std::min(cluster.intra_node.bandwidth.bytes_per_second,
                                      cluster.network.bandwidth.bytes_per_second) +
                         cluster.reduction.seconds_per_byte;
