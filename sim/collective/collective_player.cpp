@@ -16,7 +16,7 @@ ProgramPlayer::ProgramPlayer(Network& network, const Program& program, TimePerBy
                              std::span<const Endpoint> placement, DataObserver* observer)
     : network_(network),
       program_(program),
-      reduction_(reduction),
+      reduction_(program.reduction().value_or(reduction)),
       placement_(placement),
       observer_(observer),
       states_(static_cast<std::size_t>(program.ranks())),
@@ -48,7 +48,9 @@ void ProgramPlayer::come_to(Rank rank, std::int32_t step) {
     const Op op = program_.op(rank, step);
     state.open = op.send.count + op.recv.count;
     state.reduces = op.reduce;
-    if (state.open == 0) continue;
+    state.behind = op.behind;
+    if (op.work > Duration{}) work(rank, op.work);
+    if (state.open == 0 && state.works <= state.behind) continue;
     for (Rank k = 0; k < op.send.count; ++k) {
       const Rank to = op.send.peer(k);
       if (buffered_ || states_[static_cast<std::size_t>(to)].step == op.send.step)
@@ -110,17 +112,25 @@ void ProgramPlayer::delivered(const Message& message) {
 void ProgramPlayer::receive(Rank from, Rank to, std::int64_t bytes) {
   const bool reduces = states_[static_cast<std::size_t>(to)].reduces;
   if (observer_ != nullptr) observer_->delivered(from, to, incoming(from, to), reduces);
-  if (reduces && reduction_.seconds_per_byte > 0) {
-    // One device adds up what arrives, in the order of arrival.
-    network_.occupy_device(place(to), reduction_time(bytes, reduction_), *this, to);
-  } else {
-    end_one(to);
-  }
+  // One device adds up what arrives, in the order of arrival.
+  if (reduces && reduction_.seconds_per_byte > 0) work(to, reduction_time(bytes, reduction_));
+  end_one(to);
+}
+
+void ProgramPlayer::work(Rank rank, Duration length) {
+  ++states_[static_cast<std::size_t>(rank)].works;
+  network_.occupy_device(place(rank), length, *this, rank);
 }
 
 void ProgramPlayer::end_one(Rank rank) {
-  State& state = states_[static_cast<std::size_t>(rank)];
-  if (--state.open == 0) come_to(rank, state.step + 1);
+  --states_[static_cast<std::size_t>(rank)].open;
+  go_on(rank);
+}
+
+/// To the next step, if the present one is over.
+void ProgramPlayer::go_on(Rank rank) {
+  const State& state = states_[static_cast<std::size_t>(rank)];
+  if (state.open == 0 && state.works <= state.behind) come_to(rank, state.step + 1);
 }
 
 CollectivePlayer::CollectivePlayer(Network& network, const Programs& programs,

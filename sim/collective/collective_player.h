@@ -47,13 +47,18 @@ class ProgramPlayer final : public MessageSink {
   Time end() const { return end_; }
 
   void delivered(const Message& message) override;
-  void device_done(std::int32_t who) override { end_one(who); }
+  void device_done(std::int32_t who) override {
+    --states_[static_cast<std::size_t>(who)].works;
+    go_on(who);
+  }
 
  private:
   struct State {
     std::int32_t step = -1;  ///< the one that it has come to
     std::int32_t steps = 0;
-    std::int32_t open = 0;  ///< messages and reductions of the step that are not over
+    std::int32_t open = 0;    ///< messages of the step that are not over
+    std::int32_t works = 0;   ///< of the device, reductions among them, that are not over
+    std::int32_t behind = 0;  ///< of these, as many do not keep the step from ending
     bool reduces = false;
   };
   Endpoint place(Rank rank) const {
@@ -61,7 +66,9 @@ class ProgramPlayer final : public MessageSink {
   }
   void come_to(Rank rank, std::int32_t step);
   void transfer(Rank from, Rank to, Slice slice);
+  void work(Rank rank, Duration length);
   void end_one(Rank rank);
+  void go_on(Rank rank);
   Slice incoming(Rank from, Rank to) const;
   void receive(Rank from, Rank to, std::int64_t bytes);
   bool is_awaited(Rank from, Rank to) const;

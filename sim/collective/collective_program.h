@@ -5,7 +5,7 @@
 // Sends are synchronous: a transfer starts when its sender and its receiver have both come to the
 // step that names it, and a step ends when all its messages are delivered and reduced. Where the
 // receivers have buffers, a transfer starts when its sender has come to it. A slice of no bytes is
-// a message like any other and costs its latency.
+// a message like any other and costs its latency. A step without messages ends with its work.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/network/pairs.h"
@@ -73,6 +73,10 @@ struct Op {
   Side send;
   Side recv;
   bool reduce = false;
+  /// How many of the device's latest works may go on while the rank takes its next step; none after
+  /// the last one.
+  std::int32_t behind = 0;
+  Duration work{};  ///< what the device does from the start of the step on, whatever arrives
 };
 
 /// `count` steps in a row that every rank takes at the same time, none of which shares a channel.
@@ -95,6 +99,8 @@ class Program {
   virtual Op op(Rank rank, std::int32_t step) const = 0;
   /// Every message has a buffer at its receiver, which reduces it when it comes to its step.
   virtual bool buffered() const { return false; }
+  /// What adding up takes, where the collective and not the cluster says it.
+  virtual std::optional<TimePerByte> reduction() const { return std::nullopt; }
   /// All ranks' messages together. A double, because it may exceed every integer.
   virtual double messages() const = 0;
   /// Set when ranks that start together stay in step on independent, equal links: the time is then

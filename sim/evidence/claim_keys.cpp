@@ -74,7 +74,12 @@ const Params& measure_params() {
 
 const Params& order_params() {
   static const Params params{
-      {.key = "value", .kind = Kind::kText, .help = "a key of a result, to order by"},
+      {.key = "value", .kind = Kind::kText, .help = "a key of a result or collective, to order by"},
+      {.key = "bytes",
+       .kind = Kind::kInteger,
+       .help = "of one collective, without the rest of the step",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1e18}},
       {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
       {.key = "over",
        .kind = Kind::kObject,
@@ -82,10 +87,10 @@ const Params& order_params() {
        .need = Need::kOptional},
       {.key = "show",
        .kind = Kind::kText,
-       .help = "the whole ordering, or its last entry",
+       .help = "the whole ordering, or the entry at one end of it",
        .need = Need::kDefault,
        .fallback = "order",
-       .words = {"order", "largest"}},
+       .words = {"order", "smallest", "largest"}},
       {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
   return params;
 }

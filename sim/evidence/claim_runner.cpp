@@ -60,7 +60,7 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
 double ClaimRunner::collective(const Config& measure, Sets sets) const {
   const CollectiveModel model(with(sets), on_progress_);
   const auto key = measure.get<std::string>("value");
-  if (measure.has("measured")) {
+  if (!measure.has("bytes")) {
     std::vector<CollectiveRow> rows;
     for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
       rows.push_back(model.row(m.bytes));
@@ -99,11 +99,14 @@ std::string ClaimRunner::order(const Config& order, const Config& more) const {
   std::vector<std::pair<double, std::string>> entries;
   const Config set = order.object("set", any_keys());
   const Config of = order.object("of", any_keys());
+  const auto figure_of = [&](Sets sets) {
+    return order.has("bytes") ? collective(order, sets) : value(order, sets);
+  };
   for (const auto& [label, unused] : of.node().items()) {
     const Config each = of.object(label, any_keys());
-    double figure = value(order, {set, each, more});
+    double figure = figure_of({set, each, more});
     if (order.has("over")) {
-      const double over = value(order, {set, each, order.object("over", any_keys()), more});
+      const double over = figure_of({set, each, order.object("over", any_keys()), more});
       if (over == 0) {
         order.fail("over", fmt::format("\"{}\" is 0, a ratio needs another value",
                                        order.get<std::string>("value")));
@@ -117,7 +120,8 @@ std::string ClaimRunner::order(const Config& order, const Config& more) const {
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (order.get<std::string>("show") == "largest") return entries.back().second;
+  const auto show = order.get<std::string>("show");
+  if (show != "order") return (show == "smallest" ? entries.front() : entries.back()).second;
   std::string text = entries.front().second;
   for (std::size_t i = 1; i < entries.size(); ++i) {
     text += (entries[i].first > entries[i - 1].first ? " < " : " = ") + entries[i].second;

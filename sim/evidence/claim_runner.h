@@ -32,7 +32,7 @@ class ClaimRunner {
   /// A figure of one collective of the experiment.
   double collective(const Config& measure, Sets sets) const;
   double measure(const Config& measure, const Config& more) const;
-  /// "A < B < C" by the figure, "=" between equal ones; or the label of the largest.
+  /// "A < B < C" by the figure, "=" between equal ones; or the label at one end of it.
   std::string order(const Config& order, const Config& more) const;
 
   std::shared_ptr<const Document> base_;

@@ -35,7 +35,7 @@ TEST(Composition, EveryEmbeddingScheduleCollectiveAndFidelity) {
          {"wfbp", "naive", "sync-easgd", "fixed-buckets", "mg-wfbp", "optimal"}) {
       for (const char* collective :
            {"ring", "multi-ring", "binary-tree", "double-binary-tree", "recursive-doubling",
-            "halving-doubling", "hierarchical", "nccl", "openmpi"}) {
+            "halving-doubling", "hierarchical", "tensor", "nccl", "openmpi"}) {
         const std::string name = collective;
         const bool has_messages = name != "nccl" && name != "openmpi";
         for (const char* fidelity : {"analytic", "message"}) {

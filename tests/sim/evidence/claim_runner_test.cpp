@@ -93,6 +93,25 @@ TEST(ClaimRunner, AnOrdering) {
   EXPECT_FALSE(claim(wrong.dump()).ok);
 }
 
+TEST(ClaimRunner, TheEntryAtOneEndOfAnOrdering) {
+  Json order = Json::parse(kOrder);
+  order["order"]["show"] = "smallest";
+  EXPECT_EQ(claim(order.dump()).simulated, "One");
+  order["order"]["show"] = "largest";
+  EXPECT_EQ(claim(order.dump()).simulated, "Naive");
+}
+
+TEST(ClaimRunner, AnOrderingOfCollectives) {
+  // 1 ns/B and 2 ns/B.
+  const ClaimRow row = claim(R"({"measure": null, "published": "slow < fast", "order": {
+      "value": "busbw_GBps", "bytes": 1000000, "of": {
+        "fast": {"/strategy/aggregation/collective": {"type": "linear", "a": "0 s", "b": "1 ns/B"}},
+        "slow": {"/strategy/aggregation/collective": {"type": "linear", "a": "0 s", "b": "2 ns/B"}}
+      }}})");
+  EXPECT_EQ(row.simulated, "slow < fast");
+  EXPECT_TRUE(row.ok);
+}
+
 TEST(ClaimRunner, EqualsAreSaidToBeEqual) {
   const ClaimRow row = claim(R"({"measure": null, "published": "A = B < C", "order": {
       "value": "workers", "set": {"/cluster/gpus_per_node": 1}, "of": {"C": {"/cluster/nodes": 3},
