@@ -1,5 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/drawing/node_drawing.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
 #include "sim/experiment/experiment.h"
@@ -183,11 +184,15 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       "analytic, or message: every message on its links; default: the config's")(
       "compare", po::value(&compare),
       "file with measured times: output of nccl-tests (text, JSON), of OSU, or CSV")(
-      "format", po::value(&format)->default_value("table"), "table, json or csv")(
+      "links",
+      "what each link carries for the largest size, and how much of the time; with --format "
+      "dot as a picture of a node")("format", po::value(&format)->default_value("table"),
+                                    "table, json or csv")(
       "strict", "exit 5 when a size lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG?"}, terminal);
   if (!values) return Exit::kOk;
-  if (format != "table" && format != "json" && format != "csv") {
+  const bool draws = values->contains("links") && format == "dot";
+  if (format != "table" && format != "json" && format != "csv" && !draws) {
     throw InputError(fmt::format("--format: unknown {}; known: table, json, csv", brief(format)));
   }
   if (values->contains("minbytes")) range.first = parse_size("-b", first);
@@ -205,9 +210,18 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       values->contains("compare") ? compared(model, compare, first.empty() ? 0 : range.first,
                                              last.empty() ? kMost : range.last)
                                   : predicted(model, range);
+  std::vector<LinkUse> links;
+  if (values->contains("links")) links = model.links(rows.back().bytes);
   if (format == "table") terminal.out << model.title() << collective_text(rows);
+  if (format == "table" && values->contains("links"))
+    terminal.out << links_text(rows.back().bytes, links);
   if (format == "csv") terminal.out << collective_csv(rows);
-  if (format == "json") terminal.out << collective_json(rows).dump(2) << "\n";
+  if (format == "json") {
+    Json list = collective_json(rows);
+    if (values->contains("links")) list.back()["links"] = links_json(links);
+    terminal.out << list.dump(2) << "\n";
+  }
+  if (draws) terminal.out << drawing(node_of(model.cluster()), links);
   if (format != "table" && values->contains("compare")) terminal.err << error_summary(rows);
 
   const auto outside = std::find_if(rows.begin(), rows.end(), [](const CollectiveRow& row) {

@@ -39,24 +39,6 @@ Cluster cluster_of(const std::string& target, std::int64_t nodes) {
   return read_cluster(config.object("cluster", cluster_params()));
 }
 
-/// The inside of a node; a node without a graph is its GPUs on a switch.
-Topology node_of(const Cluster& cluster) {
-  if (cluster.node != nullptr) return *cluster.node;
-  Topology node;
-  const auto hub = node.add_vertex("switch", VertexKind::kPcieSwitch);
-  for (std::int64_t g = 0; g < cluster.gpus_per_node; ++g) {
-    const auto gpu = node.add_vertex(fmt::format("gpu{}", g), VertexKind::kGpu);
-    node.add_link({gpu, hub, cluster.intra_node.latency / 2, cluster.intra_node.bandwidth, 1, ""});
-  }
-  node.add_link({hub,
-                 node.add_vertex("nic", VertexKind::kNic),
-                 {},
-                 cluster.network.bandwidth,
-                 1,
-                 "port of the network"});
-  return node;
-}
-
 /// Between any two GPUs of a node and to another node: bandwidth of the route and its hops.
 std::string table(const Cluster& cluster) {
   const Machine machine(cluster);

@@ -48,15 +48,17 @@ std::string quoted(const std::string& text) {
 }
 
 std::string drawn_link(const std::string& first, const std::string& second, LinkStyle style,
-                       std::int64_t count) {
+                       std::int64_t count, std::string label) {
   constexpr std::int64_t kMostLines = 4;
   std::string lines = style.colour;
   for (std::int64_t i = 1; i < count && count <= kMostLines; ++i)
     lines += fmt::format(":white:{}", style.colour);
-  const std::string many =
-      count <= kMostLines
-          ? ""
-          : fmt::format(", penwidth=4, label=\"{}x\", fontcolor=\"{}\"", count, style.colour);
+  const bool is_many = count > kMostLines;
+  if (is_many) label = fmt::format("{}x{}{}", count, label.empty() ? "" : ", ", label);
+  const std::string many = label.empty()
+                               ? ""
+                               : fmt::format(", {}label=\"{}\", fontcolor=\"{}\"",
+                                             is_many ? "penwidth=4, " : "", label, style.colour);
   return fmt::format("  {} -- {} [color=\"{}\", style={}{}];\n", first, second, lines, style.line,
                      many);
 }

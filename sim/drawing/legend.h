@@ -20,9 +20,9 @@ struct LinkStyle {
 };
 
 /// A link between two vertices, by their names as Graphviz reads them. A few parallel ones are so
-/// many lines, many are a thick one with their number.
+/// many lines, many are a thick one with their number, which the label follows.
 std::string drawn_link(const std::string& first, const std::string& second, LinkStyle style,
-                       std::int64_t count);
+                       std::int64_t count, std::string label = "");
 
 /// The sorts of links of a picture, and a table that explains them: a colour for each kind, the
 /// same in every picture for the usual kinds, and another line for another bandwidth or latency.

@@ -151,9 +151,38 @@ const char* fill_of(VertexKind kind) {
   return "white";
 }
 
+/// The share of time for which a direction of a link is busy.
+double busy(const Topology& node, Topology::Vertex from, Topology::Vertex to,
+            const std::string& kind, std::span<const LinkUse> uses) {
+  const auto name = [&](Topology::Vertex v) -> const std::string& {
+    return node.vertices()[static_cast<std::size_t>(v)].name;
+  };
+  const auto found = std::find_if(uses.begin(), uses.end(), [&](const LinkUse& use) {
+    return use.from == name(from) && use.to == name(to) && use.kind == kind;
+  });
+  return found == uses.end() ? 0 : found->busy;
+}
+
 }  // namespace
 
-std::string drawing(const Topology& node) {
+Topology node_of(const Cluster& cluster) {
+  if (cluster.node != nullptr) return *cluster.node;
+  Topology node;
+  const auto hub = node.add_vertex("switch", VertexKind::kPcieSwitch);
+  for (std::int64_t g = 0; g < cluster.gpus_per_node; ++g) {
+    const auto gpu = node.add_vertex(fmt::format("gpu{}", g), VertexKind::kGpu);
+    node.add_link({gpu, hub, cluster.intra_node.latency / 2, cluster.intra_node.bandwidth, 1, ""});
+  }
+  node.add_link({hub,
+                 node.add_vertex("nic", VertexKind::kNic),
+                 {},
+                 cluster.network.bandwidth,
+                 1,
+                 "port of the network"});
+  return node;
+}
+
+std::string drawing(const Topology& node, std::span<const LinkUse> uses) {
   std::string text =
       "graph machine {\n  layout=neato; splines=true; fontname=Helvetica;\n"
       "  node [style=filled, fontname=Helvetica, fontsize=12, width=0.7, height=0.35];\n"
@@ -168,8 +197,15 @@ std::string drawing(const Topology& node) {
   Legend legend(false);
   for (const auto& link : node.links()) {
     const Bandwidth one{link.bandwidth.bytes_per_second / static_cast<double>(link.count)};
-    text += drawn_link(fmt::format("v{}", link.first), fmt::format("v{}", link.second),
-                       legend.style(link.kind, one, link.latency), link.count);
+    const std::string first = fmt::format("v{}", link.first);
+    const std::string second = fmt::format("v{}", link.second);
+    const LinkStyle style = legend.style(link.kind, one, link.latency);
+    const double there = busy(node, link.first, link.second, link.kind, uses);
+    const double back = busy(node, link.second, link.first, link.kind, uses);
+    const bool is_used = there + back > 0;
+    text += drawn_link(
+        first, second, style, link.count,
+        is_used ? fmt::format("{:.0f} / {:.0f} %", there * 100, back * 100) : std::string());
   }
   return text + legend.vertex(fmt::format(", pos=\"{:.3f},0!\"", places.rightmost() + 2.4)) + "}\n";
 }

@@ -106,17 +106,28 @@ std::string CollectiveModel::title() const {
       messages_ ? "message" : "analytic", bus_factor(collective_->operation(), ranks));
 }
 
-Duration CollectiveModel::time(Bytes bytes) const {
+template <class Function>
+auto CollectiveModel::placed(Bytes bytes, Function of) const {
   try {
-    if (!messages_) return collective_->time(bytes);
-    messages_->play({&bytes, 1}, on_progress_);
-    return messages_->time(bytes);
+    return of(bytes);
   } catch (const PlacedError& e) {
     throw InputError(fmt::format("{}: {}", document_->file, e.what()));
   } catch (const RangeError& e) {
     throw InputError(
         fmt::format("{}: /strategy/aggregation: {} B: {}", document_->file, bytes.count, e.what()));
   }
+}
+
+Duration CollectiveModel::time(Bytes bytes) const {
+  return placed(bytes, [this](Bytes m) {
+    if (!messages_) return collective_->time(m);
+    messages_->play({&m, 1}, on_progress_);
+    return messages_->time(m);
+  });
+}
+
+std::vector<LinkUse> CollectiveModel::links(std::int64_t bytes) const {
+  return placed({bytes}, [this](Bytes m) { return link_uses(*collective_, *cluster_, m); });
 }
 
 CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
@@ -223,6 +234,36 @@ std::string collective_csv(std::span<const CollectiveRow> rows) {
     text += csv_row(cells);
   }
   return text;
+}
+
+std::string links_text(std::int64_t bytes, std::span<const LinkUse> links) {
+  TextTable table({{.name = "from"},
+                   {.name = "to"},
+                   {.name = "kind"},
+                   {.name = "bandwidth", .unit = "(GB/s)", .align = TextTable::Align::kRight},
+                   {.name = "carried", .unit = "(B)", .align = TextTable::Align::kRight},
+                   {.name = "busy", .unit = "(%)", .align = TextTable::Align::kRight}},
+                  {.head_mark = "# ", .row_mark = "  ", .has_rule = false});
+  for (const LinkUse& link : links) {
+    table.add({link.from, link.to, link.kind,
+               fmt::format("{:.2f}", link.bandwidth.bytes_per_second / 1e9),
+               std::to_string(link.bytes), fmt::format("{:.1f}", link.busy * 100)});
+  }
+  return fmt::format("# links, for {} B; the busiest first, which limits it\n", bytes) +
+         table.text();
+}
+
+Json links_json(std::span<const LinkUse> links) {
+  Json list = Json::array();
+  for (const LinkUse& link : links) {
+    list.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"kind", link.kind},
+                    {"bandwidth_GBps", link.bandwidth.bytes_per_second / 1e9},
+                    {"bytes", link.bytes},
+                    {"busy", link.busy}});
+  }
+  return list;
 }
 
 Json collective_json(std::span<const CollectiveRow> rows) {

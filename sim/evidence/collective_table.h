@@ -1,6 +1,7 @@
 // What a collective takes, size by size, in nccl-tests' terms, beside what was measured.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/collective/link_use.h"
 #include "sim/collective/message_time.h"
 #include "sim/config/config.h"
 #include "sim/evidence/measurements.h"
@@ -40,12 +41,17 @@ class CollectiveModel {
   explicit CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress = {});
   /// Throws InputError.
   CollectiveRow row(std::int64_t bytes) const;
+  /// Throws InputError.
+  std::vector<LinkUse> links(std::int64_t bytes) const;
   const Cluster& cluster() const { return *cluster_; }
   /// What the rows are of, as comment lines of a table.
   std::string title() const;
 
  private:
   Duration time(Bytes bytes) const;
+  /// `of(bytes)`, with the file in front of what it refuses.
+  template <class Function>
+  auto placed(Bytes bytes, Function of) const;
 
   std::shared_ptr<const Document> document_;
   std::shared_ptr<const Cluster> cluster_;
@@ -68,6 +74,9 @@ CollectiveErrors errors(std::span<const CollectiveRow> rows, bool powers_of_two)
 std::string collective_text(std::span<const CollectiveRow> rows);
 std::string collective_csv(std::span<const CollectiveRow> rows);
 Json collective_json(std::span<const CollectiveRow> rows);
+/// What a collective of `bytes` carries over each link, the one that limits it first.
+std::string links_text(std::int64_t bytes, std::span<const LinkUse> links);
+Json links_json(std::span<const LinkUse> links);
 /// One line for all sizes and one for the powers of two.
 std::string error_summary(std::span<const CollectiveRow> rows);
 

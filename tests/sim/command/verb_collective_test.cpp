@@ -313,6 +313,12 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
     EXPECT_NE(error({config.path(), "-e", size}).find("-e"), std::string::npos) << size;
   EXPECT_EQ(error({config.path(), "-b", "16", "-e", "8"}),
             "steptime: -b: 16 B is more than -e: 8 B\n");
+  EXPECT_EQ(error({config.path(), "--format", "dot"}),
+            "steptime: --format: unknown \"dot\"; known: table, json, csv\n");
+  EXPECT_EQ(error({config.path(), "--links"}),
+            "steptime: " + config.path() +
+                ": /run/fidelity: \"message\" needs a collective that is made of messages; this "
+                "one is known by its time only\n");
   EXPECT_EQ(error({config.path(), "-f", "1"}), "steptime: -f: expected more than 1, got 1\n");
   EXPECT_EQ(error({config.path(), "-i", "0"}), "steptime: -i: must be positive, got 0\n");
   EXPECT_EQ(error({config.path(), "-b", "0", "-e", "1G", "-i", "1"}),
@@ -325,6 +331,27 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
   EXPECT_EQ(error({config.path(), "--nodes", "0"}),
             "steptime: " + config.path() +
                 ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\n");
+}
+
+TEST(VerbCollective, LinksOfTheLargestSize) {
+  const std::vector<std::string> tree{"--preset", "p3.16xlarge",  "--gpus", "4",  "--nodes",
+                                      "1",        "--collective", "tree",   "-b", "1M",
+                                      "-e",       "2M",           "--links"};
+  const std::string text = run(tree).out;
+  // The pair of GPUs 0 and 1 has a single NVLink.
+  EXPECT_NE(text.find("# links, for 2097152 B; the busiest first, which limits it\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("  gpu0  gpu1  nvlink      23.94  2097152"), std::string::npos) << text;
+  const auto with = [&](const char* format) {
+    auto args = tree;
+    args.insert(args.end(), {"--format", format});
+    return run(args).out;
+  };
+  const Json rows = parse_json(with("json"), "out");
+  EXPECT_FALSE(rows.at(0).contains("links"));
+  EXPECT_EQ(rows.at(1).at("links").size(), 6U);
+  EXPECT_EQ(rows.at(1).at("links").at(0).at("bytes"), 2097152);
+  EXPECT_TRUE(with("dot").starts_with("graph machine {\n"));
 }
 
 }  // namespace

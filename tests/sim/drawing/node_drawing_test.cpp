@@ -77,6 +77,24 @@ TEST(NodeDrawing, IsGraphviz) {
   EXPECT_NE(picture.find("  v3 -- v4 ["), std::string::npos);  // cpu0 -- cpu1
 }
 
+TEST(NodeDrawing, LinksSayHowBusyTheyAreThereAndBack) {
+  const std::vector<LinkUse> uses{
+      {.from = "cpu1", .to = "cpu0", .kind = "qpi", .bytes = 1, .busy = 0.831}};
+  const std::string picture = drawing(server(4), uses);
+  const auto label = picture.find("label=\"0 / 83 %\"");
+  ASSERT_NE(label, std::string::npos) << picture;
+  EXPECT_EQ(picture.rfind("  v6 -- v7 [", label), picture.rfind(" -- ", label) - 4);
+  EXPECT_EQ(picture.find(" %\"", label + 20), std::string::npos);  // the others carry nothing
+}
+
+TEST(NodeDrawing, ANodeWithoutAGraphIsItsGpusOnASwitch) {
+  Cluster cluster;
+  cluster.gpus_per_node = 3;
+  const Topology node = node_of(cluster);
+  EXPECT_EQ(node.of_kind(VertexKind::kGpu).size(), 3U);
+  EXPECT_EQ(node.links().size(), 4U);
+}
+
 TEST(NodeDrawing, OneVertexAlone) {
   Topology node;
   node.add_vertex("gpu0", VertexKind::kGpu);
