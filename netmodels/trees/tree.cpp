@@ -19,6 +19,8 @@
 // made of whole rows, and two for each GPU are needed).
 // Validation: tests/netmodels/trees. Source: apache/mxnet 1.3.1 src/kvstore/comm_tree.h,
 // gpu_topology.h; proposal 003.
+#include "netmodels/trees/tree.h"
+
 #include "netmodels/trees/gpu_tree_program.h"
 #include "sim/collective/message_collective.h"
 #include "sim/collective/reduce_tree.h"
@@ -34,34 +36,35 @@
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
-
-const Params kParams{
-    {.key = "planner",
-     .kind = Kind::kObject,
-     .help = "how trees are found",
-     .need = Need::kDefault,
-     .fallback = Json{{"type", "kernighan-lin"}},
-     .choice = TreePlanner::kNoun},
-    {.key = "detection",
-     .kind = Kind::kText,
-     .help = "the links that CUDA reports: all; two NVLinks as PCIe, as 9.2 did; or "
-             "that as MXNet 1.5 mends it",
-     .need = Need::kDefault,
-     .fallback = "exact",
-     .words = detection_words()},
-    {.key = "array_bound",
-     .kind = Kind::kBytes,
-     .help = "the largest array that takes one tree; more take one for each GPU",
-     .need = Need::kDefault,
-     .fallback = "40 MB",
-     .range = {.low = 0, .high = 1e15}},
-    {.key = "row",
-     .kind = Kind::kBytes,
-     .help = "what is not cut: a row of the array",
-     .need = Need::kDefault,
-     .fallback = "4 B",
-     .range = {.low = 1, .high = 1e15}}};
+const Params& tree_params() {
+  static const Params params{
+      {.key = "planner",
+       .kind = Kind::kObject,
+       .help = "how trees are found",
+       .need = Need::kDefault,
+       .fallback = Json{{"type", "kernighan-lin"}},
+       .choice = TreePlanner::kNoun},
+      {.key = "detection",
+       .kind = Kind::kText,
+       .help = "the links that CUDA reports: all; two NVLinks as PCIe, as 9.2 did; or "
+               "that as MXNet 1.5 mends it",
+       .need = Need::kDefault,
+       .fallback = "exact",
+       .words = detection_words()},
+      {.key = "array_bound",
+       .kind = Kind::kBytes,
+       .help = "the largest array that takes one tree; more take one for each GPU",
+       .need = Need::kDefault,
+       .fallback = "40 MB",
+       .range = {.low = 0, .high = 1e15}},
+      {.key = "row",
+       .kind = Kind::kBytes,
+       .help = "what is not cut: a row of the array",
+       .need = Need::kDefault,
+       .fallback = "4 B",
+       .range = {.low = 1, .high = 1e15}}};
+  return params;
+}
 
 std::vector<ReduceTree> read_trees(const Config& c, const Cluster& cluster) {
   if (cluster.nodes != 1 || cluster.gpus_per_node > TreePlanner::kMostGpus) {
@@ -73,6 +76,8 @@ std::vector<ReduceTree> read_trees(const Config& c, const Cluster& cluster) {
   if (cluster.gpus_per_node == 1) return {ReduceTree({0, 0, 0})};  // with nothing to copy
   return planner->plan(link_weights(detected(link_codes(cluster), detection)));
 }
+
+namespace {
 
 class Tree final : public MessageCollective {
  public:
@@ -143,7 +148,7 @@ class Tree final : public MessageCollective {
 
 const bool kRegistered = Collectives::instance().add(
     "tree", "MXNet's trees over the links of a node: one, or for a large array one for each GPU",
-    kParams,
+    tree_params(),
     [](const Config& c, const Cluster& cluster) { return std::make_unique<Tree>(c, cluster); });
 
 }  // namespace
