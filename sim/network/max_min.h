@@ -1,47 +1,111 @@
 // Max-min fair rates: no flow can get more without a flow that has no more getting less.
+//
+// Every flow has a bottleneck: a channel of its path that is full, and on which no flow has more.
+// All flows of a bottleneck have one rate, its level. Flows come and go; solve() looks again at the
+// channels that they changed, and from there at those whose level that changes, lowest level first,
+// so that what is fixed stays (progressive filling: Bertsekas and Gallager, Data Networks, 2nd ed.,
+// section 6.5.2, from the lowest level on that is not the same any more).
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 namespace steptime {
 
-/// Progressive filling. Solves one problem at a time and keeps its buffers for the next.
-class MaxMinSolver {
+class MaxMin {
  public:
-  void clear();
-  /// Returns the channel's index.
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// Returns the channel's index. Capacities and rates have the same unit.
   std::uint32_t add_channel(double capacity);
-  /// A flow over these channels, each named once. A flow over none has no bound and gets rate 0.
-  void add_flow(std::span<const std::uint32_t> channels);
-  /// The rate of every flow, in the order of add_flow, in the unit of the capacities.
-  std::span<const double> solve();
+  /// A flow over these channels, each named once, at least one. The caller names flows, densely.
+  void add(std::uint32_t flow, std::span<const std::uint32_t> channels);
+  void remove(std::uint32_t flow);
+  /// Gives every flow its rate, after any number of changes.
+  void solve();
+
+  /// Of the last solve(): the channels whose level may have changed.
+  std::span<const std::uint32_t> fixed() const { return fixed_; }
+  /// Of the last solve(): the flows that have another bottleneck now, or the first one.
+  std::span<const std::uint32_t> moved() const { return moved_; }
+
+  std::uint32_t bottleneck(std::uint32_t flow) const { return flows_[flow].bottleneck; }
+  /// The rate of every flow whose bottleneck the channel is.
+  double level(std::uint32_t channel) const { return channels_[channel].level; }
+  /// The sum of the rates on the channel.
+  double load(std::uint32_t channel) const;
 
  private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  /// Rates that differ by less are the same: what rounding makes of equal shares.
+  static constexpr double kSame = 1 + 1e-13;
+  /// A channel that is used less has room, whatever rounding has added up.
+  static constexpr double kFull = 1 - 1e-9;
+
+  enum class Stage : std::uint8_t {
+    kIdle,   ///< nothing has changed so far
+    kOpen,   ///< its level is not yet known
+    kFixed,  ///< its level is known
+  };
+  struct Member {
+    std::uint32_t flow;
+    std::uint32_t hop;    ///< the channel's place in the flow's path
+    std::uint32_t other;  ///< the other channel of a path of two, as most are; else kNone
+  };
   struct Channel {
-    double left;               ///< capacity that no fixed flow uses
-    std::uint32_t open = 0;    ///< flows without a rate so far
-    std::uint32_t first = 0;   ///< into users_
-    std::uint32_t filled = 0;  ///< entries of users_ written
-    double share() const { return left / open; }
+    double capacity = 0;
+    double level = 0;
+    double used = 0;        ///< sum of the rates, or a bit more, while it is nobody's bottleneck
+    double granted = 0;     ///< while open: what its own flows may get without opening others
+    std::uint32_t own = 0;  ///< flows whose bottleneck it is; they come first in `members`
+    Stage stage = Stage::kIdle;
+    std::vector<Member> members;
+  };
+  struct Hop {
+    std::uint32_t channel;
+    std::uint32_t place;  ///< in the channel's members
+  };
+  struct Flow {
+    std::uint32_t bottleneck = kNone;
+    boost::container::small_vector<Hop, 4> path;
   };
   struct Candidate {
-    double share;
+    double level;
     std::uint32_t channel;
     bool operator<(const Candidate& other) const {  // std heaps keep the greatest in front
-      return share != other.share ? share > other.share : channel > other.channel;
+      return level != other.level ? level > other.level : channel > other.channel;
     }
   };
-  void index_users();
-  void fix(std::uint32_t flow, double rate);
+
+  double rate(const Flow& flow) const {
+    return flow.bottleneck == kNone ? 0 : channels_[flow.bottleneck].level;
+  }
+  double bound(const Flow& flow) const;
+  double candidate(Channel& channel);
+  void open(std::uint32_t channel);
+  void push(Candidate candidate);
+  void consider(std::uint32_t channel);
+  void reconsider_neighbours(std::uint32_t channel);
+  void grant(Channel& channel, double level);
+  void fix(std::uint32_t channel, double level);
+  template <class Visit>
+  void visit_others(Member member, Visit visit);
+  void lower(Member member, double less);
+  void place(Channel& channel, std::size_t at, Member member);
+  void swap(Channel& channel, std::size_t a, std::size_t b);
+  void disown(Flow& flow);
 
   std::vector<Channel> channels_;
-  std::vector<std::uint32_t> flow_ends_;  ///< into flow_channels_
-  std::vector<std::uint32_t> flow_channels_;
-  std::vector<std::uint32_t> users_;  ///< flows by channel
+  std::vector<Flow> flows_;
+  std::vector<std::uint32_t> opened_;  ///< the channels that are not idle
   std::vector<Candidate> heap_;
-  std::vector<double> rates_;
+  std::vector<double> bounds_;  ///< scratch
+  std::vector<std::uint32_t> fixed_;
+  std::vector<std::uint32_t> moved_;
 };
 
 }  // namespace steptime

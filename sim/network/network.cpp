@@ -52,13 +52,13 @@ Network::Network(Engine& engine, const Routes& routes, MessageOptions options)
   }
 }
 
-Network::Sharing& Network::sharing(ChannelId channel) {
+std::uint32_t Network::sharing_of(ChannelId channel) {
   State& state = states_[channel];
   if (state.sharing == kNone) {
-    state.sharing = static_cast<std::uint32_t>(sharing_.size());
-    sharing_.emplace_back();
+    state.sharing = solver_.add_channel(state.rate);
+    sharing_.emplace_back().channel = channel;
   }
-  return sharing_[state.sharing];
+  return state.sharing;
 }
 
 Network::FlowId Network::take_flow() {
@@ -128,9 +128,7 @@ void Network::begin(FlowId id, bool from_queue) {
     return;
   }
   if (free > now() || sharers > 0) {
-    shares_[id].path.assign(path_.begin(), path_.end());
-    share(id);
-    return;
+    return share(id, path_);
   }
   flow.rate = rate;
   flow.drained = now() + transfer_time(static_cast<double>(flow.message.bytes), rate);
@@ -165,107 +163,102 @@ void Network::release(ChannelId channel) {
     push(states_[channel].busy_until, channel, What::kRelease, 0);
 }
 
-void Network::mark(ChannelId channel) {
-  if (std::exchange(sharing(channel).dirty, true)) return;
-  if (dirty_.empty()) settle_later();
-  dirty_.push_back(channel);
-}
-
 /// Makes the flow, and whoever is alone on one of its channels, share.
-void Network::share(FlowId id) {
+void Network::share(FlowId id, std::span<const ChannelId> path) {
   flows_[id].rate = 0;
-  shares_[id].remaining = static_cast<double>(flows_[id].message.bytes);
-  shares_[id].updated = now();
-  for (const ChannelId c : shares_[id].path) {
+  for (const ChannelId c : path) {
     if (states_[c].busy_until > now()) convert(states_[c].user);
   }
-  join(id);
+  join(id, path, static_cast<double>(flows_[id].message.bytes));
 }
 
 /// Makes a flow that was alone on its channels one that shares.
 void Network::convert(FlowId id) {
   Flow& flow = flows_[id];
-  Share& share = shares_[id];
-  find_path(flow, share.path);
-  share.remaining = flow.start == now() ? static_cast<double>(flow.message.bytes)
-                                        : to_seconds(flow.drained - now()) * flow.rate;
-  share.updated = now();
+  find_path(flow, shared_path_);
+  const double left = flow.start == now() ? static_cast<double>(flow.message.bytes)
+                                          : to_seconds(flow.drained - now()) * flow.rate;
   ++flow.generation;  // its delivery is no longer certain
   flow.rate = 0;
-  for (const ChannelId c : share.path)
+  for (const ChannelId c : shared_path_)
     states_[c].busy_until = now();
-  join(id);
+  join(id, shared_path_, left);
 }
 
-void Network::join(FlowId id) {
-  for (const ChannelId c : shares_[id].path) {
-    sharing(c).flows.push_back(id);
+/// `bytes`: those that are left.
+void Network::join(FlowId id, std::span<const ChannelId> path, double bytes) {
+  shares_[id] = {.bytes = bytes};
+  solver_path_.clear();
+  for (const ChannelId c : path) {
+    solver_path_.push_back(sharing_of(c));
     ++states_[c].sharers;
-    mark(c);
   }
+  solver_.add(id, solver_path_);
+  if (std::exchange(is_settled_, false)) settle_later();
 }
 
-void Network::stop_sharing(FlowId id) {
-  for (const ChannelId c : shares_[id].path) {
-    std::vector<FlowId>& flows = sharing(c).flows;
-    flows.erase(std::find(flows.begin(), flows.end(), id));
-    --states_[c].sharers;
-    mark(c);
-  }
+bool Network::is_there(const Finish& finish, std::uint32_t index) const {
+  const Share& share = shares_[finish.flow];
+  return share.sharing == index && share.order == finish.order;
 }
 
-/// Everything that the dirty channels' rates depend on, in the order in which it is reached.
-void Network::gather_component() {
-  ++visit_;
-  component_.clear();
-  component_flows_.clear();
-  const auto reach = [this](ChannelId c) {
-    if (states_[c].sharers == 0 || sharing(c).visited == visit_) return;
-    sharing(c).visited = visit_;
-    component_.push_back(c);
-  };
-  for (const ChannelId c : dirty_) {
-    sharing(c).dirty = false;
-    reach(c);
+/// When the next flow of the channel has all its bytes; kNever when none is there.
+Time Network::next_end(std::uint32_t index) {
+  Sharing& sharing = sharing_[index];
+  std::vector<Finish>& finishes = sharing.finishes;
+  while (!finishes.empty() && !is_there(finishes.front(), index)) {
+    std::pop_heap(finishes.begin(), finishes.end());
+    finishes.pop_back();
   }
-  dirty_.clear();
-  for (std::size_t i = 0; i < component_.size(); ++i) {
-    for (const FlowId id : sharing(component_[i]).flows) {
-      if (shares_[id].visited == visit_) continue;
-      shares_[id].visited = visit_;
-      component_flows_.push_back(id);
-      for (const ChannelId c : shares_[id].path)
-        reach(c);
+  if (finishes.empty()) return kNever;
+  const double left = std::max(0.0, finishes.front().target - sharing.served);
+  return std::max(now(), sharing.updated + transfer_time(left, sharing.rate));
+}
+
+void Network::schedule_end(std::uint32_t index) {
+  const Time end = next_end(index);
+  Sharing& sharing = sharing_[index];
+  if (end == sharing.next_end) return;
+  sharing.next_end = end;
+  ++sharing.generation;
+  if (end != kNever) push(end, index, What::kDrain, sharing.generation);
+}
+
+void Network::settle() {
+  is_settled_ = true;
+  solver_.solve();
+  for (const FlowId id : solver_.moved()) {
+    Share& share = shares_[id];
+    if (share.sharing == kNone) continue;
+    share.bytes = std::max(0.0, share.bytes - served(sharing_[share.sharing]));
+    left_.push_back(share.sharing);
+  }
+  for (const std::uint32_t index : solver_.fixed()) {
+    Sharing& sharing = sharing_[index];
+    const double level = solver_.level(index);
+    if (level == sharing.rate) continue;
+    sharing.served = served(sharing);
+    sharing.updated = now();
+    sharing.rate = level;
+  }
+  for (const FlowId id : solver_.moved()) {
+    Share& share = shares_[id];
+    share.sharing = solver_.bottleneck(id);
+    Sharing& sharing = sharing_[share.sharing];
+    if (sharing.finishes.empty()) {  // a small count is a precise one
+      sharing.served = 0;
+      sharing.updated = now();
     }
+    share.order = sharing.next_order++;
+    share.bytes += served(sharing);
+    sharing.finishes.push_back({share.bytes, share.order, id});
+    std::push_heap(sharing.finishes.begin(), sharing.finishes.end());
   }
-}
-
-void Network::set_rate(FlowId id, double rate) {
-  Flow& flow = flows_[id];
-  if (rate == flow.rate) return;
-  Share& share = shares_[id];
-  share.remaining = std::max(0.0, share.remaining - flow.rate * to_seconds(now() - share.updated));
-  share.updated = now();
-  flow.rate = rate;
-  ++flow.generation;
-  flow.drained = now() + transfer_time(share.remaining, rate);
-  push(flow.drained, id, What::kDrain, flow.generation);
-}
-
-void Network::solve() {
-  gather_component();
-  solver_.clear();
-  for (const ChannelId c : component_)
-    sharing(c).solver_index = solver_.add_channel(states_[c].rate);
-  for (const FlowId id : component_flows_) {
-    solver_path_.clear();
-    for (const ChannelId c : shares_[id].path)
-      solver_path_.push_back(sharing(c).solver_index);
-    solver_.add_flow(solver_path_);
-  }
-  const std::span<const double> rates = solver_.solve();
-  for (std::size_t i = 0; i < component_flows_.size(); ++i)
-    set_rate(component_flows_[i], rates[i]);
+  for (const std::uint32_t index : left_)
+    schedule_end(index);
+  left_.clear();
+  for (const std::uint32_t index : solver_.fixed())
+    schedule_end(index);
 }
 
 void Network::occupy_device(Endpoint endpoint, Duration length, MessageSink& sink,
@@ -293,15 +286,30 @@ void Network::deliver(FlowId id) {
   message.sink->delivered(message);
 }
 
+/// Ends the flows of a channel that have all their bytes.
+void Network::end_flows(std::uint32_t index) {
+  sharing_[index].next_end = kNever;
+  while (next_end(index) == now()) {
+    std::vector<Finish>& finishes = sharing_[index].finishes;
+    const FlowId id = finishes.front().flow;
+    std::pop_heap(finishes.begin(), finishes.end());
+    finishes.pop_back();
+    drain(id);
+  }
+}
+
 void Network::drain(FlowId id) {
   Flow& flow = flows_[id];
-  stop_sharing(id);
+  find_path(flow, shared_path_);
+  for (const ChannelId c : shared_path_)
+    --states_[c].sharers;
+  shares_[id].sharing = kNone;
+  solver_.remove(id);
+  if (std::exchange(is_settled_, false)) settle_later();
   ++flow.generation;
-  push(now() + path_latency(shares_[id].path) + overhead(flow), id, What::kDeliver,
-       flow.generation);
+  push(now() + path_latency(shared_path_) + overhead(flow), id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;
-  const std::vector<ChannelId> path =
-      shares_[id].path;  // a release may begin flows and move this one
+  const std::vector<ChannelId> path = shared_path_;  // a release may begin other flows
   for (const ChannelId c : path)
     release(c);
 }
@@ -319,11 +327,13 @@ bool Network::ran(Item item) {
     release(item.index);
     return true;
   }
-  if ((flows_[item.index].generation << 2) != (item.tag & ~std::uint32_t{3})) return false;
+  const std::uint32_t generation =
+      what == What::kDrain ? sharing_[item.index].generation : flows_[item.index].generation;
+  if (generation << 2 != (item.tag & ~std::uint32_t{3})) return false;
   if (what == What::kDeliver) {
     deliver(item.index);
   } else if (what == What::kDrain) {
-    drain(item.index);
+    end_flows(item.index);
   } else {
     const Message done = flows_[item.index].message;
     free_flow(item.index);
@@ -335,10 +345,7 @@ bool Network::ran(Item item) {
 double Network::load(ChannelId channel) const {
   if (states_[channel].busy_until > now()) return flows_[states_[channel].user].rate;
   if (states_[channel].sharers == 0) return 0;
-  double sum = 0;
-  for (const FlowId id : sharing_[states_[channel].sharing].flows)
-    sum += flows_[id].rate;
-  return sum;
+  return solver_.load(states_[channel].sharing);
 }
 
 }  // namespace steptime

@@ -85,9 +85,10 @@ class Network final : public Lane {
   enum class What : std::uint32_t { kDeliver, kDrain, kRelease, kDevice };
   using FlowId = std::uint32_t;
   static constexpr FlowId kNone = ~FlowId{0};
+  static constexpr Time kNever = Time::max();
 
   /// While a channel has one user, `busy_until` and `user` are all there is to know; flows that
-  /// share are in `flows` of the channel's Sharing instead.
+  /// share are in the channel's Sharing instead.
   struct State {
     double rate = 0;  ///< B/s
     Duration latency{};
@@ -98,12 +99,28 @@ class Network final : public Lane {
     std::uint32_t sharing = kNone;  ///< into sharing_, once it has been shared or waited for
     bool fifo = false;
   };
+  /// When a flow has all its bytes: when its bottleneck has served `target` to each of its flows.
+  struct Finish {
+    double target;  ///< bytes
+    std::uint32_t order;
+    FlowId flow;
+    bool operator<(const Finish& other) const {  // std heaps keep the greatest in front
+      return target != other.target ? target > other.target : order > other.order;
+    }
+  };
+  /// Of a channel that has been shared. All flows whose bottleneck it is get the same, so that what
+  /// it has served to each of them since it had the first says how far all of them are, and only
+  /// the end of the next one is an event.
   struct Sharing {
-    std::vector<FlowId> flows;
-    std::vector<FlowId> waiting;  ///< for a FIFO channel, in order of arrival
-    std::uint32_t solver_index = 0;
-    std::uint64_t visited = 0;
-    bool dirty = false;
+    ChannelId channel = 0;
+    std::vector<FlowId> waiting;   ///< for a FIFO channel, in order of arrival
+    std::vector<Finish> finishes;  ///< a heap; some are of flows that are not here any more
+    double served = 0;             ///< bytes at `updated`
+    Time updated{};
+    double rate = 0;  ///< B/s
+    std::uint32_t next_order = 0;
+    std::uint32_t generation = 0;  ///< events of an earlier one are void
+    Time next_end = kNever;        ///< for which there is an event
   };
   struct Flow {
     Message message;
@@ -115,27 +132,28 @@ class Network final : public Lane {
   };
   /// What only a flow that shares needs.
   struct Share {
-    double remaining = 0;  ///< bytes at `updated`
-    Time updated{};
-    std::uint64_t visited = 0;
-    std::vector<ChannelId> path;
+    std::uint32_t sharing = kNone;  ///< of its bottleneck; none before it has a rate
+    std::uint32_t order = 0;        ///< of its Finish there
+    double bytes = 0;               ///< that finish's target; without a rate, what is left
   };
 
-  Sharing& sharing(ChannelId channel);
+  std::uint32_t sharing_of(ChannelId channel);
+  Sharing& sharing(ChannelId channel) { return sharing_[sharing_of(channel)]; }
+  double served(const Sharing& sharing) const {
+    return sharing.served + sharing.rate * to_seconds(now() - sharing.updated);
+  }
   FlowId take_flow();
   void free_flow(FlowId id);
   void find_path(const Flow& flow, std::vector<ChannelId>& path) const;
   void begin(FlowId id, bool from_queue);
   bool waits(FlowId id, std::span<const ChannelId> path, bool from_queue);
-  void share(FlowId id);
+  void share(FlowId id, std::span<const ChannelId> path);
   void convert(FlowId id);
-  void join(FlowId id);
-  void stop_sharing(FlowId id);
-  void mark(ChannelId channel);
+  void join(FlowId id, std::span<const ChannelId> path, double bytes);
   void release(ChannelId channel);
-  void solve();
-  void gather_component();
-  void set_rate(FlowId id, double rate);
+  bool is_there(const Finish& finish, std::uint32_t index) const;
+  Time next_end(std::uint32_t index);
+  void schedule_end(std::uint32_t index);
   Duration overhead(const Flow& flow) const;
   Duration path_latency(std::span<const ChannelId> path) const;
   bool is_busy(ChannelId c) const {
@@ -145,10 +163,11 @@ class Network final : public Lane {
     add(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
   }
   void deliver(FlowId id);
+  void end_flows(std::uint32_t index);
   void drain(FlowId id);
   void expect_range() const;
   bool ran(Item item) override;
-  void settle() override { solve(); }
+  void settle() override;
 
   const Routes& routes_;
   const MessageOptions options_;
@@ -161,14 +180,12 @@ class Network final : public Lane {
   std::vector<FlowId> free_;
   std::vector<Time> device_free_;
   std::vector<ChannelId> path_;
-  std::int64_t delivered_ = 0;
-  // Channels whose set of flows changed at this instant; solved once, when time moves on.
-  std::vector<ChannelId> dirty_;
-  std::vector<ChannelId> component_;
-  std::vector<FlowId> component_flows_;
+  std::vector<ChannelId> shared_path_;
   std::vector<std::uint32_t> solver_path_;
-  std::uint64_t visit_ = 0;
-  MaxMinSolver solver_;
+  std::int64_t delivered_ = 0;
+  MaxMin solver_;  ///< its channels are those of sharing_, its flows have our numbers
+  bool is_settled_ = true;
+  std::vector<std::uint32_t> left_;  ///< scratch
 };
 
 /// How long `bytes` at `bytes_per_second` take, to the nearest picosecond. Throws InputError beyond

@@ -1,4 +1,4 @@
-// The incremental solver and the network against slow and obvious ones.
+// Rates that follow flows as they come and go, and the network, against slow and obvious ones.
 #include "sim/network/max_min.h"
 
 #include "sim/network/network.h"
@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -74,17 +76,51 @@ Problem arbitrary_problem() {
   return p;
 }
 
+/// The paths of those flows that are there.
+std::vector<std::vector<std::uint32_t>> paths_of(const Problem& p,
+                                                 const std::vector<std::uint32_t>& flows) {
+  std::vector<std::vector<std::uint32_t>> paths;
+  for (const std::uint32_t flow : flows)
+    paths.push_back(p.flows[flow]);
+  return paths;
+}
+
+// Flows come and go, some at a time; after each time the rates are those of a solution from
+// scratch.
 RC_GTEST_PROP(MaxMin, EqualsWaterFilling, ()) {
   const Problem p = arbitrary_problem();
-  MaxMinSolver solver;
+  MaxMin solver;
   for (const double capacity : p.capacity)
     solver.add_channel(capacity);
-  for (const auto& flow : p.flows)
-    solver.add_flow(flow);
-  const auto rates = solver.solve();
-  const auto expected = water_fill(p.capacity, p.flows);
-  for (std::size_t f = 0; f < expected.size(); ++f)
-    RC_ASSERT(std::abs(rates[f] / expected[f] - 1) < 1e-12);
+  std::vector<std::uint32_t> there;
+  std::vector<std::uint32_t> away(p.flows.size());
+  std::iota(away.begin(), away.end(), 0U);
+  for (int times = *rc::gen::inRange(1, 20); times > 0; --times) {
+    for (int changes = *rc::gen::inRange(1, 8); changes > 0; --changes) {
+      const bool comes = there.empty() || (!away.empty() && *rc::gen::inRange(0, 9) < 5);
+      auto& from = comes ? away : there;
+      auto& to = comes ? there : away;
+      std::swap(from[*rc::gen::inRange<std::size_t>(0, from.size())], from.back());
+      const std::uint32_t flow = from.back();
+      from.pop_back();
+      to.push_back(flow);
+      if (comes)
+        solver.add(flow, p.flows[flow]);
+      else
+        solver.remove(flow);
+    }
+    solver.solve();
+    const auto expected = water_fill(p.capacity, paths_of(p, there));
+    std::vector<double> load(p.capacity.size(), 0);
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      const double rate = solver.level(solver.bottleneck(there[i]));
+      RC_ASSERT(std::abs(rate / expected[i] - 1) < 1e-12);
+      for (const std::uint32_t c : p.flows[there[i]])
+        load[c] += rate;
+    }
+    for (std::uint32_t c = 0; c < load.size(); ++c)
+      RC_ASSERT(std::abs(solver.load(c) - load[c]) <= 1e-12 * load[c]);
+  }
 }
 
 struct Arrival {

@@ -7,8 +7,10 @@
 #include "sim/network/network.h"
 #include "tests/support/wires.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
@@ -70,6 +72,40 @@ struct Platform {
 inline Platform star_platform(Endpoint hosts) {
   return {hosts, std::vector<Platform::Link>(static_cast<std::size_t>(hosts), {1.25e9, 25e-6}), {}};
 }
+
+/// The channels of `routes`, each a link that goes one way. Latencies (s) are not those of the
+/// routes but on all of them the same, one half on the first link and one on the last, which must
+/// therefore lie between others on no route.
+inline Platform platform_of(const Routes& routes, double latency) {
+  Platform platform{.hosts = routes.endpoints()};
+  for (const Channel& channel : routes.channels())
+    platform.links.push_back({channel.bandwidth.bytes_per_second, 0, true});
+  std::vector<ChannelId> path;
+  for (Endpoint a = 0; a < platform.hosts; ++a) {
+    for (Endpoint b = 0; b < platform.hosts; ++b) {
+      if (a == b) continue;
+      path.clear();
+      routes.route(a, b, path);
+      platform.links[path.front()].latency = platform.links[path.back()].latency = latency / 2;
+      for (const ChannelId c : path)
+        platform.routes[{a, b}].push_back({c, true});
+    }
+  }
+  for (const auto& [ends, hops] : platform.routes) {
+    double sum = 0;
+    for (const Platform::Hop hop : hops)
+      sum += platform.links[hop.link].latency;
+    if (sum != latency) throw std::runtime_error("routes begin and end in the midst of others");
+  }
+  return platform;
+}
+
+/// A collective that is played beside others.
+struct Played {
+  const Program* program = nullptr;
+  std::vector<Endpoint> placement;  ///< the host of each rank
+  std::int64_t start_us = 0;
+};
 
 struct Transfer {
   Endpoint from = 0;
@@ -174,27 +210,41 @@ class SimGrid {
     return ends;
   }
 
-  /// When each rank of the program ends; no time for adding up.
-  std::vector<double> run(const Program& program) {
-    std::vector<double> ends(static_cast<std::size_t>(program.ranks()), -1);
-    for (Rank r = 0; r < program.ranks(); ++r) {
-      simgrid::s4u::Actor::create(fmt::format("r{}", r), host(r), [&program, &ends, r] {
-        play(program, r);
-        ends[static_cast<std::size_t>(r)] = simgrid::s4u::Engine::get_clock();
-      });
+  /// When each of the collectives ends, all in one run; no time for adding up.
+  std::vector<double> run(const std::vector<Played>& collectives) {
+    std::vector<double> ends(collectives.size(), -1);
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+      const Played& played = collectives[i];
+      for (Rank r = 0; r < played.program->ranks(); ++r) {
+        simgrid::s4u::Actor::create(
+            fmt::format("{}:{}", i, r), host(played.placement[static_cast<std::size_t>(r)]),
+            [&played, &ends, i, r] {
+              simgrid::s4u::this_actor::sleep_until(static_cast<double>(played.start_us) * 1e-6);
+              play(*played.program, r, i);
+              ends[i] = std::max(ends[i], simgrid::s4u::Engine::get_clock());
+            });
+      }
     }
     engine_.run();
     return ends;
+  }
+  /// One collective, of which rank r is on host r.
+  double run(const Program& program) {
+    std::vector<Endpoint> placement(static_cast<std::size_t>(program.ranks()));
+    std::iota(placement.begin(), placement.end(), 0);
+    return run(std::vector<Played>{{&program, placement}}).front();
   }
 
  private:
   simgrid::s4u::Host* host(Endpoint h) const { return hosts_[static_cast<std::size_t>(h)]; }
 
-  static void play(const Program& program, Rank rank) {
+  /// `number`: of the collective, for its mailboxes.
+  static void play(const Program& program, Rank rank, std::size_t number) {
     std::map<std::pair<Rank, Rank>, simgrid::s4u::Mailbox*> boxes;
-    const auto box = [&boxes](Rank from, Rank to) {
+    const auto box = [&boxes, number](Rank from, Rank to) {
       auto*& known = boxes[{from, to}];
-      if (known == nullptr) known = simgrid::s4u::Mailbox::by_name(fmt::format("{}>{}", from, to));
+      if (known == nullptr)
+        known = simgrid::s4u::Mailbox::by_name(fmt::format("{}:{}>{}", number, from, to));
       return known;
     };
     static char payload = 0;

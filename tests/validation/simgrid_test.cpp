@@ -1,15 +1,21 @@
-// Message fidelity against SimGrid itself, where it is installed: whole collectives and random
-// transfers, on a star and on random graphs.
+// Message fidelity against SimGrid itself, where it is installed: whole collectives, alone and
+// several at once, and random transfers, on a star, on random graphs, on a fat tree and inside a
+// node.
 #include "tests/support/simgrid.h"
 
 #include "netmodels/programs.h"
 #include "sim/collective/collective_player.h"
+#include "sim/network/machine.h"
+#include "tests/support/config_text.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -83,25 +89,43 @@ Platform random_platform(Dice& dice, Endpoint hosts) {
   return platform;
 }
 
-double largest(const std::vector<double>& times) {
-  return times.empty() ? -1 : *std::max_element(times.begin(), times.end());
-}
-
-/// s.
-double ours(const Platform& platform, const Program& program) {
+/// When each of the collectives ends, s.
+std::vector<double> ours(const Platform& platform, const std::vector<Played>& collectives) {
   const Wires wires = platform.wires();
   Engine engine;
   Network network(engine, wires);
-  ProgramPlayer player(network, program, {});
-  player.start_at(Time{});
+  std::deque<ProgramPlayer> players;
+  for (const Played& played : collectives) {
+    players.emplace_back(network, *played.program, TimePerByte{}, played.placement);
+    players.back().start_at(Time(std::chrono::microseconds(played.start_us)));
+  }
   engine.run();
-  return player.is_over() ? to_seconds(since_start(player.end())) : -1;
+  std::vector<double> ends;
+  for (const ProgramPlayer& player : players)
+    ends.push_back(player.is_over() ? to_seconds(since_start(player.end())) : -1);
+  return ends;
+}
+
+void expect_agreement(const Platform& platform, const std::vector<Played>& collectives,
+                      double tolerance, const std::string& what) {
+  const auto theirs = in_child([&] { return SimGrid(platform).run(collectives); });
+  ASSERT_EQ(theirs.size(), collectives.size()) << what;
+  const std::vector<double> here = ours(platform, collectives);
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    ASSERT_GT(theirs[i], 0) << what;
+    const double start = static_cast<double>(collectives[i].start_us) * 1e-6;
+    EXPECT_NEAR((here[i] - start) / (theirs[i] - start), 1, tolerance) << what << ", number " << i;
+  }
+}
+
+std::vector<Endpoint> in_order(Rank ranks) {
+  std::vector<Endpoint> placement(static_cast<std::size_t>(ranks));
+  std::iota(placement.begin(), placement.end(), 0);
+  return placement;
 }
 
 void expect_agreement(const Platform& platform, const Program& program, const std::string& what) {
-  const double theirs = largest(in_child([&] { return SimGrid(platform).run(program); }));
-  ASSERT_GT(theirs, 0) << what;
-  EXPECT_NEAR(ours(platform, program) / theirs, 1, kTolerance) << what;
+  expect_agreement(platform, {{&program, in_order(program.ranks())}}, kTolerance, what);
 }
 
 std::unique_ptr<Program> program_of(const std::string& name, Rank n, std::int64_t bytes) {
@@ -133,6 +157,50 @@ TEST(SimGrid, AgreesOnCollectivesOverRandomGraphs) {
     const std::string name = kNames[static_cast<std::size_t>(i) % kNames.size()];
     expect_agreement(platform, *program_of(name, n, bytes),
                      fmt::format("graph {}: {}, {} ranks, {} B", i, name, n, bytes));
+  }
+}
+
+/// 16 GPUs that share links in other ways: each in a node of its own, on a switch and on a fat
+/// tree, whose links between switches have half the bandwidth of a port; and all in one node, below
+/// its PCIe switches.
+std::vector<std::pair<std::string, Platform>> platforms_of_16() {
+  const auto platform = [](const char* cluster) {
+    return platform_of(Machine(read_cluster(config_of(cluster, cluster_params()))), 20e-6);
+  };
+  return {{"switch", platform(R"({"nodes": 16, "network": {"type": "switch", "latency": "1 us",
+                                  "bandwidth": "1.25 GB/s"}})")},
+          {"fat tree", platform(R"({"nodes": 16, "network": {"type": "switch", "latency": "1 us",
+                                    "bandwidth": "1.25 GB/s"},
+                                    "fabric": {"type": "fat-tree", "radix": 4,
+                                               "bandwidth": "0.625 GB/s"}})")},
+          {"node", platform(R"({"preset": "p2.16xlarge", "nodes": 1, "gpus_per_node": 16})")}};
+}
+
+// Two and four collectives at once, each with another order of the ranks or with some of them only,
+// the later ones while the first are under way.
+TEST(SimGrid, AgreesOnCollectivesAtOnce) {
+  const auto ring = program_of("ring", 16, 20'000'000);
+  const auto halving = program_of("halving-doubling", 16, 30'000'000);
+  const auto tree = program_of("tree", 8, 10'000'000);
+  const auto incast = program_of("incast", 7, 4'000'000);
+  std::vector<Endpoint> by_fives;
+  std::vector<Endpoint> even;
+  std::vector<Endpoint> last;
+  for (Endpoint r = 0; r < 16; ++r)
+    by_fives.push_back(5 * r % 16);
+  for (Endpoint r = 0; r < 16; r += 2)
+    even.push_back(r);
+  for (Endpoint r = 15; r > 8; --r)
+    last.push_back(r);
+  const std::vector<Played> all{{ring.get(), in_order(16)},
+                                {halving.get(), by_fives, 300},
+                                {tree.get(), even, 1'000},
+                                {incast.get(), last, 2'000}};
+  for (const auto& [name, platform] : platforms_of_16()) {
+    for (const std::ptrdiff_t count : {2, 4}) {
+      expect_agreement(platform, {all.begin(), all.begin() + count}, 1e-3,
+                       fmt::format("{} collectives on a {}", count, name));
+    }
   }
 }
 

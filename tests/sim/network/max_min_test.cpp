@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,53 +11,128 @@ namespace {
 
 using Path = std::array<std::uint32_t, 2>;
 
+double rate(const MaxMin& rates, std::uint32_t flow) {
+  return rates.level(rates.bottleneck(flow));
+}
+
 TEST(MaxMin, OneFlowGetsItsNarrowestChannel) {
-  MaxMinSolver solver;
-  const std::uint32_t wide = solver.add_channel(10);
-  const std::uint32_t narrow = solver.add_channel(4);
-  solver.add_flow(Path{wide, narrow});
-  EXPECT_EQ(solver.solve()[0], 4);
+  MaxMin rates;
+  const std::uint32_t wide = rates.add_channel(10);
+  const std::uint32_t narrow = rates.add_channel(4);
+  rates.add(0, Path{wide, narrow});
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 4);
+  EXPECT_EQ(rates.bottleneck(0), narrow);
+  EXPECT_EQ(rates.load(wide), 4);
 }
 
 TEST(MaxMin, WhatOneFlowCannotUseGoesToTheOthers) {
   //  a ==== 10 ==== b -- 2 -- c     flows: ab, ab, abc
   // The third is held to 2 by the second channel; the first two share the other 8.
-  MaxMinSolver solver;
-  const std::uint32_t first = solver.add_channel(10);
-  const std::uint32_t second = solver.add_channel(2);
-  solver.add_flow(std::array{first});
-  solver.add_flow(std::array{first});
-  solver.add_flow(Path{first, second});
-  const auto rates = solver.solve();
-  EXPECT_EQ(rates[0], 4);
-  EXPECT_EQ(rates[1], 4);
-  EXPECT_EQ(rates[2], 2);
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(10);
+  const std::uint32_t second = rates.add_channel(2);
+  rates.add(0, std::array{first});
+  rates.add(1, std::array{first});
+  rates.add(2, Path{first, second});
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 4);
+  EXPECT_EQ(rate(rates, 1), 4);
+  EXPECT_EQ(rate(rates, 2), 2);
+  EXPECT_EQ(rates.load(first), 10);
 }
 
 TEST(MaxMin, EqualFlowsGetEqualRates) {
-  MaxMinSolver solver;
-  const std::uint32_t channel = solver.add_channel(1);
-  for (int i = 0; i < 7; ++i)
-    solver.add_flow(std::array{channel});
-  const auto rates = solver.solve();
-  for (const double rate : rates)
-    EXPECT_EQ(rate, 1.0 / 7);
+  MaxMin rates;
+  const std::uint32_t channel = rates.add_channel(1);
+  for (std::uint32_t flow = 0; flow < 7; ++flow)
+    rates.add(flow, std::array{channel});
+  rates.solve();
+  for (std::uint32_t flow = 0; flow < 7; ++flow)
+    EXPECT_EQ(rate(rates, flow), 1.0 / 7);
 }
 
-TEST(MaxMin, ClearsForTheNextProblem) {
-  MaxMinSolver solver;
-  solver.add_flow(std::array{solver.add_channel(3)});
-  EXPECT_EQ(solver.solve()[0], 3);
-  solver.clear();
-  solver.add_flow(std::array{solver.add_channel(5)});
-  ASSERT_EQ(solver.solve().size(), 1U);
-  EXPECT_EQ(solver.solve().size(), 1U);
+TEST(MaxMin, WhoLeavesLeavesItsShareToTheOthers) {
+  // As above, and then the third goes: the first two have 5 each. With the first gone, too, the
+  // second has all of the channel.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(10);
+  const std::uint32_t second = rates.add_channel(2);
+  rates.add(0, std::array{first});
+  rates.add(1, std::array{first});
+  rates.add(2, Path{first, second});
+  rates.solve();
+  rates.remove(2);
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 5);
+  EXPECT_EQ(rates.load(second), 0);
+  rates.remove(0);
+  rates.solve();
+  EXPECT_EQ(rate(rates, 1), 10);
 }
 
-TEST(MaxMin, NoFlowsNoRates) {
-  MaxMinSolver solver;
-  solver.add_channel(1);
-  EXPECT_TRUE(solver.solve().empty());
+TEST(MaxMin, WhoGetsMoreMayFillAnotherChannel) {
+  //  a -- 6 -- b -- 5 -- c     flows: ab, abc, bc
+  // abc and bc have half of the second channel each, 2.5, and ab the other 3.5 of the first.
+  // Without bc the first channel is the one that fills up, at 3; without ab, too, the second again.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(6);
+  const std::uint32_t second = rates.add_channel(5);
+  rates.add(0, std::array{first});
+  rates.add(1, Path{first, second});
+  rates.add(2, std::array{second});
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 3.5);
+  EXPECT_EQ(rate(rates, 1), 2.5);
+  EXPECT_EQ(rate(rates, 2), 2.5);
+  rates.remove(2);
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 3);
+  EXPECT_EQ(rate(rates, 1), 3);
+  EXPECT_EQ(rates.bottleneck(1), first);
+  rates.remove(0);
+  rates.solve();
+  EXPECT_EQ(rate(rates, 1), 5);
+  EXPECT_EQ(rates.bottleneck(1), second);
+}
+
+TEST(MaxMin, TellsWhatChanged) {
+  // Two pairs of flows on channels of their own; one flow comes to the first channel only.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(6);
+  const std::uint32_t second = rates.add_channel(6);
+  rates.add(0, std::array{first});
+  rates.add(1, std::array{first});
+  rates.add(2, std::array{second});
+  rates.solve();
+  rates.add(3, std::array{first});
+  rates.solve();
+  EXPECT_EQ(std::vector(rates.fixed().begin(), rates.fixed().end()), std::vector{first});
+  EXPECT_EQ(std::vector(rates.moved().begin(), rates.moved().end()), std::vector{3U});
+  EXPECT_EQ(rates.level(first), 2);
+  rates.solve();  // nothing has changed
+  EXPECT_TRUE(rates.fixed().empty());
+  EXPECT_TRUE(rates.moved().empty());
+}
+
+TEST(MaxMin, ANumberMayNameAnotherFlowLater) {
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(3);
+  const std::uint32_t second = rates.add_channel(5);
+  rates.add(0, std::array{first});
+  rates.solve();
+  rates.remove(0);
+  rates.add(0, std::array{second});
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 5);
+  EXPECT_EQ(rates.load(first), 0);
+}
+
+TEST(MaxMin, AChannelWithoutFlowsHasNoLoad) {
+  MaxMin rates;
+  const std::uint32_t channel = rates.add_channel(1);
+  rates.solve();
+  EXPECT_EQ(rates.load(channel), 0);
 }
 
 }  // namespace
