@@ -1,12 +1,13 @@
-// Push-pulls: MXNet's kvstore pushes and pulls `keys` arrays of equal size, one after the other
-// without a wait between them, and then waits for all. It is the benchmark of proposal 003,
-// Figures 2 and 7, for M bytes in all. Operations per key, by `merge`, for N GPUs:
+// Push-pulls: MXNet's kvstore pushes and pulls `keys` arrays of equal size, or the tensors of a
+// `model`, one after the other without a wait between them, and then waits for all. It is the
+// benchmark of proposal 003, Figures 2 and 7, for M bytes in all. Operations per key, by `merge`,
+// for N GPUs:
 //
-//   device   N copies to the GPU that merges the key, a sum of N there, N copies from it
-//   tree     N copies of a GPU to itself, N - 1 copies up the tree of GPU 0, each with a sum of
-//   two,
-//            a copy at the root and N - 1 down; an array beyond array_bound the same for each of N
-//            slices and trees, then N copies to itself on each GPU, one after the other
+//   device   N copies to the GPU that merges the key, a sum of N there, N copies from it; the
+//            largest key first, each on the GPU with the fewest bytes so far
+//   tree     N copies of a GPU to itself, N - 1 up the tree of GPU 0, each with a sum of two, one
+//            at the root and N - 1 down; an array beyond array_bound the same for each of N slices
+//            and trees, then N copies to itself on each GPU, one after the other
 //   nccl     for each call: a reduction to GPU 0 and a broadcast, each launched on all GPUs under
 //            one mutex and followed by an operation that waits for its stream
 //
@@ -18,14 +19,15 @@
 // reads k and writes one, where `reduction` of the cluster is for three of these.
 //
 // Scope: one node of 2 to 16 GPUs; gradients are there from the start, there is no updater, and key
-// i has priority -i. NCCL's kernels are known by their time only: that of its all-reduce at the
+// i has priority -i. NCCL's kernels are known by their time only, that of its all-reduce at the
 // same bus bandwidth, n / 2 (n - 1) of it; they follow one another on one stream, and those of one
 // call are one. Where several trees are faster than one at array_bound, the time at the bound
-// stands. Parameters: as named; keys_per_call 16 as the Module API has it, or 1 as Gluon; launch:
-// of a kernel on one GPU, by default the cluster's. Validation: tests/netmodels/trees/
-// push_pulls_test.cpp; configs/papers/mxnet-tree. Source: apache/mxnet 1.3.1 src/kvstore/comm.h,
-// comm_tree.h, kvstore_nccl.h, src/ndarray/ndarray.cc, src/engine/threaded_engine_perdevice.cc,
-// python/mxnet/model.py.
+// stands for equal keys.
+// Parameters: as named; keys_per_call 16 as the Module API has it, or 1 as Gluon; launch: of a
+// kernel on one GPU, by default the cluster's; planner, detection, array_bound, row as of tree.
+// Validation: tests/netmodels/trees/push_pulls_test.cpp; configs/papers/mxnet-tree.
+// Source: apache/mxnet 1.3.1 src/kvstore/comm.h, comm_tree.h, kvstore_nccl.h,
+// src/ndarray/ndarray.cc, src/engine/threaded_engine_perdevice.cc, python/mxnet/model.py.
 #include "netmodels/trees/tree.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/collective_player.h"
@@ -35,8 +37,11 @@
 #include "sim/network/network.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +76,10 @@ Params params() {
               .fallback = "device",
               .words = {"device", "tree", "nccl"}},
              count_of("keys", "pushed and pulled before a wait", 1),
+             {.key = "model",
+              .kind = Kind::kPath,
+              .help = "layer table whose tensors are the keys, instead of equal ones",
+              .need = Need::kOptional},
              count_of("keys_per_call", "of nccl", 16),
              time_of("python_call", "main thread: one call of push or pull", "45 us"),
              time_of("engine_push", "main thread: pushing one operation", "2 us"),
@@ -251,14 +260,19 @@ class PushPulls final : public Collective {
               .gpu_operation = c.get<Duration>("gpu_operation"),
               .in_memory = {cluster.reduction.seconds_per_byte / 3}};
     if (merge_ == "nccl") read_nccl(c);
+    if (c.has("model")) read_model(c);
   }
 
   Duration time(Bytes m) const override {
+    if (!elements_.empty()) return of_keys(tensors(m));
+    const auto equal = [this](std::int64_t bytes) {
+      return of_keys(std::vector<std::int64_t>(static_cast<std::size_t>(keys_), bytes));
+    };
     const std::int64_t bytes = ceil_div(m.count, keys_);
     const std::int64_t first_cut =
         row_ * std::max<std::int64_t>(bound_ / row_ + 1, 2 * std::int64_t{gpus_});
-    const Duration own = of_keys(bytes);
-    return merge_ == "tree" && bytes >= first_cut ? std::max(own, of_keys(first_cut - 1)) : own;
+    const Duration own = equal(bytes);
+    return merge_ == "tree" && bytes >= first_cut ? std::max(own, equal(first_cut - 1)) : own;
   }
   Duration startup() const override { return time(Bytes{0}); }
 
@@ -276,23 +290,60 @@ class PushPulls final : public Collective {
         "nccl", launched);
   }
 
-  Duration of_keys(std::int64_t bytes) const {
+  void read_model(const Config& c) {
+    const Json table = parse_json(c.text_of("model"), c.get<std::string>("model"));
+    for (const Json& layer : table.value("layers", Json::array())) {
+      for (const Json& tensor : layer.value("tensors", Json::array()))
+        elements_.push_back(tensor.value("params", std::int64_t{0}));
+    }
+    if (elements_.empty()) c.fail("model", "expected a layer table with tensors");
+  }
+
+  /// In forward order, each with its share of the bytes.
+  std::vector<std::int64_t> tensors(Bytes m) const {
+    const auto all = std::accumulate(elements_.begin(), elements_.end(), std::int64_t{0});
+    const double each = static_cast<double>(m.count) / static_cast<double>(all);
+    std::vector<std::int64_t> bytes;
+    for (const std::int64_t elements : elements_)
+      bytes.push_back(std::llround(static_cast<double>(elements) * each));
+    return bytes;
+  }
+
+  Duration of_keys(const std::vector<std::int64_t>& bytes) const {
     Process process(cluster_, costs_);
-    const std::int64_t step = merge_ == "nccl" ? keys_per_call_ : 1;
-    for (std::int64_t key = 0; key < keys_; key += step) {
-      process.set_priority(-key);
+    const std::vector<Gpu> merges = places(bytes);
+    const std::size_t step = merge_ == "nccl" ? static_cast<std::size_t>(keys_per_call_) : 1;
+    for (std::size_t key = 0; key < bytes.size(); key += step) {
+      process.set_priority(-static_cast<std::int64_t>(key));
       if (merge_ == "nccl") {
-        nccl(process, std::min(step, keys_ - key) * bytes);
+        const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(key);
+        const auto count = static_cast<std::ptrdiff_t>(std::min(step, bytes.size() - key));
+        nccl(process, std::accumulate(first, first + count, std::int64_t{0}));
       } else if (merge_ == "device") {
-        device(process, static_cast<Gpu>(key % gpus_), bytes);
+        device(process, merges[key], bytes[key]);
       } else {
-        tree(process, bytes);
+        tree(process, bytes[key]);
       }
     }
     return process.run();
   }
 
-  /// Keys of one size are merged on one GPU after the other.
+  /// Where `device` adds up each key.
+  std::vector<Gpu> places(const std::vector<std::int64_t>& bytes) const {
+    std::vector<std::size_t> order(bytes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+    std::vector<Gpu> places(bytes.size());
+    std::vector<std::int64_t> loads(static_cast<std::size_t>(gpus_));
+    for (const std::size_t key : order) {
+      const auto least = std::min_element(loads.begin(), loads.end());
+      *least += std::max<std::int64_t>(bytes[key], 1);  // empty ones go round, too
+      places[key] = static_cast<Gpu>(least - loads.begin());
+    }
+    return places;
+  }
+
   void device(Process& process, Gpu merges, std::int64_t bytes) const {
     const auto n = static_cast<std::size_t>(gpus_);
     const auto gradients = process.variables(n);
@@ -380,6 +431,7 @@ class PushPulls final : public Collective {
   std::int64_t keys_;
   std::int64_t keys_per_call_;
   Gpu gpus_;
+  std::vector<std::int64_t> elements_;  ///< of a model's tensors
   std::vector<ReduceTree> trees_;
   std::int64_t bound_;
   std::int64_t row_;

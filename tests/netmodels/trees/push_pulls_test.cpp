@@ -4,6 +4,7 @@
 #include "tests/support/collectives.h"
 #include "tests/support/messages.h"
 #include "tests/support/presets.h"
+#include "tests/support/scratch_file.h"
 
 #include <chrono>
 #include <cstdint>
@@ -82,6 +83,22 @@ TEST(PushPulls, NcclLaunchesUnderAMutexAndWaitsForItsStream) {
               67 + 4 * half, 1e-3);
 }
 
+/// So many bytes as keys of these sizes, in any unit.
+double us_of_tensors(const std::string& sizes, std::int64_t bytes) {
+  Json tensors = Json::array();
+  for (const Json& size : Json::parse(sizes))
+    tensors.push_back({{"params", size}});
+  const Json table{{"layers", {{{"name", "without"}}, {{"tensors", tensors}}}}};
+  const ScratchFile file("model.json", table.dump());
+  return us(push_pulls("device", R"(, "model": ")" + file.path() + "\""), pair(), bytes);
+}
+
+TEST(PushPulls, KeysMayBeTheTensorsOfAModel) {
+  // As two equal keys; and a single one.
+  EXPECT_NEAR(us_of_tensors("[7, 7]", 2'000'000), 2246, 1e-6);
+  EXPECT_NEAR(us_of_tensors("[7]", 1'000'000), 2096, 1e-6);
+}
+
 TEST(PushPulls, OneKeyOfDeviceOnAP3WaitsForTheSocketsLink) {
   // Three of four GPUs of the other socket have no NVLink to GPU 0, which adds up: 3 M in and 3 M
   // out over 10 GB/s, between them the sum, and two threads copy to GPUs 1 to 4, over one NVLink
@@ -108,6 +125,11 @@ TEST(PushPulls, RefusesWhatKvstoreHasNot) {
             "x.json: /collective/merge: is of the GPUs of one node, two at least, got 1 of 1");
   EXPECT_EQ(error("tree", preset_cluster("p3.16xlarge", 2, 8)),
             "x.json: /collective/merge: is of the GPUs of one node, two at least, got 2 of 8");
+  const ScratchFile empty("model.json", "{}");
+  EXPECT_EQ(message_of<InputError>([&] {
+              collective_of(push_pulls("device", R"(, "model": ")" + empty.path() + "\""), pair());
+            }),
+            "x.json: /collective/model: expected a layer table with tensors");
   EXPECT_EQ(error("nccl", pair()), "x.json: /collective/merge: nccl needs the cluster's gpus");
 }
 
