@@ -21,13 +21,26 @@ void MaxMin::open(std::uint32_t channel) {
 void MaxMin::add(std::uint32_t flow, std::span<const std::uint32_t> channels) {
   if (flow >= flows_.size()) flows_.resize(flow + std::size_t{1});
   Flow& f = flows_[flow];
+  double least = 0;
+  std::uint32_t narrowest = 0;
   for (const std::uint32_t channel : channels) {
-    std::vector<Member>& members = channels_[channel].members;
+    Channel& c = channels_[channel];
     const std::uint32_t other = channels.size() == 2 ? channels[f.path.empty() ? 1 : 0] : kNone;
-    members.push_back({flow, static_cast<std::uint32_t>(f.path.size()), other});
-    f.path.push_back({channel, static_cast<std::uint32_t>(members.size() - 1)});
-    open(channel);
+    c.members.push_back({flow, static_cast<std::uint32_t>(f.path.size()), other});
+    const auto count = static_cast<std::uint32_t>(c.members.size());
+    if (const double share = c.capacity / count; f.path.empty() || share < least) {
+      least = share;
+      narrowest = channel;
+    }
+    f.path.push_back({channel, count - 1});
   }
+  f.bottleneck = narrowest;
+  f.is_new = true;
+  new_.push_back(flow);
+  Channel& bottleneck = channels_[narrowest];
+  raise(bottleneck.members.back(), bottleneck.level);
+  swap(bottleneck, bottleneck.members.size() - 1, bottleneck.own++);
+  open(narrowest);
 }
 
 void MaxMin::place(Channel& channel, std::size_t at, Member member) {
@@ -42,32 +55,38 @@ void MaxMin::swap(Channel& channel, std::size_t a, std::size_t b) {
   place(channel, b, first);
 }
 
-/// The flow's bottleneck is no longer that.
+/// The flow's bottleneck is no longer that. The last one leaves a full channel that is nobody's.
 void MaxMin::disown(Flow& flow) {
   for (const Hop hop : flow.path) {
     if (hop.channel != flow.bottleneck) continue;
     Channel& channel = channels_[hop.channel];
     swap(channel, hop.place, --channel.own);
-    break;
+    if (channel.own > 0) return;
+    channel.used = channel.capacity;
+    channel.level = channel.granted = 0;
+    return;
   }
-  flow.bottleneck = kNone;
 }
 
 void MaxMin::remove(std::uint32_t flow) {
   Flow& f = flows_[flow];
-  if (f.bottleneck != kNone) disown(f);
+  const double rate = this->rate(f);
+  disown(f);
   for (const Hop hop : f.path) {
     Channel& channel = channels_[hop.channel];
     swap(channel, hop.place, channel.members.size() - 1);
     channel.members.pop_back();
-    open(hop.channel);
+    if (channel.own > 0)
+      open(hop.channel);
+    else  // nobody waits for what is left there
+      channel.used = channel.members.empty() ? 0 : channel.used - rate;
   }
   f.path.clear();
+  f.is_new = false;
 }
 
 /// What the flow can get at most, as far as its bottleneck says.
 double MaxMin::bound(const Flow& flow) const {
-  if (flow.bottleneck == kNone) return kInfinity;
   const Channel& bottleneck = channels_[flow.bottleneck];
   return bottleneck.stage == Stage::kOpen ? kInfinity : bottleneck.level;
 }
@@ -114,32 +133,23 @@ void MaxMin::push(Candidate candidate) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-/// Finds the level that an open channel has at least.
-void MaxMin::consider(std::uint32_t channel) {
-  Channel& c = channels_[channel];
-  const double level = candidate(c);
-  if (level == kInfinity) {  // nobody's bottleneck
-    c.stage = Stage::kIdle;
-    return;
-  }
-  grant(c, level);
-  push({level, channel});
+/// The member's flow gets more. Opens the other channels of its path that have no room for it.
+void MaxMin::raise(Member member, double more) {
+  visit_others(member, [&](std::uint32_t c) {
+    Channel& other = channels_[c];
+    if (other.stage != Stage::kIdle) return;
+    other.used += more;
+    if (other.own > 0 || other.used > other.capacity * kSame) open(c);
+  });
 }
 
-/// The channel's own flows will get at least that. Opens the channels that have no room for it:
-/// before any higher level is fixed.
+/// The channel's own flows will get at least that: known before any higher level is fixed.
 void MaxMin::grant(Channel& channel, double level) {
   const double more = level - channel.granted;
   if (more <= 0) return;
   channel.granted = level;
-  for (std::size_t i = 0; i < channel.own; ++i) {
-    visit_others(channel.members[i], [&](std::uint32_t c) {
-      Channel& other = channels_[c];
-      if (other.stage != Stage::kIdle) return;
-      other.used += more;
-      if (other.own > 0 || other.used > other.capacity * kFull) open(c);
-    });
-  }
+  for (std::size_t i = 0; i < channel.own; ++i)
+    raise(channel.members[i], more);
 }
 
 /// The channel's own flows have no bound any more: that may change open channels' candidates.
@@ -147,7 +157,8 @@ void MaxMin::reconsider_neighbours(std::uint32_t channel) {
   const Channel& c = channels_[channel];
   for (std::size_t i = 0; i < c.own; ++i) {
     visit_others(c.members[i], [&](std::uint32_t other) {
-      if (channels_[other].stage == Stage::kOpen) push({candidate(channels_[other]), other});
+      if (channels_[other].stage == Stage::kOpen)
+        push({candidate(channels_[other]), other, changes()});
     });
   }
 }
@@ -173,13 +184,11 @@ void MaxMin::fix(std::uint32_t channel, double level) {
     }
     Flow& flow = flows_[member.flow];
     if (bound(flow) <= level * kSame) continue;
-    if (flow.bottleneck != kNone) {
-      if (const double less = rate(flow) - level; less > 0) lower(member, less);
-      disown(flow);
-    }
+    if (const double less = rate(flow) - level; less > 0) lower(member, less);
+    disown(flow);
     flow.bottleneck = channel;
     swap(c, i, c.own++);
-    moved_.push_back(member.flow);
+    if (!flow.is_new) moved_.push_back(member.flow);
   }
   c.level = level;
   c.stage = Stage::kFixed;
@@ -191,38 +200,45 @@ void MaxMin::solve() {
   moved_.clear();
   const std::size_t changed = opened_.size();
   for (std::size_t next = 0; next < opened_.size() || !heap_.empty();) {
+    Candidate least{};
     if (next < opened_.size()) {
-      const std::uint32_t channel = opened_[next++];
-      consider(channel);
-      if (next > changed) reconsider_neighbours(channel);
-      continue;
+      least.channel = opened_[next++];
+      if (next > changed) reconsider_neighbours(least.channel);
+    } else {
+      std::pop_heap(heap_.begin(), heap_.end());
+      least = heap_.back();
+      heap_.pop_back();
     }
-    std::pop_heap(heap_.begin(), heap_.end());
-    const std::uint32_t channel = heap_.back().channel;
-    heap_.pop_back();
-    Channel& c = channels_[channel];
+    Channel& c = channels_[least.channel];
     if (c.stage != Stage::kOpen) continue;
-    const double level = candidate(c);  // what was fixed since may leave it more
-    if (level == kInfinity) {
-      c.stage = Stage::kIdle;
-      continue;
+    if (least.when != changes()) {
+      least = {candidate(c), least.channel, changes()};
+      if (least.level == kInfinity) {  // nobody's bottleneck
+        c.stage = Stage::kIdle;
+        continue;
+      }
+      grant(c, least.level);
     }
-    grant(c, level);
-    const bool is_least = heap_.empty() || level <= heap_.front().level;
-    if (is_least && next == opened_.size())
-      fix(channel, level);
+    if (next == opened_.size() && (heap_.empty() || least.level <= heap_.front().level))
+      fix(least.channel, least.level);
     else
-      push({level, channel});
+      push(least);
   }
   for (const std::uint32_t channel : opened_)
     channels_[channel].stage = Stage::kIdle;
   opened_.clear();
+  for (const std::uint32_t flow : new_) {
+    if (std::exchange(flows_[flow].is_new, false)) moved_.push_back(flow);
+  }
+  new_.clear();
 }
 
 double MaxMin::load(std::uint32_t channel) const {
   double sum = 0;
-  for (const Member member : channels_[channel].members)
-    sum += rate(flows_[member.flow]);
+  for (const Member member : channels_[channel].members) {
+    const Flow& flow = flows_[member.flow];
+    if (!flow.is_new) sum += rate(flow);
+  }
   return sum;
 }
 

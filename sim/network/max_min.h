@@ -2,9 +2,13 @@
 //
 // Every flow has a bottleneck: a channel of its path that is full, and on which no flow has more.
 // All flows of a bottleneck have one rate, its level. Flows come and go; solve() looks again at the
-// channels that they changed, and from there at those whose level that changes, lowest level first,
-// so that what is fixed stays (progressive filling: Bertsekas and Gallager, Data Networks, 2nd ed.,
-// section 6.5.2, from the lowest level on that is not the same any more).
+// bottlenecks that they changed, and from there at the channels whose level that changes, lowest
+// level first, so that what is fixed stays (progressive filling: Bertsekas and Gallager, Data
+// Networks, 2nd ed., section 6.5.2, from the lowest level on that is not the same any more).
+//
+// A new flow is taken for one of the narrowest channel of its path; the others are looked at only
+// if they have no room for it. What a flow leaves on a channel that is nobody's bottleneck is of
+// use to nobody.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +22,6 @@ namespace steptime {
 
 class MaxMin {
  public:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
   /// Returns the channel's index. Capacities and rates have the same unit.
   std::uint32_t add_channel(double capacity);
   /// A flow over these channels, each named once, at least one. The caller names flows, densely.
@@ -36,15 +38,14 @@ class MaxMin {
   std::uint32_t bottleneck(std::uint32_t flow) const { return flows_[flow].bottleneck; }
   /// The rate of every flow whose bottleneck the channel is.
   double level(std::uint32_t channel) const { return channels_[channel].level; }
-  /// The sum of the rates on the channel.
+  /// The sum of the rates on the channel, but of flows that came after the last solve().
   double load(std::uint32_t channel) const;
 
  private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   /// Rates that differ by less are the same: what rounding makes of equal shares.
   static constexpr double kSame = 1 + 1e-13;
-  /// A channel that is used less has room, whatever rounding has added up.
-  static constexpr double kFull = 1 - 1e-9;
 
   enum class Stage : std::uint8_t {
     kIdle,   ///< nothing has changed so far
@@ -58,7 +59,7 @@ class MaxMin {
   };
   struct Channel {
     double capacity = 0;
-    double level = 0;
+    double level = 0;       ///< 0 while it is nobody's bottleneck
     double used = 0;        ///< sum of the rates, or a bit more, while it is nobody's bottleneck
     double granted = 0;     ///< while open: what its own flows may get without opening others
     std::uint32_t own = 0;  ///< flows whose bottleneck it is; they come first in `members`
@@ -70,27 +71,31 @@ class MaxMin {
     std::uint32_t place;  ///< in the channel's members
   };
   struct Flow {
-    std::uint32_t bottleneck = kNone;
+    std::uint32_t bottleneck = 0;
+    bool is_new = false;  ///< added since the last solve()
     boost::container::small_vector<Hop, 4> path;
   };
   struct Candidate {
     double level;
     std::uint32_t channel;
+    std::uint32_t when;                             ///< changes() when the level was found
     bool operator<(const Candidate& other) const {  // std heaps keep the greatest in front
       return level != other.level ? level > other.level : channel > other.channel;
     }
   };
 
-  double rate(const Flow& flow) const {
-    return flow.bottleneck == kNone ? 0 : channels_[flow.bottleneck].level;
-  }
+  double rate(const Flow& flow) const { return channels_[flow.bottleneck].level; }
   double bound(const Flow& flow) const;
   double candidate(Channel& channel);
   void open(std::uint32_t channel);
   void push(Candidate candidate);
-  void consider(std::uint32_t channel);
   void reconsider_neighbours(std::uint32_t channel);
   void grant(Channel& channel, double level);
+  void raise(Member member, double more);
+  /// Of what candidates depend on, in this solve() so far.
+  std::uint32_t changes() const {
+    return static_cast<std::uint32_t>(opened_.size() + fixed_.size());
+  }
   void fix(std::uint32_t channel, double level);
   template <class Visit>
   void visit_others(Member member, Visit visit);
@@ -106,6 +111,7 @@ class MaxMin {
   std::vector<double> bounds_;  ///< scratch
   std::vector<std::uint32_t> fixed_;
   std::vector<std::uint32_t> moved_;
+  std::vector<std::uint32_t> new_;  ///< added since the last solve(); some are gone again
 };
 
 }  // namespace steptime

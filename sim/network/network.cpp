@@ -56,7 +56,7 @@ std::uint32_t Network::sharing_of(ChannelId channel) {
   State& state = states_[channel];
   if (state.sharing == kNone) {
     state.sharing = solver_.add_channel(state.rate);
-    sharing_.emplace_back().channel = channel;
+    sharing_.emplace_back();
   }
   return state.sharing;
 }
@@ -215,13 +215,12 @@ Time Network::next_end(std::uint32_t index) {
   return std::max(now(), sharing.updated + transfer_time(left, sharing.rate));
 }
 
+/// An end that is later than it was is looked up again when the event for the earlier one comes.
 void Network::schedule_end(std::uint32_t index) {
   const Time end = next_end(index);
-  Sharing& sharing = sharing_[index];
-  if (end == sharing.next_end) return;
-  sharing.next_end = end;
-  ++sharing.generation;
-  if (end != kNever) push(end, index, What::kDrain, sharing.generation);
+  if (end >= sharing_[index].event) return;
+  sharing_[index].event = end;
+  push(end, index, What::kDrain, 0);
 }
 
 void Network::settle() {
@@ -229,9 +228,8 @@ void Network::settle() {
   solver_.solve();
   for (const FlowId id : solver_.moved()) {
     Share& share = shares_[id];
-    if (share.sharing == kNone) continue;
-    share.bytes = std::max(0.0, share.bytes - served(sharing_[share.sharing]));
-    left_.push_back(share.sharing);
+    if (share.sharing != kNone)
+      share.bytes = std::max(0.0, share.bytes - served(sharing_[share.sharing]));
   }
   for (const std::uint32_t index : solver_.fixed()) {
     Sharing& sharing = sharing_[index];
@@ -254,9 +252,6 @@ void Network::settle() {
     sharing.finishes.push_back({share.bytes, share.order, id});
     std::push_heap(sharing.finishes.begin(), sharing.finishes.end());
   }
-  for (const std::uint32_t index : left_)
-    schedule_end(index);
-  left_.clear();
   for (const std::uint32_t index : solver_.fixed())
     schedule_end(index);
 }
@@ -286,16 +281,20 @@ void Network::deliver(FlowId id) {
   message.sink->delivered(message);
 }
 
-/// Ends the flows of a channel that have all their bytes.
-void Network::end_flows(std::uint32_t index) {
-  sharing_[index].next_end = kNever;
-  while (next_end(index) == now()) {
+/// Ends the flows of a channel that have all their bytes; false when none has.
+bool Network::end_flows(std::uint32_t index) {
+  if (sharing_[index].event != now()) return false;
+  sharing_[index].event = kNever;
+  bool any = false;
+  for (; next_end(index) == now(); any = true) {
     std::vector<Finish>& finishes = sharing_[index].finishes;
     const FlowId id = finishes.front().flow;
     std::pop_heap(finishes.begin(), finishes.end());
     finishes.pop_back();
     drain(id);
   }
+  if (!any) schedule_end(index);
+  return any;
 }
 
 void Network::drain(FlowId id) {
@@ -323,17 +322,14 @@ void Network::expect_range() const {
 bool Network::ran(Item item) {
   expect_range();
   const auto what = static_cast<What>(item.tag & 3);
+  if (what == What::kDrain) return end_flows(item.index);
   if (what == What::kRelease) {
     release(item.index);
     return true;
   }
-  const std::uint32_t generation =
-      what == What::kDrain ? sharing_[item.index].generation : flows_[item.index].generation;
-  if (generation << 2 != (item.tag & ~std::uint32_t{3})) return false;
+  if (flows_[item.index].generation << 2 != (item.tag & ~std::uint32_t{3})) return false;
   if (what == What::kDeliver) {
     deliver(item.index);
-  } else if (what == What::kDrain) {
-    end_flows(item.index);
   } else {
     const Message done = flows_[item.index].message;
     free_flow(item.index);

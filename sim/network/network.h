@@ -112,15 +112,13 @@ class Network final : public Lane {
   /// it has served to each of them since it had the first says how far all of them are, and only
   /// the end of the next one is an event.
   struct Sharing {
-    ChannelId channel = 0;
     std::vector<FlowId> waiting;   ///< for a FIFO channel, in order of arrival
     std::vector<Finish> finishes;  ///< a heap; some are of flows that are not here any more
     double served = 0;             ///< bytes at `updated`
     Time updated{};
     double rate = 0;  ///< B/s
     std::uint32_t next_order = 0;
-    std::uint32_t generation = 0;  ///< events of an earlier one are void
-    Time next_end = kNever;        ///< for which there is an event
+    Time event = kNever;  ///< the next one, no later than the end of the next flow
   };
   struct Flow {
     Message message;
@@ -163,7 +161,7 @@ class Network final : public Lane {
     add(time, {index, static_cast<std::uint32_t>(what) | generation << 2});
   }
   void deliver(FlowId id);
-  void end_flows(std::uint32_t index);
+  bool end_flows(std::uint32_t index);
   void drain(FlowId id);
   void expect_range() const;
   bool ran(Item item) override;
@@ -185,7 +183,6 @@ class Network final : public Lane {
   std::int64_t delivered_ = 0;
   MaxMin solver_;  ///< its channels are those of sharing_, its flows have our numbers
   bool is_settled_ = true;
-  std::vector<std::uint32_t> left_;  ///< scratch
 };
 
 /// How long `bytes` at `bytes_per_second` take, to the nearest picosecond. Throws InputError beyond
