@@ -61,19 +61,15 @@ const std::map<std::string, Preset>& presets() {
 
 /// The section with the preset's keys beneath its own, as a document of its own.
 Config over_preset(const Config& section) {
-  const auto name = section.get<std::string>("preset");
-  const auto preset = presets().find(name);
-  if (preset == presets().end()) {
+  if (!presets().contains(section.get<std::string>("preset"))) {
     std::vector<std::string> known;
     for (const auto& [each, unused] : presets())
       known.push_back(each);
     section.fail("preset", fmt::format("unknown {}; known: {}", brief(section.raw("preset")),
                                        fmt::join(known, ", ")));
   }
-  Json merged = preset->second.cluster;
-  for (const auto& [key, value] : section.node().items()) {
-    if (key != "preset") merged[key] = value;
-  }
+  Json merged = resolved_preset(section.node());
+  merged.erase("preset");
   // Same pointers as in the experiment, so that a message about an override is right.
   static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
   return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", merged}}}),

@@ -1,5 +1,6 @@
 #include "sim/network/topology.h"
 
+#include "sim/config/binding.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -149,41 +150,26 @@ Bandwidth Topology::bandwidth(const std::vector<ChannelId>& path) const {
 
 namespace {
 
-const Params& vertex_params() {
-  static const Params params{
-      {.key = "name", .kind = Kind::kText, .help = "unique in the node"},
-      {.key = "kind",
-       .kind = Kind::kText,
-       .help = "GPUs are workers in this order; sockets and switches pass messages on",
-       .words = {kKinds.begin(), kKinds.end()}}};
-  return params;
+const Bindings<Topology::VertexInfo>& vertex_keys() {
+  using V = Topology::VertexInfo;
+  static const Bindings<V> keys{
+      {&V::name, "name", "unique in the node"},
+      {&V::kind, "kind", "GPUs are workers in this order; sockets and switches pass messages on",
+       kRequired, std::vector<std::string>(kKinds.begin(), kKinds.end())}};
+  return keys;
 }
 
-const Params& link_params() {
-  static const Params params{
-      {.key = "ends", .kind = Kind::kList, .help = "the names of two vertices"},
-      {.key = "latency",
-       .kind = Kind::kTime,
-       .help = "per message",
-       .need = Need::kDefault,
-       .fallback = "0 s",
-       .range = kNotNegative},
-      {.key = "bandwidth",
-       .kind = Kind::kBandwidth,
-       .help = "of one of the parallel links, in one direction",
-       .range = kPositive},
-      {.key = "count",
-       .kind = Kind::kInteger,
-       .help = "parallel links, which add up",
-       .need = Need::kDefault,
-       .fallback = 1,
-       .range = {.low = 1, .high = 1024}},
-      {.key = "kind",
-       .kind = Kind::kText,
-       .help = "nvlink, pcie, qpi, ...: for people",
-       .need = Need::kDefault,
-       .fallback = ""}};
-  return params;
+const Bindings<Topology::LinkInfo>& link_keys() {
+  using L = Topology::LinkInfo;
+  static const Bindings<L> keys{
+      Bindings<L>::Binding{
+          {.key = "ends", .kind = Kind::kList, .help = "the names of two vertices"}},
+      {&L::latency, "latency", "per message", "0 s", kNotNegative},
+      {&L::bandwidth, "bandwidth", "of one of the parallel links, in one direction", kRequired,
+       kPositive},
+      {&L::count, "count", "parallel links, which add up", 1, between(1, 1024)},
+      {&L::kind, "kind", "nvlink, pcie, qpi, ...: for people", ""}};
+  return keys;
 }
 
 }  // namespace
@@ -204,14 +190,13 @@ const Params& topology_params() {
 Topology read_topology(const Config& section) {
   Topology topology;
   std::map<std::string, Topology::Vertex> by_name;
-  for (const Config& vertex : section.objects("vertices", vertex_params())) {
-    const auto name = vertex.get<std::string>("name");
-    const auto kind = std::find(kKinds.begin(), kKinds.end(), vertex.get<std::string>("kind"));
-    if (!by_name.emplace(name, topology.vertices().size()).second)
-      vertex.fail("name", fmt::format("\"{}\" is there twice", name));
-    topology.add_vertex(name, static_cast<VertexKind>(kind - kKinds.begin()));
+  for (const Config& vertex : section.objects("vertices", vertex_keys().params())) {
+    const Topology::VertexInfo info = vertex_keys().read(vertex);
+    if (!by_name.emplace(info.name, topology.vertices().size()).second)
+      vertex.fail("name", fmt::format("\"{}\" is there twice", info.name));
+    topology.add_vertex(info.name, info.kind);
   }
-  for (const Config& link : section.objects("links", link_params())) {
+  for (const Config& link : section.objects("links", link_keys().params())) {
     const Json& ends = link.raw("ends");
     if (ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
       link.fail("ends", "expected the names of two vertices");
@@ -221,17 +206,12 @@ Topology read_topology(const Config& section) {
         link.fail("ends", fmt::format("no vertex is named {}", brief(ends[i])));
       return found->second;
     };
-    const Topology::Vertex first = vertex(0);
-    const Topology::Vertex second = vertex(1);
-    if (first == second) link.fail("ends", "a link needs two different ends");
-    const auto count = link.get<std::int64_t>("count");
-    const double bandwidth = link.get<Bandwidth>("bandwidth").bytes_per_second;
-    topology.add_link({first,
-                       second,
-                       link.get<Duration>("latency"),
-                       {bandwidth * static_cast<double>(count)},
-                       count,
-                       link.get<std::string>("kind")});
+    Topology::LinkInfo info = link_keys().read(link);
+    info.first = vertex(0);
+    info.second = vertex(1);
+    if (info.first == info.second) link.fail("ends", "a link needs two different ends");
+    info.bandwidth.bytes_per_second *= static_cast<double>(info.count);
+    topology.add_link(std::move(info));
   }
   return topology;
 }
