@@ -14,6 +14,21 @@ void Engine::refuse(Time time) const {
   throw InternalError("an event in order was refused");
 }
 
+void Engine::keep_cause(std::uint32_t slot, When when) {
+  if (slot_causes_.size() < slots_.size()) slot_causes_.resize(slots_.size());
+  STEPTIME_CHECK(causes_->know(when), "a cause ends when its effect begins");
+  slot_causes_[slot] = when.cause;
+}
+
+When Engine::present() {
+  if (causes_ == nullptr) return When(now_);
+  if (causes_->end(cause_) != now_) {  // an item of a lane that said nothing runs
+    STEPTIME_CHECK(causes_->end(cause_) < now_, "the present has not come yet");
+    cause_ = causes_->until(When(causes_->end(cause_), cause_), now_, Reason{}).cause;
+  }
+  return When(now_, cause_);
+}
+
 std::uint32_t Engine::take_slot() {
   if (free_head_ == kNone) {
     slots_.emplace_back();
@@ -82,6 +97,10 @@ inline bool Engine::run_event(const Event& event) {
   ++executed_;
   now_ = Time(Duration(event.time));
   fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
+  if (causes_ != nullptr) [[unlikely]] {
+    cause_ = slot_causes_[event.slot];
+    causes_->tidy(now_);
+  }
   run(action);
   return true;
 }

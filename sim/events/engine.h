@@ -11,6 +11,7 @@
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 #include "sim/core/units.h"
+#include "sim/events/causes.h"
 #include "sim/events/delivery_queue.h"
 #include "sim/events/event_queue.h"
 
@@ -22,6 +23,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -55,6 +57,9 @@ class Engine {
   /// stored in a slab of cache lines, without an allocation per event.
   static constexpr std::size_t kActionBytes = 48;
 
+  /// `causes`: what keeps them, and outlives the engine; null: nobody does.
+  explicit Engine(Causes* causes = nullptr) : causes_(causes) {}
+
   Time now() const { return now_; }
   /// Events that have neither run nor been cancelled; items of lanes do not count.
   std::size_t pending() const { return pending_; }
@@ -67,20 +72,18 @@ class Engine {
   /// Runs `action` at `time`, which must not lie in the past.
   template <class Action>
   EventId at(Time time, Phase phase, Action action) {
-    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
-    if (time < now_) [[unlikely]]
-      refuse(time);
-    const std::uint32_t slot = take_slot();
-    Slot& s = slots_[slot];
-    s.order = (static_cast<std::uint64_t>(phase) << kPhaseShift) | next_order_++;
-    s.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
-    std::memcpy(s.action, &action, sizeof(Action));
-    if (time == now_)
-      push_due(phase, {s.order, slot});
-    else
-      later_.push({since_start(time).count(), s.order, slot});
-    ++pending_;
-    return {s.order, slot};
+    const EventId event = add(time, phase, action);
+    if (causes_ != nullptr) [[unlikely]]
+      keep_cause(event.slot, until(present(), time, Reason{}));
+    return event;
+  }
+  /// The same, with what led to that time.
+  template <class Action>
+  EventId at(When when, Phase phase, Action action) {
+    const EventId event = add(when.time, phase, action);
+    if (causes_ != nullptr) [[unlikely]]
+      keep_cause(event.slot, when);
+    return event;
   }
   template <class Action>
   EventId after(Duration delay, Phase phase, Action action) {
@@ -88,6 +91,34 @@ class Engine {
     if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &time)) [[unlikely]]
       refuse(Time::min());
     return at(Time(Duration(time)), phase, action);
+  }
+
+  // Of causes; without them what these return has none.
+  bool keeps_causes() const { return causes_ != nullptr; }
+  /// Now, with what led to the event that runs.
+  When present();
+  /// What follows at this instant follows from `when`.
+  void because(When when) { cause_ = when.cause; }
+  When until(When since, Time end, Reason reason) {
+    if (causes_ == nullptr) [[likely]]
+      return When(end);
+    return causes_->until(since, end, reason);
+  }
+  When until(When since, Duration length, Reason reason) {
+    return until(since, since.time + length, reason);
+  }
+  CauseId begin(When since, Reason reason) {
+    return causes_ == nullptr ? CauseId{} : causes_->begin(since, reason);
+  }
+  When finish(CauseId begun, Time end) {
+    return causes_ == nullptr ? When(end) : causes_->finish(begun, end);
+  }
+  Held hold(When when) { return {when.time, begin(when, Reason{})}; }
+  When release(Held held) {
+    return held.cause == 0 ? When(held.time) : finish(held.cause, held.time);
+  }
+  Reason reason(std::string_view cause, std::string_view resource) {
+    return causes_ == nullptr ? Reason{} : causes_->reason(cause, resource);
   }
 
   /// False when the event has run or was cancelled before.
@@ -129,6 +160,23 @@ class Engine {
     alignas(std::max_align_t) unsigned char action[kActionBytes];
   };
 
+  template <class Action>
+  EventId add(Time time, Phase phase, Action action) {
+    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
+    if (time < now_) [[unlikely]]
+      refuse(time);
+    const std::uint32_t slot = take_slot();
+    Slot& s = slots_[slot];
+    s.order = (static_cast<std::uint64_t>(phase) << kPhaseShift) | next_order_++;
+    s.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
+    std::memcpy(s.action, &action, sizeof(Action));
+    if (time == now_)
+      push_due(phase, {s.order, slot});
+    else
+      later_.push({since_start(time).count(), s.order, slot});
+    ++pending_;
+    return {s.order, slot};
+  }
   std::uint32_t take_slot();
   void free_slot(std::uint32_t slot);
   void push_due(Phase phase, Due event) {
@@ -144,6 +192,7 @@ class Engine {
   /// False when the item stood for nothing any more.
   bool run_item();
   void settle();
+  void keep_cause(std::uint32_t slot, When when);
 
   // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
   EventQueue later_;
@@ -159,6 +208,9 @@ class Engine {
   std::unique_ptr<DeliveryQueue> items_;  ///< none before there is a lane: most engines have none
   std::vector<Lane*> lanes_;
   std::vector<Lane*> unsettled_;  ///< in the order in which they asked
+  Causes* causes_;
+  CauseId cause_ = 0;                 ///< of the event that runs
+  std::vector<CauseId> slot_causes_;  ///< by slot; none without causes
 };
 
 /// Who has so many small events that they get a queue of their own in the engine, such as a

@@ -15,12 +15,14 @@ void SharedChannel::start(Duration startup, Duration work, Callback done) {
     free_waiting_.pop_back();
     waiting_[place] = {work, done};
   }
-  clock_.after(startup, Phase::kComplete, [this, place] { begin_work(place); });
+  clock_.at(clock_.until(clock_.present(), startup, startup_), Phase::kComplete,
+            [this, place] { begin_work(place); });
 }
 
 void SharedChannel::begin_work(std::size_t waiting) {
   progress();
-  active_.push_back({waiting_[waiting].work, waiting_[waiting].done});
+  const auto [work, done] = waiting_[waiting];
+  active_.push_back({work, done, clock_.now() + work, clock_.begin(clock_.present(), work_)});
   free_waiting_.push_back(waiting);
   schedule_end();
 }
@@ -51,14 +53,17 @@ void SharedChannel::end_finished() {
   finished_.clear();
   std::erase_if(active_, [&](const Transfer& transfer) {
     if (transfer.left > Duration{}) return false;
-    finished_.push_back(transfer.done);
+    finished_.push_back(transfer);
     return true;
   });
   schedule_end();
   // A copy, because what is called may start transfers.
-  const std::vector<Callback> finished = std::exchange(finished_, {});
-  for (const Callback& done : finished)
-    done();
+  const std::vector<Transfer> finished = std::exchange(finished_, {});
+  for (const Transfer& transfer : finished) {
+    const When alone = clock_.finish(transfer.begun, std::min(transfer.alone, clock_.now()));
+    clock_.because(clock_.until(alone, clock_.now(), sharing_));
+    transfer.done();
+  }
 }
 
 }  // namespace steptime

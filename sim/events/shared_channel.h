@@ -9,13 +9,19 @@
 #include "sim/events/engine.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace steptime {
 
 class SharedChannel {
  public:
-  explicit SharedChannel(Engine& clock) : clock_(clock) {}
+  /// `resource`: what the channel is, where causes are kept.
+  explicit SharedChannel(Engine& clock, std::string_view resource = "")
+      : clock_(clock),
+        startup_(clock.reason("start-up of collectives", resource)),
+        work_(clock.reason("transfer of collectives", resource)),
+        sharing_(clock.reason("sharing with other collectives", resource)) {}
   SharedChannel(const SharedChannel&) = delete;
   SharedChannel& operator=(const SharedChannel&) = delete;
 
@@ -26,6 +32,8 @@ class SharedChannel {
   struct Transfer {
     Duration left{};  ///< at full bandwidth
     Callback done;
+    Time alone{};  ///< when it would end by itself
+    CauseId begun = 0;
   };
   /// A transfer in its start-up; the action of an event has no room for all of it.
   struct Waiting {
@@ -39,10 +47,13 @@ class SharedChannel {
   void end_finished();
 
   Engine& clock_;
+  Reason startup_;
+  Reason work_;
+  Reason sharing_;
   std::vector<Waiting> waiting_;
   std::vector<std::size_t> free_waiting_;
   std::vector<Transfer> active_;  ///< in the order in which their work began
-  std::vector<Callback> finished_;
+  std::vector<Transfer> finished_;
   Time progressed_to_{};
   EventId end_{};
   bool end_is_scheduled_ = false;

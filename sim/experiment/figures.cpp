@@ -72,8 +72,7 @@ Json causes(const Result& r, const Details*) {
   if (r.attribution.empty()) return nullptr;
   Json list = Json::array();
   for (const Cause& c : r.attribution) {
-    list.push_back(
-        Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", to_seconds(c.time)}});
+    list.push_back(Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", c.seconds}});
   }
   return list;
 }
@@ -188,7 +187,9 @@ constexpr std::array kFigures{
          sent),
     text("domain", "inside, or what was extrapolated", [](const Result& r) { return r.domain; }),
     list("attribution",
-         "where the step's time goes, to the last picosecond: cause, resource, seconds", causes),
+         "what the step's time is spent on along its critical path, which adds up to it: cause, "
+         "resource, seconds; in full results, of runs with up to 2 million messages",
+         causes),
     text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
          [](const Result& r) { return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint); }),
     text("version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); }),

@@ -2,6 +2,7 @@
 // are views of the table of figures (sim/experiment/figures.h).
 #pragma once
 #include "sim/config/json.h"
+#include "sim/events/causes.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/embedding.h"
 
@@ -14,13 +15,6 @@
 #include <vector>
 
 namespace steptime {
-
-/// A part of the step's time: why it passes, and what it is spent on.
-struct Cause {
-  std::string cause;
-  std::string resource;
-  Duration time{};
-};
 
 struct Result {
   double step_time_s = 0;  ///< mean over the run's steps
@@ -36,7 +30,7 @@ struct Result {
   std::int64_t messages = 0;           ///< all-reduces per step
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
   std::string domain = "inside";       ///< or what was extrapolated
-  std::vector<Cause> attribution;      ///< sums to the step exactly; none: not known for this run
+  std::vector<Cause> attribution;      ///< adds up to step_time_s; only where asked for in full
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with

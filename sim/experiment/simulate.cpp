@@ -121,6 +121,15 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   return r;
 }
 
+Result closed_result(const Experiment& e, const PlannedStep& step, const StepTimes& times,
+                     std::vector<SentBucket>* buckets) {
+  Result result = result_of(e, step.plan, times);
+  if (buckets == nullptr) return result;
+  *buckets = sent_buckets(step);
+  result.attribution = attribution(step.plan, *e.collective);
+  return result;
+}
+
 /// Of client 0's first step, with the first seed.
 std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
                                      const TrainingTimes& times) {
@@ -148,6 +157,13 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
       e.name);
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
+  // Causes of a message take several times as long as the message itself.
+  constexpr double kMostAttributed = 2e6;
+  const bool attributes = buckets != nullptr && work_of(plan) <= kMostAttributed;
+  if (buckets != nullptr && !attributes) {
+    spdlog::info("{}: no attribution, as the run has more than {:.0e} messages and all-reduces",
+                 e.name, kMostAttributed);
+  }
   if (timeline != nullptr) {
     // Each message on its client and on its server's thread, or on all clients; each step's two
     // passes.
@@ -155,7 +171,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     check_bars((plan.workers_meet() ? clients : 2) * work_of(plan) +
                2 * clients * static_cast<double>(plan.steps));
   }
-  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline));
+  auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline, attributes));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
   double messages = 0;
@@ -180,7 +196,10 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     }
     r.messages = std::llround(all_reduces);
   }
-  if (buckets != nullptr) *buckets = sent_buckets(e, plan, outcome->runs.front());
+  if (buckets != nullptr) {
+    *buckets = sent_buckets(e, plan, outcome->runs.front());
+    r.attribution = outcome->attribution();
+  }
   r.domain = domain_of(e, plan.step);
   r.training = std::move(outcome);
   derive(e, r);
@@ -208,8 +227,11 @@ Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* t
   spdlog::debug("{}: played in the embedding's engine, {} all-reduces a step", e.name,
                 step.plan.buckets.size());
   const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
-  if (buckets != nullptr) *buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times);
+  if (buckets != nullptr) {
+    *buckets = sent_buckets(step, embedded->buckets);
+    result.attribution = embedded->attribution.causes;
+  }
   result.embedded = embedded;
   return result;
 }
@@ -259,10 +281,9 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, nullptr, buckets, on_progress);
-    if (buckets != nullptr) *buckets = sent_buckets(step);
     spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step",
                   experiment.name, experiment.cluster->workers(), step.plan.buckets.size());
-    return result_of(experiment, step.plan, closed_step(step.plan));
+    return closed_result(experiment, step, closed_step(step.plan), buckets);
   });
 }
 
@@ -274,13 +295,13 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets, on_progress);
-    if (buckets != nullptr) *buckets = sent_buckets(step);
     const std::int64_t steps = experiment.run->steps.value_or(1);
     check_bars(static_cast<double>(steps) *
                static_cast<double>(step.plan.buckets.size() +
                                    2 * experiment.workload->workload.trace.layers.size()));
-    return result_of(experiment, step.plan,
-                     event_step(step.plan, step.workload.workload, step.units, steps, &timeline));
+    return closed_result(
+        experiment, step,
+        event_step(step.plan, step.workload.workload, step.units, steps, &timeline), buckets);
   });
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostWaits = 3;
 constexpr std::size_t kMostCauses = 6;
+constexpr double kSmall = 0.005;  // of the step: what is less is not told apart
 
 /// Milliseconds, as most lines show times.
 constexpr Shown ms(std::string_view key, std::string_view name) {
@@ -52,10 +53,23 @@ void add_step(Lines& lines, const Result& r) {
   lines.add(ms("exposed_comm_s", "  exposed comm"),
             has_servers ? messages
                         : fmt::format("of {} in {}", lines.value(ms("comm_busy_s", "")), messages));
-  for (std::size_t i = 0; i < std::min(r.attribution.size(), kMostCauses); ++i) {
+}
+
+/// The way back from the end of the step, the longest causes first.
+void add_causes(Lines& lines, const Result& r) {
+  const auto add = [&](const std::string& name, double seconds, const std::string& what) {
+    lines.add(name, fmt::format("{:.3f} ms", seconds * 1e3),
+              fmt::format("{:4.1f} %  {}", seconds / r.step_time_s * 100, what));
+  };
+  double rest = r.step_time_s;
+  for (std::size_t i = 0; i < r.attribution.size(); ++i) {
     const Cause& c = r.attribution[i];
-    lines.add(i == 0 ? "attribution" : "", milliseconds(c.time),
-              c.resource.empty() ? c.cause : c.cause + ": " + c.resource);
+    const bool is_small = i >= kMostCauses / 2 && rest < kSmall * r.step_time_s;
+    if (i + 1 < r.attribution.size() && (i + 1 == kMostCauses || is_small))
+      return add("", rest, "other causes");
+    add(i == 0 ? "critical path" : "", c.seconds,
+        c.resource.empty() ? c.cause : fmt::format("{} ({})", c.cause, c.resource));
+    rest -= c.seconds;
   }
 }
 
@@ -109,6 +123,7 @@ void add_learning(Lines& lines, const TrainingOutcome& t) {
 std::string summary(const Experiment& e, const Result& r) {
   Lines lines(r);
   add_step(lines, r);
+  add_causes(lines, r);
   if (r.training && r.training->has_servers) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
   lines.add({"throughput_samples_per_s", "throughput", 1, 2, " /s"}, "samples, all workers");

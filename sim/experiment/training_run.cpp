@@ -173,7 +173,8 @@ double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_
 
 }  // namespace
 
-TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline) {
+TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline,
+                             bool attributes) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
                           .has_servers = e.aggregation->servers.count > 0,
@@ -191,15 +192,17 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
   }
   for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
     outcome.seeds.push_back(seed);
+    Causes kept;
+    Causes* const causes = attributes ? &kept : nullptr;
     if (learns == nullptr) {
-      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline));
+      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline, causes));
       continue;
     }
     const std::int64_t trainers = plan.trainers();
     Learner learner(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
                     outcome.has_servers, seed, plan.pushing());
     outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
-                                         seed == e.run->seed ? timeline : nullptr));
+                                         seed == e.run->seed ? timeline : nullptr, causes));
     const auto& curve = outcome.runs.back().curve;
     const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
       return point.score.accuracy >= learns->target;
@@ -246,6 +249,22 @@ double TrainingOutcome::mean_staleness() const {
   for (const TrainingTimes& run : runs)
     sum += run.mean_staleness();
   return sum / static_cast<double>(runs.size());
+}
+
+std::vector<Cause> TrainingOutcome::attribution() const {
+  std::vector<Cause> sum;
+  for (const TrainingTimes& run : runs) {
+    for (const Cause& cause : run.attribution) {
+      auto same = std::find_if(sum.begin(), sum.end(), [&](const Cause& c) {
+        return c.cause == cause.cause && c.resource == cause.resource;
+      });
+      if (same == sum.end()) same = sum.insert(sum.end(), {cause.cause, cause.resource});
+      same->seconds += cause.seconds / static_cast<double>(runs.size());
+    }
+  }
+  std::stable_sort(sum.begin(), sum.end(),
+                   [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
+  return sum;
 }
 
 Json TrainingOutcome::json() const {

@@ -29,6 +29,8 @@ struct TrainingOutcome {
   std::optional<double> slowest_to_target() const;
   std::optional<double> final_accuracy() const;  ///< mean over the seeds
   double mean_staleness() const;
+  /// Mean over the seeds, the longest first.
+  std::vector<Cause> attribution() const;
 
   /// Staleness histogram and curves.
   Json json() const;
@@ -39,8 +41,8 @@ bool needs_training(const Experiment& experiment);
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
-/// `timeline` may be null; it shows the run of the first seed.
+/// `timeline` may be null; it shows the run of the first seed. `attributes`: the runs' times, too.
 TrainingOutcome run_training(const Experiment& experiment, TrainingPlan plan,
-                             Timeline* timeline = nullptr);
+                             Timeline* timeline = nullptr, bool attributes = false);
 
 }  // namespace steptime

@@ -43,10 +43,8 @@ bool StepRecorder::wants_step(std::int64_t step) {
 void StepRecorder::advance() {
   const Duration passed = clock_.now() - advanced_to_;
   advanced_to_ = clock_.now();
-  if (in_progress_ > 0)
-    sums_.under[gpu_] += passed;
-  else if (gpu_ == kIdle)
-    sums_.idle += passed;
+  if (in_progress_ > 0) sums_.under[gpu_] += passed;
+  sums_.gpu[gpu_] += passed;
 }
 
 void StepRecorder::step_started(std::int64_t step) {
@@ -131,13 +129,26 @@ Duration StepRecorder::step_time() const {
 Attribution StepRecorder::attribution() const {
   const std::int64_t steps = to_.step - from_.step;
   const auto mean = [&](Duration to, Duration from) { return (to - from) / steps; };
-  Attribution a{.hidden_under_backward = mean(to_.under[kBackward], from_.under[kBackward]),
-                .hidden_under_forward = mean(to_.under[kForward], from_.under[kForward]),
-                .exposed = mean(to_.under[kIdle], from_.under[kIdle]),
-                .idle = mean(to_.idle, from_.idle),
-                .steps = to_.step + 1,
-                .transient_steps = steady_from_step_,
-                .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
+  Attribution a{
+      .hidden_under_backward = mean(to_.under[kBackward], from_.under[kBackward]),
+      .hidden_under_forward = mean(to_.under[kForward], from_.under[kForward]),
+      .exposed = mean(to_.under[kIdle], from_.under[kIdle]),
+      .idle = mean(to_.gpu[kIdle] - to_.under[kIdle], from_.gpu[kIdle] - from_.under[kIdle]),
+      .steps = to_.step + 1,
+      .transient_steps = steady_from_step_,
+      .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
+  const auto add_cause = [&](const char* cause, const char* resource, Duration passed) {
+    if (passed > Duration{})
+      a.causes.push_back({cause, resource, to_seconds(passed) / static_cast<double>(steps)});
+  };
+  const Duration main_thread = to_.waits.back() - from_.waits.back();
+  const Duration idle = to_.gpu[kIdle] - from_.gpu[kIdle];
+  add_cause("forward pass", "GPU", to_.gpu[kForward] - from_.gpu[kForward]);
+  add_cause("backward pass", "GPU", to_.gpu[kBackward] - from_.gpu[kBackward]);
+  add_cause("all-reduces and updates", "what the GPU waits for", idle - main_thread);
+  add_cause("pushes of segments", "main thread", main_thread);
+  std::stable_sort(a.causes.begin(), a.causes.end(),
+                   [](const Cause& x, const Cause& y) { return x.seconds > y.seconds; });
   for (std::size_t key = 0; key <= graph_.keys.size(); ++key) {
     const Duration wait = mean(to_.waits[key], from_.waits[key]);
     if (wait == Duration{}) continue;

@@ -2,6 +2,7 @@
 // waited for. Memory does not grow with the number of steps.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/causes.h"
 #include "sim/mxnet/dependency_engine.h"
 #include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/training_graph.h"
@@ -21,6 +22,8 @@ struct Attribution {
   Duration hidden_under_forward{};
   Duration exposed{};  ///< communication while the GPU has nothing to compute
   Duration idle{};  ///< neither communication nor computing: copies, the main thread, other ranks
+  /// The step's whole time: what the GPU computes, and what it waits for.
+  std::vector<Cause> causes;
   /// What compute segments waited for, and how long; longest first.
   std::vector<std::pair<std::string, Duration>> waits;
   std::int64_t steps = 0;            ///< simulated
@@ -65,8 +68,8 @@ class StepRecorder final : public MpiWorld::Listener {
   struct Sums {
     Time at{};
     std::int64_t step = 0;
-    Duration under[3]{};  ///< communication, by what the GPU does
-    Duration idle{};
+    Duration under[3]{};          ///< communication, by what the GPU does
+    Duration gpu[3]{};            ///< what it does
     std::vector<Duration> waits;  ///< by key; the last one: the main thread
   };
 

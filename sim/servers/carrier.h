@@ -3,6 +3,7 @@
 // (sim/servers/message_carrier.h).
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/causes.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Parcel {
 /// A parcel and when it is there, or leaves.
 struct Timed {
   Parcel parcel;
-  Time at{};
+  When at{};
 };
 
 /// Hears what a carrier has done. Times may lie ahead of the engine's, never behind it.
@@ -36,11 +37,11 @@ class CarrierUser {
   /// order in which they are told.
   virtual void pushed(std::span<const Timed> parts) = 0;
   /// `parts` of what a client pulls of a bucket are in at `in`.
-  virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, Time in) = 0;
+  virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, When in) = 0;
   /// The all-reduce of a client's message is over now.
   virtual void reduced(std::int32_t client, std::uint32_t message) = 0;
   /// All workers of the client have a bucket's values at `end`.
-  virtual void broadcasted(std::int32_t client, std::size_t bucket, Time end) = 0;
+  virtual void broadcasted(std::int32_t client, std::size_t bucket, When end) = 0;
 };
 
 /// What pushes and pulls go through.
@@ -61,10 +62,10 @@ class Carrier : public ParcelCarrier {
  public:
   /// Adds a message up among the workers of a client, from `start` on, beside what else is under
   /// way.
-  virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) = 0;
+  virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) = 0;
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's
   /// broadcasts go one after another.
-  virtual void broadcast(std::int32_t client, std::size_t bucket, Time start) = 0;
+  virtual void broadcast(std::int32_t client, std::size_t bucket, When start) = 0;
 };
 
 }  // namespace steptime

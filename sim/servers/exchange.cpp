@@ -21,7 +21,8 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
       waits_for_all_(plan.update == nullptr || plan.update->waits_for_all()),
       pull_time_(plan.aggregation.servers.pull_time()),
       common_latency_(carrier.common_latency()),
-      threads_(plan.aggregation.servers, plan.names, timeline, actor),
+      request_(engine.reason("latency of requests and answers", "network")),
+      threads_(engine, plan.aggregation.servers, plan.names, timeline, actor),
       connections_(static_cast<std::size_t>(clients_),
                    pull_time_ == PullTime::kPushed
                        ? static_cast<std::size_t>(plan.aggregation.servers.count)
@@ -63,8 +64,8 @@ void Exchange::fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bo
 
 void Exchange::push(std::int32_t c, std::size_t bucket) {
   const std::size_t pieces = plan_.pieces[bucket].size();
-  open_[at(c, bucket)] = {engine_.now(), static_cast<std::int32_t>(pieces)};
-  if (pieces == 0) return user_.exchanged(c, bucket, engine_.now());
+  open_[at(c, bucket)] = {engine_.present(), static_cast<std::int32_t>(pieces)};
+  if (pieces == 0) return user_.exchanged(c, bucket, engine_.present());
   if (!sent_.empty()) sent_[at(c, bucket)] = {.push = engine_.now()};
   messages_ += static_cast<std::int64_t>(pieces);
   const std::uint32_t first = first_slot_[bucket];
@@ -77,14 +78,16 @@ void Exchange::push(std::int32_t c, std::size_t bucket) {
 }
 
 /// Sends a piece back at `when`.
-void Exchange::answer(std::int32_t c, std::uint32_t slot_index, Time when) {
+void Exchange::answer(std::int32_t c, std::uint32_t slot_index, When when) {
   ++messages_;
   if (!sent_.empty()) {
     Time& sent = sent_[at(c, slots_[slot_index].bucket)].pull;
-    sent = std::min(sent, when);
+    if (when.time < sent) sent = when.time;
   }
-  Timed timed{.parcel = {}, .at = when};
+  Timed timed;
   fill(timed.parcel, c, slot_index, false);
+  timed.at.time = when.time;
+  timed.at.cause = when.cause;
   carrier_.answer({&timed, 1});
 }
 
@@ -95,12 +98,12 @@ void Exchange::answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_
   for (std::uint32_t s = first_slot; s < behind; ++s) {
     Timed& each = answers_[s - first_slot];
     fill(each.parcel, c, s, false);
-    each.at = serve_pull(c, s, engine_.now());
+    each.at = serve_pull(c, s, engine_.present());
   }
   if (!sent_.empty()) {
     Time& sent = sent_[at(c, slots_[first_slot].bucket)].pull;
     for (const Timed& each : answers_)
-      sent = std::min(sent, each.at);
+      sent = std::min(sent, each.at.time);
   }
   carrier_.answer(answers_);
 }
@@ -108,7 +111,8 @@ void Exchange::answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_
 void Exchange::pushed(std::span<const Timed> parts) {
   for (const auto& [part, in] : parts) {
     // What is asked for meanwhile goes before it.
-    const bool waits = pull_time_ == PullTime::kPushed || (threads_.work() && in > engine_.now());
+    const bool waits =
+        pull_time_ == PullTime::kPushed || (threads_.work() && in.time > engine_.now());
     if (!waits) {
       received(part.client, part.slot, in);
       continue;
@@ -118,18 +122,18 @@ void Exchange::pushed(std::span<const Timed> parts) {
         for (const std::uint32_t asks : connections_.deliver(c, slots_[slot_index].piece->server))
           asked(c, asks);
       }
-      received(c, slot_index, engine_.now());
+      received(c, slot_index, engine_.present());
     });
   }
 }
 
-void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
+void Exchange::received(std::int32_t c, std::uint32_t slot_index, When in) {
   Slot& slot = slots_[slot_index];
   const Piece& piece = *slot.piece;
   const bool changes = !waits_for_all_ || ++slot.pushed == clients_;
   Duration work = slot.handling;
   if (changes) work += slot.updating;
-  const Time end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
+  const When end = threads_.serve(piece.server, in, {"push", slot.bucket, work});
   const bool early = pull_time_ == PullTime::kPushed;
   if (waits_for_all_) {
     if (early) answer_push(c, slot_index, end);
@@ -152,7 +156,7 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, Time in) {
   answer_push(c, slot_index, end);
 }
 
-void Exchange::answer_pushes(std::uint32_t slot_index, Time end) {
+void Exchange::answer_pushes(std::uint32_t slot_index, When end) {
   const auto clients = static_cast<std::int32_t>(clients_);
   for (std::int32_t i = 0; i < clients; ++i)  // every server begins with another client
     answer_push((slots_[slot_index].piece->server + i) % clients, slot_index, end);
@@ -175,18 +179,18 @@ void Exchange::count_staleness(std::uint32_t staleness, std::int64_t updates) {
   staleness_[staleness] += updates;
 }
 
-void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
+void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
   const Slot& slot = slots_[slot_index];
   if (plan_.aggregation.servers.fused) {
     return answer(c, slot_index, serve_pull(c, slot_index, end));
   }
-  const Time in = end + latency(c, slot_index);
+  const When in = engine_.until(end, latency(c, slot_index), request_);
   if (pull_time_ == PullTime::kPushed) {
     engine_.at(in, Phase::kNormal, [this, c, slot_index] { ask_behind(c, slot_index); });
     return;
   }
   Open& open = open_[at(c, slot.bucket)];
-  open.last = std::max(open.last, in);
+  open.last = later(open.last, in);
   if (--open.parts > 0) return;
   if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last);
   engine_.at(open.last, Phase::kNormal,
@@ -194,14 +198,14 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, Time end) {
 }
 
 void Exchange::pull(std::int32_t c, std::size_t bucket) {
-  open_[at(c, bucket)].last = engine_.now();
-  if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.now());
+  open_[at(c, bucket)].last = engine_.present();
+  if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.present());
   if (!sent_.empty()) sent_[at(c, bucket)] = {};
-  ask_for(c, bucket, engine_.now());
+  ask_for(c, bucket, engine_.present());
 }
 
 /// Asks for a bucket at `when`: the requests that arrive together are one event.
-void Exchange::ask_for(std::int32_t c, std::size_t bucket, Time when) {
+void Exchange::ask_for(std::int32_t c, std::size_t bucket, When when) {
   open_[at(c, bucket)].parts = static_cast<std::int32_t>(plan_.pieces[bucket].size());
   const std::uint32_t end = first_slot_[bucket + 1];
   for (std::uint32_t s = first_slot_[bucket]; s < end;) {
@@ -209,7 +213,7 @@ void Exchange::ask_for(std::int32_t c, std::size_t bucket, Time when) {
     const std::uint32_t first = s;
     while (++s < end && this->latency(c, s) == latency) {
     }
-    engine_.at(when + latency, Phase::kNormal,
+    engine_.at(engine_.until(when, latency, request_), Phase::kNormal,
                [this, c, first, behind = s] { answer_all(c, first, behind); });
   }
 }
@@ -217,8 +221,8 @@ void Exchange::ask_for(std::int32_t c, std::size_t bucket, Time when) {
 /// Asks for a piece, behind what the connection still carries.
 void Exchange::ask_behind(std::int32_t c, std::uint32_t slot_index) {
   if (connections_.holds(c, slots_[slot_index].piece->server, slot_index)) return;
-  engine_.after(latency(c, slot_index), Phase::kNormal,
-                [this, c, slot_index] { asked(c, slot_index); });
+  engine_.at(engine_.until(engine_.present(), latency(c, slot_index), request_), Phase::kNormal,
+             [this, c, slot_index] { asked(c, slot_index); });
 }
 
 /// A request is at the server.
@@ -227,12 +231,12 @@ void Exchange::asked(std::int32_t c, std::uint32_t slot_index) {
   if (waits_for_all_ && slot.version == seen_[of(c, slot_index)]) {
     slot.waiting.push_back(c);  // for the sum
   } else {
-    answer(c, slot_index, serve_pull(c, slot_index, engine_.now()));
+    answer(c, slot_index, serve_pull(c, slot_index, engine_.present()));
   }
 }
 
 /// Returns when the server's thread has the values ready.
-Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
+When Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, When when) {
   const Slot& slot = slots_[slot_index];
   seen_[of(c, slot_index)] = slot.version;
   if (learner_ != nullptr) {
@@ -243,9 +247,9 @@ Time Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, Time when) {
                         {"pull", slot.bucket, slot.handling, !plan_.aggregation.servers.fused});
 }
 
-void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) {
+void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {
   Open& open = open_[at(c, bucket)];
-  open.last = std::max(open.last, in);
+  open.last = later(open.last, in);
   open.parts -= parts;
   if (open.parts == 0) user_.exchanged(c, bucket, open.last);
 }

@@ -22,10 +22,10 @@ class ExchangeUser {
   /// The servers have answered all pushes of a bucket, which the next step will pull.
   virtual void answered(std::int32_t client, std::size_t bucket) = 0;
   /// Rank 0 of a client has a bucket's values at `end`, which may lie ahead.
-  virtual void exchanged(std::int32_t client, std::size_t bucket, Time end) = 0;
+  virtual void exchanged(std::int32_t client, std::size_t bucket, When end) = 0;
   /// Where servers wait for all: a piece's pushes are added up at `end`. Whether the user will
   /// `answer_pushes` itself.
-  virtual bool holds_answers(std::uint32_t /*slot*/, Time /*end*/) { return false; }
+  virtual bool holds_answers(std::uint32_t /*slot*/, When /*end*/) { return false; }
 };
 
 class Exchange {
@@ -40,11 +40,11 @@ class Exchange {
   /// Client `c` asks for a bucket now.
   void pull(std::int32_t c, std::size_t bucket);
   /// Answers all clients' pushes of a piece at `end`, which may lie ahead.
-  void answer_pushes(std::uint32_t slot, Time end);
+  void answer_pushes(std::uint32_t slot, When end);
   /// The carrier delivers pushes now, or later as it says.
   void pushed(std::span<const Timed> parts);
   /// The carrier delivers `parts` of a pull at `in`, now or later.
-  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in);
+  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in);
   /// When a bucket was last pushed, and when a server first answered its pull; only with a
   /// timeline.
   Time push_sent(std::int32_t c, std::size_t bucket) const { return sent_[at(c, bucket)].push; }
@@ -70,7 +70,7 @@ class Exchange {
 
   /// Answers that are missing, and when the last one came.
   struct Open {
-    Time last{};
+    When last{};
     std::int32_t parts = 0;
   };
   struct Sent {
@@ -85,19 +85,19 @@ class Exchange {
     return static_cast<std::size_t>(c) * slots_.size() + slot;
   }
   void fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bool is_push) const;
-  void answer(std::int32_t c, std::uint32_t slot_index, Time when);
+  void answer(std::int32_t c, std::uint32_t slot_index, When when);
   void answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind);
   Duration latency(std::int32_t c, std::uint32_t slot_index) const {
     if (common_latency_) return *common_latency_;
     return carrier_.latency(c, slots_[slot_index].piece->server);
   }
-  void received(std::int32_t c, std::uint32_t slot_index, Time in);
+  void received(std::int32_t c, std::uint32_t slot_index, When in);
   void apply_all(Slot& slot);
-  void answer_push(std::int32_t c, std::uint32_t slot_index, Time end);
-  void ask_for(std::int32_t c, std::size_t bucket, Time when);
+  void answer_push(std::int32_t c, std::uint32_t slot_index, When end);
+  void ask_for(std::int32_t c, std::size_t bucket, When when);
   void ask_behind(std::int32_t c, std::uint32_t slot_index);
   void asked(std::int32_t c, std::uint32_t slot_index);
-  Time serve_pull(std::int32_t c, std::uint32_t slot_index, Time when);
+  When serve_pull(std::int32_t c, std::uint32_t slot_index, When when);
   void count_staleness(std::uint32_t staleness, std::int64_t updates);
 
   const TrainingPlan& plan_;
@@ -109,6 +109,7 @@ class Exchange {
   bool waits_for_all_;
   PullTime pull_time_;
   std::optional<Duration> common_latency_;
+  Reason request_;  ///< of a message without bytes
   ServerThreads threads_;
   Connections connections_;  ///< only where requests queue behind pushes
   std::vector<Slot> slots_;

@@ -32,12 +32,13 @@ void Flights::go_on(std::size_t flight) {
                         },
                         this, flight});
   }
-  engine_.after(stage.startup, Phase::kComplete, [this, flight] {
-    const Flight& started = flights_[flight];
-    const Stage& now = started.stages[started.next - 1];
+  const When started = engine_.until(engine_.present(), stage.startup, reasons_.startup(stage));
+  engine_.at(started, Phase::kComplete, [this, flight] {
+    const Flight& flying = flights_[flight];
+    const Stage& now = flying.stages[flying.next - 1];
     const Way way = now.where == Pairs::kInNode ? Way::kHost : Way::kNetwork;
-    engine_.at(ports_.take(way, workers_, now.work, engine_.now()), Phase::kComplete,
-               [this, flight] { go_on(flight); });
+    engine_.at(ports_.take(way, workers_, now.work, engine_.present(), reasons_.work(now)),
+               Phase::kComplete, [this, flight] { go_on(flight); });
   });
 }
 

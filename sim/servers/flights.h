@@ -6,12 +6,12 @@
 // client's nodes, or workers, in turn with them.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/collective/stage_reasons.h"
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
 #include "sim/events/shared_channel.h"
 #include "sim/servers/ports.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,14 +32,15 @@ class Flights {
         ports_(ports),
         workers_(workers),
         with_servers_(with_servers),
-        in_node_(engine),
-        between_nodes_(engine) {}
+        reasons_(engine),
+        in_node_(engine, StageReasons::kInNodeLinks),
+        between_nodes_(engine, StageReasons::kBetweenNodesLinks) {}
 
   /// Goes through `stages` from now on, one after the other, and calls `done`.
   void start(std::vector<Stage> stages, Callback done);
   /// A collective that is known by its time only: one after another, beside all others.
   void start(Duration time, Callback done) {
-    serial_free_ = std::max(serial_free_, engine_.now()) + time;
+    serial_free_ = engine_.until(later(engine_.present(), serial_free_), time, reasons_.alone());
     engine_.at(serial_free_, Phase::kComplete, [done] { done(); });
   }
 
@@ -58,9 +59,10 @@ class Flights {
   Ports& ports_;
   WorkerRange workers_;
   Shared with_servers_;
+  StageReasons reasons_;
   SharedChannel in_node_;
   SharedChannel between_nodes_;
-  Time serial_free_{};
+  When serial_free_{};
   std::vector<Flight> flights_;
   std::vector<std::size_t> free_;
 };

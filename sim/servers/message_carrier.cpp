@@ -55,7 +55,9 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       machine_(machine_with_servers(plan.cluster, plan.aggregation)),
       channels_(machine_.channels()),
       connections_(machine_, connected(plan), first_server(plan)),
-      network_(engine, connections_, plan.cluster.messages) {
+      network_(engine, connections_, plan.cluster.messages),
+      transfer_(engine.reason("push or pull", "messages on links")),
+      reasons_(engine) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
   if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
   if (members_ == 1) return;
@@ -109,7 +111,7 @@ void MessageCarrier::push(std::span<const Parcel> parts) {
 
 void MessageCarrier::answer(std::span<const Timed> parts) {
   for (const Timed& part : parts) {
-    if (part.at <= engine_.now())
+    if (part.at.time <= engine_.now())
       post(part.parcel);
     else
       engine_.at(part.at, Phase::kNormal, [this, parcel = part.parcel] { post(parcel); });
@@ -144,6 +146,7 @@ void MessageCarrier::post(const Parcel& parcel) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(parcels_.size()));
     parcels_.emplace_back();
+    sent_.emplace_back();
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
@@ -161,6 +164,7 @@ void MessageCarrier::post(const Parcel& parcel) {
 
 void MessageCarrier::transmit(std::uint32_t index) {
   const Parcel& parcel = parcels_[index];
+  sent_[index] = engine_.begin(engine_.present(), transfer_);
   Message message{.sink = this,
                   .from = client_end(parcel.client),
                   .to = server_end(parcel.server),
@@ -174,6 +178,7 @@ void MessageCarrier::delivered(const Message& message) {
   const auto index = static_cast<std::uint32_t>(message.sender);
   const Parcel parcel = parcels_[index];
   free_.push_back(index);
+  engine_.because(engine_.finish(sent_[index], engine_.now()));
   if (Copies* const copies = copies_of(parcel); copies != nullptr) {
     if (copies->waiting.empty()) {
       --copies->under_way;
@@ -184,9 +189,9 @@ void MessageCarrier::delivered(const Message& message) {
     }
   }
   engine_.at(engine_.now(), Phase::kNormal, [this, parcel] {
-    const Timed now{parcel, engine_.now()};
+    const Timed now{parcel, engine_.present()};
     if (parcel.is_push) return user_.pushed({&now, 1});
-    user_.pulled(parcel.client, parcel.bucket, 1, engine_.now());
+    user_.pulled(parcel.client, parcel.bucket, 1, now.at);
   });
 }
 
@@ -200,7 +205,7 @@ Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
 }
 
 void MessageCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes,
-                                Time start) {
+                                When start) {
   if (members_ == 1) {
     engine_.at(start, Phase::kComplete,
                [this, client, message] { user_.reduced(client, message); });
@@ -210,7 +215,7 @@ void MessageCarrier::all_reduce(std::int32_t client, std::uint32_t message, Byte
              [this, client, message, bytes] { play(client, false, message, bytes); });
 }
 
-void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start) {
+void MessageCarrier::broadcast(std::int32_t client, std::size_t bucket, When start) {
   engine_.at(start, Phase::kNormal, [this, client, bucket] {
     auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
     buckets.push_back(bucket);
@@ -233,7 +238,9 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
   const Aggregation& aggregation = plan_.aggregation;
   const Collective& collective = broadcasts ? *aggregation.spread : *aggregation.inside;
   Inside& in = insides_[static_cast<std::size_t>(place)];
-  in = {client, broadcasts, what, collective.programs(bytes), nullptr};
+  in = {client,  broadcasts,
+        what,    collective.programs(bytes),
+        nullptr, engine_.begin(engine_.present(), reasons_.played())};
   in.player = std::make_unique<CollectivePlayer>(
       network_, in.programs, plan_.cluster.reduction,
       std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]));
@@ -243,8 +250,10 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
 
 void MessageCarrier::over(std::int32_t place) {
   Inside& in = insides_[static_cast<std::size_t>(place)];
-  if (!in.player->is_over()) return;
+  // Several programs of a collective may end at the same instant.
+  if (in.player == nullptr || !in.player->is_over()) return;
   in.player.reset();
+  engine_.because(engine_.finish(in.begun, engine_.now()));
   free_insides_.push_back(place);
   const std::int32_t client = in.client;
   if (!in.broadcasts) return user_.reduced(client, in.what);
@@ -252,7 +261,7 @@ void MessageCarrier::over(std::int32_t place) {
   auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
   buckets.pop_front();
   if (!buckets.empty()) broadcast_next(client);
-  user_.broadcasted(client, bucket, engine_.now());
+  user_.broadcasted(client, bucket, engine_.present());
 }
 
 }  // namespace steptime

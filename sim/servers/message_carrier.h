@@ -4,6 +4,7 @@
 // connection; GPUs copy as many messages at once as the servers' `copies_at_once` says.
 #pragma once
 #include "sim/collective/collective_player.h"
+#include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
@@ -32,8 +33,8 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) override;
-  void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override;
+  void broadcast(std::int32_t client, std::size_t bucket, When start) override;
 
  private:
   /// A collective inside a client.
@@ -43,6 +44,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
     std::uint32_t what = 0;   ///< the bucket, or the message
     Programs programs;
     std::unique_ptr<CollectivePlayer> player;
+    CauseId begun = 0;
   };
   /// What a GPU has under way, and what waits for that.
   struct Copies {
@@ -78,7 +80,10 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   std::vector<Channel> channels_;
   ConnectedRoutes connections_;
   Network network_;
+  Reason transfer_;
+  StageReasons reasons_;
   std::vector<Parcel> parcels_;
+  std::vector<CauseId> sent_;        ///< of the parcels
   std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
   std::vector<Copies> copies_;       ///< of every worker
   std::uint64_t arrivals_ = 0;

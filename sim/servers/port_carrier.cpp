@@ -21,7 +21,8 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       engine_(engine),
       user_(user),
       members_(plan.members()),
-      ports_(plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
+      ports_(engine, plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
+      reasons_(engine),
       ways_(own_nodes() ? 1 : kWays) {
   for (std::int64_t client = 0; client < plan.aggregation.clients; ++client) {
     const std::int64_t rank_0 = client * members_;
@@ -48,6 +49,7 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       transfers_.push_back(ports_.transfer(Way::kNetwork, piece.bytes));
   }
   incoming_.resize(client_ends_.size() * plan.pieces.size() * ways_);
+  if (engine.keeps_causes()) led_.resize(incoming_.size());
 }
 
 /// The servers of all nodes and those beyond, and the hosts, which are clients twice.
@@ -100,7 +102,7 @@ void PortCarrier::push(std::span<const Parcel> parts) {
   for (std::size_t w = 0; w < kWays; ++w) {
     if (count[w] == 0) continue;
     const auto way = static_cast<Way>(w);
-    const Passage passage = ports_.leave(way, from, transfers[w], engine_.now());
+    const Passage passage = ports_.leave(way, from, transfers[w], engine_.present());
     engine_.at(passage.head, Phase::kNormal,
                [this, push = Push{first.client, first.bucket, first.slot, way, passage.tail}] {
                  enter_servers(push);
@@ -112,7 +114,8 @@ void PortCarrier::push(std::span<const Parcel> parts) {
 void PortCarrier::carry(const Parcel& part) {
   const auto [from, to] = ends_of(part);
   const Way way = Ports::way(from, to);
-  const Passage passage = ports_.leave(way, from, ports_.transfer(way, part.bytes), engine_.now());
+  const Passage passage =
+      ports_.leave(way, from, ports_.transfer(way, part.bytes), engine_.present());
   engine_.at(passage.head, Phase::kNormal,
              [this, part, tail = passage.tail] { deliver(part, tail); });
 }
@@ -120,7 +123,7 @@ void PortCarrier::carry(const Parcel& part) {
 void PortCarrier::deliver(const Parcel& part, Time tail) {
   const auto [from, to] = ends_of(part);
   const Way way = Ports::way(from, to);
-  const Time end = ports_.enter(way, to, ports_.transfer(way, part.bytes), {engine_.now(), tail});
+  const When end = ports_.enter(way, to, ports_.transfer(way, part.bytes), arriving(tail));
   if (!part.is_push) return user_.pulled(part.client, part.bucket, 1, end);
   const Timed in{part, end};
   user_.pushed({&in, 1});
@@ -129,7 +132,7 @@ void PortCarrier::deliver(const Parcel& part, Time tail) {
 void PortCarrier::enter_servers(const Push& push) {
   const auto& pieces = plan_.pieces[push.bucket];
   const PortEnd from = client_end(push.client);
-  const Passage passage{engine_.now(), push.tail};
+  const Passage passage = arriving(push.tail);
   arrivals_.resize(pieces.size());
   std::size_t count = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -142,50 +145,81 @@ void PortCarrier::enter_servers(const Push& push) {
     part.bucket = push.bucket;
     part.bytes = pieces[i].bytes;
     part.is_push = true;
-    in = ports_.enter(push.way, to, transfer(push.way, part), passage);
+    const When entered = ports_.enter(push.way, to, transfer(push.way, part), passage);
+    in.time = entered.time;
+    in.cause = entered.cause;
   }
   user_.pushed(std::span(arrivals_).first(count));
 }
 
 void PortCarrier::answer(std::span<const Timed> parts) {
   for (const Timed& part : parts) {
-    if (own_nodes() || part.at <= engine_.now()) {
+    if (own_nodes() || part.at.time <= engine_.now()) {
       leave_server(part.parcel, part.at);
     } else {  // others use the port until then
       engine_.at(part.at, Phase::kNormal,
-                 [this, parcel = part.parcel] { leave_server(parcel, engine_.now()); });
+                 [this, parcel = part.parcel] { leave_server(parcel, engine_.present()); });
     }
   }
 }
 
 /// Takes the server's port, and with the last part of the bucket looks ahead to the client's.
-void PortCarrier::leave_server(const Parcel& part, Time at) {
+void PortCarrier::leave_server(const Parcel& part, When at) {
   if (plan_.aggregation.beyond) return carry(part);
   const PortEnd from = server_end(part.server);
   const Way way = Ports::way(from, client_end(part.client));
-  const std::span<Incoming> ways = incoming(part.client, part.bucket);
+  const std::size_t first = incoming(part.client, part.bucket);
+  const std::span<Incoming> ways = std::span(incoming_).subspan(first, ways_);
   Incoming& in = ways[static_cast<std::size_t>(way)];
   const Duration transfer = this->transfer(way, part);
   const Passage passage = ports_.leave(way, from, transfer, at);
   ++in.parts;
   in.transfer += transfer;
-  in.passage = {std::min(in.passage.head, passage.head), std::max(in.passage.tail, passage.tail)};
+  in.head = std::min(in.head, passage.head.time);
+  in.tail = std::max(in.tail, passage.tail);
+  if (!led_.empty()) keep_what_led(first + static_cast<std::size_t>(way), way, passage);
   std::int32_t parts = 0;
   for (const Incoming& each : ways)
     parts += each.parts;
   if (parts < static_cast<std::int32_t>(plan_.pieces[part.bucket].size())) return;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     if (ways[w].parts == 0) continue;
-    engine_.at(
-        std::max(engine_.now(), ways[w].passage.head), Phase::kNormal,
-        [this, client = part.client, bucket = part.bucket, w] { enter_client(client, bucket, w); });
+    When enters = engine_.present();
+    if (ways[w].head > engine_.now()) {
+      enters = When(ways[w].head);
+      if (!led_.empty()) {
+        enters = engine_.release(led_[first + w].head);
+        led_[first + w].head = engine_.hold(enters);
+      }
+    }
+    engine_.at(enters, Phase::kNormal, [this, client = part.client, bucket = part.bucket, w] {
+      enter_client(client, bucket, w);
+    });
   }
 }
 
+void PortCarrier::keep_what_led(std::size_t incoming, Way way, const Passage& passage) {
+  Led& led = led_[incoming];
+  if (passage.head.time < led.head.time) {
+    engine_.release(led.head);
+    led.head = engine_.hold(passage.head);
+  }
+  if (passage.tail > led.tail.time) led.tail = ports_.tail(way, passage);
+}
+
 void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t way) {
-  const Incoming in = std::exchange(incoming(client, bucket)[way], {});
-  const Time end = ports_.enter(static_cast<Way>(way), client_end(client), in.transfer, in.passage);
-  user_.pulled(client, bucket, in.parts, std::max(end, engine_.now()));
+  const std::size_t at = incoming(client, bucket) + way;
+  const Incoming in = std::exchange(incoming_[at], {});
+  When head(in.head);
+  When tail(in.tail);
+  if (!led_.empty()) {
+    const Led led = std::exchange(led_[at], {});
+    head = engine_.release(led.head);
+    tail = led.tail;
+  }
+  const When end =
+      ports_.enter(static_cast<Way>(way), client_end(client), in.transfer, {head, head.time});
+  user_.pulled(client, bucket, in.parts, later(engine_.present(), later(end, tail)));
 }
 
 std::optional<Duration> PortCarrier::common_latency() const {
@@ -206,10 +240,11 @@ void PortCarrier::fly(std::int32_t client, const Collective& collective, Bytes b
   flights.start(std::move(stages), done);
 }
 
-void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) {
+void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) {
   if (flights_.empty()) {
-    engine_.at(start + plan_.inside_time(bytes), Phase::kComplete,
-               [this, client, message] { user_.reduced(client, message); });
+    const When end =
+        reasons_.end(engine_, start, *plan_.aggregation.inside, bytes, plan_.inside_time(bytes));
+    engine_.at(end, Phase::kComplete, [this, client, message] { user_.reduced(client, message); });
     return;
   }
   engine_.at(start, Phase::kComplete, [this, client, message, bytes] {
@@ -222,7 +257,7 @@ void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes b
   });
 }
 
-void PortCarrier::broadcast(std::int32_t client, std::size_t bucket, Time start) {
+void PortCarrier::broadcast(std::int32_t client, std::size_t bucket, When start) {
   engine_.at(start, Phase::kComplete, [this, client, bucket] {
     auto& buckets = broadcasts_[static_cast<std::size_t>(client)];
     buckets.push_back(bucket);
@@ -244,7 +279,7 @@ void PortCarrier::broadcast_over(std::int32_t client) {
   const std::size_t bucket = buckets.front();
   buckets.pop_front();
   if (!buckets.empty()) broadcast_next(client);
-  user_.broadcasted(client, bucket, engine_.now());
+  user_.broadcasted(client, bucket, engine_.present());
 }
 
 }  // namespace steptime

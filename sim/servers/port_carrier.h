@@ -7,6 +7,7 @@
 // one back, whatever the number of its parts. Where sums go on beyond the nodes, parts travel one
 // by one.
 #pragma once
+#include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"
 #include "sim/servers/carrier.h"
 #include "sim/servers/flights.h"
@@ -30,8 +31,8 @@ class PortCarrier final : public Carrier {
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override;
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, Time start) override;
-  void broadcast(std::int32_t client, std::size_t bucket, Time start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override;
+  void broadcast(std::int32_t client, std::size_t bucket, When start) override;
 
  private:
   static constexpr std::size_t kWays = 3;
@@ -47,16 +48,21 @@ class PortCarrier final : public Carrier {
   struct Incoming {
     std::int32_t parts = 0;
     Duration transfer{};
-    Passage passage{Time::max(), Time{}};
+    Time head = Time::max();
+    Time tail{};
+  };
+  /// What led to those times.
+  struct Led {
+    Held head{Time::max()};
+    When tail{};
   };
 
   bool own_nodes() const {
     return plan_.aggregation.servers.placement == ServerGroup::Placement::kOwnNodes;
   }
-  /// Of a client and bucket, one for each way.
-  std::span<Incoming> incoming(std::int32_t client, std::size_t bucket) {
-    const std::size_t at = static_cast<std::size_t>(client) * plan_.pieces.size() + bucket;
-    return {&incoming_[at * ways_], ways_};
+  /// Of a client and bucket: the first, of one for each way.
+  std::size_t incoming(std::int32_t client, std::size_t bucket) const {
+    return (static_cast<std::size_t>(client) * plan_.pieces.size() + bucket) * ways_;
   }
   PortEnd client_end(std::int32_t client) const {
     return client_ends_[static_cast<std::size_t>(client)];
@@ -73,10 +79,13 @@ class PortCarrier final : public Carrier {
   void place_levels();
   PortEnd place_server(const ServerGroup& servers, std::int32_t server) const;
   Duration transfer(Way way, const Parcel& part) const;
+  /// Of what comes with its first byte now.
+  Passage arriving(Time tail) { return {engine_.present(), tail}; }
   void carry(const Parcel& part);
   void deliver(const Parcel& part, Time tail);
   void enter_servers(const Push& push);
-  void leave_server(const Parcel& part, Time at);
+  void leave_server(const Parcel& part, When at);
+  void keep_what_led(std::size_t incoming, Way way, const Passage& passage);
   void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
   void fly(std::int32_t client, const Collective& collective, Bytes bytes, Callback done);
   void broadcast_next(std::int32_t client);
@@ -87,11 +96,13 @@ class PortCarrier final : public Carrier {
   CarrierUser& user_;
   std::int64_t members_;  ///< workers of a client
   Ports ports_;
+  StageReasons reasons_;
   std::vector<PortEnd> client_ends_;
   std::vector<PortEnd> server_ends_;
   std::vector<Duration> transfers_;  ///< over the network, by slot
   std::size_t ways_;                 ///< that messages take: all are over the network, or any
   std::vector<Incoming> incoming_;
+  std::vector<Led> led_;         ///< as incoming_; none without causes
   std::vector<Timed> arrivals_;  ///< scratch
   std::deque<Flights> flights_;  ///< of every client; none where a collective is alone
   /// Of every client: buckets whose broadcasts are under way, the first, or wait.

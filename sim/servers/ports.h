@@ -8,9 +8,12 @@
 // between the ports never limits. A collective takes the ports of all its workers at once.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/engine.h"
 #include "sim/network/cluster.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,8 +21,8 @@ namespace steptime {
 
 /// When the first and the last byte of a message pass a place.
 struct Passage {
-  Time head{};
-  Time tail{};
+  When head{};
+  Time tail{};  ///< after the head because the bytes take that long
 };
 
 /// One end of a message: a worker's GPU, or the host of a node.
@@ -45,9 +48,14 @@ enum class Way : std::uint8_t {
 
 class Ports {
  public:
-  /// `sharing`: workers of a node that share a port to its host.
-  Ports(const Cluster& cluster, std::int64_t nodes, std::int64_t sharing)
-      : network_(cluster.network),
+  /// `sharing`: workers of a node that share a port to its host. `engine` must outlive the ports.
+  Ports(Engine& engine, const Cluster& cluster, std::int64_t nodes, std::int64_t sharing)
+      : engine_(engine),
+        transfers_{engine.reason("push or pull", "ports between nodes"),
+                   engine.reason("push or pull", "ports inside nodes")},
+        latencies_{engine.reason("latency of a push or pull", "network between nodes"),
+                   engine.reason("latency of a push or pull", "links inside nodes")},
+        network_(cluster.network),
         host_(cluster.intra_node),
         gpus_per_node_(cluster.gpus_per_node),
         sharing_(sharing),
@@ -69,34 +77,42 @@ class Ports {
 
   /// Takes the sender's port from `at` on and returns when messages that take `transfer` together
   /// reach the receivers' ports. Calls for one port are in the order of `at`.
-  Passage leave(Way way, PortEnd from, Duration transfer, Time at) {
+  Passage leave(Way way, PortEnd from, Duration transfer, When at) {
     const Duration latency = this->latency(way);
     if (way == Way::kNone || (way == Way::kHost && from.worker < 0))
-      return {at + latency, at + latency};
-    Time& free = way == Way::kNetwork ? out_[static_cast<std::size_t>(from.node)]
+      return {engine_.until(at, latency, because_of_latency(way)), at.time + latency};
+    When& free = way == Way::kNetwork ? out_[static_cast<std::size_t>(from.node)]
                                       : host_out_[host_port(from)];
-    const Time start = std::max(at, free);
-    free = start + transfer;
-    return {start + latency, free + latency};
+    const Time start = std::max(at.time, free.time);
+    const When since = free.time > at.time ? free : at;
+    free = engine_.until(since, start + transfer, because_of_transfer(way));
+    return {engine_.until(since, start + latency, because_of_latency(way)),
+            start + latency + transfer};
+  }
+  When tail(Way way, const Passage& message) {
+    return engine_.until(message.head, message.tail, because_of_transfer(way));
   }
 
   /// Takes the receiver's port and returns when the last byte is in: the port works on what is
   /// there, so that a slow sender does not keep it from others. Calls for one port are in the order
   /// of `message.head`.
-  Time enter(Way way, PortEnd to, Duration transfer, Passage message) {
-    if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return message.tail;
-    Time& free =
+  When enter(Way way, PortEnd to, Duration transfer, const Passage& message) {
+    if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return tail(way, message);
+    When& free =
         way == Way::kNetwork ? in_[static_cast<std::size_t>(to.node)] : host_in_[host_port(to)];
-    free = std::max(message.head, free) + transfer;
-    return std::max(free, message.tail);
+    const Time start = std::max(message.head.time, free.time);
+    // What freed the port in the past is no matter now.
+    const bool waits = free.time > message.head.time && start >= engine_.now();
+    free = engine_.until(waits ? free : message.head, start + transfer, because_of_transfer(way));
+    return message.tail > free.time ? tail(way, message) : free;
   }
 
   /// Takes all ports of these workers, or of their nodes to the network, in both directions for
-  /// `work`, from `at` on and as soon as all of them are free; returns the end.
-  Time take(Way way, WorkerRange workers, Duration work, Time at) {
+  /// `work`, which has a reason, from `at` on and as soon as all of them are free; returns the end.
+  When take(Way way, WorkerRange workers, Duration work, When at, Reason reason) {
     const bool network = way == Way::kNetwork;
-    std::vector<Time>& out = network ? out_ : host_out_;
-    std::vector<Time>& in = network ? in_ : host_in_;
+    std::vector<When>& out = network ? out_ : host_out_;
+    std::vector<When>& in = network ? in_ : host_in_;
     const auto port = [&](std::int64_t worker) {
       const auto node = static_cast<std::int32_t>(worker / gpus_per_node_);
       return network ? static_cast<std::size_t>(node)
@@ -104,31 +120,38 @@ class Ports {
     };
     const std::size_t first = port(workers.first);
     const std::size_t last = port(workers.first + workers.count - 1);
-    Time start = at;
+    When start = at;
     for (std::size_t p = first; p <= last; ++p)
-      start = std::max({start, out[p], in[p]});
+      start = later(start, later(out[p], in[p]));
+    const When end = engine_.until(start, work, reason);
     for (std::size_t p = first; p <= last; ++p)
-      out[p] = in[p] = start + work;
-    return start + work;
+      out[p] = in[p] = end;
+    return end;
   }
 
  private:
+  static std::size_t index(Way way) { return way == Way::kNetwork ? 0 : 1; }
+  Reason because_of_transfer(Way way) const { return transfers_[index(way)]; }
+  Reason because_of_latency(Way way) const { return latencies_[index(way)]; }
   const Link& link(Way way) const { return way == Way::kNetwork ? network_ : host_; }
   std::size_t host_port(PortEnd worker) const {
     const std::int64_t place = worker.worker % gpus_per_node_;
     return static_cast<std::size_t>(worker.node * ports_per_node_ + place / sharing_);
   }
 
+  Engine& engine_;
+  std::array<Reason, 2> transfers_;  ///< over the network, and inside nodes
+  std::array<Reason, 2> latencies_;
   Link network_;
   Link host_;
   std::int64_t gpus_per_node_;
   std::int64_t sharing_;
   std::int64_t ports_per_node_;  ///< to the host
   // When each port is free again.
-  std::vector<Time> out_;
-  std::vector<Time> in_;
-  std::vector<Time> host_out_;
-  std::vector<Time> host_in_;
+  std::vector<When> out_;
+  std::vector<When> in_;
+  std::vector<When> host_out_;
+  std::vector<When> host_in_;
 };
 
 }  // namespace steptime

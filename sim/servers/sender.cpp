@@ -6,7 +6,12 @@
 namespace steptime {
 
 Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, std::int32_t client)
-    : plan_(plan), engine_(engine), carrier_(carrier), client_(client) {
+    : plan_(plan),
+      engine_(engine),
+      carrier_(carrier),
+      client_(client),
+      backward_(engine.reason("backward pass", "GPU")),
+      timer_(engine.reason("coordinator waits for its time", "")) {
   if (plan.schedule) policy_ = plan.schedule->policy(plan.step.buckets);
 }
 
@@ -14,9 +19,15 @@ Time Sender::ready(std::size_t bucket) const {
   return origin_ + scaled(plan_.step.buckets[bucket].ready, factor_);
 }
 
-void Sender::begin_step(Time origin, double factor) {
+/// When that lies ahead.
+When Sender::is_ready(std::size_t bucket) {
+  return engine_.until(middle_, std::max(middle_.time, ready(bucket)), backward_);
+}
+
+void Sender::begin_step(Time origin, double factor, When middle) {
   origin_ = origin;
   factor_ = factor;
+  middle_ = middle;
   next_ = 0;
   if (policy_) return hear();
   while (next_ < plan_.step.buckets.size() && under_way_ < plan_.streams)
@@ -28,7 +39,7 @@ void Sender::hear() {
   for (; next_ < plan_.step.buckets.size(); ++next_) {
     const Time when = ready(next_);
     if (when > engine_.now()) {
-      engine_.at(when, Phase::kComplete, [this] { hear(); });
+      engine_.at(is_ready(next_), Phase::kComplete, [this] { hear(); });
       break;
     }
     policy_->ready(static_cast<std::int32_t>(next_), engine_.now());
@@ -58,7 +69,7 @@ void Sender::ask() {
   const std::optional<Time> wake = policy_->wake();
   if (!wake || wake == wakes_) return;
   wakes_ = wake;
-  engine_.at(*wake, Phase::kComplete, [this] {
+  engine_.at(engine_.until(engine_.present(), *wake, timer_), Phase::kComplete, [this] {
     wakes_.reset();
     decide();
   });
@@ -82,17 +93,18 @@ void Sender::post(std::vector<std::int32_t> buckets) {
   for (const std::int32_t bucket : m.buckets)
     m.bytes += plan_.step.buckets[static_cast<std::size_t>(bucket)].bytes;
   if (under_way_ == plan_.streams) return waiting_.push_back(message);
-  start(message, engine_.now());
+  start(message, engine_.present());
 }
 
 void Sender::send_next() {
   const std::uint32_t message = take();
   messages_[message].buckets.assign({static_cast<std::int32_t>(next_)});
   messages_[message].bytes = plan_.step.buckets[next_].bytes;
-  start(message, std::max(engine_.now(), ready(next_++)));
+  const std::size_t bucket = next_++;
+  start(message, ready(bucket) > engine_.now() ? is_ready(bucket) : engine_.present());
 }
 
-void Sender::start(std::uint32_t message, Time when) {
+void Sender::start(std::uint32_t message, When when) {
   ++under_way_;
   Message& m = messages_[message];
   m.start = when;
@@ -104,7 +116,7 @@ const Sender::Message& Sender::ended(std::uint32_t message) {
   if (!waiting_.empty()) {
     const std::uint32_t next = waiting_.front();
     waiting_.pop_front();
-    start(next, engine_.now());
+    start(next, engine_.present());
   } else if (!policy_ && next_ < plan_.step.buckets.size()) {
     send_next();
   }

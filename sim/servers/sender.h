@@ -26,7 +26,7 @@ class Sender {
   struct Message {
     std::vector<std::int32_t> buckets;
     Bytes bytes;
-    Time start{};  ///< of its all-reduce
+    When start{};  ///< of its all-reduce
   };
 
   /// All must outlive the sender. Not to be moved.
@@ -35,8 +35,8 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// A step whose buckets become ready at origin + factor x their time in the plan: with factor 0
-  /// all at once.
-  void begin_step(Time origin, double factor);
+  /// all at once. `middle`: the end of its forward pass.
+  void begin_step(Time origin, double factor, When middle);
   /// When a bucket of the present step is ready.
   Time ready(std::size_t bucket) const;
 
@@ -54,7 +54,8 @@ class Sender {
   std::uint32_t take();
   void post(std::vector<std::int32_t> buckets);
   void send_next();
-  void start(std::uint32_t message, Time when);
+  void start(std::uint32_t message, When when);
+  When is_ready(std::size_t bucket);
 
   const TrainingPlan& plan_;
   Engine& engine_;
@@ -63,6 +64,9 @@ class Sender {
   std::unique_ptr<Policy> policy_;
   Time origin_{};
   double factor_ = 1;
+  When middle_{};
+  Reason backward_;
+  Reason timer_;
   std::size_t next_ = 0;  ///< the bucket that is ready next, or without a policy sent next
   std::int64_t under_way_ = 0;
   std::deque<Message> messages_;  ///< does not move those that stand

@@ -2,6 +2,7 @@
 // told of them.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/engine.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/aggregation.h"
 
@@ -17,9 +18,11 @@ namespace steptime {
 class ServerThreads {
  public:
   /// `names`: of the buckets, on the timeline, which may be null; `actor`: what has the threads.
-  ServerThreads(const ServerGroup& servers, const std::vector<std::string>& names,
+  ServerThreads(Engine& engine, const ServerGroup& servers, const std::vector<std::string>& names,
                 Timeline* timeline, const std::string& actor = "server")
-      : servers_(servers),
+      : engine_(engine),
+        servers_(servers),
+        reason_(engine.reason("requests and updates", actor + " thread")),
         names_(names),
         works_(servers.rate || servers.request_time > Duration{} ||
                servers.update.seconds_per_byte > 0),
@@ -36,16 +39,17 @@ class ServerThreads {
     bool is_request = true;  ///< which costs its own time
   };
   /// Works on what is there at `when`; returns when it is done.
-  Time serve(std::int32_t server, Time when, const Job& job) {
+  When serve(std::int32_t server, When when, const Job& job) {
     if (!works_) return when;
     Thread& thread = threads_[static_cast<std::size_t>(server)];
     const Duration work = job.is_request ? job.work + servers_.request_time : job.work;
-    const Time start = std::max(thread.free, when);
+    const When start = later(when, thread.free);
     thread.busy += work;
-    thread.free = start + work;
+    thread.free = engine_.until(start, work, reason_);
     if (!drawn_.empty() && work > Duration{}) {
       drawn_[static_cast<std::size_t>(server)].add(
-          "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start, thread.free);
+          "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start.time,
+          thread.free.time);
     }
     return thread.free;
   }
@@ -70,10 +74,12 @@ class ServerThreads {
 
  private:
   struct Thread {
-    Time free{};
+    When free{};
     Duration busy{};
   };
+  Engine& engine_;
   const ServerGroup& servers_;
+  Reason reason_;
   const std::vector<std::string>& names_;
   bool works_;
   std::vector<Thread> threads_;

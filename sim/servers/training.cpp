@@ -7,6 +7,7 @@
 #include "sim/events/engine.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/message_carrier.h"
+#include "sim/servers/passes.h"
 #include "sim/servers/port_carrier.h"
 #include "sim/servers/sender.h"
 #include "sim/servers/two_level_exchange.h"
@@ -31,8 +32,12 @@ std::unique_ptr<Carrier> carrier(const TrainingPlan& plan, Engine& engine, Carri
 class TrainingPlayer final : private CarrierUser, private ExchangeUser {
  public:
   TrainingPlayer(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                 const Convergence* convergence, std::int64_t samples, Timeline* timeline)
-      : plan_(plan),
+                 const Convergence* convergence, std::int64_t samples, Timeline* timeline,
+                 Causes* causes)
+      : engine_(causes),
+        causes_(causes),
+        passes_(engine_),
+        plan_(plan),
         seed_(seed),
         learner_(learner),
         convergence_(convergence),
@@ -81,6 +86,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     std::int64_t step = 0;
     Time start{};
     Time origin{};  ///< when the step would have started if its forward pass had not waited
+    Held held{};    ///< what held the next forward pass up last, or ended the run
     double factor = 1;
     bool exchanges = false;   ///< parameters, in this step
     bool is_to_send = false;  ///< them, at its end
@@ -90,7 +96,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Time origin_of_next{};  ///< at least
     double next_factor = 1;
     std::size_t open = 0;  ///< parts of the step that are not over
-    Time done{};           ///< of the parts that are over, the latest
+    When done{};           ///< of the parts that are over, the latest
     Duration computed{};   ///< sum over the steps
     Time end{};
   };
@@ -115,9 +121,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.factor = factor(c, me.step);
     me.origin = me.start;
     if (layers_wait_ && me.step > 0) {
+      passes_.hold_up(me.held, me.origin_of_next, engine_.present(), {});
       me.is_waiting = me.pulling > 0;
       return me.is_waiting ? void() : go_on(c);
     }
+    passes_.hold_up(me.held, me.origin, engine_.present(), {});
     if (!pulls_first() || buckets_ == 0) return compute(c);
     me.pulling = buckets_;
     order_pulls(c);
@@ -144,9 +152,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
 
   /// A bucket that the forward pass needs is there at `when`.
-  void pulled(std::int32_t c, std::size_t bucket, Time when) {
+  void pulled(std::int32_t c, std::size_t bucket, When when) {
     Client& me = client(c);
-    me.origin = std::max(me.origin, when - scaled(plan_.needed[bucket], me.factor));
+    passes_.hold_up(me.held, me.origin, when, scaled(plan_.needed[bucket], me.factor));
     if (--me.pulling > 0) return;
     if (learner_ != nullptr) learner_->take(c);
     compute(c);
@@ -156,7 +164,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void go_on(std::int32_t c) {
     Client& me = client(c);
     me.is_waiting = false;
-    me.origin = std::max(me.start, me.origin_of_next);
+    me.origin = me.origin_of_next;
     me.end = me.origin;
     if (learner_ != nullptr) learn(c);
     if (c == 0) test(me.step);
@@ -168,11 +176,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
-    me.done = me.origin + compute;
+    const When middle = passes_.forward(me.held, me.origin, plan_.step.forward, me.factor);
+    me.done = passes_.backward(middle, plan_.step.backward, me.factor);
     if (!drawn_.empty()) {
-      const Time middle = me.origin + scaled(plan_.step.forward, me.factor);
-      drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle);
-      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle, me.done);
+      drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle.time);
+      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle.time, me.done.time);
     }
     me.exchanges = sends_parameters_ && buckets_ > 0 && plan_.update->exchanges(me.step);
     me.is_to_send = me.exchanges && sends_at_end_;
@@ -187,7 +195,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       me.open += buckets_;
     }
     if (me.exchanges && !sends_at_end_) push_all(c);
-    if (reduces) sender(c).begin_step(me.origin, me.factor);
+    if (reduces) sender(c).begin_step(me.origin, me.factor, middle);
     close(c, me.done);
   }
 
@@ -211,7 +219,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     for (Client& each : clients_)
       each.open = buckets_;
     constexpr double kAllAtOnce = 0;
-    sender(0).begin_step(engine_.now(), kAllAtOnce);
+    sender(0).begin_step(engine_.now(), kAllAtOnce, engine_.present());
   }
 
   /// A collective of all workers is over.
@@ -219,7 +227,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(clients_.size()); ++c) {
       for (const std::int32_t bucket : buckets) {
         draw(c, "all-reduce", static_cast<std::size_t>(bucket), start, engine_.now());
-        end_bucket(c, static_cast<std::size_t>(bucket), engine_.now());
+        end_bucket(c, static_cast<std::size_t>(bucket), engine_.present());
       }
     }
   }
@@ -231,17 +239,17 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (c == 0) count(sent);
     if (workers_meet_) {
       sender(c).arrived(sent.buckets);
-      summed(sent.buckets, sent.start);
+      summed(sent.buckets, sent.start.time);
       return sender(c).give_back(message);
     }
     if (members_ > 1) {
       for (const std::int32_t bucket : sent.buckets)
-        draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start, engine_.now());
+        draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start.time, engine_.now());
     }
     if (sends_parameters_ || servers_count_ == 0) {
       sender(c).arrived(sent.buckets);
       for (const std::int32_t bucket : sent.buckets)
-        end_bucket(c, static_cast<std::size_t>(bucket), engine_.now());
+        end_bucket(c, static_cast<std::size_t>(bucket), engine_.present());
     } else {
       for (const std::int32_t bucket : sent.buckets) {
         expect_push(c, static_cast<std::size_t>(bucket));
@@ -260,13 +268,13 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     Time ready{};
     for (const std::int32_t bucket : sent.buckets)
       ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
-    times_.sent.push_back({sent.buckets, ready - me.start, sent.start - me.start, {}});
+    times_.sent.push_back({sent.buckets, ready - me.start, sent.start.time - me.start, {}});
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
-  void close(std::int32_t c, Time when) {
+  void close(std::int32_t c, When when) {
     Client& me = client(c);
-    me.done = std::max(me.done, when);
+    me.done = later(me.done, when);
     if (--me.open > 0) return;
     engine_.at(me.done, Phase::kNormal,
                [this, c] { client(c).is_to_send ? send_parameters(c) : finish_step(c); });
@@ -279,7 +287,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (c == 0 && !layers_wait_) test(me.step);
     if (c == 0) report();
     me.end = engine_.now();
-    if (me.step < plan_.steps || layers_wait_) start_step(c);
+    if (me.step < plan_.steps || layers_wait_) return start_step(c);
+    me.held = engine_.hold(engine_.present());
   }
 
   void learn(std::int32_t c) {
@@ -301,26 +310,26 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       count_push(parcel, in);
       if (!draws(parcel.client)) continue;
       draw(parcel.client, "push", parcel.bucket, exchange_.push_sent(parcel.client, parcel.bucket),
-           in);
+           in.time);
     }
     exchange_.pushed(parts);
   }
 
-  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) override {
-    if (draws(c)) draw(c, "pull", bucket, exchange_.pull_sent(c, bucket), in);
+  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) override {
+    if (draws(c)) draw(c, "pull", bucket, exchange_.pull_sent(c, bucket), in.time);
     exchange_.pulled(c, bucket, parts, in);
   }
 
-  void exchanged(std::int32_t c, std::size_t bucket, Time end) override {
+  void exchanged(std::int32_t c, std::size_t bucket, When end) override {
     if (members_ == 1) return broadcasted(c, bucket, end);
     carrier_->broadcast(c, bucket, end);
   }
 
   void answered(std::int32_t c, std::size_t bucket) override {
-    end_bucket(c, bucket, engine_.now());
+    end_bucket(c, bucket, engine_.present());
   }
 
-  void broadcasted(std::int32_t c, std::size_t bucket, Time end) override {
+  void broadcasted(std::int32_t c, std::size_t bucket, When end) override {
     if (pulls_first() && client(c).pulling > 0) return pulled(c, bucket, end);
     end_bucket(c, bucket, end);
   }
@@ -330,11 +339,11 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (push_parts_.empty()) return;
     const std::size_t parts = plan_.pieces[bucket].size();
     push_parts_[static_cast<std::size_t>(c) * buckets_ + bucket] = parts;
-    if (parts == 0) tell_policy(c, bucket, engine_.now());
+    if (parts == 0) tell_policy(c, bucket, engine_.present());
   }
 
   /// A part of a push is at its server at `in`, which may lie ahead.
-  void count_push(const Parcel& part, Time in) {
+  void count_push(const Parcel& part, When in) {
     if (push_parts_.empty() || static_cast<std::size_t>(part.client) >= clients_.size()) return;
     std::size_t& left = push_parts_[static_cast<std::size_t>(part.client) * buckets_ + part.bucket];
     if (left > 0 && --left == 0) tell_policy(part.client, part.bucket, in);
@@ -342,22 +351,21 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   /// Servers have all of a push. The policy does not wait for the sum: clients may push in
   /// different orders, and would wait for each other for ever.
-  void tell_policy(std::int32_t c, std::size_t bucket, Time when) {
+  void tell_policy(std::int32_t c, std::size_t bucket, When when) {
     engine_.at(when, Phase::kComplete, [this, c, b = static_cast<std::int32_t>(bucket)] {
       sender(c).arrived({&b, 1});
     });
   }
 
-  void end_bucket(std::int32_t c, std::size_t bucket, Time end) {
+  void end_bucket(std::int32_t c, std::size_t bucket, When end) {
     Client& me = client(c);
     const bool is_first = layers_wait_ ? first_arrivals_ < buckets_ : me.step == first_step_;
     if (c == 0 && is_first) {
       ++first_arrivals_;
-      first_ends_[bucket] = layers_wait_ ? since_start(end) : end - me.start;
+      first_ends_[bucket] = layers_wait_ ? since_start(end.time) : end.time - me.start;
     }
     if (!layers_wait_) return close(c, end);
-    const Time origin = end - scaled(plan_.needed[bucket], me.next_factor);
-    me.origin_of_next = std::max(me.origin_of_next, origin);
+    passes_.hold_up(me.held, me.origin_of_next, end, scaled(plan_.needed[bucket], me.next_factor));
     if (--me.pulling == 0 && me.is_waiting) go_on(c);
   }
 
@@ -402,12 +410,28 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.all_reduces /= steps;
     times_.reduce_busy_s /= steps;
     summarise_first_step();
+    if (causes_ != nullptr) attribute();
     times_.messages = exchange_.messages();
     times_.staleness = exchange_.staleness();
     times_.fingerprint = engine_.fingerprint();
     if (learner_ == nullptr) return;
     for (const double value : learner_->client(0))
       times_.fingerprint = mix(times_.fingerprint, std::bit_cast<std::uint64_t>(value));
+  }
+
+  /// Of the clients whose ends are the run's: what led to them, per step.
+  void attribute() {
+    std::vector<When> ends;
+    const auto last =
+        std::max_element(clients_.begin(), clients_.end(),
+                         [](const Client& a, const Client& b) { return a.end < b.end; });
+    for (const Client& c : clients_) {
+      if (waits_for_all_ && &c != &*last) continue;
+      // Where layers wait, the end is the start of a forward pass that is held up later.
+      ends.emplace_back(c.end, engine_.release(c.held).cause);
+    }
+    const auto steps = static_cast<double>(plan_.steps);
+    times_.attribution = causes_->attribution(ends, static_cast<double>(ends.size()) * steps);
   }
 
   void summarise_first_step() {
@@ -422,6 +446,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   }
 
   Engine engine_;
+  Causes* causes_;
+  Passes passes_;
   const TrainingPlan& plan_;
   std::int64_t seed_;
   Learner* learner_;
@@ -455,34 +481,14 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
 }  // namespace
 
-double work_of(const TrainingPlan& plan) {
-  const auto steps = static_cast<double>(plan.steps);
-  const bool sends_parameters = plan.update->sends_parameters();
-  const double exchanges =
-      sends_parameters ? static_cast<double>(plan.update->exchanges_in(plan.steps)) : steps;
-  double pieces = 0;
-  for (const auto& of_bucket : plan.pieces)
-    pieces += static_cast<double>(of_bucket.size());
-  const auto buckets = static_cast<double>(plan.step.buckets.size());
-  if (plan.workers_meet()) return buckets * exchanges;
-  const double reductions = sends_parameters && plan.members() == 1 ? 0 : buckets;
-  const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
-  double beyond = 0;  // of a node
-  for (const auto& of_piece : plan.pieces_beyond)
-    beyond += 2 * static_cast<double>(of_piece.size()) + (copies ? 2 : 0);
-  return static_cast<double>(plan.aggregation.clients) *
-             (2 * pieces * exchanges + reductions * steps) +
-         static_cast<double>(plan.cluster.nodes) * beyond * exchanges;
-}
-
 void check_training(const TrainingPlan& plan) {
-  TrainingPlayer(plan, 1, nullptr, nullptr, 0, nullptr);
+  TrainingPlayer(plan, 1, nullptr, nullptr, 0, nullptr, nullptr);
 }
 
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
                             const Convergence* convergence, std::int64_t samples,
-                            Timeline* timeline) {
-  return TrainingPlayer(plan, seed, learner, convergence, samples, timeline).play();
+                            Timeline* timeline, Causes* causes) {
+  return TrainingPlayer(plan, seed, learner, convergence, samples, timeline, causes).play();
 }
 
 }  // namespace steptime

@@ -21,6 +21,7 @@
 // bytes. Source: 001 sections 4 and 5.
 #pragma once
 #include "sim/core/limits.h"
+#include "sim/events/causes.h"
 #include "sim/events/timeline.h"
 #include "sim/learning/learning.h"
 #include "sim/servers/aggregation.h"
@@ -138,8 +139,9 @@ struct TrainingTimes {
     Duration end{};
   };
   std::vector<Sent> sent;
-  double all_reduces = 0;    ///< per step, of client 0
-  double reduce_busy_s = 0;  ///< per step, what these take when nothing else is under way
+  double all_reduces = 0;          ///< per step, of client 0
+  double reduce_busy_s = 0;        ///< per step, what these take when nothing else is under way
+  std::vector<Cause> attribution;  ///< of step_s; none where causes are not kept
   std::uint64_t fingerprint = 0;
 
   double mean_staleness() const;
@@ -147,9 +149,10 @@ struct TrainingTimes {
 
 /// Throws what play_training would throw before it begins to play.
 void check_training(const TrainingPlan& plan);
-/// `learner` and `timeline` may be null. Throws InputError when the run is too large.
+/// `learner`, `timeline` and `causes`, which are not to have been used before, may be null. Throws
+/// InputError when the run is too large.
 TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
                             const Convergence* convergence, std::int64_t evaluate_samples,
-                            Timeline* timeline = nullptr);
+                            Timeline* timeline = nullptr, Causes* causes = nullptr);
 
 }  // namespace steptime

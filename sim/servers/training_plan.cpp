@@ -271,4 +271,24 @@ double TrainingTimes::mean_staleness() const {
   return updates > 0 ? sum / updates : 0;
 }
 
+double work_of(const TrainingPlan& plan) {
+  const auto steps = static_cast<double>(plan.steps);
+  const bool sends_parameters = plan.update->sends_parameters();
+  const double exchanges =
+      sends_parameters ? static_cast<double>(plan.update->exchanges_in(plan.steps)) : steps;
+  double pieces = 0;
+  for (const auto& of_bucket : plan.pieces)
+    pieces += static_cast<double>(of_bucket.size());
+  const auto buckets = static_cast<double>(plan.step.buckets.size());
+  if (plan.workers_meet()) return buckets * exchanges;
+  const double reductions = sends_parameters && plan.members() == 1 ? 0 : buckets;
+  const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
+  double beyond = 0;  // of a node
+  for (const auto& of_piece : plan.pieces_beyond)
+    beyond += 2 * static_cast<double>(of_piece.size()) + (copies ? 2 : 0);
+  return static_cast<double>(plan.aggregation.clients) *
+             (2 * pieces * exchanges + reductions * steps) +
+         static_cast<double>(plan.cluster.nodes) * beyond * exchanges;
+}
+
 }  // namespace steptime

@@ -50,20 +50,20 @@ class TwoLevelExchange::Node final : private ParcelCarrier, private ExchangeUser
 
   void push(std::int32_t client, std::size_t bucket, Time start) {
     const auto& issued = all_.plan_.issued;
-    Time leaves = all_.engine_.now();
+    When leaves = all_.engine_.present();
     if (!issued.empty()) {
-      leaves = std::max(leaves, start + issued[bucket].push);
+      leaves = all_.issued(leaves, start + issued[bucket].push);
       pull_issued_[bucket] = std::max(pull_issued_[bucket], start + issued[bucket].pull);
     }
     const std::int32_t c = client - first_;
-    if (leaves == all_.engine_.now()) return exchange.push(c, bucket);
+    if (leaves.time == all_.engine_.now()) return exchange.push(c, bucket);
     all_.at(leaves, [this, c, bucket] { exchange.push(c, bucket); });
   }
-  void answer_pushes(std::uint32_t slot, Time when) {
-    all_.at(when, [this, slot] { exchange.answer_pushes(slot, all_.engine_.now()); });
+  void answer_pushes(std::uint32_t slot, When when) {
+    all_.at(when, [this, slot] { exchange.answer_pushes(slot, all_.engine_.present()); });
   }
   /// When a bucket may come back, at `when` or later.
-  Time back(std::size_t bucket, Time when) const { return std::max(when, pull_issued_[bucket]); }
+  When back(std::size_t bucket, When when) { return all_.issued(when, pull_issued_[bucket]); }
 
   void pushed(Timed part) {
     part.parcel.client -= first_;
@@ -105,10 +105,10 @@ class TwoLevelExchange::Node final : private ParcelCarrier, private ExchangeUser
   void answered(std::int32_t client, std::size_t bucket) override {
     all_.user_.answered(first_ + client, bucket);
   }
-  void exchanged(std::int32_t client, std::size_t bucket, Time end) override {
+  void exchanged(std::int32_t client, std::size_t bucket, When end) override {
     all_.user_.exchanged(first_ + client, bucket, end);
   }
-  bool holds_answers(std::uint32_t slot, Time end) override;
+  bool holds_answers(std::uint32_t slot, When end) override;
 
   TwoLevelExchange& all_;
   std::int32_t index_;
@@ -127,7 +127,7 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
         first_host_(static_cast<std::int32_t>(all.plan_.aggregation.clients)),
         first_server_(nodes_ * static_cast<std::int32_t>(all.plan_.aggregation.servers.count)),
         hosts_{.count = nodes_, .rate = all.plan_.aggregation.beyond->client_rate},
-        threads_(hosts_, plan.names, timeline, "host") {
+        threads_(all.engine_, hosts_, plan.names, timeline, "host") {
     for (std::size_t slot = 0; slot < plan.pieces.size(); ++slot) {
       for (const Piece& piece : plan.pieces[slot])
         parts_.push_back({slot, piece.bytes});
@@ -141,7 +141,7 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
   bool has(std::int32_t client) const { return client >= first_host_; }
 
   /// A node has added a piece up at `end`.
-  void collect(std::int32_t n, std::uint32_t slot, Time end) {
+  void collect(std::int32_t n, std::uint32_t slot, When end) {
     if (copies()) return copy(n, slot, end, false);
     all_.at(end, [this, n, slot] { exchange.push(n, slot); });
   }
@@ -150,25 +150,25 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
     Parcel& parcel = part.parcel;
     const std::int32_t n = (parcel.client - first_host_) % nodes_;
     if (parcel.client >= first_host_ + nodes_) {
-      draw(n, "copy back", parcel.slot, copy_sent(n, parcel.slot), part.at);
+      draw(n, "copy back", parcel.slot, copy_sent(n, parcel.slot), part.at.time);
       return node(n).answer_pushes(parcel.slot, part.at);
     }
     parcel.client = n;
     parcel.server -= first_server_;
     parcel.bucket = static_cast<std::uint32_t>(parts_[parcel.slot].slot);
-    draw(n, "push", parcel.bucket, push_sent(n, parcel.bucket), part.at);
+    draw(n, "push", parcel.bucket, push_sent(n, parcel.bucket), part.at.time);
     exchange.pushed({&part, 1});
   }
 
   /// `index`: of the piece that was copied, or of the part that was pulled.
-  void pulled(std::int32_t client, std::size_t index, Time in) {
+  void pulled(std::int32_t client, std::size_t index, When in) {
     const std::int32_t n = (client - first_host_) % nodes_;
     if (client >= first_host_ + nodes_) {
-      draw(n, "copy", index, copy_sent(n, index), in);
+      draw(n, "copy", index, copy_sent(n, index), in.time);
       return all_.at(in, [this, n, index] { exchange.push(n, index); });
     }
     const std::size_t slot = parts_[index].slot;
-    draw(n, "pull", slot, pull_sent(n, slot), in);
+    draw(n, "pull", slot, pull_sent(n, slot), in.time);
     if (!hosts_.rate) return exchange.pulled(n, slot, 1, in);
     all_.at(in, [this, n, index] {
       const Part& part = parts_[index];
@@ -204,7 +204,7 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
   }
 
   /// Copies a piece between the host and where the node adds it up.
-  void copy(std::int32_t n, std::uint32_t slot, Time when, bool back) {
+  void copy(std::int32_t n, std::uint32_t slot, When when, bool back) {
     const Slot& piece = all_.slots_[slot];
     ++copied;
     const Parcel parcel{.client = first_host_ + nodes_ + n,
@@ -220,13 +220,13 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
     if (!copy_sent_.empty())
       copy_sent_[of(parcel.client - first_host_ - nodes_, parcel.slot)] = now;
     if (parcel.is_push) return all_.carrier_.push({&parcel, 1});
-    const Timed timed{parcel, now};
+    const Timed timed{parcel, all_.engine_.present()};
     all_.carrier_.answer({&timed, 1});
   }
 
   /// When the host's thread is through with what it sends or has received now.
-  Time handled(const char* what, std::int32_t n, std::size_t slot, Bytes bytes) {
-    return threads_.serve(n, all_.engine_.now(), {what, slot, threads_.handling(bytes)});
+  When handled(const char* what, std::int32_t n, std::size_t slot, Bytes bytes) {
+    return threads_.serve(n, all_.engine_.present(), {what, slot, threads_.handling(bytes)});
   }
 
   Parcel outside(Parcel parcel) const {
@@ -243,7 +243,7 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
       return all_.carrier_.push(moved);
     }
     for (const Parcel& part : parts) {
-      const Time leaves = handled("send", part.client, part.bucket, part.bytes);
+      const When leaves = handled("send", part.client, part.bucket, part.bytes);
       all_.at(leaves, [this, moved = outside(part)] { all_.carrier_.push({&moved, 1}); });
     }
   }
@@ -259,12 +259,12 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
   std::optional<Duration> common_latency() const override { return std::nullopt; }
 
   void answered(std::int32_t n, std::size_t slot) override {
-    const Time when = node(n).back(all_.slots_[slot].bucket, all_.engine_.now());
+    const When when = node(n).back(all_.slots_[slot].bucket, all_.engine_.present());
     all_.at(when, [this, n, slot] { exchange.pull(n, slot); });
   }
-  void exchanged(std::int32_t n, std::size_t slot, Time end) override {
+  void exchanged(std::int32_t n, std::size_t slot, When end) override {
     const auto piece = static_cast<std::uint32_t>(slot);
-    const Time when = node(n).back(all_.slots_[slot].bucket, end);
+    const When when = node(n).back(all_.slots_[slot].bucket, end);
     if (copies()) return copy(n, piece, when, true);
     node(n).answer_pushes(piece, when);
   }
@@ -286,13 +286,13 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
   std::vector<RankTimeline> drawn_;  ///< of every host; none without a timeline
 };
 
-bool TwoLevelExchange::Node::holds_answers(std::uint32_t slot, Time end) {
+bool TwoLevelExchange::Node::holds_answers(std::uint32_t slot, When end) {
   if (all_.beyond_) {
     all_.beyond_->collect(index_, slot, end);
     return true;
   }
-  const Time when = back(all_.slots_[slot].bucket, end);
-  if (when == end) return false;
+  const When when = back(all_.slots_[slot].bucket, end);
+  if (when.time == end.time) return false;
   answer_pushes(slot, when);
   return true;
 }
@@ -303,6 +303,7 @@ TwoLevelExchange::TwoLevelExchange(const TrainingPlan& plan, Engine& engine, Car
       engine_(engine),
       carrier_(carrier),
       user_(user),
+      issues_(engine.reason("thread issues pushes and pulls", "host")),
       in_node_(in_node(plan)),
       between_(between_nodes(plan)) {
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
@@ -345,7 +346,7 @@ void TwoLevelExchange::pushed(std::span<const Timed> parts) {
   }
 }
 
-void TwoLevelExchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in) {
+void TwoLevelExchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {
   if (beyond_ && beyond_->has(c)) return beyond_->pulled(c, bucket, in);
   node_of(c).exchange.pulled(c % per_node_, bucket, parts, in);
 }

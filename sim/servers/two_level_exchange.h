@@ -37,7 +37,7 @@ class TwoLevelExchange {
   /// The carrier delivers pushes now, or later as it says.
   void pushed(std::span<const Timed> parts);
   /// The carrier delivers `parts` of a pull at `in`, now or later.
-  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, Time in);
+  void pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in);
   /// When a worker's bucket was last pushed, and when a server first answered its pull; only with a
   /// timeline.
   Time push_sent(std::int32_t c, std::size_t bucket) const;
@@ -63,15 +63,20 @@ class TwoLevelExchange {
     return *nodes_[static_cast<std::size_t>(client / per_node_)];
   }
   const Exchange& last() const;
+  /// When what is ready at `when` is issued.
+  When issued(When when, Time issue) {
+    return engine_.until(when, std::max(when.time, issue), issues_);
+  }
   template <class Action>
-  void at(Time when, Action action) {
-    engine_.at(std::max(when, engine_.now()), Phase::kNormal, action);
+  void at(When when, Action action) {
+    engine_.at(later(engine_.present(), when), Phase::kNormal, action);
   }
 
   const TrainingPlan& plan_;
   Engine& engine_;
   Carrier& carrier_;
   ExchangeUser& user_;
+  Reason issues_;
   TrainingPlan in_node_;  ///< where there are servers beyond: of one node
   TrainingPlan between_;  ///< of the servers beyond
   std::int32_t per_node_;

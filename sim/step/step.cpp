@@ -1,6 +1,7 @@
 #include "sim/step/step.h"
 
 #include "sim/collective/message_time.h"
+#include "sim/collective/stage_reasons.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 
@@ -122,6 +123,21 @@ StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends) {
 
 StepTimes closed_step(const StepPlan& plan) {
   return recurrence(plan, [](std::size_t, Duration) {});
+}
+
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective) {
+  Causes causes;
+  Engine engine(&causes);
+  const StageReasons reasons(engine);
+  const Reason backward = engine.reason("backward pass", "GPU");
+  const When middle = engine.until(When{}, plan.forward, engine.reason("forward pass", "GPU"));
+  When free{};
+  for (const Bucket& bucket : plan.buckets) {
+    const When ready = engine.until(middle, Time(bucket.ready), backward);
+    free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost);
+  }
+  const When computed = engine.until(middle, plan.backward, backward);
+  return causes.attribution({later(computed, free)}, 1);
 }
 
 void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,

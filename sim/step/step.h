@@ -8,6 +8,7 @@
 #pragma once
 #include "sim/core/limits.h"
 #include "sim/core/units.h"
+#include "sim/events/causes.h"
 #include "sim/events/timeline.h"
 #include "sim/step/schedule.h"
 #include "sim/workload/workload.h"
@@ -45,6 +46,10 @@ struct StepTimes {
 /// The times of one step; `ends` (one entry per bucket) gets the end of every all-reduce.
 StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
 StepTimes closed_step(const StepPlan& plan);
+
+/// Why the time of the step passes: the way back from its end, which adds up to it. `collective`:
+/// what the buckets' costs are of.
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective);
 
 /// The fingerprint of a step with these compute times and bucket ends.
 std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<const Duration> ends);

@@ -167,5 +167,38 @@ RC_GTEST_PROP(Resources, StreamsDoNotMakeLinks, ()) {
   RC_ASSERT(several >= one * (1 - 1e-5));
 }
 
+/// An all-reduce whose buckets do not depend on the network.
+Setting any_all_reduce(const std::string& collective) {
+  Setting s = any_setting(
+      fmt::format(R"({{"type": "all-reduce", "collective": {{"type": "{}"}}}})", collective));
+  s.schedule = *rc::gen::element<std::string>(R"({"type": "wfbp"})", R"({"type": "sync-easgd"})");
+  return s;
+}
+
+/// A part of a cut message may be a byte longer than another.
+bool is_at_most(double a, double b) {
+  return a <= b * (1 + 1e-5);
+}
+
+RC_GTEST_PROP(Resources, MoreBandwidthNeverMakesAStepLonger, ()) {
+  Setting s = any_all_reduce(
+      *rc::gen::element<std::string>("ring", "hierarchical", "recursive-doubling",
+                                     "halving-doubling", "binary-tree", "double-binary-tree"));
+  const double before = run(s).step_time_s;
+  const double factor = 1 + *rc::gen::inRange(0, 400) / 100.0;
+  s.cluster.network.bandwidth.bytes_per_second *= factor;
+  s.cluster.intra_node.bandwidth.bytes_per_second *= factor;
+  RC_ASSERT(is_at_most(run(s).step_time_s, before));
+}
+
+RC_GTEST_PROP(Resources, ANodeLessNeverMakesAStepLonger, ()) {
+  // Doubling algorithms are left out: 3 nodes take one exchange more than 4.
+  Setting s = any_all_reduce(*rc::gen::element<std::string>("ring", "hierarchical"));
+  s.cluster.nodes = *rc::gen::inRange(2, 6);
+  const double before = run(s).step_time_s;
+  --s.cluster.nodes;
+  RC_ASSERT(is_at_most(run(s).step_time_s, before));
+}
+
 }  // namespace
 }  // namespace steptime

@@ -24,7 +24,7 @@ TEST(VerbRun, JsonCarriesEveryKey) {
                       "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s",
                       "comm_busy_s", "exposed_comm_s", "throughput_samples_per_s", "speedup",
                       "scaling_efficiency", "workers", "messages", "epoch_time_s", "buckets",
-                      "domain", "fingerprint", "version", "config"}));
+                      "domain", "attribution", "fingerprint", "version", "config"}));
   // The worked example of tests/support/tiny_experiment.h.
   EXPECT_EQ(json.at("step_time_s"), 0.044);
   EXPECT_EQ(json.at("exposed_comm_s"), 0.002);

@@ -73,7 +73,7 @@ TEST(AppendJson, IsThatOfFullJsonWithoutBucketsAndConfig) {
 
 TEST(AppendJson, HasWhereTheTimeGoesWhenThatIsKnown) {
   Result r;
-  r.attribution = {{"compute", "GPU", std::chrono::milliseconds(42)}};
+  r.attribution = {{"compute", "GPU", 0.042}};
   std::string text = "{";
   append_json(text, r);
   EXPECT_EQ(Json::parse(text + "}").at("attribution"),

@@ -24,7 +24,7 @@ class Instant final : public Carrier {
   void push(std::span<const Parcel> parts) override {
     for (const Parcel& part : parts) {
       engine.after(milliseconds(1), Phase::kNormal, [this, part] {
-        const Timed now{part, engine.now()};
+        const Timed now{part, engine.present()};
         exchange->pushed({&now, 1});
       });
     }
@@ -32,16 +32,16 @@ class Instant final : public Carrier {
   void answer(std::span<const Timed> parts) override {
     for (const auto& [part, at] : parts) {
       answers.push_back({part, at});
-      engine.at(at + milliseconds(1), Phase::kNormal,
+      engine.at(at.time + milliseconds(1), Phase::kNormal,
                 [this, c = part.client, bucket = part.bucket] {
-                  exchange->pulled(c, bucket, 1, engine.now());
+                  exchange->pulled(c, bucket, 1, engine.present());
                 });
     }
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t, std::uint32_t, Bytes, Time) override {}
-  void broadcast(std::int32_t, std::size_t, Time) override {}
+  void all_reduce(std::int32_t, std::uint32_t, Bytes, When) override {}
+  void broadcast(std::int32_t, std::size_t, When) override {}
   void run() { engine.run(); }
 
   Engine& engine;
@@ -63,8 +63,8 @@ struct Meeting final : public ExchangeUser {
   void answered(std::int32_t client, std::size_t) override {
     answers.emplace_back(client, engine.now());
   }
-  void exchanged(std::int32_t client, std::size_t, Time end) override {
-    ends.emplace_back(client, end);
+  void exchanged(std::int32_t client, std::size_t, When end) override {
+    ends.emplace_back(client, end.time);
   }
   void push_at(Time time, std::int32_t client) {
     engine.at(time, Phase::kNormal, [this, client] { exchange->push(client, 0); });
@@ -106,13 +106,13 @@ TEST(Exchange, AsynchronousServersAnswerAtOnceAndCountStaleness) {
 struct Late final : public ExchangeUser {
   explicit Late(Meeting& meeting) : run(meeting) {}
   void answered(std::int32_t client, std::size_t bucket) override { run.answered(client, bucket); }
-  void exchanged(std::int32_t client, std::size_t bucket, Time end) override {
+  void exchanged(std::int32_t client, std::size_t bucket, When end) override {
     run.exchanged(client, bucket, end);
   }
-  bool holds_answers(std::uint32_t slot, Time end) override {
+  bool holds_answers(std::uint32_t slot, When end) override {
     slots.push_back(slot);
-    run.engine.at(end + milliseconds(5), Phase::kNormal,
-                  [this, slot] { run.exchange->answer_pushes(slot, run.engine.now()); });
+    run.engine.at(end.time + milliseconds(5), Phase::kNormal,
+                  [this, slot] { run.exchange->answer_pushes(slot, run.engine.present()); });
     return true;
   }
   Meeting& run;
@@ -150,18 +150,18 @@ TEST(Exchange, ThreadsTakeRequestsWhenTheyAreIn) {
     return Parcel{.client = client, .server = 0, .slot = 0, .bytes = {4}, .is_push = true};
   };
   run.engine.at(Time{}, Phase::kNormal, [&] {
-    const Timed late{push(0), Time(seconds(100))};
+    const Timed late{push(0), When(Time(seconds(100)))};
     run.exchange->pushed({&late, 1});
   });
   run.engine.at(Time(seconds(1)), Phase::kNormal, [&] {
-    const Timed now{push(1), Time(seconds(1))};
+    const Timed now{push(1), When(Time(seconds(1)))};
     run.exchange->pushed({&now, 1});
   });
   run.engine.run();
   ASSERT_EQ(run.carrier.answers.size(), 2u);
   EXPECT_EQ(run.carrier.answers[0].parcel.client, 1);
-  EXPECT_EQ(run.carrier.answers[0].at, Time(seconds(1 + 4 + 4)));
-  EXPECT_EQ(run.carrier.answers[1].at, Time(seconds(100 + 4 + 4)));
+  EXPECT_EQ(run.carrier.answers[0].at.time, Time(seconds(1 + 4 + 4)));
+  EXPECT_EQ(run.carrier.answers[1].at.time, Time(seconds(100 + 4 + 4)));
 }
 
 }  // namespace

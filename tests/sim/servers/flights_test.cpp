@@ -21,7 +21,7 @@ struct Client {
                 .gpus_per_node = 2,
                 .network = {milliseconds(1), {1e9}},
                 .intra_node = {Duration{}, {2e9}}},
-        ports(cluster, 2, 1),
+        ports(engine, cluster, 2, 1),
         flights(engine, ports, {0, 4}, with_servers) {}
 
   Callback ended(std::uint64_t name) {
@@ -72,14 +72,14 @@ TEST(Flights, PortsThatServersUseCarryOneThingAfterAnother) {
   Client c({.between_nodes = true});
   // A push of 3 ms has the port of node 0 from 0 on, so that the first collective waits until 3 ms
   // and the second until 7; inside the node nothing is in their way.
-  c.ports.leave(Way::kNetwork, {0, 0}, milliseconds(3), Time{});
+  c.ports.leave(Way::kNetwork, {0, 0}, milliseconds(3), When{});
   c.flights.start({{kBetween, {}, milliseconds(4)}}, c.ended(0));
   c.flights.start({{kBetween, milliseconds(1), milliseconds(4)}}, c.ended(1));
   c.flights.start({{kIn, {}, milliseconds(5)}}, c.ended(2));
   c.engine.run();
   EXPECT_EQ(c.ends, (Ends{{2, 5}, {0, 7}, {1, 11}}));
   // The ports are taken until then for pushes, too: 11 + 1 ms of latency.
-  EXPECT_EQ(c.ports.leave(Way::kNetwork, {1, 2}, milliseconds(1), c.engine.now()).head,
+  EXPECT_EQ(c.ports.leave(Way::kNetwork, {1, 2}, milliseconds(1), c.engine.present()).head.time,
             Time(milliseconds(12)));
 }
 

@@ -157,11 +157,11 @@ TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
       for (const Timed& part : parts)
         clients.push_back(part.parcel.client);
     }
-    void pulled(std::int32_t client, std::size_t, std::int32_t, Time) override {
+    void pulled(std::int32_t client, std::size_t, std::int32_t, When) override {
       clients.push_back(client);
     }
     void reduced(std::int32_t, std::uint32_t) override {}
-    void broadcasted(std::int32_t, std::size_t, Time) override {}
+    void broadcasted(std::int32_t, std::size_t, When) override {}
     std::vector<std::int32_t> clients;
   };
   for (const bool first_key_first : {false, true}) {
@@ -186,7 +186,7 @@ TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
                     .is_push = is_push};
     };
     for (const std::int32_t client : {1, 3}) {  // 3: the host
-      const Timed answer{parcel(client), Time{}};
+      const Timed answer{parcel(client), When{}};
       carrier.answer({&answer, 1});
     }
     const Parcel push = parcel(0);

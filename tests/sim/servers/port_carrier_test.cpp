@@ -19,12 +19,12 @@ class Heard final : public CarrierUser {
   void pushed(std::span<const Timed> parts) override {
     pushes.insert(pushes.end(), parts.begin(), parts.end());
   }
-  void pulled(std::int32_t, std::size_t, std::int32_t parts, Time in) override {
-    pulls.emplace_back(parts, in);
+  void pulled(std::int32_t, std::size_t, std::int32_t parts, When in) override {
+    pulls.emplace_back(parts, in.time);
   }
   void reduced(std::int32_t, std::uint32_t) override { ++reductions; }
-  void broadcasted(std::int32_t c, std::size_t, Time end) override {
-    broadcasts.emplace_back(c, end);
+  void broadcasted(std::int32_t c, std::size_t, When end) override {
+    broadcasts.emplace_back(c, end.time);
   }
 
   std::vector<Timed> pushes;
@@ -69,7 +69,7 @@ Time push_to(ServerGroup::Placement placement, std::int32_t client, std::int32_t
   PortCarrier carrier(p, engine, heard);
   carrier.push(parts(p, client, true));
   engine.run();
-  return heard.pushes.at(0).at;
+  return heard.pushes.at(0).at.time;
 }
 
 TEST(PortCarrier, ServersAreWhereTheirPlacementSays) {
@@ -92,7 +92,7 @@ TEST(PortCarrier, HostsAreClientsOfServersBeyondAndOfTheirGpus) {
   // Clients 4 and 5 are the hosts for servers 4 to 6, those beyond; 6 and 7 for the GPUs. From GPU
   // 3 to host 1 2 MB at 2 GB/s; from host 1 to the network 2 and 2 ms.
   const Parcel copy{.client = 7, .server = 3, .bucket = 9, .bytes = {2'000'000}};
-  const Timed sum{copy, Time{}};
+  const Timed sum{copy, When{}};
   carrier.answer({&sum, 1});
   for (const std::int32_t server : {6, 4}) {
     const Parcel push{.client = 5, .server = server, .bytes = {2'000'000}, .is_push = true};
@@ -100,8 +100,8 @@ TEST(PortCarrier, HostsAreClientsOfServersBeyondAndOfTheirGpus) {
   }
   engine.run();
   ASSERT_EQ(heard.pushes.size(), 2u);
-  EXPECT_EQ(heard.pushes[0].at, Time(milliseconds(1 + 2)));
-  EXPECT_EQ(heard.pushes[1].at, Time(milliseconds(1 + 2 + 2)));
+  EXPECT_EQ(heard.pushes[0].at.time, Time(milliseconds(1 + 2)));
+  EXPECT_EQ(heard.pushes[1].at.time, Time(milliseconds(1 + 2 + 2)));
   ASSERT_EQ(heard.pulls.size(), 1u);
   EXPECT_EQ(heard.pulls[0].second, Time(milliseconds(1)));
   EXPECT_EQ(carrier.latency(5, 6), milliseconds(1));
@@ -118,9 +118,9 @@ TEST(PortCarrier, GpusReceiveThroughOnePort) {
     carrier.push(parts(p, client, true));
   engine.run();
   ASSERT_EQ(heard.pushes.size(), 3u);
-  EXPECT_EQ(heard.pushes[0].at, Time(milliseconds(1)));
-  EXPECT_EQ(heard.pushes[1].at, Time{});
-  EXPECT_EQ(heard.pushes[2].at, Time(milliseconds(2)));
+  EXPECT_EQ(heard.pushes[0].at.time, Time(milliseconds(1)));
+  EXPECT_EQ(heard.pushes[1].at.time, Time{});
+  EXPECT_EQ(heard.pushes[2].at.time, Time(milliseconds(2)));
 }
 
 TEST(PortCarrier, PartsOfAPushTravelSideBySide) {
@@ -134,7 +134,7 @@ TEST(PortCarrier, PartsOfAPushTravelSideBySide) {
   engine.run();
   ASSERT_EQ(heard.pushes.size(), 4u);
   for (const Timed& each : heard.pushes)
-    EXPECT_EQ(each.at, Time(milliseconds(5))) << each.parcel.client << each.parcel.server;
+    EXPECT_EQ(each.at.time, Time(milliseconds(5))) << each.parcel.client << each.parcel.server;
 }
 
 TEST(PortCarrier, APullIsInWhenThePortHasTakenAllOfIt) {
@@ -144,7 +144,7 @@ TEST(PortCarrier, APullIsInWhenThePortHasTakenAllOfIt) {
   Heard heard;
   PortCarrier carrier(p, engine, heard);
   const std::vector<Parcel> both = parts(p, 0, false);
-  carrier.answer(std::vector<Timed>{{both[0], Time{}}, {both[1], Time(milliseconds(3))}});
+  carrier.answer(std::vector<Timed>{{both[0], When{}}, {both[1], When(Time(milliseconds(3)))}});
   engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(2, Time(milliseconds(1 + 3 + 2)))}));
 }
@@ -156,7 +156,7 @@ TEST(PortCarrier, APullFromManyServersIsLimitedByThePort) {
   PortCarrier carrier(p, engine, heard);
   std::vector<Timed> answers;
   for (const Parcel& part : parts(p, 0, false))
-    answers.push_back({part, Time{}});
+    answers.push_back({part, When{}});
   carrier.answer(answers);
   engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(4, Time(milliseconds(1 + 4 * 2)))}));
@@ -170,7 +170,7 @@ TEST(PortCarrier, PartsFromTheHostAndTheNetworkHavePortsOfTheirOwn) {
   PortCarrier carrier(p, engine, heard);
   std::vector<Timed> answers;
   for (const Parcel& part : parts(p, 0, false))
-    answers.push_back({part, Time{}});
+    answers.push_back({part, When{}});
   carrier.answer(answers);
   engine.run();
   EXPECT_EQ(heard.pulls, (std::vector{std::pair(1, Time(milliseconds(1))),
@@ -184,9 +184,9 @@ TEST(PortCarrier, BroadcastsOfAClientAreSerial) {
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
-  carrier.broadcast(0, 0, Time(milliseconds(1)));
-  carrier.broadcast(0, 0, Time(milliseconds(2)));
-  carrier.broadcast(1, 0, Time(milliseconds(2)));
+  carrier.broadcast(0, 0, When(Time(milliseconds(1))));
+  carrier.broadcast(0, 0, When(Time(milliseconds(2))));
+  carrier.broadcast(1, 0, When(Time(milliseconds(2))));
   engine.run();
   EXPECT_EQ(heard.broadcasts,
             (std::vector{std::pair(0, Time(milliseconds(6))), std::pair(1, Time(milliseconds(7))),
@@ -198,7 +198,7 @@ TEST(PortCarrier, AnAllReduceTakesItsCost) {
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
-  carrier.all_reduce(0, 0, {1000}, Time(milliseconds(2)));
+  carrier.all_reduce(0, 0, {1000}, When(Time(milliseconds(2))));
   engine.run();
   EXPECT_EQ(heard.reductions, 1);
   EXPECT_EQ(engine.now(), Time(milliseconds(9)));

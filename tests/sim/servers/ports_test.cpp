@@ -19,62 +19,69 @@ TEST(Ports, KnowTheWayBetweenTwoEnds) {
   EXPECT_EQ(Ports::way({0, 0}, {1, -1}), Way::kNetwork);
   EXPECT_EQ(Ports::way({0, 0}, {0, -1}), Way::kHost);
   EXPECT_EQ(Ports::way({0, 0}, {0, 0}), Way::kNone);
-  const Ports ports(cluster(), 3, 1);
+  Engine engine;
+  const Ports ports(engine, cluster(), 3, 1);
   EXPECT_EQ(ports.transfer(Way::kNetwork, {2'000'000}), kTwoMs);
   EXPECT_EQ(ports.transfer(Way::kHost, {2'000'000}), milliseconds(1));
   EXPECT_EQ(ports.transfer(Way::kNone, {2'000'000}), Duration{});
 }
 
 TEST(Ports, AnIdlePathTakesLatencyAndTransfer) {
-  Ports ports(cluster(), 3, 1);
-  const Passage sent = ports.leave(Way::kNetwork, {0, 0}, kTwoMs, Time{});
-  EXPECT_EQ(sent.head, Time(milliseconds(1)));
-  EXPECT_EQ(ports.enter(Way::kNetwork, {1, -1}, kTwoMs, sent), Time(milliseconds(3)));
+  Engine engine;
+  Ports ports(engine, cluster(), 3, 1);
+  const Passage sent = ports.leave(Way::kNetwork, {0, 0}, kTwoMs, When{});
+  EXPECT_EQ(sent.head.time, Time(milliseconds(1)));
+  EXPECT_EQ(ports.enter(Way::kNetwork, {1, -1}, kTwoMs, sent).time, Time(milliseconds(3)));
 }
 
 TEST(Ports, ReceiversQueue) {
   //  node 0 -> 2  |..11 |        node 1 -> 2  |..  11|     2 ms each into one port
-  Ports ports(cluster(), 3, 1);
-  const Passage first = ports.leave(Way::kNetwork, {0, 0}, kTwoMs, Time{});
-  const Passage second = ports.leave(Way::kNetwork, {1, 1}, kTwoMs, Time{});
-  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, first), Time(milliseconds(3)));
-  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, second), Time(milliseconds(5)));
+  Engine engine;
+  Ports ports(engine, cluster(), 3, 1);
+  const Passage first = ports.leave(Way::kNetwork, {0, 0}, kTwoMs, When{});
+  const Passage second = ports.leave(Way::kNetwork, {1, 1}, kTwoMs, When{});
+  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, first).time, Time(milliseconds(3)));
+  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, second).time, Time(milliseconds(5)));
 }
 
 TEST(Ports, ASlowSenderLeavesTheReceiverToOthers) {
   // Node 0 sends two messages of 2 ms side by side, to 1 and 2; meanwhile 1 sends 2 ms to 2.
-  Ports ports(cluster(), 3, 1);
-  const Passage both = ports.leave(Way::kNetwork, {0, 0}, 2 * kTwoMs, Time{});
-  const Passage one = ports.leave(Way::kNetwork, {1, 1}, kTwoMs, Time{});
-  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, both), Time(milliseconds(5)));
-  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, one), Time(milliseconds(5)));
+  Engine engine;
+  Ports ports(engine, cluster(), 3, 1);
+  const Passage both = ports.leave(Way::kNetwork, {0, 0}, 2 * kTwoMs, When{});
+  const Passage one = ports.leave(Way::kNetwork, {1, 1}, kTwoMs, When{});
+  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, both).time, Time(milliseconds(5)));
+  EXPECT_EQ(ports.enter(Way::kNetwork, {2, -1}, kTwoMs, one).time, Time(milliseconds(5)));
 }
 
 TEST(Ports, SendersQueueAndDirectionsDoNotMeet) {
-  Ports ports(cluster(), 3, 1);
-  ports.leave(Way::kNetwork, {0, 0}, kTwoMs, Time{});
-  EXPECT_EQ(ports.leave(Way::kNetwork, {0, 0}, kTwoMs, Time{}).head, Time(milliseconds(3)));
-  EXPECT_EQ(ports.leave(Way::kNetwork, {1, -1}, kTwoMs, Time{}).head, Time(milliseconds(1)));
+  Engine engine;
+  Ports ports(engine, cluster(), 3, 1);
+  ports.leave(Way::kNetwork, {0, 0}, kTwoMs, When{});
+  EXPECT_EQ(ports.leave(Way::kNetwork, {0, 0}, kTwoMs, When{}).head.time, Time(milliseconds(3)));
+  EXPECT_EQ(ports.leave(Way::kNetwork, {1, -1}, kTwoMs, When{}).head.time, Time(milliseconds(1)));
 }
 
 TEST(Ports, AServerOnTheWorkersNodeIsReachedInsideIt) {
-  Ports ports(cluster(), 3, 1);
-  ports.leave(Way::kNetwork, {0, 0}, kTwoMs, Time{});  // the network port is busy
-  const Passage sent = ports.leave(Way::kHost, {0, 0}, kTwoMs, Time{});
-  EXPECT_EQ(ports.enter(Way::kHost, {0, -1}, kTwoMs, sent), Time(milliseconds(2)));
+  Engine engine;
+  Ports ports(engine, cluster(), 3, 1);
+  ports.leave(Way::kNetwork, {0, 0}, kTwoMs, When{});  // the network port is busy
+  const Passage sent = ports.leave(Way::kHost, {0, 0}, kTwoMs, When{});
+  EXPECT_EQ(ports.enter(Way::kHost, {0, -1}, kTwoMs, sent).time, Time(milliseconds(2)));
 }
 
 TEST(Ports, NeighboursMayShareALinkToTheHost) {
   // Workers 0 and 1 share one, 2 and 3 another.
-  Ports ports({.nodes = 1, .gpus_per_node = 4, .intra_node = {Duration{}, {2e9}}}, 1, 2);
+  Engine engine;
+  Ports ports(engine, {.nodes = 1, .gpus_per_node = 4, .intra_node = {Duration{}, {2e9}}}, 1, 2);
   const auto leave = [&](std::int32_t worker) {
-    return ports.leave(Way::kHost, {0, worker}, kTwoMs, Time{}).tail;
+    return ports.leave(Way::kHost, {0, worker}, kTwoMs, When{}).tail;
   };
   EXPECT_EQ(leave(0), Time(milliseconds(2)));
   EXPECT_EQ(leave(1), Time(milliseconds(4)));
   EXPECT_EQ(leave(2), Time(milliseconds(2)));
-  const Passage back = ports.leave(Way::kHost, {0, -1}, kTwoMs, Time{});
-  EXPECT_EQ(ports.enter(Way::kHost, {0, 0}, kTwoMs, back), Time(milliseconds(2)));
+  const Passage back = ports.leave(Way::kHost, {0, -1}, kTwoMs, When{});
+  EXPECT_EQ(ports.enter(Way::kHost, {0, 0}, kTwoMs, back).time, Time(milliseconds(2)));
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ using std::chrono::milliseconds;
 class FourMs final : public Carrier {
  public:
   explicit FourMs(Engine& engine) : engine_(engine) {}
-  void all_reduce(std::int32_t, std::uint32_t message, Bytes bytes, Time start) override {
-    starts.emplace_back(bytes.count, since_start(start) / milliseconds(1));
-    engine_.at(start + milliseconds(4), Phase::kComplete, [this, message] {
+  void all_reduce(std::int32_t, std::uint32_t message, Bytes bytes, When start) override {
+    starts.emplace_back(bytes.count, since_start(start.time) / milliseconds(1));
+    engine_.at(start.time + milliseconds(4), Phase::kComplete, [this, message] {
       const Sender::Message& sent = sender->ended(message);
       sender->arrived(sent.buckets);
       sender->give_back(message);
     });
   }
-  void broadcast(std::int32_t, std::size_t, Time) override {}
+  void broadcast(std::int32_t, std::size_t, When) override {}
   void push(std::span<const Parcel>) override {}
   void answer(std::span<const Timed>) override {}
   Duration latency(std::int32_t, std::int32_t) override { return {}; }
@@ -54,7 +54,8 @@ Starts starts(std::int64_t streams, const char* schedule = nullptr, double facto
   FourMs carrier(engine);
   Sender sender(plan, engine, carrier, 0);
   carrier.sender = &sender;
-  engine.at(Time{}, Phase::kNormal, [&sender, factor] { sender.begin_step(Time{}, factor); });
+  engine.at(Time{}, Phase::kNormal,
+            [&sender, factor] { sender.begin_step(Time{}, factor, When{}); });
   engine.run();
   return carrier.starts;
 }

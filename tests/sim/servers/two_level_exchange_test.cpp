@@ -22,24 +22,24 @@ class Instant final : public Carrier {
   explicit Instant(Engine& clock) : engine(clock) {}
   void push(std::span<const Parcel> parts) override {
     for (const Parcel& part : parts)
-      send(part, engine.now());
+      send(part, engine.present());
   }
   void answer(std::span<const Timed> parts) override {
     for (const auto& [part, at] : parts)
       send(part, at);
   }
-  void send(const Parcel& parcel, Time at) {
+  void send(const Parcel& parcel, When at) {
     parcels.push_back(parcel);
-    engine.at(at + milliseconds(1), Phase::kNormal, [this, parcel] {
-      const Timed now{parcel, engine.now()};
+    engine.at(at.time + milliseconds(1), Phase::kNormal, [this, parcel] {
+      const Timed now{parcel, engine.present()};
       if (parcel.is_push) return exchange->pushed({&now, 1});
-      exchange->pulled(parcel.client, parcel.bucket, 1, engine.now());
+      exchange->pulled(parcel.client, parcel.bucket, 1, now.at);
     });
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t, std::uint32_t, Bytes, Time) override {}
-  void broadcast(std::int32_t, std::size_t, Time) override {}
+  void all_reduce(std::int32_t, std::uint32_t, Bytes, When) override {}
+  void broadcast(std::int32_t, std::size_t, When) override {}
   void run() { engine.run(); }
 
   Engine& engine;
@@ -66,8 +66,8 @@ struct Meeting final : public ExchangeUser {
     carrier.exchange = exchange.get();
   }
   void answered(std::int32_t, std::size_t) override {}
-  void exchanged(std::int32_t client, std::size_t, Time end) override {
-    ends.emplace_back(client, end);
+  void exchanged(std::int32_t client, std::size_t, When end) override {
+    ends.emplace_back(client, end.time);
   }
   void push_at(Time time, std::int32_t client) {
     engine.at(time, Phase::kNormal, [this, client] { exchange->push(client, 0, Time{}); });
@@ -183,7 +183,7 @@ TEST(TwoLevelExchange, ATimelineShowsTheHosts) {
   Instant carrier(engine);
   struct Deaf final : public ExchangeUser {
     void answered(std::int32_t, std::size_t) override {}
-    void exchanged(std::int32_t, std::size_t, Time) override {}
+    void exchanged(std::int32_t, std::size_t, When) override {}
   } user;
   TwoLevelExchange exchange(plan, engine, carrier, user, nullptr, &timeline);
   carrier.exchange = &exchange;

@@ -50,6 +50,21 @@ TEST(PlanStep, FillsBucketsInSendOrder) {
   EXPECT_EQ(step.buckets[1].cost, 35 * kTenthMs);
 }
 
+TEST(Attribution, IsTheWayBackFromTheEndOfTheStep) {
+  // 13.5 - 1.5 = 12 - 3 = 9: the second gradient was ready then, after 4 ms forward and 5 backward;
+  // 2 start-ups and 20 + 5 bytes are on the way.
+  const auto list = attribution(plan({.sizes = {1, 1, 1}}), kCollective);
+  ASSERT_EQ(list.size(), 4U);
+  EXPECT_EQ(list[0].cause, "backward pass");
+  EXPECT_DOUBLE_EQ(list[0].seconds, 5e-3);
+  EXPECT_EQ(list[1].cause, "forward pass");
+  EXPECT_DOUBLE_EQ(list[1].seconds, 4e-3);
+  EXPECT_EQ(list[2].cause, "collectives");
+  EXPECT_DOUBLE_EQ(list[2].seconds, 2.5e-3);
+  EXPECT_EQ(list[3].cause, "start-up of collectives");
+  EXPECT_DOUBLE_EQ(list[3].seconds, 2e-3);
+}
+
 TEST(PlanStep, AfterBackwardEveryBucketWaitsForTheLastGradient) {
   const StepPlan step = plan({.sizes = {1, 1, 1}, .after_backward = true});
   for (const Bucket& bucket : step.buckets)

@@ -1,0 +1,51 @@
+// The forward and the backward pass of a client, as causes: when they end, and what held them up.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/engine.h"
+#include "sim/servers/training.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+
+class Passes {
+ public:
+  /// `engine` must outlive this.
+  explicit Passes(Engine& engine)
+      : engine_(engine),
+        forward_(engine.reason("forward pass", "GPU")),
+        backward_(engine.reason("backward pass", "GPU")),
+        slower_(engine.reason("slower worker", "GPU")) {}
+
+  /// A forward pass that begins at `origin` comes at `when` to what it waits for, `needed` later.
+  /// `held`: what held it up last.
+  void hold_up(Held& held, Time& origin, When when, Duration needed) {
+    if (when.time - needed < origin) return;
+    origin = when.time - needed;
+    engine_.release(held);
+    held = engine_.hold(when);
+  }
+  /// The end of a forward pass that began at `origin`, on a worker that is `factor` times as slow.
+  When forward(Held& held, Time origin, Duration nominal, double factor) {
+    return end(engine_.release(std::exchange(held, {})), origin, nominal, factor, forward_);
+  }
+  /// The end of the backward pass behind it.
+  When backward(When middle, Duration nominal, double factor) {
+    return end(middle, middle.time, nominal, factor, backward_);
+  }
+
+ private:
+  When end(When since, Time begin, Duration nominal, double factor, Reason reason) {
+    const Time end = begin + scaled(nominal, factor);
+    const Time usual = std::clamp(begin + nominal, std::min(since.time, end), end);
+    return engine_.until(engine_.until(since, usual, reason), end, slower_);
+  }
+
+  Engine& engine_;
+  Reason forward_;
+  Reason backward_;
+  Reason slower_;
+};
+
+}  // namespace steptime

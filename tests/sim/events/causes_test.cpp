@@ -1,0 +1,132 @@
+#include "sim/events/causes.h"
+
+#include "sim/core/error.h"
+#include "sim/events/engine.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using std::chrono::seconds;
+using Times = std::vector<std::pair<std::string, double>>;
+
+Times paths(const Causes& causes, const std::vector<When>& ends) {
+  Times list;
+  for (const Cause& cause : causes.attribution(ends, 1))
+    list.emplace_back(cause.cause, cause.seconds);
+  return list;
+}
+
+Times path(const Causes& causes, When end) {
+  return paths(causes, {end});
+}
+
+TEST(Causes, TheWayBackAddsUpToTheWhole) {
+  Causes causes;
+  const Reason compute = causes.reason("compute", "GPU");
+  const Reason send = causes.reason("send", "link");
+  EXPECT_EQ(causes.reason("compute", "GPU"), compute);
+  const When computed = causes.until(When{}, Time(seconds(3)), compute);
+  const When sent = causes.until(computed, Time(seconds(8)), send);
+  const When again = causes.until(sent, Time(seconds(9)), compute);
+  // 3 + 1 s of compute and 5 s of sending are the 9 s.
+  EXPECT_EQ(path(causes, again), (Times{{"send", 5}, {"compute", 4}}));
+}
+
+TEST(Causes, WhatQueuesFollowsFromWhatCameLater) {
+  Causes causes;
+  const When there = causes.until(When{}, Time(seconds(2)), causes.reason("compute", "GPU"));
+  const When free = causes.until(When{}, Time(seconds(5)), causes.reason("other", "link"));
+  EXPECT_EQ(later(there, free).cause, free.cause);
+  EXPECT_EQ(later(there, When(Time(seconds(2)))).cause, there.cause);
+  const When end = causes.until(later(there, free), Time(seconds(6)), causes.reason("own", "link"));
+  EXPECT_EQ(path(causes, end), (Times{{"other", 5}, {"own", 1}}));
+}
+
+TEST(Causes, NothingPassesInNoTime) {
+  Causes causes;
+  const When when = causes.until(When{}, Time(seconds(1)), causes.reason("a", ""));
+  EXPECT_EQ(causes.until(when, Time(seconds(1)), causes.reason("b", "")).cause, when.cause);
+}
+
+TEST(Causes, AGapBetweenCauseAndEffectIsAnError) {
+  Causes causes;
+  const Reason reason = causes.reason("a", "");
+  const When one = causes.until(When{}, Time(seconds(1)), reason);
+  EXPECT_THROW(causes.until(When(Time(seconds(2)), one.cause), Time(seconds(3)), reason),
+               InternalError);
+  EXPECT_THROW(causes.until(one, Time{}, reason), InternalError);
+}
+
+TEST(Causes, WhatNothingCanLeadBackToIsFreed) {
+  // A chain of a million seconds, each with a dead end beside it: the chain stays, and so does what
+  // has begun in second 1 and ends last.
+  Causes causes;
+  const Reason chain = causes.reason("chain", "");
+  const Reason beside = causes.reason("beside", "");
+  When end{};
+  CauseId begun = 0;
+  constexpr int kSeconds = 1'000'000;
+  for (int s = 1; s <= kSeconds; ++s) {
+    causes.tidy(end.time);
+    causes.until(end, Time(seconds(s)), beside);
+    end = causes.until(end, Time(seconds(s)), chain);
+    if (s == 1) begun = causes.begin(end, beside);
+  }
+  EXPECT_LT(causes.size(), 2 * static_cast<std::size_t>(kSeconds));
+  EXPECT_EQ(path(causes, end), (Times{{"chain", kSeconds}}));
+  const When last = causes.finish(begun, Time(seconds(kSeconds + 1)));
+  EXPECT_EQ(path(causes, last), (Times{{"beside", kSeconds}, {"chain", 1}}));
+}
+
+TEST(Causes, WhatLiesBehindTheEndDoesNotCount) {
+  Causes causes;
+  const When one = causes.until(When{}, Time(seconds(3)), causes.reason("a", ""));
+  const When two = causes.until(one, Time(seconds(5)), causes.reason("b", ""));
+  EXPECT_EQ(path(causes, When(Time(seconds(2)), two.cause)), (Times{{"a", 2}}));
+}
+
+TEST(Causes, WaysThatMeetCountForEach) {
+  //  0 --a 1 s-- one --b 1 s-- two --c 1 s-- three
+  //                \--c 4 s-- four                 three, two, four and one: 4 a, 2 b, 1 + 4 c
+  Causes causes;
+  const When one = causes.until(When{}, Time(seconds(1)), causes.reason("a", ""));
+  const When two = causes.until(one, Time(seconds(2)), causes.reason("b", ""));
+  const When three = causes.until(two, Time(seconds(3)), causes.reason("c", ""));
+  const When four = causes.until(one, Time(seconds(5)), causes.reason("c", ""));
+  EXPECT_EQ(paths(causes, {three, two, four, one}), (Times{{"c", 5}, {"a", 4}, {"b", 2}}));
+  EXPECT_EQ(paths(causes, {one, four, two, three}), (Times{{"c", 5}, {"a", 4}, {"b", 2}}));
+}
+
+TEST(Causes, AnEventFollowsFromWhatItsTimeFollowedFrom) {
+  Causes causes;
+  Engine engine(&causes);
+  const Reason work = engine.reason("work", "");
+  When end{};
+  engine.at(engine.until(engine.present(), seconds(2), work), Phase::kNormal, [&] {
+    engine.at(engine.now(), Phase::kSchedule, [&] {
+      engine.at(engine.until(engine.present(), seconds(3), work), Phase::kNormal,
+                [&] { end = engine.present(); });
+    });
+  });
+  engine.run();
+  EXPECT_EQ(path(causes, end), (Times{{"work", 5}}));
+}
+
+TEST(Causes, ATimeThatNobodyExplainsIsSeen) {
+  Causes causes;
+  Engine engine(&causes);
+  When end{};
+  engine.after(seconds(2), Phase::kNormal, [&] { end = engine.present(); });
+  engine.run();
+  EXPECT_EQ(path(causes, end), (Times{{"not explained", 2}}));
+}
+
+}  // namespace
+}  // namespace steptime
