@@ -48,8 +48,9 @@ std::vector<RoundSum::Row> RoundSum::rows(double bytes) const {
   std::vector<Row> rows;
   for (const Term& term : terms_) {
     if (term.count == 0) continue;
-    if (rows.empty() || rows.back().where != term.where) rows.push_back({term.where, 0});
+    if (rows.empty() || rows.back().where != term.where) rows.push_back({term.where});
     rows.back().seconds += term.seconds(bytes, gamma_);
+    rows.back().sums += term.count * term.reduced * gamma_.seconds_per_byte * bytes;
   }
   return rows;
 }
@@ -109,7 +110,6 @@ std::optional<ErrorBound> CollectiveOfRounds::error_bound() const {
 
 std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {
   const auto rows = sum_.rows(static_cast<double>(m.count));
-  if (rows.size() <= 1) return MessageCollective::stages(m);
   const auto startups = sum_.rows(0);
   // Each row has its share of the whole, which is the sum of the rows but where messages were
   // played, and of the start-up, which is no longer than the row.
@@ -119,8 +119,9 @@ std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {
     return of > 0 ? from_seconds(to_seconds(whole) * part / of) : Duration{};
   };
   std::vector<Stage> stages;
+  if (rows.size() <= 1) stages = MessageCollective::stages(m);
   Duration left = time(m);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < rows.size() && rows.size() > 1; ++i) {
     const Duration mine =
         i + 1 == rows.size() ? left : std::min(left, share(time(m), rows[i].seconds, all));
     const Duration startup =
@@ -128,6 +129,8 @@ std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {
     stages.push_back({rows[i].where, startup, mine - startup});
     left -= mine;
   }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    stages[i].sum = std::min(stages[i].work, share(time(m), rows[i].sums, all));
   return stages;
 }
 

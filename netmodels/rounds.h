@@ -41,6 +41,7 @@ class RoundSum {
   struct Row {
     Pairs where = Pairs::kAny;
     double seconds = 0;
+    double sums = 0;  ///< of these, what adds up
   };
   std::vector<Row> rows(double bytes) const;
   std::optional<LinearCost> linear() const;

@@ -53,6 +53,7 @@ struct Stage {
   /// How long it takes the links for when nothing else does; what shares them makes it longer.
   /// Adding up, which belongs to it in a closed form, is in here, too.
   Duration work{};
+  std::optional<Duration> sum{};  ///< of the work, what adds up; none: not known apart
 };
 
 class Collective {

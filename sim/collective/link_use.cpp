@@ -40,7 +40,7 @@ std::vector<LinkUse> links_of(const Cluster& cluster) {
 }  // namespace
 
 std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m) {
-  expect_messages(collective, "/run/fidelity:");
+  expect_messages(collective, "--links plays messages: fidelity");
   const Programs programs = collective.programs(m);
   const Machine machine(cluster);
   check_events(play_cost(programs, machine), "/run/fidelity", "messages of two links", "");

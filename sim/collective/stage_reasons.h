@@ -14,40 +14,52 @@ class StageReasons {
   static constexpr const char* kBetweenNodesLinks = "links between nodes";
 
   explicit StageReasons(Engine& engine)
-      : in_node_{engine.reason("start-up of collectives", kInNodeLinks),
-                 engine.reason("transfer of collectives", kInNodeLinks)},
-        between_nodes_{engine.reason("start-up of collectives", kBetweenNodesLinks),
-                       engine.reason("transfer of collectives", kBetweenNodesLinks)},
+      : in_node_(engine, kInNodeLinks),
+        between_nodes_(engine, kBetweenNodesLinks),
+        sums_(engine.reason("sums of collectives", "receiving devices")),
         line_startup_(engine.reason("start-up of collectives", "measured line")),
         alone_(engine.reason("collectives", "known by their time only")),
         played_(engine.reason("collectives", "messages on links")) {}
 
   Reason startup(const Stage& stage) const { return of(stage).startup; }
-  Reason work(const Stage& stage) const { return of(stage).work; }
+  Reason work(const Stage& stage) const {
+    return stage.sum == Duration{} ? of(stage).transfer : of(stage).work;
+  }
   /// Of a collective that is known by its time only.
   Reason alone() const { return alone_; }
   /// Of one that is played as messages.
   Reason played() const { return played_; }
 
-  /// The end of a collective that meets no other, and takes `time` from `start` on.
-  When end(Engine& engine, When start, const Collective& collective, Bytes bytes,
-           Duration time) const {
+  /// The end of a collective that meets no other, and takes `time` from `start` on; `plays`: as its
+  /// messages do.
+  When end(Engine& engine, When start, const Collective& collective, Bytes bytes, Duration time,
+           bool plays) const {
     const Time end = start.time + time;
     if (!engine.keeps_causes()) return When(end);
-    if (collective.time(bytes) != time) return engine.until(start, end, played_);
+    if (plays) return engine.until(start, end, played_);
     const auto stages = collective.stages(bytes);
     if (const auto line = collective.linear(); line && stages.empty())
       start = engine.until(start, std::min(line->a, time), line_startup_);
     for (const Stage& stage : stages) {
       start = engine.until(start, stage.startup, startup(stage));
-      start = engine.until(start, stage.work, work(stage));
+      if (!stage.sum) {
+        start = engine.until(start, stage.work, work(stage));
+        continue;
+      }
+      start = engine.until(start, stage.work - *stage.sum, of(stage).transfer);
+      start = engine.until(start, *stage.sum, sums_);
     }
     return engine.until(start, end, alone_);
   }
 
  private:
   struct Reasons {
+    Reasons(Engine& engine, const char* links)
+        : startup(engine.reason("start-up of collectives", links)),
+          transfer(engine.reason("transfer of collectives", links)),
+          work(engine.reason("transfer and sums of collectives", links)) {}
     Reason startup;
+    Reason transfer;
     Reason work;
   };
   const Reasons& of(const Stage& stage) const {
@@ -56,6 +68,7 @@ class StageReasons {
 
   Reasons in_node_;
   Reasons between_nodes_;
+  Reason sums_;
   Reason line_startup_;
   Reason alone_;
   Reason played_;

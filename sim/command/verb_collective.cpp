@@ -187,7 +187,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       "links",
       "what each link carries for the largest size, and how much of the time; with --format "
       "dot as a picture of a node")("format", po::value(&format)->default_value("table"),
-                                    "table, json or csv")(
+                                    "table, json or csv; with --links dot, too")(
       "strict", "exit 5 when a size lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG?"}, terminal);
   if (!values) return Exit::kOk;
@@ -195,6 +195,8 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   if (format != "table" && format != "json" && format != "csv" && !draws) {
     throw InputError(fmt::format("--format: unknown {}; known: table, json, csv", brief(format)));
   }
+  if (values->contains("links") && format == "csv")
+    throw InputError("--links: csv has no place for links; known: table, json, dot");
   if (values->contains("minbytes")) range.first = parse_size("-b", first);
   range.last =
       values->contains("maxbytes") ? parse_size("-e", last) : std::max(range.first, range.last);

@@ -300,4 +300,43 @@ std::string closest(std::string_view word, std::span<const std::string> known) {
   return best;
 }
 
+void Config::check_values() const {
+  for (const auto& [key, unused] : node_->items()) {
+    if (!has(key)) continue;
+    switch (param(key).kind) {
+      case Kind::kTime:
+        get<Duration>(key);
+        break;
+      case Kind::kBytes:
+        get<Bytes>(key);
+        break;
+      case Kind::kBandwidth:
+        get<Bandwidth>(key);
+        break;
+      case Kind::kTimePerByte:
+        get<TimePerByte>(key);
+        break;
+      case Kind::kInteger:
+        get<std::int64_t>(key);
+        break;
+      case Kind::kNumber:
+        get<double>(key);
+        break;
+      case Kind::kBoolean:
+        get<bool>(key);
+        break;
+      case Kind::kText:
+      case Kind::kPath:
+        get<std::string>(key);
+        break;
+      case Kind::kObject:
+        object(key, any_keys());
+        break;
+      case Kind::kList:
+      case Kind::kAny:
+        break;
+    }
+  }
+}
+
 }  // namespace steptime

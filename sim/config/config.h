@@ -95,6 +95,10 @@ class Config {
   const Json& raw(std::string_view key) const;
   const Json& node() const { return *node_; }
 
+  /// Throws InputError for a value that its parameter does not allow, be it read or not; an object
+  /// or list is checked by who reads it.
+  void check_values() const;
+
   [[noreturn]] void fail(std::string_view key, std::string_view message) const;
   const std::string& file() const { return document_->file; }
   const std::string& pointer() const { return pointer_; }

@@ -73,7 +73,10 @@ class Registry : public Catalogue {
   std::unique_ptr<Interface> make(const Config& parent, std::string_view key, Args... args) const {
     const std::string name = type_of(parent, key);
     const Item& found = item(parent, key, name);
-    return factories_.at(name)(parent.object(key, found.params), args...);
+    const Config config = parent.object(key, found.params);
+    auto made = factories_.at(name)(config, args...);
+    config.check_values();  // those, too, that do not count here
+    return made;
   }
   /// The implementation of this name, of which every parameter has its default.
   std::unique_ptr<Interface> make_default(const std::string& name, Args... args) const {

@@ -20,7 +20,7 @@ class SharedChannel {
   explicit SharedChannel(Engine& clock, std::string_view resource = "")
       : clock_(clock),
         startup_(clock.reason("start-up of collectives", resource)),
-        work_(clock.reason("transfer of collectives", resource)),
+        work_(clock.reason("transfer and sums of collectives", resource)),
         sharing_(clock.reason("sharing with other collectives", resource)) {}
   SharedChannel(const SharedChannel&) = delete;
   SharedChannel& operator=(const SharedChannel&) = delete;

@@ -126,7 +126,7 @@ Result closed_result(const Experiment& e, const PlannedStep& step, const StepTim
   Result result = result_of(e, step.plan, times);
   if (buckets == nullptr) return result;
   *buckets = sent_buckets(step);
-  result.attribution = attribution(step.plan, *e.collective);
+  result.attribution = attribution(step.plan, *e.collective, e.run->fidelity == Fidelity::kMessage);
   return result;
 }
 

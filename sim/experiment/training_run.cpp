@@ -121,6 +121,7 @@ TrainingPlan plan_training(const Experiment& e) {
                         e.transport->streams == 1 && !plan.step.buckets.empty();
   plan.plays_messages = plays && !is_alone;
   plan.inside_time = inside_time(e, plays && is_alone);
+  plan.inside_plays = plays && is_alone;
   if (plays && is_alone) {
     for (Bucket& bucket : plan.step.buckets)
       bucket.cost = plan.inside_time(bucket.bytes);

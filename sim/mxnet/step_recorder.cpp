@@ -141,12 +141,12 @@ Attribution StepRecorder::attribution() const {
     if (passed > Duration{})
       a.causes.push_back({cause, resource, to_seconds(passed) / static_cast<double>(steps)});
   };
-  const Duration main_thread = to_.waits.back() - from_.waits.back();
+  const Duration exposed = to_.under[kIdle] - from_.under[kIdle];
   const Duration idle = to_.gpu[kIdle] - from_.gpu[kIdle];
   add_cause("forward pass", "GPU", to_.gpu[kForward] - from_.gpu[kForward]);
   add_cause("backward pass", "GPU", to_.gpu[kBackward] - from_.gpu[kBackward]);
-  add_cause("all-reduces and updates", "what the GPU waits for", idle - main_thread);
-  add_cause("pushes of segments", "main thread", main_thread);
+  add_cause("all-reduces", "while the GPU waits", exposed);
+  add_cause("copies, updates, calls, other ranks", "while the GPU waits", idle - exposed);
   std::stable_sort(a.causes.begin(), a.causes.end(),
                    [](const Cause& x, const Cause& y) { return x.seconds > y.seconds; });
   for (std::size_t key = 0; key <= graph_.keys.size(); ++key) {

@@ -242,8 +242,8 @@ void PortCarrier::fly(std::int32_t client, const Collective& collective, Bytes b
 
 void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) {
   if (flights_.empty()) {
-    const When end =
-        reasons_.end(engine_, start, *plan_.aggregation.inside, bytes, plan_.inside_time(bytes));
+    const When end = reasons_.end(engine_, start, *plan_.aggregation.inside, bytes,
+                                  plan_.inside_time(bytes), plan_.inside_plays);
     engine_.at(end, Phase::kComplete, [this, client, message] { user_.reduced(client, message); });
     return;
   }

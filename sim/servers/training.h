@@ -68,6 +68,7 @@ struct TrainingPlan {
   std::int64_t streams = 1;  ///< all-reduces that a client has under way at once, at most
   /// Of an all-reduce inside a client, when nothing else is under way.
   std::function<Duration(Bytes)> inside_time{};
+  bool inside_plays = false;               ///< that is the time of its messages
   StepPlan step;                           ///< cost: of the all-reduce inside a client
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers

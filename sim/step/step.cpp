@@ -125,7 +125,7 @@ StepTimes closed_step(const StepPlan& plan) {
   return recurrence(plan, [](std::size_t, Duration) {});
 }
 
-std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective) {
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective, bool plays) {
   Causes causes;
   Engine engine(&causes);
   const StageReasons reasons(engine);
@@ -134,7 +134,7 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
   When free{};
   for (const Bucket& bucket : plan.buckets) {
     const When ready = engine.until(middle, Time(bucket.ready), backward);
-    free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost);
+    free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost, plays);
   }
   const When computed = engine.until(middle, plan.backward, backward);
   return causes.attribution({later(computed, free)}, 1);

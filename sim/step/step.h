@@ -48,8 +48,8 @@ StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
 StepTimes closed_step(const StepPlan& plan);
 
 /// Why the time of the step passes: the way back from its end, which adds up to it. `collective`:
-/// what the buckets' costs are of.
-std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective);
+/// what the buckets' costs are of; `plays`: as its messages do.
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective, bool plays);
 
 /// The fingerprint of a step with these compute times and bucket ends.
 std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<const Duration> ends);

@@ -61,7 +61,8 @@ TEST(LinkUse, NothingIsBusyWithoutBytesAndATimeHasNoLinks) {
                   *collective_of(R"({"type": "linear", "a": "1 us", "b": "1 ns/B"})", cluster),
                   cluster, {8});
             }),
-            "/run/fidelity: \"message\" needs a collective that is made of messages; this one "
+            "--links plays messages: fidelity \"message\" needs a collective that is made of "
+            "messages; this one "
             "is known by its time only");
 }
 

@@ -317,8 +317,10 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
             "steptime: --format: unknown \"dot\"; known: table, json, csv\n");
   EXPECT_EQ(error({config.path(), "--links"}),
             "steptime: " + config.path() +
-                ": /run/fidelity: \"message\" needs a collective that is made of messages; this "
-                "one is known by its time only\n");
+                ": --links plays messages: fidelity \"message\" needs a collective that is made "
+                "of messages; this one is known by its time only\n");
+  EXPECT_EQ(error({config.path(), "--links", "--format", "csv"}),
+            "steptime: --links: csv has no place for links; known: table, json, dot\n");
   EXPECT_EQ(error({config.path(), "-f", "1"}), "steptime: -f: expected more than 1, got 1\n");
   EXPECT_EQ(error({config.path(), "-i", "0"}), "steptime: -i: must be positive, got 0\n");
   EXPECT_EQ(error({config.path(), "-b", "0", "-e", "1G", "-i", "1"}),

@@ -52,14 +52,16 @@ TEST(StepRecorder, SortsTheTime) {
   EXPECT_EQ(a.hidden_under_forward, Duration{});
   EXPECT_EQ(a.exposed, kSecond);
   EXPECT_EQ(a.idle, kSecond);
-  // 1 s forward, 2 s backward and 2 s until the next segment are the step's 5 s.
-  ASSERT_EQ(a.causes.size(), 3u);
+  // 1 s forward, 2 s backward, 1 s exposed and 1 s idle are the step's 5 s.
+  ASSERT_EQ(a.causes.size(), 4u);
   EXPECT_EQ(a.causes[0].cause, "backward pass");
   EXPECT_EQ(a.causes[0].seconds, 2);
-  EXPECT_EQ(a.causes[1].cause, "all-reduces and updates");
-  EXPECT_EQ(a.causes[1].seconds, 2);
-  EXPECT_EQ(a.causes[2].cause, "forward pass");
+  EXPECT_EQ(a.causes[1].cause, "forward pass");
+  EXPECT_EQ(a.causes[1].seconds, 1);
+  EXPECT_EQ(a.causes[2].cause, "all-reduces");
   EXPECT_EQ(a.causes[2].seconds, 1);
+  EXPECT_EQ(a.causes[3].cause, "copies, updates, calls, other ranks");
+  EXPECT_EQ(a.causes[3].seconds, 1);
   ASSERT_EQ(a.waits.size(), 1u);
   EXPECT_EQ(a.waits[0].first, "all-reduce and update of w");
   EXPECT_EQ(a.waits[0].second, 2 * kSecond);

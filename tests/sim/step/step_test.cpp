@@ -53,7 +53,7 @@ TEST(PlanStep, FillsBucketsInSendOrder) {
 TEST(Attribution, IsTheWayBackFromTheEndOfTheStep) {
   // 13.5 - 1.5 = 12 - 3 = 9: the second gradient was ready then, after 4 ms forward and 5 backward;
   // 2 start-ups and 20 + 5 bytes are on the way.
-  const auto list = attribution(plan({.sizes = {1, 1, 1}}), kCollective);
+  const auto list = attribution(plan({.sizes = {1, 1, 1}}), kCollective, false);
   ASSERT_EQ(list.size(), 4U);
   EXPECT_EQ(list[0].cause, "backward pass");
   EXPECT_DOUBLE_EQ(list[0].seconds, 5e-3);
