@@ -55,6 +55,13 @@ std::vector<RoundSum::Row> RoundSum::rows(double bytes) const {
   return rows;
 }
 
+double RoundSum::sums_per_byte() const {
+  double sum = 0;
+  for (const Term& term : terms_)
+    sum += term.count * term.reduced * gamma_.seconds_per_byte;
+  return sum;
+}
+
 std::optional<LinearCost> RoundSum::linear() const {
   double a = 0;
   double b = 0;
@@ -72,12 +79,21 @@ namespace {
 /// So many that start-ups do not count.
 constexpr std::int64_t kManyBytes = std::int64_t{1} << 36;
 
-std::optional<LinearCost> line_through_messages(const CollectiveOfRounds::MakePrograms& programs,
-                                                const RoundLinks& links, TimePerByte gamma) {
-  const auto none = links.played(programs({0, 0}), gamma);
-  const auto many = links.played(programs({0, kManyBytes}), gamma);
+/// Several programs are played without sums, and then add up those of one of them, or else all sums
+/// take longer: which of two slices a rank adds first depends on a picosecond, and what is played
+/// with sums would jump with the bandwidth.
+std::optional<LinearCost> line_through_messages(const CollectiveOfRounds::MakePrograms& make,
+                                                const RoundLinks& links, const RoundSum& sum) {
+  const Programs programs = make({0, kManyBytes});
+  const bool plays_sums = programs.size() == 1;
+  const TimePerByte gamma = plays_sums ? sum.gamma() : TimePerByte{};
+  const auto none = links.played(make({0, 0}), gamma);
+  const auto many = links.played(programs, gamma);
   if (!none || !many) return std::nullopt;
-  return LinearCost{*none, {to_seconds(*many - *none) / static_cast<double>(kManyBytes)}};
+  const double played = to_seconds(*many - *none) / static_cast<double>(kManyBytes);
+  if (plays_sums) return LinearCost{*none, {played}};
+  const double sums = sum.sums_per_byte();
+  return LinearCost{*none, {std::max(played + sums / static_cast<double>(programs.size()), sums)}};
 }
 
 }  // namespace
@@ -92,7 +108,7 @@ CollectiveOfRounds::CollectiveOfRounds(RoundSum sum, const RoundLinks& links, Ma
       operation_(operation),
       workers_(links.workers()) {
   if (!programs_ || sum_.in_step() || links.workers() > kMostPlayed) return;
-  if (const auto line = line_through_messages(programs_, links, sum_.gamma())) linear_ = line;
+  if (const auto line = line_through_messages(programs_, links, sum_)) linear_ = line;
 }
 
 Duration CollectiveOfRounds::time(Bytes m) const {

@@ -44,6 +44,8 @@ class RoundSum {
     double sums = 0;  ///< of these, what adds up
   };
   std::vector<Row> rows(double bytes) const;
+  /// Of one more byte, what adds it up [s].
+  double sums_per_byte() const;
   std::optional<LinearCost> linear() const;
   bool in_step() const { return in_step_; }
   bool overlaps() const { return overlaps_; }
@@ -70,8 +72,8 @@ class RoundSum {
 
 /// A collective that takes the sum over its rounds. Where ranks fall out of step, up to kMostPlayed
 /// of them, its messages are played twice, without bytes and with many, and the line through both
-/// times stands in for the sum. With more ranks the sum stands; it was within kOfMany of the
-/// messages of 513 to 768 ranks.
+/// times stands in for the sum. Several programs are played without what they add up. With more
+/// ranks the sum stands; it was within kOfMany of the messages of 513 to 768 ranks.
 class CollectiveOfRounds : public MessageCollective {
  public:
   static constexpr std::int64_t kMostPlayed = 512;

@@ -111,14 +111,15 @@ TEST(Tree, TimeDoesNotFallAtTheBound) {
 }
 
 TEST(Tree, SaysHowMuchLongerTheTimeOfTheBoundIs) {
-  const Cluster cluster = preset_cluster("p3.16xlarge");
+  Cluster cluster = preset_cluster("p3.16xlarge");
+  cluster.reduction = {};
   const auto tree = collective_of(R"({"type": "tree"})", cluster);
   MessageTimes played(cluster, *tree);
   const double whole = to_seconds(tree->time({40'000'003}));
   EXPECT_EQ(whole, to_seconds(tree->time({40'000'004})));
   ASSERT_TRUE(tree->error_bound());
   // Slices of 1,250,000 rows, of which the last may have 7 more.
-  EXPECT_EQ(tree->error_bound()->least, -7 / 1'250'007.0);
+  EXPECT_DOUBLE_EQ(tree->error_bound()->least, 1'250'000 / 1'250'007.0 - 1);
   EXPECT_EQ(tree->error_bound()->most, whole / to_seconds(played.time({40'000'004})) - 1);
   EXPECT_GT(tree->error_bound()->most, 0);
   EXPECT_EQ(tree->outside_domain({40'000'003}), "");
@@ -128,6 +129,37 @@ TEST(Tree, SaysHowMuchLongerTheTimeOfTheBoundIs) {
   EXPECT_FALSE(collective_of(R"({"type": "tree", "row": "1 B", "array_bound": "0 B"})",
                              preset_cluster("p3.16xlarge", 1, 1))
                    ->error_bound());
+}
+
+TEST(Tree, SumsOfSeveralTreesAreAnEstimate) {
+  // Three GPUs with ports of 1 ns/B and sums of 0.5 ns/B, slices of 1 MB. A tree of depth 2 hands
+  // one slice to another GPU, then one to the root: two sums on its path, 1 ms in all.
+  Cluster cluster = star_cluster(1);
+  cluster.gpus_per_node = 3;
+  cluster.intra_node = {Duration{}, {1e9}};
+  const char* config = R"({"type": "tree", "array_bound": "0 B"})";
+  const Duration copies = collective_of(config, cluster)->time({3'000'000});
+  cluster.reduction = {0.5e-9};
+  const auto tree = collective_of(config, cluster);
+  EXPECT_EQ(tree->time({3'000'000}), copies + std::chrono::milliseconds(1));
+  EXPECT_NE(tree->outside_domain({3'000'000}), "");
+  const double played = to_seconds(MessageTimes(cluster, *tree).time({3'000'000}));
+  const double time = to_seconds(tree->time({3'000'000}));
+  EXPECT_GE(time, played * (1 + tree->error_bound()->least));
+  EXPECT_LE(time, played * (1 + tree->error_bound()->most));
+}
+
+TEST(Tree, MoreBandwidthIsNeverSlowerWhereSumsRace) {
+  // Here the messages themselves take 124.41 ms, and with a thousandth more bandwidth 126.36 ms.
+  Cluster cluster = star_cluster(1, TimePerByte{1e-9});
+  cluster.gpus_per_node = 5;
+  Duration before = Duration::max();
+  for (const double factor : {1.0, 1.001, 1.002, 1.01, 1.1, 2.0}) {
+    cluster.intra_node = {Duration{}, {54.4e9 * factor}};
+    const Duration time = collective_of(R"({"type": "tree"})", cluster)->time({102'479'641});
+    EXPECT_LE(time, before) << factor;
+    before = time;
+  }
 }
 
 TEST(Tree, JointTreesCarrySlicesFastest) {
