@@ -5,10 +5,12 @@
 
 namespace steptime {
 
-Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, std::int32_t client)
+Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentMessages& messages,
+               std::int32_t client)
     : plan_(plan),
       engine_(engine),
       carrier_(carrier),
+      messages_(messages),
       client_(client),
       backward_(engine.reason("backward pass", "GPU")),
       timer_(engine.reason("coordinator waits for its time", "")) {
@@ -19,9 +21,9 @@ Time Sender::ready(std::size_t bucket) const {
   return origin_ + scaled(plan_.step.buckets[bucket].ready, factor_);
 }
 
-/// When that lies ahead.
-When Sender::is_ready(std::size_t bucket) {
-  return engine_.until(middle_, std::max(middle_.time, ready(bucket)), backward_);
+/// What is ready at `when`, which lies ahead.
+When Sender::is_ready(Time when) {
+  return engine_.until(middle_, std::max(middle_.time, when), backward_);
 }
 
 void Sender::begin_step(Time origin, double factor, When middle) {
@@ -39,7 +41,7 @@ void Sender::hear() {
   for (; next_ < plan_.step.buckets.size(); ++next_) {
     const Time when = ready(next_);
     if (when > engine_.now()) {
-      engine_.at(is_ready(next_), Phase::kComplete, [this] { hear(); });
+      engine_.at(is_ready(when), Phase::kComplete, [this] { hear(); });
       break;
     }
     policy_->ready(static_cast<std::int32_t>(next_), engine_.now());
@@ -65,7 +67,7 @@ void Sender::decide() {
 void Sender::ask() {
   for (auto buckets = policy_->next(engine_.now()); !buckets.empty();
        buckets = policy_->next(engine_.now()))
-    post(std::move(buckets));
+    post(buckets);
   const std::optional<Time> wake = policy_->wake();
   if (!wake || wake == wakes_) return;
   wakes_ = wake;
@@ -75,33 +77,24 @@ void Sender::ask() {
   });
 }
 
-std::uint32_t Sender::take() {
-  if (free_.empty()) {
-    messages_.emplace_back();
-    return static_cast<std::uint32_t>(messages_.size() - 1);
-  }
-  const std::uint32_t message = free_.back();
-  free_.pop_back();
-  return message;
-}
-
-void Sender::post(std::vector<std::int32_t> buckets) {
-  const std::uint32_t message = take();
+void Sender::post(std::span<const std::int32_t> buckets) {
+  const std::uint32_t message = messages_.take();
   Message& m = messages_[message];
-  m.buckets = std::move(buckets);
+  m.list.assign(buckets.begin(), buckets.end());
   m.bytes = {};
-  for (const std::int32_t bucket : m.buckets)
+  for (const std::int32_t bucket : m.list)
     m.bytes += plan_.step.buckets[static_cast<std::size_t>(bucket)].bytes;
   if (under_way_ == plan_.streams) return waiting_.push_back(message);
   start(message, engine_.present());
 }
 
 void Sender::send_next() {
-  const std::uint32_t message = take();
-  messages_[message].buckets.assign({static_cast<std::int32_t>(next_)});
-  messages_[message].bytes = plan_.step.buckets[next_].bytes;
+  const std::uint32_t message = messages_.take();
   const std::size_t bucket = next_++;
-  start(message, ready(bucket) > engine_.now() ? is_ready(bucket) : engine_.present());
+  messages_[message].list.assign({static_cast<std::int32_t>(bucket)});
+  messages_[message].bytes = plan_.step.buckets[bucket].bytes;
+  const Time when = ready(bucket);
+  start(message, when > engine_.now() ? is_ready(when) : engine_.present());
 }
 
 void Sender::start(std::uint32_t message, When when) {
@@ -115,7 +108,7 @@ const Sender::Message& Sender::ended(std::uint32_t message) {
   --under_way_;
   if (!waiting_.empty()) {
     const std::uint32_t next = waiting_.front();
-    waiting_.pop_front();
+    waiting_.erase(waiting_.begin());
     start(next, engine_.present());
   } else if (!policy_ && next_ < plan_.step.buckets.size()) {
     send_next();

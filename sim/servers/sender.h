@@ -18,19 +18,44 @@
 #include <span>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 namespace steptime {
 
-class Sender {
+/// What the senders of a run have under way.
+class SentMessages {
  public:
   /// Buckets that travel as one.
   struct Message {
-    std::vector<std::int32_t> buckets;
+    boost::container::small_vector<std::int32_t, 2> list;  ///< of the buckets
     Bytes bytes;
     When start{};  ///< of its all-reduce
+    std::span<const std::int32_t> buckets() const { return {list.data(), list.size()}; }
   };
+  std::uint32_t take() {
+    if (free_.empty()) {
+      messages_.emplace_back();
+      return static_cast<std::uint32_t>(messages_.size() - 1);
+    }
+    const std::uint32_t message = free_.back();
+    free_.pop_back();
+    return message;
+  }
+  void give_back(std::uint32_t message) { free_.push_back(message); }
+  Message& operator[](std::uint32_t message) { return messages_[message]; }
+
+ private:
+  std::deque<Message> messages_;  ///< does not move those that stand
+  std::vector<std::uint32_t> free_;
+};
+
+class Sender {
+ public:
+  using Message = SentMessages::Message;
 
   /// All must outlive the sender. Not to be moved.
-  Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, std::int32_t client);
+  Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentMessages& messages,
+         std::int32_t client);
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
@@ -42,7 +67,7 @@ class Sender {
 
   /// An all-reduce is over: its stream goes on. The message stands until it is given back.
   const Message& ended(std::uint32_t message);
-  void give_back(std::uint32_t message) { free_.push_back(message); }
+  void give_back(std::uint32_t message) { messages_.give_back(message); }
   /// The policy hears that these buckets are back on all workers.
   void arrived(std::span<const std::int32_t> buckets);
   bool has_policy() const { return policy_ != nullptr; }
@@ -51,28 +76,26 @@ class Sender {
   void hear();
   void decide();
   void ask();
-  std::uint32_t take();
-  void post(std::vector<std::int32_t> buckets);
+  void post(std::span<const std::int32_t> buckets);
   void send_next();
   void start(std::uint32_t message, When when);
-  When is_ready(std::size_t bucket);
+  When is_ready(Time when);
 
   const TrainingPlan& plan_;
   Engine& engine_;
   Carrier& carrier_;
+  SentMessages& messages_;
   std::int32_t client_;
+  Reason backward_;
+  Reason timer_;
+  bool decides_ = false;  ///< at this instant
   std::unique_ptr<Policy> policy_;
   Time origin_{};
   double factor_ = 1;
   When middle_{};
-  Reason backward_;
-  Reason timer_;
   std::size_t next_ = 0;  ///< the bucket that is ready next, or without a policy sent next
   std::int64_t under_way_ = 0;
-  std::deque<Message> messages_;  ///< does not move those that stand
-  std::vector<std::uint32_t> free_;
-  std::deque<std::uint32_t> waiting_;  ///< for a stream
-  bool decides_ = false;               ///< at this instant
+  std::vector<std::uint32_t> waiting_;  ///< messages, for a stream
   std::optional<Time> wakes_{};
 };
 

@@ -54,7 +54,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         carrier_(carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
-      senders_.emplace_back(plan, engine_, *carrier_, c);
+      senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c);
     layers_wait_ = plan.schedule && plan.schedule->layers_wait_for_their_own() && buckets_ > 0 &&
                    !sends_parameters_ && !pulls_first();
     if (timeline != nullptr) {
@@ -85,8 +85,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   struct Client {
     std::int64_t step = 0;
     Time start{};
-    Time origin{};  ///< when the step would have started if its forward pass had not waited
-    Held held{};    ///< what held the next forward pass up last, or ended the run
+    std::size_t open = 0;  ///< parts of the step that are not over
+    When done{};           ///< of the parts that are over, the latest
+    Time origin{};         ///< when the step would have started if its forward pass had not waited
+    Held held{};           ///< what held the next forward pass up last, or ended the run
     double factor = 1;
     bool exchanges = false;   ///< parameters, in this step
     bool is_to_send = false;  ///< them, at its end
@@ -95,9 +97,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     // Where layers wait for their own gradients, of the next step:
     Time origin_of_next{};  ///< at least
     double next_factor = 1;
-    std::size_t open = 0;  ///< parts of the step that are not over
-    When done{};           ///< of the parts that are over, the latest
-    Duration computed{};   ///< sum over the steps
+    Duration computed{};  ///< sum over the steps
     Time end{};
   };
   bool pulls_first() const {
@@ -238,20 +238,20 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     ++reductions_;
     if (c == 0) count(sent);
     if (workers_meet_) {
-      sender(c).arrived(sent.buckets);
-      summed(sent.buckets, sent.start.time);
+      sender(c).arrived(sent.buckets());
+      summed(sent.buckets(), sent.start.time);
       return sender(c).give_back(message);
     }
     if (members_ > 1) {
-      for (const std::int32_t bucket : sent.buckets)
+      for (const std::int32_t bucket : sent.buckets())
         draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start.time, engine_.now());
     }
     if (sends_parameters_ || servers_count_ == 0) {
-      sender(c).arrived(sent.buckets);
-      for (const std::int32_t bucket : sent.buckets)
+      sender(c).arrived(sent.buckets());
+      for (const std::int32_t bucket : sent.buckets())
         end_bucket(c, static_cast<std::size_t>(bucket), engine_.present());
     } else {
-      for (const std::int32_t bucket : sent.buckets) {
+      for (const std::int32_t bucket : sent.buckets()) {
         expect_push(c, static_cast<std::size_t>(bucket));
         exchange_.push(c, static_cast<std::size_t>(bucket), me.start);
       }
@@ -266,9 +266,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
     if (me.step != first_step_) return;
     Time ready{};
-    for (const std::int32_t bucket : sent.buckets)
+    for (const std::int32_t bucket : sent.buckets())
       ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
-    times_.sent.push_back({sent.buckets, ready - me.start, sent.start.time - me.start, {}});
+    times_.sent.push_back(
+        {{sent.list.begin(), sent.list.end()}, ready - me.start, sent.start.time - me.start, {}});
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -465,6 +466,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::vector<Client> clients_;
   std::unique_ptr<Carrier> carrier_;
   TwoLevelExchange exchange_;
+  SentMessages sent_messages_;
   std::deque<Sender> senders_;   ///< of every client; one where there are none
   std::size_t come_ = 0;         ///< workers that wait for a collective of all
   bool layers_wait_ = false;     ///< a layer of the next forward pass waits for its own only

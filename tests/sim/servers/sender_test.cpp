@@ -24,7 +24,7 @@ class FourMs final : public Carrier {
     starts.emplace_back(bytes.count, since_start(start.time) / milliseconds(1));
     engine_.at(start.time + milliseconds(4), Phase::kComplete, [this, message] {
       const Sender::Message& sent = sender->ended(message);
-      sender->arrived(sent.buckets);
+      sender->arrived(sent.buckets());
       sender->give_back(message);
     });
   }
@@ -52,7 +52,8 @@ Starts starts(std::int64_t streams, const char* schedule = nullptr, double facto
   if (schedule != nullptr) plan.schedule = make<Schedule>(schedule);
   Engine engine;
   FourMs carrier(engine);
-  Sender sender(plan, engine, carrier, 0);
+  SentMessages messages;
+  Sender sender(plan, engine, carrier, messages, 0);
   carrier.sender = &sender;
   engine.at(Time{}, Phase::kNormal,
             [&sender, factor] { sender.begin_step(Time{}, factor, When{}); });
