@@ -5,6 +5,9 @@
 //
 // What queues for a resource has as its cause what came later: that it was there, or that the
 // resource was free. The way back from the end of a run is then its critical path.
+//
+// Times that pass for one reason, one after another, are one record, which grows longer: whatever
+// follows from a time within a record has, up to there, the record's reason and what led to it.
 #pragma once
 #include "sim/core/error.h"
 #include "sim/core/units.h"
@@ -60,10 +63,15 @@ class Causes {
   /// The same for something whose end is not known yet.
   CauseId begin(When since, Reason reason);
   When finish(CauseId id, Time end);
+  /// Keeps what led to `when` after that time has passed, until it is let go.
+  CauseId hold(When when) { return begin(when, Reason{}); }
+  When let_go(CauseId held);
 
-  Time end(CauseId id) const { return records_[id].end; }
   /// Whether what led to `when` is known.
-  bool know(When when) const { return end(when.cause) == when.time; }
+  bool know(When when) const {
+    const Record& record = records_[when.cause];
+    return record.start <= when.time && when.time <= record.end && record.end != kOpen;
+  }
   /// Frees what no time from `now` on can lead back to, when there may be much of it.
   void tidy(Time now) {
     if (young_.size() >= kYoung) collect(now);
@@ -76,26 +84,27 @@ class Causes {
 
  private:
   struct Record {
-    Time end{};
-    std::uint32_t since = 0;  ///< the cause's id
+    Time start{};
+    Time end{};               ///< so far; kOpen: not yet known
+    std::uint32_t since = 0;  ///< what led to the start
     Reason reason = 0;
   };
+  static constexpr Reason kStart = ~Reason{0};  ///< of the start of the run
+  static constexpr Time kOpen = Time::max();
+  static constexpr Time kGone = Time::min();
   static constexpr std::size_t kYoung = 1 << 14;  ///< as many as a cache holds
 
-  CauseId add(Record record);
+  CauseId add(When since, Time end, Reason reason);
   void collect(Time now);
   void sweep(Time now);
-  void add_paths(const std::vector<CauseId>& tops, std::vector<double>& times) const;
-  double length(CauseId id) const {
-    const Record& record = records_[id];
-    return static_cast<double>((record.end - records_[record.since].end).count());
-  }
+  void add_paths(const std::vector<When>& tops, std::vector<double>& times) const;
 
-  std::vector<Record> records_{Record{}};
+  std::vector<Record> records_{{.reason = kStart}};
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t>
       young_;                   ///< added since the last sweep: no older one leads back to them
   std::vector<char> leads_{1};  ///< of each record: an older one, which something may lead to
+  std::size_t latest_ = 0;      ///< record that until() added
   std::size_t sweep_all_at_ = 4 * kYoung;
   std::vector<Cause> names_;  ///< of the reasons
 };

@@ -20,13 +20,10 @@ void Engine::keep_cause(std::uint32_t slot, When when) {
   slot_causes_[slot] = when.cause;
 }
 
-When Engine::present() {
-  if (causes_ == nullptr) return When(now_);
-  if (causes_->end(cause_) != now_) {  // an item of a lane that said nothing runs
-    STEPTIME_CHECK(causes_->end(cause_) < now_, "the present has not come yet");
-    cause_ = causes_->until(When(causes_->end(cause_), cause_), now_, Reason{}).cause;
-  }
-  return When(now_, cause_);
+When Engine::present_of_causes() {
+  // An item of a lane that said nothing may run.
+  if (cause_.time != now_) cause_ = causes_->until(cause_, now_, Reason{});
+  return cause_;
 }
 
 std::uint32_t Engine::take_slot() {
@@ -36,6 +33,7 @@ std::uint32_t Engine::take_slot() {
   }
   const std::uint32_t slot = free_head_;
   std::memcpy(&free_head_, slots_[slot].action, sizeof free_head_);
+  if (free_head_ != kNone) __builtin_prefetch(&slots_[free_head_]);
   return slot;
 }
 
@@ -52,7 +50,7 @@ bool Engine::cancel(EventId id) {
   return true;
 }
 
-bool Engine::front(Event& first) const {
+inline bool Engine::front(Event& first) const {
   if (due_phases_ != 0) {
     const DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
     const Due& due = queue.events[queue.head];
@@ -65,7 +63,7 @@ bool Engine::front(Event& first) const {
   return true;
 }
 
-void Engine::drop(const Event& first) {
+inline void Engine::drop(const Event& first) {
   if (!later_.empty() && later_.front().order == first.order) return later_.pop();
   DueQueue& queue = due_[static_cast<std::size_t>(std::countr_zero(due_phases_))];
   if (++queue.head < queue.events.size()) return;
@@ -98,10 +96,22 @@ inline bool Engine::run_event(const Event& event) {
   now_ = Time(Duration(event.time));
   fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
   if (causes_ != nullptr) [[unlikely]] {
-    cause_ = slot_causes_[event.slot];
+    cause_ = When(now_, slot_causes_[event.slot]);
     causes_->tidy(now_);
   }
   run(action);
+  return true;
+}
+
+/// Of this instant, or else, when nothing is left to do in it, of the next one: time moves on.
+inline bool Engine::items_come_next() {
+  if (items_->empty()) return false;
+  const Time time = items_->next_time();
+  if (time == now_) return true;
+  const bool is_first = later_.empty() || since_start(time).count() <= later_.front().time;
+  if (!is_first || due_phases_ != 0 || !unsettled_.empty()) return false;
+  now_ = time;
+  fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(since_start(time).count()));
   return true;
 }
 
@@ -124,22 +134,15 @@ std::uint64_t Engine::run(std::uint64_t most) {
   constexpr std::uint64_t kObservers = static_cast<std::uint64_t>(Phase::kObserve) << kPhaseShift;
   std::uint64_t ran = 0;
   while (ran < most) {
-    const bool has_items = items_ != nullptr && !items_->empty();
-    if (has_items && items_->next_time() == now_) {
+    if (items_ != nullptr && items_come_next()) {
       ran += run_item() ? 1 : 0;
       continue;
     }
     Event first{};
     const bool found = front(first);
-    const bool is_due = found && first.time == since_start(now_).count();
-    if (!unsettled_.empty() && !(is_due && first.order < kObservers)) {
+    const bool acts = found && first.time == since_start(now_).count() && first.order < kObservers;
+    if (!unsettled_.empty() && !acts) {
       settle();
-      continue;
-    }
-    if (has_items && !is_due &&
-        (!found || since_start(items_->next_time()).count() <= first.time)) {
-      now_ = items_->next_time();
-      fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(since_start(now_).count()));
       continue;
     }
     if (!found) break;

@@ -96,9 +96,9 @@ class Engine {
   // Of causes; without them what these return has none.
   bool keeps_causes() const { return causes_ != nullptr; }
   /// Now, with what led to the event that runs.
-  When present();
+  When present() { return causes_ == nullptr ? When(now_) : present_of_causes(); }
   /// What follows at this instant follows from `when`.
-  void because(When when) { cause_ = when.cause; }
+  void because(When when) { cause_ = when; }
   When until(When since, Time end, Reason reason) {
     if (causes_ == nullptr) [[likely]]
       return When(end);
@@ -113,9 +113,9 @@ class Engine {
   When finish(CauseId begun, Time end) {
     return causes_ == nullptr ? When(end) : causes_->finish(begun, end);
   }
-  Held hold(When when) { return {when.time, begin(when, Reason{})}; }
+  Held hold(When when) { return {when.time, causes_ == nullptr ? CauseId{} : causes_->hold(when)}; }
   When release(Held held) {
-    return held.cause == 0 ? When(held.time) : finish(held.cause, held.time);
+    return held.cause == 0 ? When(held.time) : causes_->let_go(held.cause);
   }
   Reason reason(std::string_view cause, std::string_view resource) {
     return causes_ == nullptr ? Reason{} : causes_->reason(cause, resource);
@@ -189,27 +189,30 @@ class Engine {
   void drop(const Event& first);
   /// False when the event was cancelled.
   bool run_event(const Event& first);
+  bool items_come_next();
   /// False when the item stood for nothing any more.
   bool run_item();
   void settle();
+  When present_of_causes();
   void keep_cause(std::uint32_t slot, When when);
 
-  // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
-  EventQueue later_;
-  std::array<DueQueue, 4> due_;   ///< by phase
-  std::uint32_t due_phases_ = 0;  ///< a bit for each queue that is not empty
+  // What every event needs comes first: with many engines it is not in the cache.
+  Time now_{};
+  std::unique_ptr<DeliveryQueue> items_;  ///< none before there is a lane: most engines have none
+  std::vector<Lane*> unsettled_;          ///< in the order in which they asked
   std::vector<Slot> slots_;
   std::uint32_t free_head_ = kNone;
+  std::uint32_t due_phases_ = 0;  ///< a bit for each queue that is not empty
   std::uint64_t next_order_ = 1;  ///< 0 is the order of an EventId that names nothing
   std::size_t pending_ = 0;
   std::uint64_t executed_ = 0;
   std::uint64_t fingerprint_ = kFingerprintSeed;
-  Time now_{};
-  std::unique_ptr<DeliveryQueue> items_;  ///< none before there is a lane: most engines have none
-  std::vector<Lane*> lanes_;
-  std::vector<Lane*> unsettled_;  ///< in the order in which they asked
   Causes* causes_;
-  CauseId cause_ = 0;                 ///< of the event that runs
+  // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
+  EventQueue later_;
+  std::array<DueQueue, 4> due_;  ///< by phase
+  std::vector<Lane*> lanes_;
+  When cause_{};                      ///< of what runs now
   std::vector<CauseId> slot_causes_;  ///< by slot; none without causes
 };
 

@@ -50,7 +50,7 @@ class ParcelCarrier {
   virtual ~ParcelCarrier() = default;
   /// Sends all parts of a client's bucket to their servers, now, in the order of their slots.
   virtual void push(std::span<const Parcel> parts) = 0;
-  /// Sends what a client pulls of a bucket at the times that stand with it, not in the past.
+  /// Sends what one client pulls of one bucket at the times that stand with it, not in the past.
   virtual void answer(std::span<const Timed> parts) = 0;
   /// Of a message without bytes between a client and a server, either way.
   virtual Duration latency(std::int32_t client, std::int32_t server) = 0;

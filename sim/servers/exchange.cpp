@@ -64,7 +64,7 @@ void Exchange::fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bo
 
 void Exchange::push(std::int32_t c, std::size_t bucket) {
   const std::size_t pieces = plan_.pieces[bucket].size();
-  open_[at(c, bucket)] = {engine_.present(), static_cast<std::int32_t>(pieces)};
+  open_[at(c, bucket)] = {engine_.present(), pieces};
   if (pieces == 0) return user_.exchanged(c, bucket, engine_.present());
   if (!sent_.empty()) sent_[at(c, bucket)] = {.push = engine_.now()};
   messages_ += static_cast<std::int64_t>(pieces);
@@ -174,8 +174,10 @@ void Exchange::apply_all(Slot& slot) {
 
 void Exchange::count_staleness(std::uint32_t staleness, std::int64_t updates) {
   constexpr std::uint32_t kMost = 1 << 20;
-  staleness = std::min(staleness, kMost);
-  if (staleness_.size() <= staleness) staleness_.resize(staleness + 1);
+  if (staleness >= staleness_.size()) [[unlikely]] {
+    staleness = std::min(staleness, kMost);
+    staleness_.resize(std::max<std::size_t>(staleness_.size(), staleness + 1));
+  }
   staleness_[staleness] += updates;
 }
 
@@ -184,21 +186,22 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
   if (plan_.aggregation.servers.fused) {
     return answer(c, slot_index, serve_pull(c, slot_index, end));
   }
-  const When in = engine_.until(end, latency(c, slot_index), request_);
+  const Time in = end.time + latency(c, slot_index);
   if (pull_time_ == PullTime::kPushed) {
-    engine_.at(in, Phase::kNormal, [this, c, slot_index] { ask_behind(c, slot_index); });
+    engine_.at(engine_.until(end, in, request_), Phase::kNormal,
+               [this, c, slot_index] { ask_behind(c, slot_index); });
     return;
   }
   Open& open = open_[at(c, slot.bucket)];
-  open.last = later(open.last, in);
+  if (in > open.time) open.reach(engine_.until(end, in, request_));
   if (--open.parts > 0) return;
-  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last);
-  engine_.at(open.last, Phase::kNormal,
+  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last());
+  engine_.at(open.last(), Phase::kNormal,
              [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
 }
 
 void Exchange::pull(std::int32_t c, std::size_t bucket) {
-  open_[at(c, bucket)].last = engine_.present();
+  open_[at(c, bucket)] = {engine_.present(), 0};
   if (plan_.pieces[bucket].empty()) return user_.exchanged(c, bucket, engine_.present());
   if (!sent_.empty()) sent_[at(c, bucket)] = {};
   ask_for(c, bucket, engine_.present());
@@ -249,9 +252,9 @@ When Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, When when) {
 
 void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {
   Open& open = open_[at(c, bucket)];
-  open.last = later(open.last, in);
+  open.reach(in);
   open.parts -= parts;
-  if (open.parts == 0) user_.exchanged(c, bucket, open.last);
+  if (open.parts == 0) user_.exchanged(c, bucket, open.last());
 }
 
 }  // namespace steptime

@@ -68,10 +68,23 @@ class Exchange {
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
-  /// Answers that are missing, and when the last one came.
+  /// Answers that are missing, and when the last one came. Four in a cache line: there is one for
+  /// each client and bucket.
   struct Open {
-    When last{};
+    Time time{};
+    std::uint32_t cause = 0;
     std::int32_t parts = 0;
+    Open() = default;
+    Open(When last, std::size_t missing)
+        : time(last.time),
+          cause(static_cast<std::uint32_t>(last.cause)),
+          parts(static_cast<std::int32_t>(missing)) {}
+    When last() const { return When(time, cause); }
+    void reach(When when) {
+      if (when.time <= time) return;
+      time = when.time;
+      cause = static_cast<std::uint32_t>(when.cause);
+    }
   };
   struct Sent {
     Time push{};

@@ -103,7 +103,7 @@ void PortCarrier::push(std::span<const Parcel> parts) {
     if (count[w] == 0) continue;
     const auto way = static_cast<Way>(w);
     const Passage passage = ports_.leave(way, from, transfers[w], engine_.present());
-    engine_.at(passage.head, Phase::kNormal,
+    engine_.at(ports_.head(way, passage), Phase::kNormal,
                [this, push = Push{first.client, first.bucket, first.slot, way, passage.tail}] {
                  enter_servers(push);
                });
@@ -116,7 +116,7 @@ void PortCarrier::carry(const Parcel& part) {
   const Way way = Ports::way(from, to);
   const Passage passage =
       ports_.leave(way, from, ports_.transfer(way, part.bytes), engine_.present());
-  engine_.at(passage.head, Phase::kNormal,
+  engine_.at(ports_.head(way, passage), Phase::kNormal,
              [this, part, tail = passage.tail] { deliver(part, tail); });
 }
 
@@ -153,35 +153,45 @@ void PortCarrier::enter_servers(const Push& push) {
 }
 
 void PortCarrier::answer(std::span<const Timed> parts) {
+  const bool looks_ahead = own_nodes();
   for (const Timed& part : parts) {
-    if (own_nodes() || part.at.time <= engine_.now()) {
+    if (looks_ahead || part.at.time <= engine_.now()) {
       leave_server(part.parcel, part.at);
     } else {  // others use the port until then
-      engine_.at(part.at, Phase::kNormal,
-                 [this, parcel = part.parcel] { leave_server(parcel, engine_.present()); });
+      engine_.at(part.at, Phase::kNormal, [this, parcel = part.parcel] {
+        leave_server(parcel, engine_.present());
+        have_left(parcel.client, parcel.bucket);
+      });
     }
   }
+  have_left(parts.front().parcel.client, parts.front().parcel.bucket);
 }
 
-/// Takes the server's port, and with the last part of the bucket looks ahead to the client's.
-void PortCarrier::leave_server(const Parcel& part, When at) {
+/// Takes the server's port.
+inline void PortCarrier::leave_server(const Parcel& part, When at) {
   if (plan_.aggregation.beyond) return carry(part);
   const PortEnd from = server_end(part.server);
   const Way way = Ports::way(from, client_end(part.client));
-  const std::size_t first = incoming(part.client, part.bucket);
-  const std::span<Incoming> ways = std::span(incoming_).subspan(first, ways_);
-  Incoming& in = ways[static_cast<std::size_t>(way)];
+  const std::size_t place = incoming(part.client, part.bucket) + static_cast<std::size_t>(way);
+  Incoming& in = incoming_[place];
   const Duration transfer = this->transfer(way, part);
   const Passage passage = ports_.leave(way, from, transfer, at);
   ++in.parts;
   in.transfer += transfer;
-  in.head = std::min(in.head, passage.head.time);
+  in.head = std::min(in.head, passage.head);
   in.tail = std::max(in.tail, passage.tail);
-  if (!led_.empty()) keep_what_led(first + static_cast<std::size_t>(way), way, passage);
+  if (!led_.empty()) keep_what_led(place, way, passage);
+}
+
+/// With the last part of a bucket, looks ahead to the client's port.
+void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
+  if (plan_.aggregation.beyond) return;
+  const std::size_t first = incoming(client, bucket);
+  const std::span<const Incoming> ways = std::span(incoming_).subspan(first, ways_);
   std::int32_t parts = 0;
   for (const Incoming& each : ways)
     parts += each.parts;
-  if (parts < static_cast<std::int32_t>(plan_.pieces[part.bucket].size())) return;
+  if (parts < static_cast<std::int32_t>(plan_.pieces[bucket].size())) return;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     if (ways[w].parts == 0) continue;
     When enters = engine_.present();
@@ -192,17 +202,16 @@ void PortCarrier::leave_server(const Parcel& part, When at) {
         led_[first + w].head = engine_.hold(enters);
       }
     }
-    engine_.at(enters, Phase::kNormal, [this, client = part.client, bucket = part.bucket, w] {
-      enter_client(client, bucket, w);
-    });
+    engine_.at(enters, Phase::kNormal,
+               [this, client, bucket, w] { enter_client(client, bucket, w); });
   }
 }
 
 void PortCarrier::keep_what_led(std::size_t incoming, Way way, const Passage& passage) {
   Led& led = led_[incoming];
-  if (passage.head.time < led.head.time) {
+  if (passage.head < led.head.time) {
     engine_.release(led.head);
-    led.head = engine_.hold(passage.head);
+    led.head = engine_.hold(ports_.head(way, passage));
   }
   if (passage.tail > led.tail.time) led.tail = ports_.tail(way, passage);
 }
@@ -217,8 +226,8 @@ void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::siz
     head = engine_.release(led.head);
     tail = led.tail;
   }
-  const When end =
-      ports_.enter(static_cast<Way>(way), client_end(client), in.transfer, {head, head.time});
+  const When end = ports_.enter(static_cast<Way>(way), client_end(client), in.transfer,
+                                {head, in.head, in.head});
   user_.pulled(client, bucket, in.parts, later(engine_.present(), later(end, tail)));
 }
 

@@ -45,7 +45,7 @@ class PortCarrier final : public Carrier {
     Time tail;
   };
   /// The parts of a pull that come the same way, as far as they have left.
-  struct Incoming {
+  struct alignas(32) Incoming {
     std::int32_t parts = 0;
     Duration transfer{};
     Time head = Time::max();
@@ -80,11 +80,12 @@ class PortCarrier final : public Carrier {
   PortEnd place_server(const ServerGroup& servers, std::int32_t server) const;
   Duration transfer(Way way, const Parcel& part) const;
   /// Of what comes with its first byte now.
-  Passage arriving(Time tail) { return {engine_.present(), tail}; }
+  Passage arriving(Time tail) { return {engine_.present(), engine_.now(), tail}; }
   void carry(const Parcel& part);
   void deliver(const Parcel& part, Time tail);
   void enter_servers(const Push& push);
   void leave_server(const Parcel& part, When at);
+  void have_left(std::int32_t client, std::size_t bucket);
   void keep_what_led(std::size_t incoming, Way way, const Passage& passage);
   void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
   void fly(std::int32_t client, const Collective& collective, Bytes bytes, Callback done);

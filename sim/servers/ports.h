@@ -21,8 +21,9 @@ namespace steptime {
 
 /// When the first and the last byte of a message pass a place.
 struct Passage {
-  When head{};
-  Time tail{};  ///< after the head because the bytes take that long
+  When start{};  ///< when the first one left
+  Time head{};   ///< later by the latency
+  Time tail{};   ///< after the head because the bytes take that long
 };
 
 /// One end of a message: a worker's GPU, or the host of a node.
@@ -80,17 +81,18 @@ class Ports {
   Passage leave(Way way, PortEnd from, Duration transfer, When at) {
     const Duration latency = this->latency(way);
     if (way == Way::kNone || (way == Way::kHost && from.worker < 0))
-      return {engine_.until(at, latency, because_of_latency(way)), at.time + latency};
+      return {at, at.time + latency, at.time + latency};
     When& free = way == Way::kNetwork ? out_[static_cast<std::size_t>(from.node)]
                                       : host_out_[host_port(from)];
-    const Time start = std::max(at.time, free.time);
-    const When since = free.time > at.time ? free : at;
-    free = engine_.until(since, start + transfer, because_of_transfer(way));
-    return {engine_.until(since, start + latency, because_of_latency(way)),
-            start + latency + transfer};
+    const When start = later(at, free);
+    free = engine_.until(start, transfer, because_of_transfer(way));
+    return {start, start.time + latency, start.time + latency + transfer};
+  }
+  When head(Way way, const Passage& message) {
+    return engine_.until(message.start, message.head, because_of_latency(way));
   }
   When tail(Way way, const Passage& message) {
-    return engine_.until(message.head, message.tail, because_of_transfer(way));
+    return engine_.until(head(way, message), message.tail, because_of_transfer(way));
   }
 
   /// Takes the receiver's port and returns when the last byte is in: the port works on what is
@@ -100,10 +102,14 @@ class Ports {
     if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return tail(way, message);
     When& free =
         way == Way::kNetwork ? in_[static_cast<std::size_t>(to.node)] : host_in_[host_port(to)];
-    const Time start = std::max(message.head.time, free.time);
+    const Time end = std::max(message.head, free.time) + transfer;
+    if (!engine_.keeps_causes()) {
+      free = When(end);
+      return When(std::max(end, message.tail));
+    }
     // What freed the port in the past is no matter now.
-    const bool waits = free.time > message.head.time && start >= engine_.now();
-    free = engine_.until(waits ? free : message.head, start + transfer, because_of_transfer(way));
+    const bool waits = free.time > message.head && free.time >= engine_.now();
+    free = engine_.until(waits ? free : head(way, message), end, because_of_transfer(way));
     return message.tail > free.time ? tail(way, message) : free;
   }
 

@@ -79,7 +79,7 @@ TEST(Flights, PortsThatServersUseCarryOneThingAfterAnother) {
   c.engine.run();
   EXPECT_EQ(c.ends, (Ends{{2, 5}, {0, 7}, {1, 11}}));
   // The ports are taken until then for pushes, too: 11 + 1 ms of latency.
-  EXPECT_EQ(c.ports.leave(Way::kNetwork, {1, 2}, milliseconds(1), c.engine.present()).head.time,
+  EXPECT_EQ(c.ports.leave(Way::kNetwork, {1, 2}, milliseconds(1), c.engine.present()).head,
             Time(milliseconds(12)));
 }
 
