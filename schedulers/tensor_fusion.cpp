@@ -1,15 +1,16 @@
 // Tensor fusion, as Horovod does it: cycle by cycle, what has become ready is grouped into messages
 // of at most `threshold` bytes, which are all-reduced one after another.
 //
-// A cycle begins at max(end of the one before, its begin + `cycle`), not at a multiple of the cycle
-// time, and takes what is ready then, a gradient of that very instant included. Groups are filled
-// in the order of readiness; the first gradient that does not fit closes a group. A cycle ends with
-// its last all-reduce. With threshold 0 and cycle 0 every gradient travels by itself: `wfbp`.
+// Cycles are those of sim/step/cycles.h. Groups are filled in the order of readiness; the first
+// gradient that does not fit closes a group. With threshold 0 and cycle 0 every gradient travels by
+// itself: `wfbp`.
 //
-// Scope: negotiation between ranks takes no time.
+// Scope: ranks agree in no time; the coordinator `horovod` takes time for that, and has the cycle,
+// which is then 0 here.
 // Parameters: threshold [B], cycle [time].
 // Source: horovod v0.15.2 horovod/common/operations.cc RunLoopOnce, FuseResponses; the defaults are
 // those of v0.11.3 to v0.20.3.
+#include "sim/step/cycles.h"
 #include "sim/step/schedule.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,47 +39,22 @@ const Params kParams{{.key = "threshold",
                       .range = kNotNegative},
                      granularity_param()};
 
-class Cycles final : public Policy {
+class Fusion final : public Policy {
  public:
-  Cycles(std::span<const Bucket> buckets, Bytes threshold, Duration cycle)
-      : buckets_(buckets.begin(), buckets.end()), threshold_(threshold), cycle_(cycle) {}
+  Fusion(std::span<const Bucket> buckets, Bytes threshold)
+      : buckets_(buckets.begin(), buckets.end()), threshold_(threshold) {}
 
   void ready(std::int32_t bucket, Time /*now*/) override { waiting_.push_back(bucket); }
-
-  void arrived(std::span<const std::int32_t> buckets, Time now) override {
-    under_way_ -= buckets.size();
-    if (under_way_ == 0 && groups_.empty()) begin_ = std::max(now, begin_ + cycle_);
-  }
-
-  std::vector<std::int32_t> next(Time now) override {
-    wake_.reset();
-    if (under_way_ > 0) return {};
-    if (groups_.empty()) {
-      if (waiting_.empty()) return {};
-      begin_ = first_begin(now);
-      if (begin_ > now) {
-        wake_ = begin_;
-        return {};
-      }
-      group();
-    }
+  void arrived(std::span<const std::int32_t>, Time) override {}
+  std::vector<std::int32_t> next(Time /*now*/) override {
+    if (groups_.empty()) group();
+    if (groups_.empty()) return {};
     std::vector<std::int32_t> first = std::move(groups_.front());
     groups_.pop_front();
-    under_way_ = first.size();
     return first;
   }
 
-  std::optional<Time> wake() const override { return wake_; }
-
  private:
-  /// Of a cycle, at `now` or later: those that found nothing to do lie `cycle_` apart.
-  Time first_begin(Time now) const {
-    if (begin_ >= now) return begin_;
-    if (cycle_ == Duration{}) return now;
-    const auto idle = (now - begin_ + cycle_ - Duration(1)) / cycle_;
-    return begin_ + idle * cycle_;
-  }
-
   void group() {
     Bytes bytes{};
     for (const std::int32_t bucket : waiting_) {
@@ -96,12 +71,8 @@ class Cycles final : public Policy {
 
   std::vector<Bucket> buckets_;
   Bytes threshold_;
-  Duration cycle_;
-  std::vector<std::int32_t> waiting_;             ///< for the next cycle
-  std::deque<std::vector<std::int32_t>> groups_;  ///< of the present cycle, not sent yet
-  std::size_t under_way_ = 0;                     ///< gradients of the group that is being reduced
-  Time begin_{};  ///< of the present cycle, or of the earliest next one
-  std::optional<Time> wake_{};
+  std::vector<std::int32_t> waiting_;
+  std::deque<std::vector<std::int32_t>> groups_;  ///< not sent yet
 };
 
 class TensorFusion final : public Schedule {
@@ -115,7 +86,8 @@ class TensorFusion final : public Schedule {
     return {.sizes = std::vector<std::int32_t>(units.size(), 1)};
   }
   std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
-    return std::make_unique<Cycles>(buckets, threshold_, cycle_);
+    return std::make_unique<Cycles>(std::make_unique<Fusion>(buckets, threshold_), cycle_,
+                                    [](std::size_t) { return Duration{}; });
   }
   /// Steps begin at other phases of the cycle.
   std::int64_t default_steps() const override { return cycle_ > Duration{} ? 20 : 1; }

@@ -54,6 +54,7 @@ struct Stage {
   /// Adding up, which belongs to it in a closed form, is in here, too.
   Duration work{};
   std::optional<Duration> sum{};  ///< of the work, what adds up; none: not known apart
+  bool copies = false;            ///< between GPUs and their hosts, and sends nothing
 };
 
 class Collective {

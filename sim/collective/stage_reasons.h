@@ -19,10 +19,12 @@ class StageReasons {
         sums_(engine.reason("sums of collectives", "receiving devices")),
         line_startup_(engine.reason("start-up of collectives", "measured line")),
         alone_(engine.reason("collectives", "known by their time only")),
-        played_(engine.reason("collectives", "messages on links")) {}
+        played_(engine.reason("collectives", "messages on links")),
+        copies_(engine.reason("copies between GPU and host", "copy engines")) {}
 
   Reason startup(const Stage& stage) const { return of(stage).startup; }
   Reason work(const Stage& stage) const {
+    if (stage.copies) return copies_;
     return stage.sum == Duration{} ? of(stage).transfer : of(stage).work;
   }
   /// Of a collective that is known by its time only.
@@ -72,6 +74,7 @@ class StageReasons {
   Reason line_startup_;
   Reason alone_;
   Reason played_;
+  Reason copies_;
 };
 
 }  // namespace steptime

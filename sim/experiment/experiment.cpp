@@ -176,8 +176,14 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.transport = Transports::instance().make(strategy, "transport");
-      experiment.aggregation =
-          Aggregations::instance().make(strategy, "aggregation", *experiment.cluster);
+      const Backend& backend = *experiment.transport->backend;
+      auto aggregation =
+          Aggregations::instance().make(strategy, "aggregation", backend.seen(*experiment.cluster));
+      check_roles(strategy, *experiment.transport, *aggregation, experiment.cluster->workers());
+      for (auto* made : {&aggregation->inside, &aggregation->whole}) {
+        if (*made) *made = backend.all_reduce(*made);
+      }
+      experiment.aggregation = std::move(aggregation);
       experiment.update = Updates::instance().make(strategy, "update");
       experiment.collective = experiment.aggregation->inside;
       check_update(strategy, *experiment.aggregation, *experiment.update);
@@ -212,6 +218,12 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
   if (!e.embedding->settings()) return;
   const Config config(document, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
+  if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {
+    strategy.fail("transport",
+                  "its coordinator decides while the step runs, which in an engine the main "
+                  "thread's program does; expected an embedding {\"type\": \"async\"}, or "
+                  "{\"type\": \"none\"} under \"coordinator\"");
+  }
   if (e.schedule->policy({})) {
     strategy.fail("schedule",
                   "decides while the step runs, which in an engine the main thread's program does; "
@@ -276,8 +288,10 @@ Json resolved_object(const Json& object, const Params& params) {
 
 }  // namespace
 
-std::int64_t default_steps(const Update& update, const Schedule& schedule) {
-  return std::max(update.default_steps(), schedule.default_steps());
+std::int64_t default_steps(const Update& update, const Schedule& schedule,
+                           const Transport& transport) {
+  return std::max(
+      {update.default_steps(), schedule.default_steps(), transport.coordinator->default_steps()});
 }
 
 Json resolved(const Json& config) {
@@ -289,7 +303,8 @@ Json resolved(const Json& config) {
     const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
                           strategy_params());
     full["run"]["steps"] = default_steps(*Updates::instance().make(strategy, "update"),
-                                         *Schedules::instance().make(strategy, "schedule"));
+                                         *Schedules::instance().make(strategy, "schedule"),
+                                         *Transports::instance().make(strategy, "transport"));
     full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
   }
   return full;

@@ -8,9 +8,9 @@
 #include "sim/network/cluster.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/training.h"
+#include "sim/servers/transport.h"
 #include "sim/step/schedule.h"
 #include "sim/step/step.h"
-#include "sim/step/transport.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -76,7 +76,8 @@ const Params& strategy_params();
 const Params& run_params();
 
 /// Steps whose mean tells what a step takes, where the config does not say how many.
-std::int64_t default_steps(const Update& update, const Schedule& schedule);
+std::int64_t default_steps(const Update& update, const Schedule& schedule,
+                           const Transport& transport);
 
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);

@@ -42,6 +42,11 @@ void add_to_domain(std::string& domain, const std::string& outside) {
 
 std::string domain_of(const Experiment& e, const StepPlan& plan) {
   std::string domain = e.workload->workload.trace.domain;
+  for (const std::string& outside :
+       {e.transport->channel->outside_domain(), e.transport->backend->outside_domain(),
+        e.transport->coordinator->outside_domain()}) {
+    if (!outside.empty()) add_to_domain(domain, outside);
+  }
   if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);

@@ -75,7 +75,9 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 
 bool needs_training(const Experiment& e) {
   const bool communicates = e.cluster->workers() > 1;
-  if (communicates && (e.transport->streams > 1 || e.schedule->policy({}))) return true;
+  if (communicates &&
+      (e.transport->streams > 1 || e.transport->policy(*e.schedule, {}, *e.cluster)))
+    return true;
   return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->convergence ||
          (e.run->variation.any() && !e.embedding->settings());
 }
@@ -126,8 +128,8 @@ TrainingPlan plan_training(const Experiment& e) {
     for (Bucket& bucket : plan.step.buckets)
       bucket.cost = plan.inside_time(bucket.bytes);
   }
-  plan.streams = e.transport->streams;
-  if (e.schedule->policy({})) plan.schedule = e.schedule;
+  plan.transport = e.transport;
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) plan.schedule = e.schedule;
   const Convergence* learns = e.run->convergence.get();
   if (learns != nullptr) learns->share(workers);
   const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
@@ -143,8 +145,9 @@ TrainingPlan plan_training(const Experiment& e) {
   for (const Bucket& bucket : plan.step.buckets)
     plan.names.push_back(name_of(bucket, units));
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
-  plan.steps = learns != nullptr ? learns->steps(workers)
-                                 : e.run->steps.value_or(default_steps(*e.update, *e.schedule));
+  plan.steps = learns != nullptr
+                   ? learns->steps(workers)
+                   : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
   constexpr double kLimit = 4e6;  // s, as for a single step
   const double least =
       to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);

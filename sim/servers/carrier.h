@@ -38,6 +38,10 @@ class CarrierUser {
   virtual void pushed(std::span<const Timed> parts) = 0;
   /// `parts` of what a client pulls of a bucket are in at `in`.
   virtual void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, When in) = 0;
+  /// One of them, from a carrier on which parts travel one by one.
+  virtual void part_pulled(const Timed& part) {
+    pulled(part.parcel.client, part.parcel.bucket, 1, part.at);
+  }
   /// The all-reduce of a client's message is over now.
   virtual void reduced(std::int32_t client, std::uint32_t message) = 0;
   /// All workers of the client have a bucket's values at `end`.

@@ -191,7 +191,7 @@ void MessageCarrier::delivered(const Message& message) {
   engine_.at(engine_.now(), Phase::kNormal, [this, parcel] {
     const Timed now{parcel, engine_.present()};
     if (parcel.is_push) return user_.pushed({&now, 1});
-    user_.pulled(parcel.client, parcel.bucket, 1, now.at);
+    user_.part_pulled(now);
   });
 }
 

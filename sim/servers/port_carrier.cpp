@@ -16,11 +16,13 @@ std::int64_t nodes(const TrainingPlan& plan) {
 
 }  // namespace
 
-PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user)
+PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user,
+                         bool one_by_one)
     : plan_(plan),
       engine_(engine),
       user_(user),
       members_(plan.members()),
+      one_by_one_(one_by_one || plan.aggregation.beyond),
       ports_(engine, plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
       reasons_(engine),
       ways_(own_nodes() ? 1 : kWays) {
@@ -30,7 +32,7 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
                             static_cast<std::int32_t>(rank_0)});
   }
   const std::int64_t servers = plan.aggregation.servers.count;
-  if (members_ > 1 && (plan.streams > 1 || plan.aggregation.spread)) {
+  if (members_ > 1 && (plan.transport->streams > 1 || plan.aggregation.spread)) {
     const Flights::Shared with_servers{.between_nodes = servers > 0,
                                        .in_node = servers > 0 && !own_nodes()};
     for (std::int64_t client = 0; client < plan.aggregation.clients; ++client)
@@ -85,7 +87,7 @@ Duration PortCarrier::transfer(Way way, const Parcel& part) const {
 }
 
 void PortCarrier::push(std::span<const Parcel> parts) {
-  if (plan_.aggregation.beyond) {
+  if (one_by_one_) {
     for (const Parcel& part : parts)
       carry(part);
     return;
@@ -124,9 +126,8 @@ void PortCarrier::deliver(const Parcel& part, Time tail) {
   const auto [from, to] = ends_of(part);
   const Way way = Ports::way(from, to);
   const When end = ports_.enter(way, to, ports_.transfer(way, part.bytes), arriving(tail));
-  if (!part.is_push) return user_.pulled(part.client, part.bucket, 1, end);
   const Timed in{part, end};
-  user_.pushed({&in, 1});
+  part.is_push ? user_.pushed({&in, 1}) : user_.part_pulled(in);
 }
 
 void PortCarrier::enter_servers(const Push& push) {
@@ -169,7 +170,7 @@ void PortCarrier::answer(std::span<const Timed> parts) {
 
 /// Takes the server's port.
 inline void PortCarrier::leave_server(const Parcel& part, When at) {
-  if (plan_.aggregation.beyond) return carry(part);
+  if (one_by_one_) return carry(part);
   const PortEnd from = server_end(part.server);
   const Way way = Ports::way(from, client_end(part.client));
   const std::size_t place = incoming(part.client, part.bucket) + static_cast<std::size_t>(way);

@@ -5,7 +5,7 @@
 // pushes to S servers reaches all of them with its first byte and is in with its last; what it
 // pulls is in when its port has taken all of it. A bucket is therefore one event at the servers and
 // one back, whatever the number of its parts. Where sums go on beyond the nodes, parts travel one
-// by one.
+// by one, and where a channel hands them over so.
 #pragma once
 #include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"
@@ -24,8 +24,8 @@ namespace steptime {
 
 class PortCarrier final : public Carrier {
  public:
-  /// All must outlive the carrier.
-  PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
+  /// `one_by_one`: parts are pushed and answered singly. All must outlive the carrier.
+  PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user, bool one_by_one = false);
 
   void push(std::span<const Parcel> parts) override;
   void answer(std::span<const Timed> parts) override;
@@ -96,6 +96,7 @@ class PortCarrier final : public Carrier {
   Engine& engine_;
   CarrierUser& user_;
   std::int64_t members_;  ///< workers of a client
+  bool one_by_one_;
   Ports ports_;
   StageReasons reasons_;
   std::vector<PortEnd> client_ends_;

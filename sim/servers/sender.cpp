@@ -14,7 +14,8 @@ Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentM
       client_(client),
       backward_(engine.reason("backward pass", "GPU")),
       timer_(engine.reason("coordinator waits for its time", "")) {
-  if (plan.schedule) policy_ = plan.schedule->policy(plan.step.buckets);
+  if (plan.schedule)
+    policy_ = plan.transport->policy(*plan.schedule, plan.step.buckets, plan.cluster);
 }
 
 Time Sender::ready(std::size_t bucket) const {
@@ -32,7 +33,7 @@ void Sender::begin_step(Time origin, double factor, When middle) {
   middle_ = middle;
   next_ = 0;
   if (policy_) return hear();
-  while (next_ < plan_.step.buckets.size() && under_way_ < plan_.streams)
+  while (next_ < plan_.step.buckets.size() && under_way_ < plan_.transport->streams)
     send_next();
 }
 
@@ -84,7 +85,7 @@ void Sender::post(std::span<const std::int32_t> buckets) {
   m.bytes = {};
   for (const std::int32_t bucket : m.list)
     m.bytes += plan_.step.buckets[static_cast<std::size_t>(bucket)].bytes;
-  if (under_way_ == plan_.streams) return waiting_.push_back(message);
+  if (under_way_ == plan_.transport->streams) return waiting_.push_back(message);
   start(message, engine_.present());
 }
 

@@ -26,6 +26,7 @@
 #include "sim/learning/learning.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/learner.h"
+#include "sim/servers/transport.h"
 #include "sim/step/step.h"
 #include "sim/workload/variation.h"
 #include "sim/workload/workload.h"
@@ -64,8 +65,8 @@ struct TrainingPlan {
   Aggregation aggregation;
   std::shared_ptr<const Update> update{};  ///< null: servers add up what all clients push
   Variation variation;
+  std::shared_ptr<const Transport> transport{};
   std::shared_ptr<const Schedule> schedule{};  ///< null: buckets go in order
-  std::int64_t streams = 1;  ///< all-reduces that a client has under way at once, at most
   /// Of an all-reduce inside a client, when nothing else is under way.
   std::function<Duration(Bytes)> inside_time{};
   bool inside_plays = false;               ///< that is the time of its messages

@@ -79,8 +79,12 @@ Setting any_setting() {
       R"({"type": "tensor-fusion", "cycle": "7 ms"})",
       R"({"type": "priority", "partition": "1 MB", "credit": "2 MB"})");
   s.strategy =
-      fmt::format(R"({{{}, "schedule": {}, "transport": {{"type": "mpi", "streams": {}}}}})",
-                  any_aggregation(s.cluster), schedule, *rc::gen::inRange(1, 4));
+      fmt::format(R"({{{}, "schedule": {}, "transport": {{"type": "mpi", "streams": {}{}}}}})",
+                  any_aggregation(s.cluster), schedule, *rc::gen::inRange(1, 4),
+                  *rc::gen::element<std::string>(
+                      "", R"(, "channel": {"type": "grpc", "threads": 2, "request": "1 ms"})",
+                      R"(, "backend": {"type": "host"})",
+                      R"(, "coordinator": {"type": "horovod", "handling": "20 us"})"));
   s.run =
       fmt::format(R"({{"fidelity": "{}", "steps": {}{}}})",
                   *rc::gen::element<std::string>("analytic", "message"), *rc::gen::inRange(1, 6),

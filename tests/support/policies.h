@@ -25,16 +25,20 @@ struct PolicyRun {
     Time end{};
   };
 
+  using Made = std::function<std::unique_ptr<Policy>(std::span<const Bucket>)>;
   PolicyRun(const std::string& schedule, std::vector<std::int64_t> sizes,
             std::vector<Duration> ready_after, std::function<Duration(Bytes)> time)
+      : PolicyRun([&](auto of) { return make<Schedule>(schedule)->policy(of); }, std::move(sizes),
+                  std::move(ready_after), std::move(time)) {}
+  PolicyRun(const Made& made, std::vector<std::int64_t> sizes, std::vector<Duration> ready_after,
+            std::function<Duration(Bytes)> time)
       : ready(std::move(ready_after)) {
-    const auto made = make<Schedule>(schedule);
     for (std::size_t i = 0; i < sizes.size(); ++i)
       buckets.push_back({.first_unit = static_cast<std::int32_t>(i),
                          .units = 1,
                          .bytes = {sizes[i]},
                          .ready = ready[i]});
-    const auto policy = made->policy(buckets);
+    const auto policy = made(buckets);
     play(*policy, time);
   }
 

@@ -1,5 +1,5 @@
 #include "sim/core/error.h"
-#include "sim/step/transport.h"
+#include "sim/servers/transport.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 

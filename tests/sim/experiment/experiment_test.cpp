@@ -91,7 +91,8 @@ TEST(Resolved, WritesEveryDefaultOut) {
                  "update": {"type": "sgd"},
                  "schedule": {"type": "wfbp", "granularity": "tensor"},
                  "embedding": {"type": "async"},
-                 "transport": {"type": "mpi", "streams": 1}},
+                 "transport": {"type": "mpi", "streams": 1, "channel": {"type": "wire"},
+                               "backend": {"type": "device"}, "coordinator": {"type": "none"}}},
     "run": {"fidelity": "analytic", "steps": 1, "seed": 1}
   })json"));
 }

@@ -37,6 +37,7 @@ class Heard final : public CarrierUser {
 /// with 2 MB on each of `servers`.
 TrainingPlan plan(ServerGroup::Placement placement, std::vector<std::int32_t> servers = {}) {
   TrainingPlan plan;
+  plan.transport = make<Transport>(R"({"type": "mpi"})");
   plan.cluster = {.nodes = 2,
                   .gpus_per_node = 2,
                   .network = {milliseconds(1), {1e9}},

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -45,7 +46,8 @@ using Starts = std::vector<std::pair<std::int64_t, std::int64_t>>;
 /// Buckets of 1, 2 and 3 B that are ready at 1, 2 and 9 ms.
 Starts starts(std::int64_t streams, const char* schedule = nullptr, double factor = 1) {
   TrainingPlan plan;
-  plan.streams = streams;
+  plan.transport =
+      std::shared_ptr(make<Transport>(fmt::format(R"({{"type": "mpi", "streams": {}}})", streams)));
   plan.step.buckets = {{0, 1, {}, {1}, milliseconds(1), {}},
                        {1, 1, {}, {2}, milliseconds(2), {}},
                        {2, 1, {}, {3}, milliseconds(9), {}}};

@@ -1,0 +1,134 @@
+// Collectives work on the hosts' memory: every GPU copies its gradients there, the CPU adds up, and
+// the sum is copied back. For a collective that takes T(M) with the host's gamma:
+//
+//   2 M / copy + T(M)
+//
+// Scope: a GPU copies, or its host adds up, one message at a time, as one communicating thread
+// does; GPUs of a node have a link each to their host. Parameters: copy [B/s], reduction [s/B].
+// Source: pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft pull 82);
+// a CPU thread adds two arrays of floats at about the bandwidth of memory, 4 GB/s of sums for three
+// passes over 12 GB/s.
+#include "sim/collective/backend.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+const Params kParams{{.key = "copy",
+                      .kind = Kind::kBandwidth,
+                      .help = "between a GPU and its host, in each direction",
+                      .need = Need::kDefault,
+                      .fallback = "12.5 GB/s",
+                      .range = kPositive},
+                     {.key = "reduction",
+                      .kind = Kind::kTimePerByte,
+                      .help = "gamma of the host: the time to add one more byte of gradients",
+                      .need = Need::kDefault,
+                      .fallback = "0.25 ns/B",
+                      .range = kNotNegative}};
+
+/// A program between a copy to the host and one back, of which each rank's device does both.
+class CopiedProgram final : public Program {
+ public:
+  CopiedProgram(std::unique_ptr<Program> plain, Duration copy, TimePerByte reduction)
+      : plain_(std::move(plain)), copy_(copy), reduction_(reduction) {}
+  Rank ranks() const override { return plain_->ranks(); }
+  std::int32_t steps(Rank rank) const override { return plain_->steps(rank) + 2; }
+  Op op(Rank rank, std::int32_t step) const override {
+    if (step == 0 || step == plain_->steps(rank) + 1) return {.work = copy_};
+    Op op = plain_->op(rank, step - 1);
+    ++op.send.step;
+    ++op.recv.step;
+    return op;
+  }
+  bool buffered() const override { return plain_->buffered(); }
+  std::optional<TimePerByte> reduction() const override {
+    return plain_->reduction().value_or(reduction_);
+  }
+  double messages() const override { return plain_->messages(); }
+
+ private:
+  std::unique_ptr<Program> plain_;
+  Duration copy_;
+  TimePerByte reduction_;
+};
+
+class Copied final : public Collective {
+ public:
+  Copied(std::shared_ptr<const Collective> plain, TimePerByte copy, TimePerByte reduction)
+      : plain_(std::move(plain)), copy_(copy), reduction_(reduction) {}
+  Duration time(Bytes m) const override {
+    return checked_add(plain_->time(m), checked_add(copy(m), copy(m)));
+  }
+  Duration startup() const override { return plain_->startup(); }
+  std::vector<Stage> stages(Bytes m) const override {
+    auto stages = plain_->stages(m);
+    if (stages.empty()) return stages;
+    const Stage copies{.where = Pairs::kInNode, .work = copy(m), .copies = true};
+    stages.insert(stages.begin(), copies);
+    stages.push_back(copies);
+    return stages;
+  }
+  std::optional<LinearCost> linear() const override {
+    auto line = plain_->linear();
+    if (line) line->b.seconds_per_byte += 2 * copy_.seconds_per_byte;
+    return line;
+  }
+  std::string outside_domain(Bytes m) const override { return plain_->outside_domain(m); }
+  std::string choice(Bytes m) const override { return plain_->choice(m); }
+  std::optional<ErrorBound> error_bound() const override { return plain_->error_bound(); }
+  Operation operation() const override { return plain_->operation(); }
+  Programs programs(Bytes m) const override {
+    Programs programs = plain_->programs(m);
+    // Several programs copy a part of the data each, one after another.
+    const Duration part =
+        copy({ceil_div(m.count, std::max<std::int64_t>(std::ssize(programs), 1))});
+    for (auto& program : programs)
+      program = std::make_unique<CopiedProgram>(std::move(program), part, reduction_);
+    return programs;
+  }
+
+ private:
+  Duration copy(Bytes m) const {
+    return from_seconds(static_cast<double>(m.count) * copy_.seconds_per_byte);
+  }
+  std::shared_ptr<const Collective> plain_;
+  TimePerByte copy_;
+  TimePerByte reduction_;
+};
+
+class Host final : public Backend {
+ public:
+  Host(TimePerByte copy, TimePerByte reduction) : copy_(copy), reduction_(reduction) {}
+  Cluster seen(Cluster cluster) const override {
+    cluster.reduction = reduction_;
+    return cluster;
+  }
+  std::shared_ptr<const Collective> all_reduce(
+      std::shared_ptr<const Collective> plain) const override {
+    return std::make_shared<Copied>(std::move(plain), copy_, reduction_);
+  }
+  std::string outside_domain() const override {
+    return "copies to the host and its sums take what the config says, or an estimate";
+  }
+
+ private:
+  TimePerByte copy_;
+  TimePerByte reduction_;
+};
+
+const bool kRegistered =
+    Backends::instance().add("host", "collectives work on the hosts' memory, whose CPUs add up",
+                             kParams, [](const Config& c) {
+                               return std::make_unique<Host>(inverse(c.get<Bandwidth>("copy")),
+                                                             c.get<TimePerByte>("reduction"));
+                             });
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,167 @@
+// TensorFlow's gRPC: a tensor is copied between the GPU and its host, and one of a process's
+// threads writes it to an HTTP/2 stream, at the other end another one reads it. For m bytes, when
+// all is idle:
+//
+//   m / copy + request + max(m / stream, latency + m / wire), and from a server m / copy at the end
+//
+// A client's GPU has one copy engine for each direction. A process has `threads` threads, each of
+// which is busy with a message for m / stream, and request before it sends.
+//
+// Scope: the wire and the streams work at once, so that the slower of the two counts; a stream's
+// rate does not depend on the others of its connection, for which a process's threads stand. What
+// carries no bytes (requests to pull, answers to pushes) takes the wire's latency only.
+// Parameters: stream [B/s], threads, request [time], copy [B/s].
+// Source: tensorflow core/distributed_runtime/rpc/grpc_worker_service.cc (eight threads serve
+// RecvTensor; a worker asks for each tensor by itself); RecvTensor reports of tensorflow/tensorflow
+// (100 to 200 MB/s for a tensor before mid-2017, 800 MB/s after; grpc/grpc issue 14378 has 920 MB/s
+// for one stream); pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft
+// pull 82).
+#include "sim/servers/channel.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+const Params kParams{{.key = "stream",
+                      .kind = Kind::kBandwidth,
+                      .help = "most that one tensor's stream carries",
+                      .need = Need::kDefault,
+                      .fallback = "800 MB/s",
+                      .range = kPositive},
+                     {.key = "threads",
+                      .kind = Kind::kInteger,
+                      .help = "of every client and server, that send and receive",
+                      .need = Need::kDefault,
+                      .fallback = 8,
+                      .range = {.low = 1, .high = 1e4}},
+                     {.key = "request",
+                      .kind = Kind::kTime,
+                      .help = "of a thread, before it sends a tensor",
+                      .need = Need::kDefault,
+                      .fallback = "0 s",
+                      .range = kNotNegative},
+                     {.key = "copy",
+                      .kind = Kind::kBandwidth,
+                      .help = "between a client's GPU and its host, in each direction",
+                      .need = Need::kDefault,
+                      .fallback = "12.5 GB/s",
+                      .range = kPositive}};
+
+Duration time_of(Bytes bytes, Bandwidth rate) {
+  return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
+}
+
+struct Settings {
+  Bandwidth stream;
+  std::int64_t threads = 1;
+  Duration request{};
+  Bandwidth copy;
+};
+
+class GrpcEnds final : public ChannelEnds {
+ public:
+  GrpcEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
+      : engine_(engine),
+        settings_(settings),
+        first_server_(static_cast<std::size_t>(ends.clients + ends.hosts)),
+        threads_(first_server_ + static_cast<std::size_t>(ends.servers),
+                 Free(static_cast<std::size_t>(settings.threads))),
+        to_host_(static_cast<std::size_t>(ends.clients)),
+        to_gpu_(static_cast<std::size_t>(ends.clients)),
+        copies_(engine.reason("copies between GPU and host", "copy engines")),
+        requests_(engine.reason("requests", "gRPC threads")),
+        streams_(engine.reason("streams of tensors", "gRPC threads")) {}
+
+  When send(const Parcel& message) override {
+    When at = engine_.present();
+    if (message.is_push) at = copy(to_host_, message, at);
+    When& thread = idle_thread(process(message, message.is_push));
+    const When head = engine_.until(later(at, thread), settings_.request, requests_);
+    thread = engine_.until(head, time_of(message.bytes, settings_.stream), streams_);
+    sent_[key(message)] = thread;
+    return head;
+  }
+
+  When receive(const Parcel& message) override {
+    const When in = engine_.present();
+    const auto sent = sent_.find(key(message));
+    When has = later(in, sent->second);
+    // A thread reads what comes as it comes, if it was free when the first byte did.
+    const Duration length = time_of(message.bytes, settings_.stream);
+    When& thread = idle_thread(process(message, !message.is_push));
+    if (thread.time > sent->second.time - length && thread.time + length > has.time)
+      has = engine_.until(later(in, thread), thread.time + length, streams_);
+    sent_.erase(sent);
+    thread = has;
+    return message.is_push ? has : copy(to_gpu_, message, has);
+  }
+
+ private:
+  using Free = std::vector<When>;
+
+  /// Where the message is sent from, or arrives: clients come first.
+  std::size_t process(const Parcel& message, bool is_client) const {
+    return is_client ? static_cast<std::size_t>(message.client)
+                     : first_server_ + static_cast<std::size_t>(message.server);
+  }
+  /// Of a process, the thread that is free first.
+  When& idle_thread(std::size_t process) {
+    Free& threads = threads_[process];
+    return *std::min_element(threads.begin(), threads.end(),
+                             [](When a, When b) { return a.time < b.time; });
+  }
+  /// What a host has needs no copy.
+  When copy(Free& engines, const Parcel& message, When at) {
+    if (static_cast<std::size_t>(message.client) >= engines.size()) return at;
+    When& free = engines[static_cast<std::size_t>(message.client)];
+    free = engine_.until(later(at, free), time_of(message.bytes, settings_.copy), copies_);
+    return free;
+  }
+  static std::uint64_t key(const Parcel& message) {
+    return static_cast<std::uint64_t>(message.client) << 33 |
+           static_cast<std::uint64_t>(message.slot) << 1 | (message.is_push ? 1 : 0);
+  }
+
+  Engine& engine_;
+  Settings settings_;
+  std::size_t first_server_;
+  std::vector<Free> threads_;  ///< of every process, when they are free
+  Free to_host_;               ///< copy engines of every client's GPU
+  Free to_gpu_;
+  Reason copies_;
+  Reason requests_;
+  Reason streams_;
+  std::unordered_map<std::uint64_t, When> sent_;  ///< messages on the wire: when all was written
+};
+
+class Grpc final : public MessageChannel {
+ public:
+  explicit Grpc(Settings settings) : settings_(settings) {}
+  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
+    return std::make_unique<GrpcEnds>(engine, settings_, ends);
+  }
+  std::string outside_domain() const override {
+    return "gRPC's rates are reports from other machines";
+  }
+
+ private:
+  Settings settings_;
+};
+
+const bool kRegistered = MessageChannels::instance().add(
+    "grpc", "copies to the host, and threads that write and read streams, as TensorFlow", kParams,
+    [](const Config& c) {
+      return std::make_unique<Grpc>(Settings{.stream = c.get<Bandwidth>("stream"),
+                                             .threads = c.get<std::int64_t>("threads"),
+                                             .request = c.get<Duration>("request"),
+                                             .copy = c.get<Bandwidth>("copy")});
+    });
+
+}  // namespace
+}  // namespace steptime

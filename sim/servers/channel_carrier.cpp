@@ -1,0 +1,44 @@
+#include "sim/servers/channel_carrier.h"
+
+namespace steptime {
+
+void ChannelCarrier::push(std::span<const Parcel> parts) {
+  for (const Parcel& part : parts)
+    send(part);
+}
+
+void ChannelCarrier::answer(std::span<const Timed> parts) {
+  for (const auto& [part, when] : parts)
+    at(when, [this, sent = part] { send(sent); });
+}
+
+/// Now, to the wire and on.
+void ChannelCarrier::send(const Parcel& part) {
+  const auto to_wire = [this, part] {
+    if (part.is_push) return wire_->push({&part, 1});
+    const Timed now{part, engine_.present()};
+    wire_->answer({&now, 1});
+  };
+  if (!takes(part)) return to_wire();
+  at(ends_->send(part), to_wire);
+}
+
+void ChannelCarrier::pushed(std::span<const Timed> parts) {
+  for (const Timed& timed : parts) {
+    if (!takes(timed.parcel)) {
+      user_.pushed({&timed, 1});
+      continue;
+    }
+    at(timed.at, [this, part = timed.parcel] {
+      const Timed in{part, ends_->receive(part)};
+      user_.pushed({&in, 1});
+    });
+  }
+}
+
+void ChannelCarrier::part_pulled(const Timed& timed) {
+  if (!takes(timed.parcel)) return user_.part_pulled(timed);
+  at(timed.at, [this, part = timed.parcel] { user_.part_pulled({part, ends_->receive(part)}); });
+}
+
+}  // namespace steptime

@@ -1,0 +1,65 @@
+#include "sim/step/cycles.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+
+Cycles::Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation)
+    : inside_(std::move(inside)),
+      cycle_(cycle),
+      negotiation_(std::move(negotiation)),
+      idle_(std::max(cycle, negotiation_(0))) {}
+
+void Cycles::ready(std::int32_t bucket, Time /*now*/) {
+  waiting_.push_back(bucket);
+}
+
+void Cycles::arrived(std::span<const std::int32_t> buckets, Time now) {
+  under_way_ -= buckets.size();
+  inside_->arrived(buckets, now);
+}
+
+std::vector<std::int32_t> Cycles::next(Time now) {
+  wake_.reset();
+  for (;;) {
+    if (under_way_ > 0) return {};
+    if (!agreed_on_.empty()) {
+      if (now < agreed_) {
+        wake_ = agreed_;
+        return {};
+      }
+      for (const std::int32_t bucket : std::exchange(agreed_on_, {}))
+        inside_->ready(bucket, now);
+    }
+    auto first = inside_->next(now);
+    under_way_ = first.size();
+    if (!first.empty()) return first;
+    if (std::exchange(is_open_, false)) begin_ = std::max(now, begin_ + cycle_);
+    if (waiting_.empty()) return {};
+    begin_ = first_begin(now);
+    if (begin_ > now) {
+      wake_ = begin_;
+      return {};
+    }
+    is_open_ = true;
+    agreed_ = now + negotiation_(waiting_.size());
+    agreed_on_ = std::exchange(waiting_, {});
+  }
+}
+
+/// Of a cycle, at `now` or later: those that found nothing to do lie `idle_` apart.
+Time Cycles::first_begin(Time now) const {
+  if (begin_ >= now) return begin_;
+  if (idle_ == Duration{}) return now;
+  const auto idle = (now - begin_ + idle_ - Duration(1)) / idle_;
+  return begin_ + idle * idle_;
+}
+
+std::optional<Time> Cycles::wake() const {
+  const auto inner = inside_->wake();
+  if (!wake_ || !inner) return wake_ ? wake_ : inner;
+  return std::min(*wake_, *inner);
+}
+
+}  // namespace steptime

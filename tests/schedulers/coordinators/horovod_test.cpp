@@ -1,0 +1,123 @@
+#include "sim/core/error.h"
+#include "sim/experiment/simulate.h"
+#include "tests/support/play.h"
+#include "tests/support/policies.h"
+#include "tests/support/training.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using std::chrono::microseconds;
+
+/// 8 ranks on links of 100 us: a tree of 3 rounds takes 300 us.
+Cluster eight() {
+  Cluster cluster = star_cluster(8);
+  cluster.network.latency = microseconds(100);
+  return cluster;
+}
+
+/// When gradients of 1 B travel [us], whose all-reduce takes 1 ms.
+std::vector<std::int64_t> starts(const std::string& more, std::vector<Duration> ready) {
+  const Cluster cluster = eight();
+  const auto made = [&](std::span<const Bucket> buckets) {
+    return make<Coordinator>(R"({"type": "horovod")" + more + "}")
+        ->policy(nullptr, buckets, cluster);
+  };
+  const std::vector<std::int64_t> sizes(ready.size(), 1);
+  const PolicyRun run(made, sizes, std::move(ready), [](Bytes) { return microseconds(1000); });
+  std::vector<std::int64_t> list;
+  for (const auto& sent : run.sent)
+    list.push_back(since_start(sent.start) / microseconds(1));
+  return list;
+}
+
+TEST(Horovod, RankZeroHearsOfEveryGradientFromEveryRank) {
+  // Two gathers and two broadcasts of 300 us, and 2 gradients x 8 ranks x 10 us.
+  EXPECT_EQ(starts(R"(, "handling": "10 us")", {Duration{}, Duration{}}),
+            (std::vector<std::int64_t>{1360, 2360}));
+}
+
+TEST(Horovod, ACacheNeedsOneAllReduceOfBits) {
+  EXPECT_EQ(starts(R"(, "cache": true)", {Duration{}, Duration{}}),
+            (std::vector<std::int64_t>{300, 1300}));
+  EXPECT_EQ(starts(R"(, "version": "0.16.2")", {Duration{}}), (std::vector<std::int64_t>{300}));
+}
+
+TEST(Horovod, CyclesAreThoseOfItsVersion) {
+  // A gradient that is ready at 100 us waits for the next cycle, of 5 ms or 1 ms.
+  EXPECT_EQ(starts(R"(, "version": "0.20.3")", {microseconds(100)}),
+            (std::vector<std::int64_t>{5300}));
+  EXPECT_EQ(starts(R"(, "version": "0.21.0")", {microseconds(100)}),
+            (std::vector<std::int64_t>{1300}));
+  EXPECT_EQ(starts(R"(, "version": "0.21.0", "cycle": "2 ms")", {microseconds(100)}),
+            (std::vector<std::int64_t>{2300}));
+}
+
+TEST(Horovod, WithoutCycleAndCostsItIsWfbp) {
+  const auto step = [](const std::string& transport, const std::string& schedule) {
+    return simulate(training_experiment(
+                        R"({"schedule": )" + schedule + R"(, "transport": )" + transport + "}", 4,
+                        R"({"steps": 3})"))
+        .step_time_s;
+  };
+  // A negotiation over links without latency takes no time.
+  const auto free_links = [](const std::string& transport) {
+    Experiment e = training_experiment(R"({"transport": )" + transport + "}", 4, R"({"steps": 3})");
+    auto cluster = *e.cluster;
+    cluster.network.latency = {};
+    cluster.intra_node.latency = {};
+    e.cluster = std::make_shared<Cluster>(cluster);
+    return simulate(e).step_time_s;
+  };
+  const std::string none = R"({"type": "horovod-mpi", "coordinator":
+                               {"type": "horovod", "cycle": "0 s", "handling": "0 s"}})";
+  EXPECT_EQ(free_links(none), free_links(R"({"type": "mpi"})"));
+  // Over links of 1 ms agreeing on the last gradient takes 4 x 2 ms, which nothing hides.
+  EXPECT_GE(step(none, R"({"type": "wfbp"})"),
+            step(R"({"type": "mpi"})", R"({"type": "wfbp"})") + 8e-3);
+}
+
+TEST(Horovod, FusesAsTheScheduleSays) {
+  // All gradients of a cycle are one message: with free links and handling, tensor fusion with its
+  // own cycle takes as long as without it under the coordinator's.
+  const auto step = [](const std::string& strategy) {
+    Experiment e = training_experiment(strategy, 4, R"({"steps": 20})");
+    auto cluster = *e.cluster;
+    cluster.network.latency = {};
+    cluster.intra_node.latency = {};
+    e.cluster = std::make_shared<Cluster>(cluster);
+    return simulate(e).step_time_s;
+  };
+  EXPECT_EQ(step(R"({"schedule": {"type": "tensor-fusion", "cycle": "70 ms"}})"),
+            step(R"({"schedule": {"type": "tensor-fusion", "cycle": "0 s"},
+                     "transport": {"type": "horovod-mpi", "coordinator":
+                       {"type": "horovod", "cycle": "70 ms", "handling": "0 s"}}})"));
+}
+
+TEST(Horovod, IsNotForEngines) {
+  const auto document = std::make_shared<Document>(Document{"x.json", parse_json(R"({"name": "x",
+        "workload": {"model": "resnet-50", "device": "p100", "batch": 32},
+        "cluster": {"preset": "k80-10gbe", "nodes": 2},
+        "strategy": {"embedding": {"type": "depcha"}, "transport": {"type": "horovod-mpi"}}})",
+                                                                                 "x.json")});
+  try {
+    read_experiment(document);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "x.json: /strategy/transport: its coordinator decides while the step runs, which in "
+              "an engine the main thread's program does; expected an embedding {\"type\": "
+              "\"async\"}, or {\"type\": \"none\"} under \"coordinator\"");
+  }
+}
+
+}  // namespace
+}  // namespace steptime
