@@ -6,6 +6,8 @@
 //           elements so far; every GPU's port carries 2 (N - 1) / N M each way
 //   local:  keys are merged in host memory by `threads` threads; without contention N M up to the
 //           host and N M down
+//   tree, nccl: on one node without servers, as operations of the engine (sim/mxnet/module_step.h),
+//           at both fidelities; the embedding "module" plays device and local like that, too
 //   servers: dist_sync (local) and dist_device_sync (device), or with asgd dist_async and
 //           dist_device_async: the sum of a key is copied to the host, where it is not there yet,
 //           pushed, pulled when all its servers have answered, and copied back
@@ -27,6 +29,7 @@
 // Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 0.9.3 and 1.3.1
 // src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h, src/ndarray/ndarray.cc (CopyFromTo),
 // src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
+#include "sim/mxnet/merge.h"
 #include "sim/servers/aggregation.h"
 
 #include <array>
@@ -48,13 +51,8 @@ Bindings<ServerGroup> keys_of_servers() {
 }
 
 Params params() {
-  Params all{
-      {.key = "merge",
-       .kind = Kind::kText,
-       .help = "where gradients are added up: on the GPUs, or in host memory",
-       .need = Need::kDefault,
-       .fallback = "device",
-       .words = {"device", "local"}},
+  Params all = merge_params();
+  const Params own{
       {.key = "copy_threads",
        .kind = Kind::kInteger,
        .help = "copies that a GPU has under way at once",
@@ -73,12 +71,6 @@ Params params() {
        .need = Need::kDefault,
        .fallback = "last-key",
        .words = {"last-key", "first-key"}},
-      {.key = "sharding",
-       .kind = Kind::kObject,
-       .help = "which GPU, or thread, merges what",
-       .need = Need::kDefault,
-       .fallback = Json{{"type", "greedy"}, {"order", "largest-first"}},
-       .choice = Sharding::kNoun},
       {.key = "issue_time",
        .kind = Kind::kTime,
        .help = "of the thread that issues a node's pushes and pulls, for each push and each pull",
@@ -115,6 +107,7 @@ Params params() {
        .help = "bytes in and out that a node's thread towards the servers handles; default: any",
        .need = Need::kOptional,
        .range = kPositive}};
+  all.insert(all.end(), own.begin(), own.end());
   const Params of_servers = keys_of_servers().params();
   all.insert(all.end(), of_servers.begin(), of_servers.end());
   return all;
@@ -157,12 +150,15 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
 }
 
 /// Where a node merges; with one GPU, which has nothing to merge, the host that it copies to.
-ServerGroup read_merge(const Config& c, const Cluster& cluster) {
+ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& merge) {
   const std::int64_t gpus = cluster.gpus_per_node;
   const auto threads = c.get<std::int64_t>("threads");
-  const bool on_gpus = gpus > 1 && c.get<std::string>("merge") == "device";
+  const bool on_gpus = gpus > 1 && merge.place() == Merge::Place::kGpu;
+  const bool in_engine = merge.place() == Merge::Place::kEngine;
   return {
-      .count = on_gpus ? gpus : threads,
+      .count = in_engine ? 0
+               : on_gpus ? gpus
+                         : threads,
       .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
       .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
@@ -195,17 +191,28 @@ LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
 
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   auto beyond = read_beyond(c, cluster);
-  const ServerGroup merge = read_merge(c, cluster);
+  std::shared_ptr<const Merge> merge = read_merge(c, cluster);
+  const bool in_engine = merge->place() == Merge::Place::kEngine;
+  if (in_engine && beyond) {
+    c.fail("merge",
+           fmt::format("adds up on one node without servers, got {}; with servers expected "
+                       "device or local",
+                       beyond->servers.count));
+  }
+  const ServerGroup place = read_place(c, cluster, *merge);
   const IssuingThread issuing = read_issuing(c);
   const auto nothing = std::make_shared<LinearCollective>(LinearCost{});
   if (cluster.workers() == 1 && !beyond)  // MXNet copies nothing then
     return std::make_unique<Aggregation>(Aggregation{.inside = nothing});
-  const LinearCost whole = whole_cost(cluster, merge, beyond);
+  const LinearCost whole = in_engine ? cost_of_one_key(*merge, cluster, *place.sharding)
+                                     : whole_cost(cluster, place, beyond);
+  if (beyond) merge = nullptr;
   return std::make_unique<Aggregation>(
       Aggregation{.clients = cluster.workers(),
                   .inside = nothing,
-                  .servers = merge,
+                  .servers = place,
                   .merges = true,
+                  .merge = std::move(merge),
                   .whole = std::make_shared<LinearCollective>(whole),
                   .beyond = std::move(beyond),
                   .issuing = issuing});

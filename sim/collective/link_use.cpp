@@ -6,6 +6,7 @@
 #include "sim/network/machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace {
 
 /// Both directions of the links inside a node, in the order of their channels
 /// (sim/network/machine).
-std::vector<LinkUse> links_of(const Cluster& cluster) {
+std::vector<LinkUse> links_of(const Cluster& cluster, bool by_hosts) {
   std::vector<LinkUse> links;
   if (cluster.node) {
     const auto& vertices = cluster.node->vertices();
@@ -27,17 +28,45 @@ std::vector<LinkUse> links_of(const Cluster& cluster) {
     }
     return links;
   }
-  if (cluster.gpus_per_node == 1) return links;
+  const std::int64_t locals = cluster.gpus_per_node + (by_hosts ? 1 : 0);
+  if (locals == 1) return links;
   for (const bool out : {true, false}) {
-    for (std::int64_t gpu = 0; gpu < cluster.gpus_per_node; ++gpu) {
-      const std::string name = fmt::format("gpu{}", gpu);
+    for (std::int64_t local = 0; local < locals; ++local) {
+      const std::string name = local < cluster.gpus_per_node ? fmt::format("gpu{}", local) : "host";
       links.push_back({.from = out ? name : "switch", .to = out ? "switch" : name});
     }
   }
   return links;
 }
 
+void sort(std::vector<LinkUse>& links) {
+  std::erase_if(links, [](const LinkUse& link) { return link.bytes == 0; });
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });
+}
+
 }  // namespace
+
+std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
+                               const Network& network, const Carried& carried) {
+  std::vector<LinkUse> links = links_of(cluster, carried.by_hosts);
+  const std::size_t of_node = links.size();
+  links.push_back({.from = "network", .to = "network"});
+  const std::vector<Channel> channels = machine.channels();
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const bool inside = c < of_node * static_cast<std::size_t>(cluster.nodes);
+    LinkUse& link = links[inside ? c % of_node : of_node];
+    const auto bytes = static_cast<double>(network.carried(static_cast<ChannelId>(c)));
+    const double busy =
+        carried.seconds > 0 ? bytes / channels[c].bandwidth.bytes_per_second / carried.seconds : 0;
+    if (busy <= link.busy) continue;
+    link.bandwidth = channels[c].bandwidth;
+    link.bytes = std::llround(bytes / carried.steps);
+    link.busy = busy;
+  }
+  sort(links);
+  return links;
+}
 
 std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m) {
   expect_messages(collective, "--links plays messages: fidelity");
@@ -49,28 +78,37 @@ std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& clus
   CollectivePlayer player(network, programs, cluster.reduction);
   player.start_at(Time{});
   engine.run();
-  const double seconds = to_seconds(player.end() - Time{});
+  return link_uses(cluster, machine, network, {.seconds = to_seconds(player.end() - Time{})});
+}
 
-  std::vector<LinkUse> links = links_of(cluster);
-  const std::size_t of_node = links.size();
-  links.push_back({.from = "network", .to = "network"});
-  const std::vector<Channel> channels = machine.channels();
-  for (std::size_t c = 0; c < channels.size(); ++c) {
-    const bool inside = c < of_node * static_cast<std::size_t>(cluster.nodes);
-    LinkUse& link = links[inside ? c % of_node : of_node];
-    const std::int64_t bytes = network.carried(static_cast<ChannelId>(c));
-    const double busy =
-        seconds > 0 ? static_cast<double>(bytes) / channels[c].bandwidth.bytes_per_second / seconds
-                    : 0;
-    if (busy <= link.busy) continue;
-    link.bandwidth = channels[c].bandwidth;
-    link.bytes = bytes;
-    link.busy = busy;
+std::vector<LinkUse> sum_of(std::span<const TimedUses> parts, double seconds) {
+  std::vector<LinkUse> sum;
+  for (const TimedUses& part : parts) {
+    for (const LinkUse& use : part.uses) {
+      auto same = std::find_if(sum.begin(), sum.end(), [&](const LinkUse& link) {
+        return link.from == use.from && link.to == use.to && link.kind == use.kind;
+      });
+      if (same == sum.end())
+        same = sum.insert(sum.end(), {use.from, use.to, use.kind, use.bandwidth});
+      same->bytes += use.bytes;
+      same->busy += use.busy * part.seconds / seconds;
+    }
   }
-  std::erase_if(links, [](const LinkUse& link) { return link.bytes == 0; });
-  std::stable_sort(links.begin(), links.end(),
-                   [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });
-  return links;
+  sort(sum);
+  return sum;
+}
+
+Json links_json(std::span<const LinkUse> links) {
+  Json list = Json::array();
+  for (const LinkUse& link : links) {
+    list.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"kind", link.kind},
+                    {"bandwidth_GBps", link.bandwidth.bytes_per_second / 1e9},
+                    {"bytes", link.bytes},
+                    {"busy", link.busy}});
+  }
+  return list;
 }
 
 }  // namespace steptime

@@ -1,9 +1,13 @@
-// What one collective carries over each link of a cluster that carries nothing else.
+// What each link of a cluster carries: for one collective that has it for itself, or in a run.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/config/json.h"
 #include "sim/network/cluster.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +21,30 @@ struct LinkUse {
   std::string kind;
   Bandwidth bandwidth{};
   std::int64_t bytes = 0;
-  double busy = 0;  ///< of the collective's time; the link with most is the one that limits it
+  double busy = 0;  ///< of the time; the link with most is the one that limits
 };
 
-/// Those that carry anything, the busiest first. Plays the messages of `m` bytes. Throws
-/// PlacedError when the collective is known by its time only, or has too many messages.
+/// How long a network has carried messages, for how many steps, and whether the hosts of nodes are
+/// endpoints of its machine.
+struct Carried {
+  double seconds = 0;
+  double steps = 1;
+  bool by_hosts = false;
+};
+/// Those that carry anything, the busiest first. Bytes are those of a step.
+std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
+                               const Network& network, const Carried& carried);
+/// The same for one collective of `m` bytes, which has the links for itself. Throws PlacedError
+/// when it is known by its time only, or has too many messages.
 std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m);
+/// What they are together; `seconds`: what each part and the whole took.
+struct TimedUses {
+  std::vector<LinkUse> uses;
+  double seconds = 0;
+};
+std::vector<LinkUse> sum_of(std::span<const TimedUses> parts, double seconds);
+
+/// from, to, kind, bandwidth_GBps, bytes, busy.
+Json links_json(std::span<const LinkUse> links);
 
 }  // namespace steptime

@@ -2,6 +2,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/core/text_table.h"
+#include "sim/drawing/node_drawing.h"
 #include "sim/events/timeline.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/result.h"
@@ -31,6 +32,7 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
                      std::span<const SentBucket> buckets, const Json& config) {
   if (format == "table") return summary(experiment, result);
   if (format == "csv") return csv(result);
+  if (format == "dot") return drawing(node_of(*experiment.cluster), result.links);
   const Json json = full_json(result, buckets, config);
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
@@ -77,7 +79,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   std::vector<std::string> sets;
   po::options_description options("options");
   options.add_options()("format", po::value(&format)->default_value("table"),
-                        "table, json, jsonl or csv")(
+                        "table, json, jsonl, csv, or dot: a node with what its links carry")(
       "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
       "seed", po::value<std::int64_t>(), "replaces /run/seed")(
       "timeline", po::value(&timeline_path),
@@ -87,7 +89,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "strict", "exit 5 when the result lies outside the calibrated domain");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
-  check_format(format);
+  if (format != "dot") check_format(format);
   if (values->contains("seed")) {
     sets.push_back(fmt::format("/run/seed={}", (*values)["seed"].as<std::int64_t>()));
   }

@@ -253,19 +253,6 @@ std::string links_text(std::int64_t bytes, std::span<const LinkUse> links) {
          table.text();
 }
 
-Json links_json(std::span<const LinkUse> links) {
-  Json list = Json::array();
-  for (const LinkUse& link : links) {
-    list.push_back({{"from", link.from},
-                    {"to", link.to},
-                    {"kind", link.kind},
-                    {"bandwidth_GBps", link.bandwidth.bytes_per_second / 1e9},
-                    {"bytes", link.bytes},
-                    {"busy", link.busy}});
-  }
-  return list;
-}
-
 Json collective_json(std::span<const CollectiveRow> rows) {
   Json list = Json::array();
   for (const CollectiveRow& row : rows) {

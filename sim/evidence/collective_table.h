@@ -76,7 +76,6 @@ std::string collective_csv(std::span<const CollectiveRow> rows);
 Json collective_json(std::span<const CollectiveRow> rows);
 /// What a collective of `bytes` carries over each link, the one that limits it first.
 std::string links_text(std::int64_t bytes, std::span<const LinkUse> links);
-Json links_json(std::span<const LinkUse> links);
 /// One line for all sizes and one for the powers of two.
 std::string error_summary(std::span<const CollectiveRow> rows);
 

@@ -214,10 +214,55 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
   }
 }
 
+bool plays_merge(const Experiment& e) {
+  const Aggregation& aggregation = *e.aggregation;
+  return aggregation.merge != nullptr &&
+         (e.embedding->has_one_process() || aggregation.servers.count == 0);
+}
+
+namespace {
+
+/// What a kvstore's merge, played in an engine, does not go with.
+void check_merge(const Config& config, const Config& strategy, const Experiment& e) {
+  if (e.embedding->settings() && !e.embedding->has_one_process()) {
+    strategy.fail("embedding",
+                  "issues all-reduces, but this kvstore merges by operations of its own; expected "
+                  "{\"type\": \"module\"} or {\"type\": \"async\"}");
+  }
+  if (e.embedding->has_one_process() && e.aggregation->issuing.any()) {
+    strategy.object("aggregation", any_keys())
+        .fail("issue_time", "is python_call of the embedding, as updater_time is; expected 0 s");
+  }
+  if (e.schedule->policy({})) {
+    strategy.fail("schedule",
+                  "decides while the step runs, but this kvstore takes keys as its engine does; "
+                  "expected one that plans beforehand");
+  }
+  if (e.transport->streams > 1)
+    strategy.fail("transport", "has several streams, which a kvstore has not; expected 1");
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+    strategy.fail("transport",
+                  "has a coordinator, which a kvstore has not; expected {\"type\": \"none\"} under "
+                  "\"coordinator\"");
+  }
+  if (!e.update->ends_together())
+    strategy.fail("update", "a kvstore's merge adds up the gradients of every step; expected sgd");
+  if (e.run->convergence) {
+    config.object("run", run_params())
+        .fail("convergence", "nothing is learnt where a kvstore's merge is played in an engine");
+  }
+}
+
+}  // namespace
+
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
-  if (!e.embedding->settings()) return;
+  if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
+  if (e.embedding->has_one_process() && e.aggregation->merge == nullptr) {
+    strategy.fail("embedding", "is of a kvstore without servers, on one node of two GPUs at least");
+  }
+  if (plays_merge(e)) return check_merge(config, strategy, e);
   if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {
     strategy.fail("transport",
                   "its coordinator decides while the step runs, which in an engine the main "
@@ -271,6 +316,7 @@ namespace {
 Json resolved_object(const Json& object, const Params& params);
 
 Json resolved_choice(const Json& choice, const std::string& noun) {
+  if (choice.is_string()) return resolved_choice(Json{{"type", choice}}, noun);
   const auto& items = Catalogue::all().at(noun)->items();
   const auto found = items.find(choice.value("type", ""));
   return found == items.end() ? choice : resolved_object(choice, found->second.params);

@@ -79,6 +79,9 @@ const Params& run_params();
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);
 
+/// A kvstore's merge is played in an engine of one process (sim/mxnet/module_step.h).
+bool plays_merge(const Experiment& e);
+
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Throws InputError for parts that are right each but say nothing together.

@@ -38,7 +38,7 @@ Integer count_of_engine(const Result& r) {
 }
 template <double FunnelBounds::*bound>
 Number of_bounds(const Result& r) {
-  return r.embedded ? Number(r.embedded->bounds.*bound) : std::nullopt;
+  return r.embedded && r.embedded->bounds ? Number((*r.embedded->bounds).*bound) : std::nullopt;
 }
 
 /// What a GPU waited longest for, or null.
@@ -75,6 +75,10 @@ Json causes(const Result& r, const Details*) {
     list.push_back(Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", c.seconds}});
   }
   return list;
+}
+
+Json links(const Result& r, const Details* details) {
+  return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
 constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
@@ -176,7 +180,8 @@ constexpr std::array kFigures{
     number("funnel_serial_s", "s",
            "calls, pushes, wake-ups and copies of Funnel's main thread in a step",
            [](const Result& r) -> Number {
-             return r.embedded ? Number(to_seconds(r.embedded->bounds.serial)) : std::nullopt;
+             if (!r.embedded || !r.embedded->bounds) return std::nullopt;
+             return to_seconds(r.embedded->bounds->serial);
            }),
     number("funnel_over_depcha_forward", "",
            "Funnel's step over DepCha's at most, with keys in forward order",
@@ -186,6 +191,10 @@ constexpr std::array kFigures{
     list("buckets", "in the order in which they are sent: tensors, bytes, ready_s, start_s, end_s",
          sent),
     text("domain", "inside, or what was extrapolated", [](const Result& r) { return r.domain; }),
+    list("links",
+         "what each link carries in a step, and how much of it it is busy, the one that limits "
+         "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages",
+         links),
     list("attribution",
          "what the step's time is spent on along its critical path, which adds up to it: cause, "
          "resource, seconds; in full results, of runs with up to 2 million messages",

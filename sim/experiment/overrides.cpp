@@ -39,9 +39,12 @@ const Params* table_of(const Param& param, const Json& object) {
   return found == items.end() ? nullptr : &found->second.params;
 }
 
-/// Writes the object under `key` out when it is left out and has a default.
+/// Writes the object under `key` out when it is left out and has a default, or is a bare name.
 void write_out(Json& parent, const std::string& key, const Param& param) {
-  if (parent.contains(key)) return;
+  if (parent.contains(key)) {
+    if (!param.choice.empty() && parent[key].is_string()) parent[key] = Json{{"type", parent[key]}};
+    return;
+  }
   if (parent.contains("preset")) {
     const Json full = resolved_preset(parent);
     if (const auto found = full.find(key); found != full.end() && found->is_object())

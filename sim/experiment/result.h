@@ -1,6 +1,7 @@
 // What a run gives, and how it is written: as a JSON object, a JSONL row, a CSV row. All of them
 // are views of the table of figures (sim/experiment/figures.h).
 #pragma once
+#include "sim/collective/link_use.h"
 #include "sim/config/json.h"
 #include "sim/events/causes.h"
 #include "sim/experiment/training_run.h"
@@ -31,6 +32,7 @@ struct Result {
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
   std::string domain = "inside";       ///< or what was extrapolated
   std::vector<Cause> attribution;      ///< adds up to step_time_s; only where asked for in full
+  std::vector<LinkUse> links{};        ///< that carry messages; only where asked for in full
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with

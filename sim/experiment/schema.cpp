@@ -42,6 +42,14 @@ Json choice_schema(const std::string& noun) {
   return schema;
 }
 
+/// Of a choice that may be its bare name.
+Json named_choice_schema(const std::string& noun) {
+  Json names{{"type", "string"}, {"enum", Json::array()}};
+  for (const auto& [name, unused] : Catalogue::all().at(noun)->items())
+    names["enum"].push_back(name);
+  return {{"anyOf", {names, choice_schema(noun)}}};
+}
+
 Json value_schema(const Param& p) {
   switch (p.kind) {
     case Kind::kTime:
@@ -70,7 +78,7 @@ Json value_schema(const Param& p) {
     case Kind::kList:
       return {{"type", "array"}};
     case Kind::kAny:
-      return Json::object();
+      return p.choice.empty() ? Json::object() : named_choice_schema(p.choice);
   }
   return Json::object();
 }

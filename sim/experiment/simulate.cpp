@@ -3,9 +3,11 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/mxnet/module_step.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +49,14 @@ std::string domain_of(const Experiment& e, const StepPlan& plan) {
         e.transport->coordinator->outside_domain()}) {
     if (!outside.empty()) add_to_domain(domain, outside);
   }
+  if (plays_merge(e)) {
+    std::vector<std::int64_t> keys;
+    for (const Bucket& bucket : plan.buckets)
+      keys.push_back(bucket.bytes.count);
+    const std::string outside = e.aggregation->merge->outside_domain(keys);
+    if (!outside.empty()) add_to_domain(domain, outside);
+    return domain;
+  }
   if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
@@ -77,6 +87,27 @@ void derive(const Experiment& e, Result& r) {
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
+}
+
+/// Of a step whose all-reduces are messages, and not too many.
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
+  if (e.run->fidelity != Fidelity::kMessage) return {};
+  constexpr double kMost = 2e6;  // messages of two links
+  const Machine machine(*e.cluster);
+  std::map<std::int64_t, std::vector<LinkUse>> known;
+  std::vector<TimedUses> parts;
+  double cost = 0;
+  for (const Bucket& bucket : plan.buckets) {
+    auto found = known.find(bucket.bytes.count);
+    if (found == known.end()) {
+      cost += play_cost(e.collective->programs(bucket.bytes), machine);
+      if (cost > kMost) return {};
+      found = known.emplace(bucket.bytes.count, link_uses(*e.collective, *e.cluster, bucket.bytes))
+                  .first;
+    }
+    parts.push_back({found->second, to_seconds(bucket.cost)});
+  }
+  return sum_of(parts, seconds);
 }
 
 SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket, Duration ready,
@@ -132,6 +163,7 @@ Result closed_result(const Experiment& e, const PlannedStep& step, const StepTim
   if (buckets == nullptr) return result;
   *buckets = sent_buckets(step);
   result.attribution = attribution(step.plan, *e.collective, e.run->fidelity == Fidelity::kMessage);
+  result.links = links_of(e, step.plan, result.step_time_s);
   return result;
 }
 
@@ -204,6 +236,8 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   if (buckets != nullptr) {
     *buckets = sent_buckets(e, plan, outcome->runs.front());
     r.attribution = outcome->attribution();
+    r.links = outcome->runs.front().links;
+    if (plan.inside_plays) r.links = links_of(e, plan.step, r.step_time_s);
   }
   r.domain = domain_of(e, plan.step);
   r.training = std::move(outcome);
@@ -236,6 +270,39 @@ Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* t
   if (buckets != nullptr) {
     *buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
+    result.links = links_of(e, step.plan, result.step_time_s);
+  }
+  result.embedded = embedded;
+  return result;
+}
+
+/// In the engine of the one process that drives all GPUs, at both fidelities.
+Result merged_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
+                     const OnProgress& on_progress) {
+  const Aggregation& aggregation = *e.aggregation;
+  const auto& units = e.workload->units(e.schedule->granularity());
+  const PlannedStep step{
+      *e.workload, units,
+      plan_step(e.workload->workload, units, e.schedule->plan(units, *aggregation.whole),
+                *e.collective, e.cluster->workers())};
+  spdlog::debug("{}: the kvstore's merge is played in an engine, {} keys a step", e.name,
+                step.plan.buckets.size());
+  const auto& settings = e.embedding->settings();
+  const auto embedded =
+      std::make_shared<EmbeddedStep>(module_step(step.plan, step.workload.workload, step.units,
+                                                 {.cluster = *e.cluster,
+                                                  .aggregation = aggregation,
+                                                  .settings = settings ? &*settings : nullptr,
+                                                  .steps = e.run->steps.value_or(1),
+                                                  .seed = e.run->seed,
+                                                  .variation = e.run->variation,
+                                                  .timeline = timeline,
+                                                  .on_progress = on_progress}));
+  Result result = result_of(e, step.plan, embedded->times);
+  if (buckets != nullptr) {
+    *buckets = sent_buckets(step, embedded->buckets);
+    result.attribution = embedded->attribution.causes;
+    result.links = embedded->links;
   }
   result.embedded = embedded;
   return result;
@@ -283,6 +350,7 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
   return naming_the_place(experiment, [&] {
     if (needs_training(experiment))
       return training_result(experiment, nullptr, buckets, on_progress);
+    if (plays_merge(experiment)) return merged_result(experiment, nullptr, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, nullptr, buckets, on_progress);
@@ -297,6 +365,7 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
   return naming_the_place(experiment, [&] {
     if (needs_training(experiment))
       return training_result(experiment, &timeline, buckets, on_progress);
+    if (plays_merge(experiment)) return merged_result(experiment, &timeline, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets, on_progress);

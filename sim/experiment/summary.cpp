@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostWaits = 3;
 constexpr std::size_t kMostCauses = 6;
+constexpr std::size_t kMostLinks = 3;
 constexpr double kSmall = 0.005;  // of the step: what is less is not told apart
 
 /// Milliseconds, as most lines show times.
@@ -103,6 +104,17 @@ void add_engine(Lines& lines, const EmbeddedStep& e) {
                         lines.value({"funnel_over_depcha_backward", "", 1, 3})));
 }
 
+/// The busiest first.
+void add_links(Lines& lines, const Result& r) {
+  for (std::size_t i = 0; i < std::min(r.links.size(), kMostLinks); ++i) {
+    const LinkUse& link = r.links[i];
+    lines.add(i == 0 ? "busiest links" : "", fmt::format("{:.1f} %", link.busy * 100),
+              fmt::format("{} to {}{}, {:.3f} MB a step", link.from, link.to,
+                          link.kind.empty() ? "" : " (" + link.kind + ")",
+                          static_cast<double>(link.bytes) / 1e6));
+  }
+}
+
 void add_learning(Lines& lines, const TrainingOutcome& t) {
   const std::string seeds =
       t.seeds.size() == 1 ? "one seed" : fmt::format("{} seeds", t.seeds.size());
@@ -126,6 +138,7 @@ std::string summary(const Experiment& e, const Result& r) {
   add_causes(lines, r);
   if (r.training && r.training->has_servers) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
+  add_links(lines, r);
   lines.add({"throughput_samples_per_s", "throughput", 1, 2, " /s"}, "samples, all workers");
   lines.add({"speedup", "speedup", 1, 2, " x"},
             fmt::format("of {}: scaling efficiency {} %", r.workers,

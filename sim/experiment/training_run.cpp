@@ -74,6 +74,7 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 }  // namespace
 
 bool needs_training(const Experiment& e) {
+  if (plays_merge(e)) return false;
   const bool communicates = e.cluster->workers() > 1;
   if (communicates &&
       (e.transport->streams > 1 || e.transport->policy(*e.schedule, {}, *e.cluster)))

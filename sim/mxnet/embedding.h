@@ -6,6 +6,7 @@
 // next. The buckets of the schedule are the keys, so any schedule goes with any embedding.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/collective/link_use.h"
 #include "sim/config/config.h"
 #include "sim/config/registry.h"
 #include "sim/core/limits.h"
@@ -37,6 +38,8 @@ class Embedding {
 
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
   Process main_thread(MxnetRank& worker) const;
+  /// One process drives all GPUs of a node, and a kvstore's merge adds up (module_step.h).
+  virtual bool has_one_process() const { return false; }
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 
@@ -86,8 +89,9 @@ struct FunnelBounds {
 struct EmbeddedStep {
   StepTimes times;
   Attribution attribution;
-  FunnelBounds bounds;
+  std::optional<FunnelBounds> bounds;
   std::vector<StepRecorder::KeyTimes> buckets;  ///< by bucket of the plan
+  std::vector<LinkUse> links{};                 ///< where a kvstore's merge was played
   std::int64_t simulated_ranks = 1;
 };
 

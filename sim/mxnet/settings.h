@@ -17,7 +17,8 @@ struct MxnetSettings {
   Duration wake_up{};       ///< from the end of what the main thread waits for to its next action
   Duration copy_latency{};  ///< between GPU and host
   Bandwidth copy_bandwidth{1e12};
-  Duration update{};  ///< of one key's weights, beyond what the trace counts
+  Duration update{};         ///< of one key's weights, beyond what the trace counts
+  Duration gpu_operation{};  ///< of a kvstore's copy or sum, besides its bytes
   std::int64_t collective_threads = 4;
   PoolOrder collective_order = PoolOrder::kPriority;
   double jitter = 0;  ///< computing and copying take up to this share longer

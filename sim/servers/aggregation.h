@@ -69,6 +69,8 @@ struct IssuingThread {
   bool any() const { return push > Duration{} || pull > Duration{}; }
 };
 
+class Merge;
+
 struct Aggregation {
   static constexpr const char* kNoun = "aggregation";
   std::int64_t clients = 1;                  ///< divides the number of workers
@@ -79,6 +81,9 @@ struct Aggregation {
   std::shared_ptr<const Collective> spread{};
   bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
   bool merges = false;   ///< `servers` only add up, and hold no parameters
+  /// How a kvstore adds up on its one node, as operations of an engine (sim/mxnet/merge.h). With
+  /// `servers`, these add up where none is played; without, there is nothing else that could.
+  std::shared_ptr<const Merge> merge{};
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};

@@ -2,6 +2,7 @@
 // clients: closed forms and ports (sim/servers/port_carrier.h), or messages on the cluster's links
 // (sim/servers/message_carrier.h).
 #pragma once
+#include "sim/collective/link_use.h"
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace steptime {
 
@@ -64,6 +66,8 @@ class ParcelCarrier {
 
 class Carrier : public ParcelCarrier {
  public:
+  /// What links have carried in `seconds`, for one of so many steps; none where there are no links.
+  virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
   /// Adds a message up among the workers of a client, from `start` on, beside what else is under
   /// way.
   virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) = 0;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace steptime {
 
@@ -29,6 +31,9 @@ class ChannelCarrier final : public Carrier, private CarrierUser {
     return wire_->latency(client, server);
   }
   std::optional<Duration> common_latency() const override { return wire_->common_latency(); }
+  std::vector<LinkUse> links(double seconds, double steps) const override {
+    return wire_->links(seconds, steps);
+  }
   void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override {
     wire_->all_reduce(client, message, bytes, start);
   }

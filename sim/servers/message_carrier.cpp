@@ -10,7 +10,9 @@ namespace steptime {
 
 using Placement = ServerGroup::Placement;
 
-Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation) {
+namespace {
+
+Guests guests_of(const Cluster& cluster, const Aggregation& aggregation) {
   const ServerGroup& last = aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
   Guests guests{.hosts = aggregation.beyond.has_value()};
   if (last.count > 0) {
@@ -21,7 +23,13 @@ Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregat
       guests.host_links = (cluster.gpus_per_node + sharing - 1) / sharing;
     }
   }
-  return Machine(cluster, guests);
+  return guests;
+}
+
+}  // namespace
+
+Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation) {
+  return Machine(cluster, guests_of(cluster, aggregation));
 }
 
 namespace {
@@ -100,6 +108,11 @@ Endpoint MessageCarrier::server_end(std::int32_t server) const {
       break;
   }
   return static_cast<Endpoint>(server % workers);
+}
+
+std::vector<LinkUse> MessageCarrier::links(double seconds, double steps) const {
+  return link_uses(plan_.cluster, machine_, network_,
+                   {seconds, steps, guests_of(plan_.cluster, plan_.aggregation).hosts});
 }
 
 void MessageCarrier::push(std::span<const Parcel> parts) {

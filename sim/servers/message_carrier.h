@@ -35,6 +35,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   std::optional<Duration> common_latency() const override { return std::nullopt; }
   void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override;
   void broadcast(std::int32_t client, std::size_t bucket, When start) override;
+  std::vector<LinkUse> links(double seconds, double steps) const override;
 
  private:
   /// A collective inside a client.

@@ -430,6 +430,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.reduce_busy_s /= steps;
     summarise_first_step();
     if (causes_ != nullptr) attribute();
+    times_.links = carrier_->links(times_.end_s, steps);
     times_.messages = exchange_.messages();
     times_.staleness = exchange_.staleness();
     times_.fingerprint = engine_.fingerprint();

@@ -20,6 +20,7 @@
 // part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
 // bytes. Source: 001 sections 4 and 5.
 #pragma once
+#include "sim/collective/link_use.h"
 #include "sim/core/limits.h"
 #include "sim/events/causes.h"
 #include "sim/events/timeline.h"
@@ -144,6 +145,7 @@ struct TrainingTimes {
   double all_reduces = 0;          ///< per step, of client 0
   double reduce_busy_s = 0;        ///< per step, what these take when nothing else is under way
   std::vector<Cause> attribution;  ///< of step_s; none where causes are not kept
+  std::vector<LinkUse> links{};    ///< where messages were played
   std::uint64_t fingerprint = 0;
 
   double mean_staleness() const;

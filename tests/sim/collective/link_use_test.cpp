@@ -6,6 +6,8 @@
 #include "tests/support/play.h"
 #include "tests/support/presets.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -51,6 +53,21 @@ TEST(LinkUse, OfANodeWithoutAGraphItsPorts) {
   EXPECT_EQ(links[2].from + " " + links[2].to, "network network");
   for (const LinkUse& link : links)
     EXPECT_EQ(link.bytes, 6000);
+}
+
+TEST(LinkUse, PartsAddUp) {
+  // One part keeps a link busy for half of 2 s, another for a quarter of 4 s: 2 s of 10.
+  const TimedUses one{{{.from = "a", .to = "b", .bytes = 5, .busy = 0.5}}, 2};
+  const TimedUses two{{{.from = "b", .to = "a", .bytes = 9, .busy = 0.75},
+                       {.from = "a", .to = "b", .bytes = 6, .busy = 0.25}},
+                      4};
+  const auto sum = sum_of(std::vector{one, two}, 10);
+  ASSERT_EQ(sum.size(), 2U);
+  EXPECT_EQ(sum[0].from, "b");  // 3 s
+  EXPECT_EQ(sum[1].bytes, 11);
+  EXPECT_NEAR(sum[1].busy, 0.2, 1e-12);
+  EXPECT_EQ(links_json(sum)[1].dump(),
+            R"({"from":"a","to":"b","kind":"","bandwidth_GBps":0.0,"bytes":11,"busy":0.2})");
 }
 
 TEST(LinkUse, NothingIsBusyWithoutBytesAndATimeHasNoLinks) {

@@ -64,6 +64,36 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
   EXPECT_EQ(lines[1].rfind("0.044,0.042,0.015,0.027,0.008004,0.002,2909.09", 0), 0U) << lines[1];
 }
 
+/// A ring over four GPUs of a node, as messages.
+constexpr const char* kPlayed =
+    R"({"cluster": {"nodes": 1, "gpus_per_node": 4}, "run": {"fidelity": "message"},
+        "strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})";
+
+TEST(VerbRun, SaysWhatLinksCarry) {
+  // Every port carries 2 * 3 / 4 of the 5.004 MB of a step in each direction.
+  const TinyFolder folder;
+  const std::string file = folder.experiment(kPlayed);
+  const Json json = Json::parse(steptime({"run", file, "--format", "json"}).out);
+  ASSERT_EQ(json.at("links").size(), 8U);
+  for (const Json& link : json.at("links")) {
+    EXPECT_EQ(link.at("bytes"), 7'506'000);
+    EXPECT_NEAR(link.at("busy").get<double>(), 7.506e6 / 1e9 / json.at("step_time_s").get<double>(),
+                1e-9);
+  }
+  EXPECT_NE(steptime({"run", file}).out.find("gpu0 to switch, 7.506 MB a step\n"),
+            std::string::npos);
+}
+
+TEST(VerbRun, DrawsANodeWithItsLoad) {
+  const TinyFolder folder;
+  const Outcome run = steptime({"run", folder.experiment(kPlayed), "--format", "dot"});
+  EXPECT_EQ(run.exit, 0);
+  EXPECT_EQ(run.out.rfind("graph ", 0), 0U) << run.out.substr(0, 20);
+  EXPECT_NE(run.out.find('%'), std::string::npos);
+  EXPECT_EQ(steptime({"run", folder.experiment(), "--format", "gif"}).err,
+            "steptime: --format: unknown \"gif\"; known: table, json, jsonl, csv\n");
+}
+
 TEST(VerbRun, TableIsTheDefault) {
   const TinyFolder folder;
   const std::string file = folder.experiment();

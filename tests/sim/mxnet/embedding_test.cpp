@@ -102,9 +102,9 @@ TEST(Embedding, BoundsOnFunnelOverDepCha) {
                    R"("python_call": "100 ms", "engine_push": "10 ms", "wake_up": "50 ms",
          "copy_latency": "10 ms")");
   const EmbeddedStep step = run_embedded(*embedding, layers_of(times), line(kSecond, {}));
-  EXPECT_EQ(to_seconds(step.bounds.serial), 2.4);
-  EXPECT_DOUBLE_EQ(step.bounds.forward_order, (18 + 6 + 2.4) / (12 + 6));
-  EXPECT_DOUBLE_EQ(step.bounds.backward_order, 1);  // S + n d = 8.4 s fit under B = 12 s
+  EXPECT_EQ(to_seconds(step.bounds->serial), 2.4);
+  EXPECT_DOUBLE_EQ(step.bounds->forward_order, (18 + 6 + 2.4) / (12 + 6));
+  EXPECT_DOUBLE_EQ(step.bounds->backward_order, 1);  // S + n d = 8.4 s fit under B = 12 s
 }
 
 // One layer: all wait in its all-reduce for the slowest rank, and start the next step together, so

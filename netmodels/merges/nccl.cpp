@@ -1,0 +1,120 @@
+// Nccl: for each call a reduction to GPU 0, and for the pull a broadcast from it, each launched on
+// all GPUs under one mutex and followed by an operation that waits for its stream.
+//
+// The Module API pushes and pulls 16 keys a call, Gluon one. Kernels follow one another on one
+// stream, and those of one call are one.
+// Scope: kernels are known by their time only, that of NCCL's all-reduce at the same bus bandwidth,
+// n / 2 (n - 1) of it; other traffic on the links does not slow them down.
+// Parameters: version, of NCCL. A launch takes what the cluster's `gpus` say; keys in a call are
+// MXNET_UPDATE_AGGREGATION_SIZE.
+// Source: apache/mxnet 1.3.1 src/kvstore/kvstore_nccl.h, python/mxnet/model.py.
+#include "sim/collective/collective.h"
+#include "sim/mxnet/merge.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+class NcclStore final : public KvStore {
+ public:
+  NcclStore(GpuProcess& process, std::span<const std::int64_t> bytes, const Collective& nccl,
+            Duration launches)
+      : process_(process),
+        nccl_(nccl),
+        launches_(launches),
+        bytes_(bytes.begin(), bytes.end()),
+        merged_(process.variables(bytes.size())) {}
+
+  void push(KeyRange keys) override {
+    GpuProcess::Variables gradients;
+    GpuProcess::Variables merged;
+    for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
+      merged.push_back(merged_[key]);
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
+        gradients.push_back(process_.gradient(key, gpu));
+    }
+    process_.kernel(launches_, kernel(keys), gradients, merged);
+    for (const auto key : merged)
+      process_.update(0, key);
+  }
+  void pull(KeyRange keys) override {
+    GpuProcess::Variables merged;
+    GpuProcess::Variables weights;
+    for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
+      merged.push_back(merged_[key]);
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
+        weights.push_back(process_.weight(key, gpu));
+    }
+    process_.kernel(launches_, kernel(keys), merged, weights);
+  }
+
+ private:
+  Duration kernel(KeyRange keys) const {
+    const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(keys.first);
+    const auto bytes =
+        std::accumulate(first, first + static_cast<std::ptrdiff_t>(keys.count), std::int64_t{0});
+    const auto n = static_cast<double>(process_.gpus());
+    return from_seconds(to_seconds(nccl_.time({bytes})) * n / (2 * (n - 1)));
+  }
+
+  GpuProcess& process_;
+  const Collective& nccl_;
+  Duration launches_;
+  std::vector<std::int64_t> bytes_;
+  GpuProcess::Variables merged_;
+};
+
+class Nccl final : public Merge {
+ public:
+  Nccl(const Config& c, const Cluster& cluster) {
+    if (!cluster.gpus) c.fail("type", "nccl needs the cluster's gpus");
+    launches_ = cluster.gpus_per_node * cluster.gpus->launch;
+    static const Params wrapper{
+        {.key = "nccl", .kind = Kind::kObject, .choice = Collective::kNoun}};
+    const Json nccl{{"type", "nccl"}, {"version", c.get<std::string>("version")}};
+    Cluster launched = cluster;
+    launched.gpus->launch = {};
+    nccl_ = Collectives::instance().make(
+        Config(std::make_shared<Document>(Document{c.file(), Json{{"nccl", nccl}}}), wrapper),
+        "nccl", launched);
+  }
+
+  Place place() const override { return Place::kEngine; }
+  bool takes_several_keys() const override { return true; }
+  std::string outside_domain(std::span<const std::int64_t> bytes) const override {
+    std::string domain = "NCCL's kernels are known by their time, whatever else is on the links";
+    for (const std::int64_t each : bytes) {
+      const std::string own = nccl_->outside_domain({each});
+      if (!own.empty()) return domain + "; " + own;
+    }
+    return domain;
+  }
+  std::unique_ptr<KvStore> init(GpuProcess& process, std::span<const std::int64_t> bytes,
+                                const Sharding&) const override {
+    return std::make_unique<NcclStore>(process, bytes, *nccl_, launches_);
+  }
+
+ private:
+  Duration launches_;
+  std::unique_ptr<Collective> nccl_;
+};
+
+const Params kParams{{.key = "version",
+                      .kind = Kind::kText,
+                      .help = "release of NCCL",
+                      .need = Need::kDefault,
+                      .fallback = "2.3.7"}};
+
+const bool kRegistered = Merges::instance().add(
+    "nccl", "NCCL's kernels, for some keys at a time", kParams,
+    [](const Config& c, const Cluster& cluster) { return std::make_unique<Nccl>(c, cluster); });
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,171 @@
+// One process of MXNet that drives all GPUs of a node: its main thread, its dependency engine with
+// the pools of every GPU, and the operations that a kvstore consists of, on the links of the node.
+//
+//   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
+//             it comes from the host; its bytes travel over the links, or through the GPU's memory
+//             where it copies to itself
+//   sum       takes a thread of the GPU that adds up, or one of the CPU's (by priority); a sum of k
+//             arrays reads k and writes one
+//   kernel    of NCCL, on all GPUs: launched under one mutex, after which an operation of the CPU's
+//             waits for it; kernels follow one another on one stream
+//   compute   a segment of a GPU's forward or backward pass; a GPU's segments follow one another
+//   wait      of the main thread, on a thread of the CPU's
+//
+// An operation holds its thread until the GPU is done, and takes `gpu_operation` besides its bytes.
+// The main thread needs `engine_push` for each. What it pushes at a time is enumerated at once, and
+// each operation is pushed when the main thread comes to it.
+//
+// Every key has a gradient and a weight on each GPU; whoever merges adds buffers of its own.
+// Scope: the pools have MXNet's default threads where nothing is said. Sums and copies do not slow
+// down what a GPU computes meanwhile.
+// Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo), src/engine/
+// threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
+#pragma once
+#include "sim/collective/link_use.h"
+#include "sim/mxnet/dependency_engine.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+class GpuProcess final : private DependencyEngine::Listener, private MessageSink {
+ public:
+  using Variable = DependencyEngine::Variable;
+  using Variables = std::vector<Variable>;
+  /// In place of a GPU: the host memory of the node.
+  static constexpr std::int32_t kHost = -1;
+
+  struct Costs {
+    Duration engine_push{};
+    Duration gpu_operation{};
+    std::int64_t copy_threads = 2;  ///< of each GPU: MXNET_GPU_COPY_NTHREADS
+    std::int64_t cpu_threads = 4;   ///< MXNET_CPU_PRIORITY_NTHREADS
+    bool updates = false;  ///< the optimizer's operation is part of a push, and takes `update` more
+    Duration update{};
+    bool uses_host = false;  ///< sums may be in host memory, which the machine then has
+  };
+
+  enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kWait };
+  struct Operation {
+    Kind kind = Kind::kCopy;
+    std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
+    std::int32_t to = 0;   ///< of a copy
+    std::int64_t bytes = 0;
+    Duration length{};       ///< of what is no copy
+    std::size_t kernel = 0;  ///< of a launch, and of the wait for it
+    std::size_t label = 0;   ///< that the process had when it was pushed
+    Time started{};
+    Variable waited_for = DependencyEngine::kPushed;  ///< the last variable that it got
+  };
+  /// Hears of all operations.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    virtual void started(const Operation& operation) = 0;
+    virtual void ended(const Operation& operation) = 0;
+  };
+
+  /// `observer` may be null; both it and `clock` must outlive the process. `keys`: how many.
+  GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs, std::size_t keys,
+             Observer* observer = nullptr);
+
+  std::int32_t gpus() const { return gpus_; }
+  const Cluster& cluster() const { return cluster_; }
+  Variable gradient(std::size_t key, std::int32_t gpu) const { return first_key_ + at(key, gpu); }
+  Variable weight(std::size_t key, std::int32_t gpu) const {
+    return gradient(key, gpu) + static_cast<Variable>(gpus_);
+  }
+  /// The key whose weight or gradient this is, or of neither, the number of keys.
+  std::size_t key_of(Variable variable) const;
+  Variable variable() { return engine_.add_variable(); }
+  Variables variables(std::size_t count);
+
+  // The main thread, from `main_thread` on, or now.
+
+  /// Of what is pushed from now on.
+  void set_priority(std::int32_t priority) { priority_ = priority; }
+  void set_label(std::size_t label) { label_ = label; }
+  void call(Duration time) { main_thread_ = std::max(main_thread_, clock_.now()) + time; }
+  Time main_thread() const { return main_thread_; }
+
+  /// From a GPU or the host to a GPU or the host; not from the host to itself.
+  void copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
+            Variable target);
+  /// `arrays` arrays of so many bytes, the targets' own among them.
+  void sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, Variables sources,
+           Variables targets);
+  /// A kernel of NCCL's, whose launches take so long in all, and the wait for it.
+  void kernel(Duration launches, Duration length, const Variables& sources,
+              const Variables& targets);
+  /// The optimizer's operation on a sum; nothing where the process has none.
+  void update(std::int32_t gpu, Variable sum);
+  void compute(std::int32_t gpu, Duration length, Variables reads, Variables writes);
+  void wait(Variables reads);
+
+  /// Operations that have been pushed and have not ended.
+  std::size_t pending() const { return operations_.size() - free_.size(); }
+  /// When the last operation ended.
+  Time end() const { return end_; }
+  /// What its links have carried so far, for one of so many steps.
+  std::vector<LinkUse> links(double steps) const;
+
+ private:
+  struct Slot {
+    Operation operation;
+    DependencyEngine::OperationId id = 0;
+    DependencyEngine::Operation push{};
+    Variables reads;
+    Variables writes;
+  };
+  struct Kernel {
+    Duration length{};
+    Time end{};
+  };
+  struct Pools {
+    DependencyEngine::Pool copies = 0;
+    DependencyEngine::Pool kernels = 0;
+  };
+
+  Variable at(std::size_t key, std::int32_t gpu) const {
+    return static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
+                                 static_cast<std::size_t>(gpu));
+  }
+  const Pools& pools(std::int32_t gpu) const { return pools_[static_cast<std::size_t>(gpu)]; }
+  Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
+  Duration memory_time(std::int64_t bytes) const;
+  void push(DependencyEngine::Pool pool, const Operation& operation, Variables reads,
+            Variables writes);
+  void end_at(Time time, std::uint64_t tag);
+  void started(DependencyEngine::OperationId id, std::uint64_t tag) override;
+  void ended(DependencyEngine::OperationId id, std::uint64_t tag) override;
+  void delivered(const Message& message) override;
+
+  Engine& clock_;
+  const Cluster cluster_;
+  const Costs costs_;
+  Observer* observer_;
+  std::int32_t gpus_;
+  std::size_t keys_;
+  Machine machine_;
+  Network network_;
+  DependencyEngine engine_;
+  std::vector<Pools> pools_;
+  DependencyEngine::Pool cpu_;
+  DependencyEngine::Pool mutex_;
+  DependencyEngine::Pool waits_;
+  Variable first_key_ = 0;
+  Time main_thread_{};
+  std::int32_t priority_ = 0;
+  std::size_t label_ = 0;
+  std::vector<Slot> operations_;
+  std::vector<std::uint64_t> free_;  ///< of these
+  std::vector<Kernel> kernels_;
+  Time stream_free_{};
+  Time end_{};
+};
+
+}  // namespace steptime

@@ -1,0 +1,40 @@
+// Training with MXNet's Module API on one node: one process, whose main thread goes through all its
+// GPUs, and whose kvstore adds gradients up by operations of the engine (merge.h).
+//
+//   batch after batch:
+//     for every GPU  forward    a call; its segments read the weights of their keys
+//     for every GPU  backward   a call; a segment writes the gradients of its keys
+//     for every call's keys     push, the optimizer's call for each key, pull
+//     update_metric             waits for the forward pass of every GPU
+//
+// Nothing else waits: sums and copies overlap the backward pass and the next forward pass, whose
+// segments wait for their own weights. Where nothing is said of a framework, calls cost nothing.
+// Source: apache/mxnet 1.3.1 python/mxnet/module/executor_group.py, python/mxnet/model.py
+// (_update_params_on_kvstore), src/kvstore/kvstore_local.h.
+#pragma once
+#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/merge.h"
+#include "sim/servers/aggregation.h"
+
+#include <span>
+
+namespace steptime {
+
+struct ModuleRun {
+  const Cluster& cluster;
+  const Aggregation& aggregation;  ///< with a merge
+  /// Of the embedding; null: calls, pushes and operations cost nothing, and `aggregation` says when
+  /// pushes and pulls are issued, and in which order.
+  const MxnetSettings* settings = nullptr;
+  std::int64_t steps = 1;  ///< to average over, where GPUs vary in speed; else to a steady state
+  std::int64_t seed = 1;
+  Variation variation{};  ///< of the GPUs' segments
+  Timeline* timeline = nullptr;
+  OnProgress on_progress{};
+};
+
+/// The busy time of communication is that in which any key is under way.
+EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
+                         std::span<const GradientUnit> units, const ModuleRun& run);
+
+}  // namespace steptime

@@ -1,0 +1,94 @@
+// Do operations take the threads, the links and the time that they should?
+#include "sim/mxnet/gpu_process.h"
+
+#include "tests/support/push_pulls.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
+struct Process {
+  explicit Process(GpuProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
+      : process(clock, pair_of_gpus(reduction), costs, keys) {}
+  double us() {
+    clock.run();
+    EXPECT_EQ(process.pending(), 0U);
+    return to_seconds(since_start(process.end())) * 1e6;
+  }
+  Engine clock;
+  GpuProcess process;
+};
+
+TEST(GpuProcess, CopiesTakeLinksOrMemory) {
+  Process between;
+  between.process.copy(0, 1, 1'000'000, between.process.variable(), between.process.variable());
+  EXPECT_NEAR(between.us(), 1001, 1e-6);
+  // 0.3 ns/B are three accesses, a copy is two.
+  Process inside({}, 0.3e-9);
+  inside.process.copy(0, 0, 1'000'000, inside.process.variable(), inside.process.variable());
+  EXPECT_NEAR(inside.us(), 200, 1e-6);
+}
+
+TEST(GpuProcess, CopiesOfAGpuWaitForItsThreads) {
+  for (const auto& [threads, expected] : {std::pair(1, 3 * 200.0), std::pair(2, 2 * 200.0)}) {
+    Process p({.copy_threads = threads}, 0.3e-9);
+    for (int i = 0; i < 3; ++i)
+      p.process.copy(1, 1, 1'000'000, p.process.variable(), p.process.variable());
+    EXPECT_NEAR(p.us(), expected, 1e-6);
+  }
+}
+
+TEST(GpuProcess, SumsOfKArraysReadThemAndWriteOne) {
+  Process gpu({.gpu_operation = microseconds(15)}, 0.3e-9);
+  gpu.process.sum(1, 8, 1'000'000, {gpu.process.variable()}, {gpu.process.variable()});
+  EXPECT_NEAR(gpu.us(), 15 + 9 * 100, 1e-6);
+  Process host({.gpu_operation = microseconds(15), .uses_host = true}, 0.3e-9);
+  host.process.sum(GpuProcess::kHost, 8, 1'000'000, {host.process.variable()},
+                   {host.process.variable()});
+  EXPECT_NEAR(host.us(), 7 * 300, 1e-6);
+}
+
+TEST(GpuProcess, KernelsFollowOneAnotherOnTheStream) {
+  // Launched at 10 and, as the mutex is free again, at 20; the second begins when the first is
+  // over.
+  Process p;
+  for (int i = 0; i < 2; ++i)
+    p.process.kernel(microseconds(10), microseconds(100), {p.process.variable()},
+                     {p.process.variable()});
+  EXPECT_NEAR(p.us(), 10 + 2 * 100, 1e-6);
+}
+
+TEST(GpuProcess, TheMainThreadPushesOneAfterTheOther) {
+  Process p({.engine_push = microseconds(2)});
+  p.process.call(microseconds(45));
+  p.process.compute(0, microseconds(100), {}, {p.process.variable()});
+  p.process.compute(1, microseconds(100), {}, {p.process.variable()});
+  EXPECT_NEAR(to_seconds(since_start(p.process.main_thread())) * 1e6, 49, 1e-6);
+  EXPECT_NEAR(p.us(), 149, 1e-6);
+}
+
+TEST(GpuProcess, UpdatesOnlyWhereTheProcessHasThem) {
+  for (const bool updates : {false, true}) {
+    Process p({.gpu_operation = microseconds(15), .updates = updates, .update = microseconds(5)});
+    p.process.update(0, p.process.variable());
+    EXPECT_NEAR(p.us(), updates ? 20 : 0, 1e-6);
+  }
+}
+
+TEST(GpuProcess, NamesTheKeyOfAVariable) {
+  Process p({}, 0, 3);
+  EXPECT_EQ(p.process.key_of(p.process.gradient(2, 1)), 2U);
+  EXPECT_EQ(p.process.key_of(p.process.weight(0, 1)), 0U);
+  EXPECT_EQ(p.process.key_of(p.process.variable()), 3U);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,129 @@
+// A step of two GPUs that a kvstore of one key or two holds together.
+#include "sim/mxnet/module_step.h"
+
+#include "tests/support/embedded.h"
+#include "tests/support/push_pulls.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Layers with a tensor of 1 MB each, which takes 1.001 s between the two GPUs.
+Workload layers(const std::vector<LayerTimes>& times) {
+  Workload workload = layers_of(times);
+  for (Layer& layer : workload.trace.layers)
+    layer.tensors.front().params = 1'000'000;
+  return workload;
+}
+
+struct Run {
+  std::string merge = "device";
+  std::optional<MxnetSettings> settings{};
+  Variation variation{};
+  IssuingThread issuing{};
+  std::string schedule = R"({"type": "wfbp"})";
+};
+
+EmbeddedStep play(const Workload& workload, const Run& run = {}) {
+  Cluster cluster = pair_of_gpus();
+  cluster.intra_node = {milliseconds(1), {1e6}};
+  Aggregation aggregation{.merge = Merges::instance().make_default(run.merge, cluster),
+                          .issuing = run.issuing};
+  aggregation.servers = {.count = 2,
+                         .sharding = Shardings::instance().make_default("greedy"),
+                         .copies_at_once = 2,
+                         .last_bucket_first = true};
+  const auto schedule = make<Schedule>(run.schedule);
+  const auto units = workload.units(schedule->granularity());
+  const LinearCollective nothing(LinearCost{});
+  const StepPlan plan =
+      plan_step(workload, units, schedule->plan(units, nothing), nothing, cluster.workers());
+  return module_step(plan, workload, units,
+                     {.cluster = cluster,
+                      .aggregation = aggregation,
+                      .settings = run.settings ? &*run.settings : nullptr,
+                      .steps = 4,
+                      .variation = run.variation});
+}
+EmbeddedStep play(const std::vector<LayerTimes>& times, const Run& run = {}) {
+  return play(layers(times), run);
+}
+
+TEST(ModuleStep, OneKeyGoesToItsGpuAndBack) {
+  // GPU 0 adds up, and has the sum one copy before GPU 1, whose step is that much behind: from one
+  // start of GPU 0 to the next it is GPU 1's copy back, its two passes and its copy up.
+  const EmbeddedStep step = play({{seconds(1), seconds(2)}});
+  EXPECT_EQ(step.times.step, seconds(3) + 2 * milliseconds(1001));
+  ASSERT_EQ(step.buckets.size(), 1U);
+  EXPECT_EQ(step.buckets[0].ready, seconds(3));
+}
+
+TEST(ModuleStep, AKeyIsSentUnderTheBackwardPass) {
+  // The key of layer 2 is there 4 s before that of layer 1, and back within 2.002 s.
+  const EmbeddedStep step = play({{seconds(1), seconds(4)}, {seconds(1), seconds(1)}});
+  EXPECT_EQ(step.times.step, seconds(7) + 2 * milliseconds(1001));
+  EXPECT_EQ(step.buckets[0].ready, seconds(3));
+  // Unless the schedule waits for the end of the backward pass: then GPU 1 sends the sum of layer
+  // 2, another 1 MB, when GPU 0 waits for its gradient of layer 1.
+  const EmbeddedStep naive = play({{seconds(1), seconds(4)}, {seconds(1), seconds(1)}},
+                                  {.schedule = R"({"type": "naive"})"});
+  EXPECT_EQ(naive.times.step, step.times.step + seconds(1));
+  EXPECT_GE(naive.buckets[0].start, seconds(7));
+}
+
+TEST(ModuleStep, AForwardPassWaitsForItsOwnKeysOnly) {
+  // Layer 1 has no tensor. Layer 2's is there at 5 s, GPU 0's backward pass ends at 6 s, and all is
+  // back at 7.002 s, before the next forward pass comes to layer 2 at 9 s.
+  Workload workload = layers({{seconds(3), seconds(1)}, {seconds(1), seconds(1)}});
+  workload.trace.layers.front().tensors.clear();
+  const EmbeddedStep step = play(workload);
+  EXPECT_EQ(step.times.step, seconds(6));
+  EXPECT_EQ(step.attribution.hidden_under_backward, seconds(1));
+  EXPECT_EQ(step.attribution.hidden_under_forward, milliseconds(1002));
+  EXPECT_EQ(step.times.comm_busy, milliseconds(2002));
+}
+
+TEST(ModuleStep, TheMainThreadMayBeWhatTakesLongest) {
+  // Forward and backward passes of two GPUs, push, update, pull and metric: eight calls. GPU 1 has
+  // its weight 2.002 s after the second last of them.
+  MxnetSettings settings{.python_call = seconds(1), .wake_up = milliseconds(500)};
+  EXPECT_EQ(play({{milliseconds(1), milliseconds(1)}}, {.settings = settings}).times.step,
+            milliseconds(8500));
+  // One push: what comes back, comes back under the next one.
+  const IssuingThread issuing{.push = seconds(10), .pushes_first = false};
+  EXPECT_EQ(play({{seconds(1), seconds(2)}}, {.issuing = issuing}).times.step, seconds(10));
+}
+
+TEST(ModuleStep, GpusMayVary) {
+  const std::vector<LayerTimes> times{{seconds(1), seconds(2)}};
+  const Variation variation{.jitter = 0.2};
+  const EmbeddedStep varied = play(times, {.variation = variation});
+  EXPECT_NE(varied.times.step, play(times).times.step);
+  EXPECT_EQ(varied.times, play(times, {.variation = variation}).times);
+}
+
+TEST(ModuleStep, AttributionAddsUp) {
+  for (const char* merge : {"device", "local"}) {
+    const EmbeddedStep step =
+        play({{seconds(1), seconds(1)}, {seconds(2), seconds(1)}}, {.merge = merge});
+    EXPECT_EQ(step.attribution.exposed + step.attribution.idle, step.times.exposed_comm) << merge;
+    double causes = 0;
+    for (const Cause& cause : step.attribution.causes)
+      causes += cause.seconds;
+    EXPECT_NEAR(causes, to_seconds(step.times.step), 1e-9) << merge;
+    EXPECT_FALSE(step.bounds) << merge;
+  }
+}
+
+}  // namespace
+}  // namespace steptime
