@@ -99,6 +99,30 @@ bool ProgramPlayer::take_early(Rank from, Rank to, std::int32_t step) {
   return true;
 }
 
+/// To the next step, if the present one is over.
+void ProgramPlayer::go_on(Rank rank) {
+  const State& state = states_[static_cast<std::size_t>(rank)];
+  if (state.open == 0 && state.works <= state.behind) come_to(rank, state.step + 1);
+}
+
+inline void ProgramPlayer::end_one(Rank rank) {
+  --states_[static_cast<std::size_t>(rank)].open;
+  go_on(rank);
+}
+
+void ProgramPlayer::work(Rank rank, Duration length) {
+  ++states_[static_cast<std::size_t>(rank)].works;
+  network_.occupy_device(place(rank), length, *this, rank);
+}
+
+inline void ProgramPlayer::receive(Rank from, Rank to, std::int64_t bytes) {
+  const bool reduces = states_[static_cast<std::size_t>(to)].reduces;
+  if (observer_ != nullptr) observer_->delivered(from, to, incoming(from, to), reduces);
+  // One device adds up what arrives, in the order of arrival.
+  if (reduces && reduction_.seconds_per_byte > 0) work(to, reduction_time(bytes, reduction_));
+  end_one(to);
+}
+
 void ProgramPlayer::delivered(const Message& message) {
   if (buffered_ && !is_awaited(message.sender, message.receiver)) {
     const std::int32_t step = states_[static_cast<std::size_t>(message.sender)].step;
@@ -107,30 +131,6 @@ void ProgramPlayer::delivered(const Message& message) {
     receive(message.sender, message.receiver, message.bytes);
   }
   end_one(message.sender);
-}
-
-void ProgramPlayer::receive(Rank from, Rank to, std::int64_t bytes) {
-  const bool reduces = states_[static_cast<std::size_t>(to)].reduces;
-  if (observer_ != nullptr) observer_->delivered(from, to, incoming(from, to), reduces);
-  // One device adds up what arrives, in the order of arrival.
-  if (reduces && reduction_.seconds_per_byte > 0) work(to, reduction_time(bytes, reduction_));
-  end_one(to);
-}
-
-void ProgramPlayer::work(Rank rank, Duration length) {
-  ++states_[static_cast<std::size_t>(rank)].works;
-  network_.occupy_device(place(rank), length, *this, rank);
-}
-
-void ProgramPlayer::end_one(Rank rank) {
-  --states_[static_cast<std::size_t>(rank)].open;
-  go_on(rank);
-}
-
-/// To the next step, if the present one is over.
-void ProgramPlayer::go_on(Rank rank) {
-  const State& state = states_[static_cast<std::size_t>(rank)];
-  if (state.open == 0 && state.works <= state.behind) come_to(rank, state.step + 1);
 }
 
 CollectivePlayer::CollectivePlayer(Network& network, const Programs& programs,

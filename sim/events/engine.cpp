@@ -140,8 +140,10 @@ std::uint64_t Engine::run(std::uint64_t most) {
     }
     Event first{};
     const bool found = front(first);
-    const bool acts = found && first.time == since_start(now_).count() && first.order < kObservers;
-    if (!unsettled_.empty() && !acts) {
+    const auto acts = [&] {
+      return found && first.time == since_start(now_).count() && first.order < kObservers;
+    };
+    if (!unsettled_.empty() && !acts()) {
       settle();
       continue;
     }

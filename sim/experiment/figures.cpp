@@ -197,7 +197,7 @@ constexpr std::array kFigures{
          links),
     list("attribution",
          "what the step's time is spent on along its critical path, which adds up to it: cause, "
-         "resource, seconds; in full results, of runs with up to 2 million messages",
+         "resource, seconds; in full results, of runs with up to 20 million messages",
          causes),
     text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
          [](const Result& r) { return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint); }),

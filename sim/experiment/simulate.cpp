@@ -194,8 +194,8 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
       e.name);
   TrainingPlan plan = plan_training(e);
   plan.on_progress = on_progress;
-  // Causes of a message take several times as long as the message itself.
-  constexpr double kMostAttributed = 2e6;
+  // With causes a message takes about twice as long.
+  constexpr double kMostAttributed = 2e7;
   const bool attributes = buckets != nullptr && work_of(plan) <= kMostAttributed;
   if (buckets != nullptr && !attributes) {
     spdlog::info("{}: no attribution, as the run has more than {:.0e} messages and all-reduces",

@@ -249,8 +249,15 @@ void Network::settle() {
     }
     share.order = sharing.next_order++;
     share.bytes += served(sharing);
-    sharing.finishes.push_back({share.bytes, share.order, id});
-    std::push_heap(sharing.finishes.begin(), sharing.finishes.end());
+    std::vector<Finish>& finishes = sharing.finishes;
+    if (finishes.size() ==
+        finishes.capacity()) {  // grows only when most are of flows that are there
+      std::erase_if(finishes, [&](const Finish& f) { return !is_there(f, share.sharing); });
+      std::make_heap(finishes.begin(), finishes.end());
+      finishes.reserve(2 * finishes.size() + 1);
+    }
+    finishes.push_back({share.bytes, share.order, id});
+    std::push_heap(finishes.begin(), finishes.end());
   }
   for (const std::uint32_t index : solver_.fixed())
     schedule_end(index);
@@ -265,7 +272,7 @@ void Network::occupy_device(Endpoint endpoint, Duration length, MessageSink& sin
   push(free, id, What::kDevice, flows_[id].generation);
 }
 
-void Network::deliver(FlowId id) {
+inline void Network::deliver(FlowId id) {
   Flow& flow = flows_[id];
   if (options_.store_and_forward) {
     path_.clear();
