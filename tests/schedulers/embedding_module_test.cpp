@@ -110,6 +110,9 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
             "engine does; expected one that plans beforehand");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "transport": {"type": "mpi", "streams": 2})")),
             "/strategy/transport: has several streams, which a kvstore has not; expected 1");
+  EXPECT_EQ(error_of(two_gpus("tree", R"(, "transport": {"type": "horovod-mpi"})")),
+            "/strategy/transport: has a coordinator, which a kvstore has not; expected {\"type\": "
+            "\"none\"} under \"coordinator\"");
 }
 
 }  // namespace

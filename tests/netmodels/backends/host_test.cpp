@@ -45,12 +45,24 @@ TEST(Host, CopiesBeforeAndAfter) {
 
 TEST(Host, MessagesTakeAsLong) {
   const Cluster cluster = star_cluster(4, {1e-9});
-  for (const char* name : {"ring", "recursive-doubling", "double-binary-tree"}) {
+  for (const char* name : {"ring", "recursive-doubling"}) {
     const auto made = on_host(std::string(R"({"type": ")") + name + "\"}", cluster);
     for (const std::int64_t m : {0, 64 << 10, 64 << 20}) {
       EXPECT_EQ(MessageTimes(cluster, *made).time({m}), made->time({m})) << name << ' ' << m;
     }
   }
+}
+
+TEST(Host, OfTwoTreesTheFirstBeginsWhenItsHalfIsCopied) {
+  const Cluster cluster = star_cluster(4, {1e-9});
+  const auto made = on_host(R"({"type": "double-binary-tree"})", cluster);
+  const Bytes m{64 << 20};
+  const double closed = to_seconds(made->time(m));
+  const double played = to_seconds(MessageTimes(cluster, *made).time(m));
+  EXPECT_LT(played, closed);
+  EXPECT_LE(closed, played * (1 + made->error_bound()->most));
+  EXPECT_EQ(made->error_bound()->most, 1);
+  EXPECT_NE(made->outside_domain(m), "");
 }
 
 TEST(Host, CopiesAreStagesOfTheirOwn) {

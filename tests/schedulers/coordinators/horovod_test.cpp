@@ -104,7 +104,7 @@ TEST(Horovod, FusesAsTheScheduleSays) {
 
 TEST(Horovod, IsNotForEngines) {
   const auto document = std::make_shared<Document>(Document{"x.json", parse_json(R"({"name": "x",
-        "workload": {"model": "resnet-50", "device": "p100", "batch": 32},
+        "workload": {"model": "resnet50", "device": "p100", "batch": 32},
         "cluster": {"preset": "k80-10gbe", "nodes": 2},
         "strategy": {"embedding": {"type": "depcha"}, "transport": {"type": "horovod-mpi"}}})",
                                                                                  "x.json")});
