@@ -72,7 +72,8 @@ class Horovod final : public Coordinator {
     return std::make_unique<Cycles>(
         std::move(schedule), cycle_, [=, cache = cache_, handling = handling_](std::size_t n) {
           if (cache) return round;
-          return 4 * round + handling * (static_cast<std::int64_t>(n) * ranks);
+          const auto told = static_cast<double>(n) * static_cast<double>(ranks);
+          return checked_add(4 * round, from_seconds(to_seconds(handling) * told));
         });
   }
   std::string outside_domain() const override {

@@ -260,7 +260,10 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
   const Config config(document, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
   if (e.embedding->has_one_process() && e.aggregation->merge == nullptr) {
-    strategy.fail("embedding", "is of a kvstore without servers, on one node of two GPUs at least");
+    strategy.fail(
+        "embedding",
+        "plays the merge of a kvstore without servers, on one node of two GPUs at least; elsewhere "
+        "expected {\"type\": \"async\"}");
   }
   if (plays_merge(e)) return check_merge(config, strategy, e);
   if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {

@@ -3,8 +3,10 @@
 namespace steptime {
 
 void ChannelCarrier::push(std::span<const Parcel> parts) {
-  for (const Parcel& part : parts)
-    send(part);
+  // Every client begins with another server, as all connections are used at once.
+  const std::size_t first = static_cast<std::size_t>(parts.front().client) % parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    send(parts[(first + i) % parts.size()]);
 }
 
 void ChannelCarrier::answer(std::span<const Timed> parts) {

@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace steptime {
+namespace {
+
+/// Throws RangeError where time ends.
+Time after(Time time, Duration duration) {
+  return Time(checked_add(since_start(time), duration));
+}
+
+}  // namespace
 
 Cycles::Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation)
     : inside_(std::move(inside)),
@@ -24,42 +32,41 @@ std::vector<std::int32_t> Cycles::next(Time now) {
   wake_.reset();
   for (;;) {
     if (under_way_ > 0) return {};
-    if (!agreed_on_.empty()) {
-      if (now < agreed_) {
-        wake_ = agreed_;
-        return {};
-      }
+    if (now >= agreed_) {
       for (const std::int32_t bucket : std::exchange(agreed_on_, {}))
         inside_->ready(bucket, now);
     }
     auto first = inside_->next(now);
     under_way_ = first.size();
     if (!first.empty()) return first;
-    if (std::exchange(is_open_, false)) begin_ = std::max(now, begin_ + cycle_);
+    wake_ = inside_->wake();
+    if (!agreed_on_.empty()) {
+      wake_at(agreed_);
+      return {};
+    }
+    if (std::exchange(is_open_, false)) begin_ = std::max(now, after(begin_, cycle_));
     if (waiting_.empty()) return {};
     begin_ = first_begin(now);
     if (begin_ > now) {
-      wake_ = begin_;
+      wake_at(begin_);
       return {};
     }
     is_open_ = true;
-    agreed_ = now + negotiation_(waiting_.size());
+    agreed_ = after(now, negotiation_(waiting_.size()));
     agreed_on_ = std::exchange(waiting_, {});
   }
+}
+
+void Cycles::wake_at(Time time) {
+  wake_ = std::min(wake_.value_or(time), time);
 }
 
 /// Of a cycle, at `now` or later: those that found nothing to do lie `idle_` apart.
 Time Cycles::first_begin(Time now) const {
   if (begin_ >= now) return begin_;
   if (idle_ == Duration{}) return now;
-  const auto idle = (now - begin_ + idle_ - Duration(1)) / idle_;
-  return begin_ + idle * idle_;
-}
-
-std::optional<Time> Cycles::wake() const {
-  const auto inner = inside_->wake();
-  if (!wake_ || !inner) return wake_ ? wake_ : inner;
-  return std::min(*wake_, *inner);
+  const Duration over = (now - begin_) % idle_;
+  return over == Duration{} ? now : after(now, idle_ - over);
 }
 
 }  // namespace steptime

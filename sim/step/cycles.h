@@ -27,10 +27,11 @@ class Cycles final : public Policy {
   void ready(std::int32_t bucket, Time now) override;
   void arrived(std::span<const std::int32_t> buckets, Time now) override;
   std::vector<std::int32_t> next(Time now) override;
-  std::optional<Time> wake() const override;
+  std::optional<Time> wake() const override { return wake_; }
 
  private:
   Time first_begin(Time now) const;
+  void wake_at(Time time);
 
   std::unique_ptr<Policy> inside_;
   Duration cycle_;

@@ -84,10 +84,12 @@ std::string error_of(const std::string& patch) {
 TEST(Module, RefusesWhatItDoesNotGoWith) {
   EXPECT_EQ(
       error_of(R"({"strategy": {"embedding": {"type": "module"}}})"),
-      "/strategy/embedding: is of a kvstore without servers, on one node of two GPUs at least");
+      "/strategy/embedding: plays the merge of a kvstore without servers, on one node of two GPUs "
+      "at least; elsewhere expected {\"type\": \"async\"}");
   EXPECT_EQ(
       error_of(two_gpus("device", kFree, R"(, "servers": 1)")),
-      "/strategy/embedding: is of a kvstore without servers, on one node of two GPUs at least");
+      "/strategy/embedding: plays the merge of a kvstore without servers, on one node of two GPUs "
+      "at least; elsewhere expected {\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", "", R"(, "servers": 2)")),
             "/strategy/aggregation/merge: adds up on one node without servers, got 2; with servers "
             "expected device or local");

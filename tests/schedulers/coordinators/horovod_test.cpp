@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -100,6 +101,25 @@ TEST(Horovod, FusesAsTheScheduleSays) {
             step(R"({"schedule": {"type": "tensor-fusion", "cycle": "0 s"},
                      "transport": {"type": "horovod-mpi", "coordinator":
                        {"type": "horovod", "cycle": "70 ms", "handling": "0 s"}}})"));
+}
+
+TEST(Horovod, GoesWithCyclesOfTheScheduleToo) {
+  for (const char* version : {"0.15.2", "0.20.3", "0.21.0"}) {
+    const Experiment e =
+        training_experiment(fmt::format(R"({{"schedule": {{"type": "tensor-fusion"}}, "transport":
+          {{"type": "horovod-mpi", "coordinator": {{"type": "horovod", "version": "{}"}}}}}})",
+                                        version),
+                            4, R"({"steps": 3})");
+    EXPECT_GT(simulate(e).step_time_s, 3.0) << version;
+  }
+}
+
+TEST(Horovod, TimeThatEndsIsRefused) {
+  const Experiment e = training_experiment(
+      R"({"transport": {"type": "horovod-mpi", "coordinator":
+            {"type": "horovod", "handling": "4e6 s"}}})",
+      4);
+  EXPECT_THROW(simulate(e), InputError);
 }
 
 TEST(Horovod, IsNotForEngines) {

@@ -60,6 +60,23 @@ TEST(Cycles, ThatAreEmptyAgreeToo) {
   EXPECT_EQ(starts({5}, 0, [](std::size_t) { return milliseconds(4); }), (Starts{{0, 12}}));
 }
 
+TEST(Cycles, MayLieInEachOther) {
+  // The inner cycles begin at 0 and, 5 ms later, at 5; the outer ones at 0 and 4. What is ready at
+  // 1 ms is heard inside at 4, and travels at 6, when the first all-reduce is over.
+  const auto made = [](std::span<const Bucket>) {
+    auto inner =
+        std::make_unique<Cycles>(std::make_unique<InOrder>(), milliseconds(5), free_of_charge);
+    return std::make_unique<Cycles>(std::move(inner), milliseconds(4), free_of_charge);
+  };
+  const PolicyRun run(made, {1, 1, 1}, {Duration{}, milliseconds(1), milliseconds(13)},
+                      [](Bytes) { return milliseconds(6); });
+  ASSERT_EQ(run.sent.size(), 3U);
+  EXPECT_EQ(run.sent[1].start, Time(milliseconds(6)));
+  // Ready at 13: an outer cycle begins at 14, as they do at 6 and 12 + 2; inner ones at 12 and 17.
+  EXPECT_GE(run.sent[2].start, Time(milliseconds(13)));
+  EXPECT_LE(run.sent[2].start, Time(milliseconds(22)));
+}
+
 TEST(Cycles, WithoutTimeAreNone) {
   EXPECT_EQ(starts({0, 1, 20}, 0, free_of_charge), (Starts{{0, 0}, {1, 6}, {2, 20}}));
 }
