@@ -65,7 +65,10 @@ class CopiedProgram final : public Program {
 class Copied final : public Collective {
  public:
   Copied(std::shared_ptr<const Collective> plain, TimePerByte copy, TimePerByte reduction)
-      : plain_(std::move(plain)), copy_(copy), reduction_(reduction) {}
+      : plain_(std::move(plain)),
+        parts_(std::max<std::int64_t>(std::ssize(plain_->programs({1})), 1)),
+        copy_(copy),
+        reduction_(reduction) {}
   Duration time(Bytes m) const override {
     return checked_add(plain_->time(m), checked_add(copy(m), copy(m)));
   }
@@ -85,33 +88,31 @@ class Copied final : public Collective {
   }
   std::string outside_domain(Bytes m) const override {
     const std::string plain = plain_->outside_domain(m);
-    if (!plain.empty() || parts() == 1) return plain;
+    if (!plain.empty() || parts_ == 1) return plain;
     return "what begins before all is copied, which only \"message\" fidelity plays";
   }
   std::string choice(Bytes m) const override { return plain_->choice(m); }
   std::optional<ErrorBound> error_bound() const override {
     const auto plain = plain_->error_bound();
-    if (parts() == 1) return plain;
+    if (parts_ == 1) return plain;
     const ErrorBound bound = plain.value_or(ErrorBound{});
-    return ErrorBound{bound.least, (1 + bound.most) * static_cast<double>(parts()) - 1};
+    return ErrorBound{bound.least, (1 + bound.most) * static_cast<double>(parts_) - 1};
   }
   Operation operation() const override { return plain_->operation(); }
   Programs programs(Bytes m) const override {
     Programs programs = plain_->programs(m);
-    const Duration part = copy({ceil_div(m.count, parts())});
+    const Duration part = copy({ceil_div(m.count, parts_)});
     for (auto& program : programs)
       program = std::make_unique<CopiedProgram>(std::move(program), part, reduction_);
     return programs;
   }
 
  private:
-  std::int64_t parts() const {
-    return std::max<std::int64_t>(std::ssize(plain_->programs({1})), 1);
-  }
   Duration copy(Bytes m) const {
     return from_seconds(static_cast<double>(m.count) * copy_.seconds_per_byte);
   }
   std::shared_ptr<const Collective> plain_;
+  std::int64_t parts_;  ///< of the data, one for each program
   TimePerByte copy_;
   TimePerByte reduction_;
 };

@@ -1,6 +1,34 @@
 #include "sim/servers/channel_carrier.h"
 
+#include "sim/servers/message_carrier.h"
+#include "sim/servers/port_carrier.h"
+
 namespace steptime {
+namespace {
+
+std::unique_ptr<Carrier> wire(const TrainingPlan& plan, Engine& engine, CarrierUser& user,
+                              bool one_by_one) {
+  if (plan.plays_messages) return std::make_unique<MessageCarrier>(plan, engine, user);
+  return std::make_unique<PortCarrier>(plan, engine, user, one_by_one);
+}
+
+}  // namespace
+
+std::unique_ptr<Carrier> make_carrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user) {
+  const Aggregation& aggregation = plan.aggregation;
+  ConnectionEnds ends{.clients = aggregation.clients, .servers = aggregation.servers.count};
+  std::int32_t first_server = 0;
+  if (aggregation.beyond) {
+    ends.hosts = 2 * plan.cluster.nodes;
+    first_server = static_cast<std::int32_t>(ends.servers * plan.cluster.nodes);
+    ends.servers = first_server + aggregation.beyond->servers.count;
+  }
+  auto channel = plan.transport->channel->open(engine, ends);
+  if (!channel) return wire(plan, engine, user, false);
+  return std::make_unique<ChannelCarrier>(
+      engine, std::move(channel), first_server, user,
+      [&](CarrierUser& above) { return wire(plan, engine, above, true); });
+}
 
 void ChannelCarrier::push(std::span<const Parcel> parts) {
   // Every client begins with another server, as all connections are used at once.

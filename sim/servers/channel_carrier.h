@@ -1,7 +1,9 @@
-// A carrier whose pushes and pulls go through a channel before and after the wire.
+// The carrier of a training run, and one whose pushes and pulls go through a channel before and
+// after the wire.
 #pragma once
 #include "sim/servers/carrier.h"
 #include "sim/servers/channel.h"
+#include "sim/servers/training.h"
 
 #include <functional>
 #include <memory>
@@ -11,6 +13,10 @@
 #include <vector>
 
 namespace steptime {
+
+/// Ports or messages, as the plan plays them, and its transport's channel where that does anything.
+/// All must outlive the carrier. Throws InputError.
+std::unique_ptr<Carrier> make_carrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user);
 
 class ChannelCarrier final : public Carrier, private CarrierUser {
  public:

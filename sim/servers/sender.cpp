@@ -107,9 +107,13 @@ void Sender::start(std::uint32_t message, When when) {
 
 const Sender::Message& Sender::ended(std::uint32_t message) {
   --under_way_;
-  if (!waiting_.empty()) {
-    const std::uint32_t next = waiting_.front();
-    waiting_.erase(waiting_.begin());
+  if (next_waiting_ < waiting_.size()) {
+    const std::uint32_t next = waiting_[next_waiting_++];
+    if (2 * next_waiting_ >= waiting_.size()) {
+      waiting_.erase(waiting_.begin(),
+                     waiting_.begin() + static_cast<std::ptrdiff_t>(next_waiting_));
+      next_waiting_ = 0;
+    }
     start(next, engine_.present());
   } else if (!policy_ && next_ < plan_.step.buckets.size()) {
     send_next();

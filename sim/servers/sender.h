@@ -95,7 +95,8 @@ class Sender {
   When middle_{};
   std::size_t next_ = 0;  ///< the bucket that is ready next, or without a policy sent next
   std::int64_t under_way_ = 0;
-  std::vector<std::uint32_t> waiting_;  ///< messages, for a stream
+  std::vector<std::uint32_t> waiting_;  ///< messages, for a stream; those before the next have gone
+  std::size_t next_waiting_ = 0;
   std::optional<Time> wakes_{};
 };
 

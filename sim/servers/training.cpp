@@ -7,9 +7,7 @@
 #include "sim/events/engine.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/channel_carrier.h"
-#include "sim/servers/message_carrier.h"
 #include "sim/servers/passes.h"
-#include "sim/servers/port_carrier.h"
 #include "sim/servers/sender.h"
 #include "sim/servers/two_level_exchange.h"
 
@@ -24,28 +22,6 @@
 
 namespace steptime {
 namespace {
-
-std::unique_ptr<Carrier> wire(const TrainingPlan& plan, Engine& engine, CarrierUser& user,
-                              bool one_by_one) {
-  if (plan.plays_messages) return std::make_unique<MessageCarrier>(plan, engine, user);
-  return std::make_unique<PortCarrier>(plan, engine, user, one_by_one);
-}
-
-std::unique_ptr<Carrier> carrier(const TrainingPlan& plan, Engine& engine, CarrierUser& user) {
-  const Aggregation& aggregation = plan.aggregation;
-  ConnectionEnds ends{.clients = aggregation.clients, .servers = aggregation.servers.count};
-  std::int32_t first_server = 0;
-  if (aggregation.beyond) {
-    ends.hosts = 2 * plan.cluster.nodes;
-    first_server = static_cast<std::int32_t>(ends.servers * plan.cluster.nodes);
-    ends.servers = first_server + aggregation.beyond->servers.count;
-  }
-  auto channel = plan.transport->channel->open(engine, ends);
-  if (!channel) return wire(plan, engine, user, false);
-  return std::make_unique<ChannelCarrier>(
-      engine, std::move(channel), first_server, user,
-      [&](CarrierUser& above) { return wire(plan, engine, above, true); });
-}
 
 class TrainingPlayer final : private CarrierUser, private ExchangeUser {
  public:
@@ -69,7 +45,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         buckets_(plan.step.buckets.size()),
         work_(work_of(plan)),
         clients_(static_cast<std::size_t>(plan.trainers())),
-        carrier_(carrier(plan, engine_, *this)),
+        carrier_(make_carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
       senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c);

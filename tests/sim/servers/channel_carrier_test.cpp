@@ -101,6 +101,23 @@ TEST(ChannelCarrier, AddsBothEnds) {
   EXPECT_EQ(carrier.common_latency(), milliseconds(1));
 }
 
+TEST(ChannelCarrier, EveryClientBeginsWithAnotherServer) {
+  Engine engine;
+  Log log;
+  ChannelCarrier carrier(engine, std::make_unique<TwoAndThree>(engine), 0, log,
+                         [&](CarrierUser& user) { return std::make_unique<Wire>(engine, user); });
+  engine.at(Time{}, Phase::kNormal, [&] {
+    std::vector<Parcel> parts{parcel(0, 1, true), parcel(1, 2, true), parcel(2, 3, true)};
+    for (Parcel& part : parts)
+      part.client = 4;
+    carrier.push(parts);
+  });
+  engine.run();
+  // Client 4 of 3 servers: 4 mod 3.
+  EXPECT_EQ(log.lines,
+            (std::vector<std::string>{"pushed 2 at 15", "pushed 3 at 15", "pushed 1 at 15"}));
+}
+
 TEST(ChannelCarrier, LeavesServersInTheNodeAlone) {
   Engine engine;
   Log log;
