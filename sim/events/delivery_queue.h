@@ -2,8 +2,8 @@
 // ranks in step have them: events of one instant share a list, and only the lists are in a heap.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/event_queue.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ class DeliveryQueue {
 
   bool empty() const { return size_ == 0; }
   /// Of the next item; the queue must not be empty.
-  Time next_time() const { return Time(Duration(heap_.front().time)); }
+  Time next_time() const { return Time(Duration(times_.front().time)); }
 
   /// `time` must not lie before that of the item taken last.
   void push(Time time, Item item) {
@@ -34,7 +34,7 @@ class DeliveryQueue {
   }
 
   Item pop() {
-    List& list = lists_[heap_.front().list];
+    List& list = lists_[times_.front().slot];
     const Item item = list.items[list.taken++];
     --size_;
     if (list.taken == list.items.size()) close_first();
@@ -48,14 +48,6 @@ class DeliveryQueue {
   struct List {
     std::vector<Item> items;
     std::size_t taken = 0;
-  };
-  struct Entry {
-    std::int64_t time;    ///< ps
-    std::uint64_t order;  ///< of the list's first insertion
-    std::uint32_t list;
-    bool operator<(const Entry& other) const {  // std heaps keep the greatest in front
-      return time != other.time ? time > other.time : order > other.order;
-    }
   };
   struct Recent {
     std::int64_t time = 0;
@@ -75,23 +67,21 @@ class DeliveryQueue {
       list = free_.back();
       free_.pop_back();
     }
-    heap_.push_back({time, next_order_++, list});
-    std::push_heap(heap_.begin(), heap_.end());
+    times_.push({time, next_order_++, list});
     return list;
   }
 
   void close_first() {
-    const Entry first = heap_.front();
-    std::pop_heap(heap_.begin(), heap_.end());
-    heap_.pop_back();
-    Recent& recent = recent_[slot_of(first.time)];
-    if (recent.list == first.list) recent.list = kNone;
-    lists_[first.list].items.clear();
-    lists_[first.list].taken = 0;
-    free_.push_back(first.list);
+    const auto [time, order, list] = times_.front();
+    times_.pop();
+    Recent& recent = recent_[slot_of(time)];
+    if (recent.list == list) recent.list = kNone;
+    lists_[list].items.clear();
+    lists_[list].taken = 0;
+    free_.push_back(list);
   }
 
-  std::vector<Entry> heap_;
+  EventQueue times_;  ///< of the lists, in the order of their first insertions
   std::vector<List> lists_;
   std::vector<std::uint32_t> free_;
   std::array<Recent, kRecent> recent_{};
