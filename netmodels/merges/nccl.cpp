@@ -71,19 +71,26 @@ class NcclStore final : public KvStore {
   GpuProcess::Variables merged_;
 };
 
+constexpr const char* kVersion = "2.3.7";  // of the proposal's time
+
+/// The collective's parameters, with the merge's default of the version.
+Params with_own_default() {
+  Params params = Collectives::instance().items().at("nccl").params;
+  for (Param& p : params) {
+    if (p.key == "version") p.fallback = kVersion;
+  }
+  return params;
+}
+
 class Nccl final : public Merge {
  public:
   Nccl(const Config& c, const Cluster& cluster) {
     if (!cluster.gpus) c.fail("type", "nccl needs the cluster's gpus");
     launches_ = cluster.gpus_per_node * cluster.gpus->launch;
-    static const Params wrapper{
-        {.key = "nccl", .kind = Kind::kObject, .choice = Collective::kNoun}};
-    const Json nccl{{"type", "nccl"}, {"version", c.get<std::string>("version")}};
     Cluster launched = cluster;
     launched.gpus->launch = {};
-    nccl_ = Collectives::instance().make(
-        Config(std::make_shared<Document>(Document{c.file(), Json{{"nccl", nccl}}}), wrapper),
-        "nccl", launched);
+    static const Params params = with_own_default();
+    nccl_ = Collectives::instance().make_from("nccl", c.through(params), launched);
   }
 
   Place place() const override { return Place::kEngine; }
@@ -110,7 +117,7 @@ const Params kParams{{.key = "version",
                       .kind = Kind::kText,
                       .help = "release of NCCL",
                       .need = Need::kDefault,
-                      .fallback = "2.3.7"}};
+                      .fallback = kVersion}};
 
 const bool kRegistered = Merges::instance().add(
     "nccl", "NCCL's kernels, for some keys at a time", kParams,

@@ -114,14 +114,16 @@ Config::Config(std::shared_ptr<const Document> document, const Json* node, std::
   }
 }
 
-Config::Config(const Params& params)
-    : Config(
-          [] {
-            static const auto nothing =
-                std::make_shared<const Document>(Document{"", Json::object()});
-            return nothing;
-          }(),
-          params) {}
+namespace {
+
+const std::shared_ptr<const Document>& nothing() {
+  static const auto document = std::make_shared<const Document>(Document{"", Json::object()});
+  return document;
+}
+
+}  // namespace
+
+Config::Config(const Params& params) : Config(nothing(), params) {}
 
 const Param& Config::param(std::string_view key) const {
   const auto found = std::find_if(params_->begin(), params_->end(),
@@ -244,6 +246,14 @@ std::string Config::text_of(std::string_view key) const {
   }
 }
 
+Config Config::through(const Params& params) const {
+  return {document_, node_, pointer_, params};
+}
+
+Config Config::defaults(std::string_view key, const Params& params) const {
+  return Config(document_, &nothing()->root, join_pointer(pointer_, key), params);
+}
+
 Config Config::object(std::string_view key, const Params& params) const {
   const Param& p = param(key);
   return {document_, &value(p, key), join_pointer(pointer_, key), params};
@@ -330,7 +340,7 @@ void Config::check_values() const {
         get<std::string>(key);
         break;
       case Kind::kObject:
-        object(key, any_keys());
+        if (param(key).choice.empty() || !raw(key).is_string()) object(key, any_keys());
         break;
       case Kind::kList:
       case Kind::kAny:

@@ -87,6 +87,10 @@ class Config {
   T get(std::string_view key) const;
   /// The object under `key`, read through another table.
   Config object(std::string_view key, const Params& params) const;
+  /// This object, read through another table.
+  Config through(const Params& params) const;
+  /// An object without keys in the place of the value under `key`: the defaults of `params` stand.
+  Config defaults(std::string_view key, const Params& params) const;
   /// The objects of the list under `key`.
   std::vector<Config> objects(std::string_view key, const Params& params) const;
   /// The text of the file that `key`, a path, names. Throws InputError that names both.

@@ -17,8 +17,10 @@ std::map<std::string, const Catalogue*>& Catalogue::all() {
 
 std::string Catalogue::type_of(const Config& parent, std::string_view key) {
   const Json& node = parent.raw(key);
+  if (node.is_string()) return node.get<std::string>();
   if (!node.is_object()) {
-    parent.fail(key, fmt::format("expected an object {{\"type\": ...}}, got {}", brief(node)));
+    parent.fail(key,
+                fmt::format("expected a name or an object {{\"type\": ...}}, got {}", brief(node)));
   }
   const auto type = node.find("type");
   const std::string inside = std::string(key) + "/type";
@@ -39,8 +41,9 @@ const Catalogue::Item& Catalogue::item(const Config& parent, std::string_view ke
   std::vector<std::string> known;
   for (const auto& [each, unused] : items_)
     known.push_back(each);
-  throw InputError(fmt::format("{}: {}/{}/type: unknown {}; known: {}", parent.file(),
-                               parent.pointer(), key, brief(name), fmt::join(known, ", ")));
+  throw InputError(fmt::format("{}: {}/{}{}: unknown {}; known: {}", parent.file(),
+                               parent.pointer(), key, parent.raw(key).is_string() ? "" : "/type",
+                               brief(name), fmt::join(known, ", ")));
 }
 
 }  // namespace steptime

@@ -2,7 +2,8 @@
 //
 //   const bool kRegistered = Schedules::instance().add("wfbp", "one line of help", kParams, make);
 //
-// A config chooses one as {"type": "<name>", ...its parameters}.
+// A config chooses one as {"type": "<name>", ...its parameters}, or as "<name>" with the defaults
+// of these.
 #pragma once
 #include "sim/config/config.h"
 #include "sim/core/error.h"
@@ -38,7 +39,7 @@ class Catalogue {
  protected:
   explicit Catalogue(std::string noun) : noun_(std::move(noun)) { all()[noun_] = this; }
   const Item& item(const Config& parent, std::string_view key, const std::string& name) const;
-  /// The name under "type" of the object under `key`.
+  /// The bare name under `key`, or the one under "type" of the object there.
   static std::string type_of(const Config& parent, std::string_view key);
   std::map<std::string, Item> items_;
 
@@ -69,18 +70,24 @@ class Registry : public Catalogue {
     return true;
   }
 
-  /// The implementation chosen by the object under `key` of `parent`.
+  /// The implementation chosen under `key` of `parent`.
   std::unique_ptr<Interface> make(const Config& parent, std::string_view key, Args... args) const {
     const std::string name = type_of(parent, key);
     const Item& found = item(parent, key, name);
-    const Config config = parent.object(key, found.params);
+    const Config config = parent.raw(key).is_string() ? parent.defaults(key, found.params)
+                                                      : parent.object(key, found.params);
     auto made = factories_.at(name)(config, args...);
     config.check_values();  // those, too, that do not count here
     return made;
   }
   /// The implementation of this name, of which every parameter has its default.
   std::unique_ptr<Interface> make_default(const std::string& name, Args... args) const {
-    return factories_.at(name)(Config(items_.at(name).params), args...);
+    return make_from(name, Config(items_.at(name).params), args...);
+  }
+  /// The implementation of this name with parameters of an object that has a table with them.
+  std::unique_ptr<Interface> make_from(const std::string& name, const Config& config,
+                                       Args... args) const {
+    return factories_.at(name)(config, args...);
   }
 
  private:

@@ -31,23 +31,18 @@ Json number(const char* type, const Range& range) {
   return schema;
 }
 
+/// An object with its parameters, or its bare name.
 Json choice_schema(const std::string& noun) {
+  Json names{{"type", "string"}, {"enum", Json::array()}};
   Json schema{{"type", "object"}, {"required", {"type"}}, {"oneOf", Json::array()}};
   for (const auto& [name, item] : Catalogue::all().at(noun)->items()) {
     Json one = object_schema(item.params);
     one["title"] = name;
     one["description"] = item.help;
     schema["oneOf"].push_back(one);
-  }
-  return schema;
-}
-
-/// Of a choice that may be its bare name.
-Json named_choice_schema(const std::string& noun) {
-  Json names{{"type", "string"}, {"enum", Json::array()}};
-  for (const auto& [name, unused] : Catalogue::all().at(noun)->items())
     names["enum"].push_back(name);
-  return {{"anyOf", {names, choice_schema(noun)}}};
+  }
+  return {{"anyOf", {names, schema}}};
 }
 
 Json value_schema(const Param& p) {
@@ -78,7 +73,7 @@ Json value_schema(const Param& p) {
     case Kind::kList:
       return {{"type", "array"}};
     case Kind::kAny:
-      return p.choice.empty() ? Json::object() : named_choice_schema(p.choice);
+      return Json::object();
   }
   return Json::object();
 }

@@ -1,11 +1,6 @@
 #include "sim/mxnet/merge.h"
 
 #include <memory>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 
@@ -27,8 +22,8 @@ LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sha
 const Params& merge_params() {
   static const Params params{
       {.key = "merge",
-       .kind = Kind::kAny,
-       .help = "how gradients are added up in a node: a name, or an object with its parameters",
+       .kind = Kind::kObject,
+       .help = "how gradients are added up in a node",
        .need = Need::kDefault,
        .fallback = Json{{"type", "device"}},
        .choice = Merge::kNoun},
@@ -47,35 +42,8 @@ const Params& merge_params() {
   return params;
 }
 
-namespace {
-
-/// The object that the bare name stands for, at the same place.
-std::unique_ptr<Merge> named_merge(const Config& c, const Cluster& cluster) {
-  const auto& merges = Merges::instance().items();
-  if (!merges.contains(c.raw("merge").get<std::string>())) {
-    std::vector<std::string> known;
-    for (const auto& [name, unused] : merges)
-      known.push_back(name);
-    c.fail("merge",
-           fmt::format("unknown {}; known: {}", brief(c.raw("merge")), fmt::join(known, ", ")));
-  }
-  const Json::json_pointer place(c.pointer());
-  auto document = std::make_shared<Document>(Document{c.file(), Json::object()});
-  document->root[place / "merge"] = Json{{"type", c.raw("merge")}};
-  Config named(document, any_keys());
-  std::vector<std::string> keys;
-  for (auto rest = place; !rest.empty(); rest.pop_back())
-    keys.push_back(rest.back());
-  for (auto key = keys.rbegin(); key != keys.rend(); ++key)
-    named = named.object(*key, any_keys());
-  return Merges::instance().make(named, "merge", cluster);
-}
-
-}  // namespace
-
 std::unique_ptr<Merge> read_merge(const Config& c, const Cluster& cluster) {
-  auto merge = c.raw("merge").is_string() ? named_merge(c, cluster)
-                                          : Merges::instance().make(c, "merge", cluster);
+  auto merge = Merges::instance().make(c, "merge", cluster);
   const auto keys = c.get<std::int64_t>("keys_per_call");
   if (merge->takes_several_keys()) merge->keys_per_call_ = keys;
   return merge;

@@ -64,6 +64,12 @@ TEST(Registry, MakesByNameWithDefaults) {
   EXPECT_EQ(greetings().make_default("polite", "Bob")->text(), "Good day, Bob!");
 }
 
+TEST(Registry, ABareNameStandsForItsDefaults) {
+  EXPECT_EQ(choose(R"({"greeting": "polite"})"), choose(R"({"greeting": {"type": "polite"}})"));
+  EXPECT_EQ(choose_error(R"({"greeting": "rude"})"),
+            "x.json: /greeting: unknown \"rude\"; known: brief, polite");
+}
+
 TEST(Registry, UnknownNamesListTheKnownOnes) {
   EXPECT_EQ(choose_error(R"({"greeting": {"type": "rude"}})"),
             "x.json: /greeting/type: unknown \"rude\"; known: brief, polite");
@@ -74,8 +80,8 @@ TEST(Registry, ATypeIsRequiredAndAString) {
   EXPECT_EQ(choose_error(R"({"greeting": {}})"), "x.json: /greeting/type: required but missing");
   EXPECT_EQ(choose_error(R"({"greeting": {"type": 1}})"),
             "x.json: /greeting/type: expected a string, got 1");
-  EXPECT_EQ(choose_error(R"({"greeting": "polite"})"),
-            "x.json: /greeting: expected an object {\"type\": ...}, got \"polite\"");
+  EXPECT_EQ(choose_error(R"({"greeting": 5})"),
+            "x.json: /greeting: expected a name or an object {\"type\": ...}, got 5");
 }
 
 TEST(Registry, EachImplementationKnowsItsOwnKeysOnly) {

@@ -176,9 +176,11 @@ void add_keys(const Json& schema, std::set<std::string>& keys) {
     keys.insert(key);
     add_keys(value, keys);
   }
-  const Json choices = schema.value("oneOf", Json::array());
-  for (const Json& one : choices)
-    add_keys(one, keys);
+  for (const char* alternatives : {"oneOf", "anyOf"}) {
+    const Json choices = schema.value(alternatives, Json::array());
+    for (const Json& one : choices)
+      add_keys(one, keys);
+  }
 }
 
 TEST(Schema, EveryKeyIsInTheKeyReference) {
