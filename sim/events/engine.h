@@ -87,10 +87,7 @@ class Engine {
   }
   template <class Action>
   EventId after(Duration delay, Phase phase, Action action) {
-    std::int64_t time = 0;
-    if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &time)) [[unlikely]]
-      refuse(Time::min());
-    return at(Time(Duration(time)), phase, action);
+    return at(later(now_, delay), phase, action);
   }
 
   // Of causes; without them what these return has none.
@@ -102,10 +99,12 @@ class Engine {
   When until(When since, Time end, Reason reason) {
     if (causes_ == nullptr) [[likely]]
       return When(end);
+    if (end < since.time) [[unlikely]]
+      refuse(end);
     return causes_->until(since, end, reason);
   }
   When until(When since, Duration length, Reason reason) {
-    return until(since, since.time + length, reason);
+    return until(since, later(since.time, length), reason);
   }
   CauseId begin(When since, Reason reason) {
     return causes_ == nullptr ? CauseId{} : causes_->begin(since, reason);
@@ -139,6 +138,13 @@ class Engine {
   /// Throws RangeError for a time that left the range of simulated time: a sum of two times in it
   /// wraps around to a negative one.
   [[noreturn]] void refuse(Time time) const;
+  /// Throws RangeError for a time beyond the range of simulated time.
+  Time later(Time time, Duration delay) const {
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(since_start(time).count(), delay.count(), &sum)) [[unlikely]]
+      refuse(Time::min());
+    return Time(Duration(sum));
+  }
 
   static constexpr int kPhaseShift = 60;
   static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();

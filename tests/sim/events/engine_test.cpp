@@ -236,6 +236,16 @@ TEST(Engine, ATimeBeyondTheRangeIsTheInputsFault) {
   EXPECT_EQ(engine.pending(), 1U);
 }
 
+TEST(Engine, ACauseThatEndsBeyondTheRangeIsTheInputsFault) {
+  Causes causes;
+  for (Causes* kept : {static_cast<Causes*>(nullptr), &causes}) {
+    Engine engine(kept);
+    const When late(at_ps(std::numeric_limits<std::int64_t>::max()));
+    EXPECT_EQ(message_of<RangeError>([&] { engine.until(late, Duration(1), Reason{}); }),
+              "the run leaves the range of simulated time (106 days)");
+  }
+}
+
 TEST(Engine, SchedulingInThePastIsABug) {
   Log log;
   log.note(10, Phase::kNormal, 'a');
