@@ -11,23 +11,51 @@
 namespace steptime {
 namespace po = boost::program_options;
 
+namespace {
+
+void write_maps(const std::vector<SizeMap>& maps, const std::string& format, std::ostream& out) {
+  if (format == "csv")
+    throw InputError("--maps: csv has no place for maps; known: table, json, jsonl");
+  if (format == "table") {
+    out << size_maps_text(maps);
+    return;
+  }
+  Json list = Json::array();
+  for (const SizeMap& map : maps) {
+    if (format == "jsonl") out << map.json().dump() << "\n";
+    list.push_back(map.json());
+  }
+  if (format == "json") out << list.dump(2) << "\n";
+}
+
+}  // namespace
+
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
   po::options_description options("options");
   std::string folder;
   options.add_options()("format", po::value(&format)->default_value("table"),
                         "table, json, jsonl or csv")(
-      "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones");
+      "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones")(
+      "maps", "only the maps of what is the fastest by size, which table shows below the figures");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
   check_format(format);
   const std::string filter =
       values->contains("FILTER") ? (*values)["FILTER"].as<std::string>() : "";
+  if (values->contains("maps")) {
+    const std::vector<SizeMap> maps = reproduce_maps(filter, folder, until_interrupted(terminal));
+    if (maps.empty())
+      throw InputError(fmt::format("no map's paper or id contains {}", brief(filter)));
+    write_maps(maps, format, terminal.out);
+    return Exit::kOk;
+  }
   const std::vector<ClaimRow> rows = reproduce(filter, folder, until_interrupted(terminal));
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {
-    terminal.out << claims_table(rows);
+    terminal.out << claims_table(rows)
+                 << size_maps_text(reproduce_maps(filter, folder, until_interrupted(terminal)));
   } else if (format == "csv") {
     terminal.out << claims_csv(rows);
   } else if (format == "json") {

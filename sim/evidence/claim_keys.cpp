@@ -17,7 +17,12 @@ const Params& claims_params() {
        .need = Need::kDefault,
        .fallback = 10,
        .range = kPositive},
-      {.key = "figures", .kind = Kind::kList, .help = "the published figures"}};
+      {.key = "figures", .kind = Kind::kList, .help = "the published figures"},
+      {.key = "maps",
+       .kind = Kind::kList,
+       .help = "which way to do a collective is the fastest, by size",
+       .need = Need::kDefault,
+       .fallback = Json::array()}};
   return params;
 }
 
@@ -92,6 +97,34 @@ const Params& order_params() {
        .fallback = "order",
        .words = {"order", "smallest", "largest"}},
       {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
+  return params;
+}
+
+const Params& map_params() {
+  static const Params params{
+      {.key = "id", .kind = Kind::kText},
+      {.key = "quantity", .kind = Kind::kText},
+      {.key = "where", .kind = Kind::kText, .help = "section, figure or table"},
+      {.key = "note", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "sizes", .kind = Kind::kObject},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "of", .kind = Kind::kObject, .help = "label: values to set, of what is compared"},
+      {.key = "for", .kind = Kind::kObject, .help = "label: of a row of the map"}};
+  return params;
+}
+
+const Params& map_sizes_params() {
+  static const Params params{
+      {.key = "from", .kind = Kind::kNumber, .range = {.low = 1, .high = 1e15}},
+      {.key = "to", .kind = Kind::kNumber, .range = {.low = 1, .high = 1e15}},
+      {.key = "unit", .kind = Kind::kText, .help = "what is counted, such as floats a key"}};
+  return params;
+}
+
+const Params& map_row_params() {
+  static const Params params{
+      {.key = "bytes", .kind = Kind::kNumber, .help = "of one unit of size", .range = kPositive},
+      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()}};
   return params;
 }
 

@@ -8,6 +8,8 @@
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -132,6 +134,40 @@ std::string ClaimRunner::order(const Config& order, const Config& more) const {
 Json ClaimRunner::simulated(const Config& claim, const Config& more) const {
   if (claim.has("order")) return order(claim.object("order", order_params()), more);
   return measure(claim.object("measure", measure_params()), more);
+}
+
+std::vector<SizeMap::Row> ClaimRunner::map(const Config& map) const {
+  const Config sizes = map.object("sizes", map_sizes_params());
+  const auto from = sizes.get<double>("from");
+  const auto to = sizes.get<double>("to");
+  if (from >= to)
+    sizes.fail("to", fmt::format("expected more than \"from\", {}, got {}", from, to));
+  const Config set = map.object("set", any_keys());
+  const Config of = map.object("of", any_keys());
+  const Config rows = map.object("for", any_keys());
+  if (of.node().empty()) map.fail("of", "expected something to compare, got none");
+  std::vector<SizeMap::Row> found;
+  for (const auto& [row_label, unused_row] : rows.node().items()) {
+    const Config row = rows.object(row_label, map_row_params());
+    const Config row_set = row.object("set", any_keys());
+    std::vector<std::string> names;
+    std::vector<std::unique_ptr<CollectiveModel>> models;
+    for (const auto& [label, unused] : of.node().items()) {
+      names.push_back(label);
+      models.push_back(std::make_unique<CollectiveModel>(
+          with({set, row_set, of.object(label, any_keys())}), on_progress_));
+    }
+    const auto bytes_each = row.get<double>("bytes");
+    const auto times = [&](double size) {
+      const auto bytes = static_cast<std::int64_t>(std::round(size * bytes_each));
+      std::vector<double> all;
+      for (const auto& model : models)
+        all.push_back(model->row(bytes).time_us);
+      return all;
+    };
+    found.push_back({.label = row_label, .spans = fastest_by_size(names, from, to, times)});
+  }
+  return found;
 }
 
 }  // namespace steptime

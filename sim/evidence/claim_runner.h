@@ -3,12 +3,14 @@
 #pragma once
 #include "sim/config/config.h"
 #include "sim/core/limits.h"
+#include "sim/evidence/size_map.h"
 #include "sim/experiment/result.h"
 
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace steptime {
 
@@ -21,6 +23,8 @@ class ClaimRunner {
   /// What a claim's "measure" or "order" asks for, with the values of `more` set on top. Throws
   /// InputError.
   Json simulated(const Config& claim, const Config& more) const;
+  /// The rows of a "map". Throws InputError.
+  std::vector<SizeMap::Row> map(const Config& map) const;
 
  private:
   /// JSON pointers and their values, from a measure, an order or a claim's alternatives.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,38 +100,65 @@ Json ClaimRow::json() const {
 
 namespace {
 
-std::vector<ClaimRow> simulate_claims(const ClaimRunner& runner, const std::string& path,
-                                      const std::string& filter, const OnProgress& on_progress) {
-  const Config config(runner.document(), experiment_params());
-  std::vector<ClaimRow> rows;
-  if (!config.has("claims")) return rows;
-  const Config claims = config.object("claims", claims_params());
-  const auto relative = std::filesystem::path(path).lexically_relative(data_dir());
-  const bool shipped = !relative.empty() && *relative.begin() != "..";
-  const std::string name = shipped ? relative.generic_string() : path;
-  const auto matches = [&](const std::string& text) { return text.find(filter) != text.npos; };
-  const bool whole_paper = matches(claims.get<std::string>("paper"));
-  for (const Config& figure : claims.objects("figures", claim_params())) {
-    if (!whole_paper && !matches(figure.get<std::string>("id"))) continue;
-    if (on_progress) on_progress(0);
-    rows.push_back(simulate_claim(runner, claims, figure, name));
+/// The claims of one experiment file, those that a filter asks for.
+class ClaimFile {
+ public:
+  ClaimFile(const std::string& path, const std::string& filter, const OnProgress& on_progress,
+            bool learns)
+      : runner_(path, on_progress, learns), filter_(filter), on_progress_(on_progress) {
+    const Config config(runner_.document(), experiment_params());
+    if (config.has("claims")) claims_ = config.object("claims", claims_params());
+    const auto relative = std::filesystem::path(path).lexically_relative(data_dir());
+    const bool shipped = !relative.empty() && *relative.begin() != "..";
+    name_ = shipped ? relative.generic_string() : path;
   }
-  return rows;
-}
 
-}  // namespace
+  std::vector<ClaimRow> rows() const {
+    std::vector<ClaimRow> rows;
+    for (const Config& figure : asked("figures", claim_params()))
+      rows.push_back(simulate_claim(runner_, *claims_, figure, name_));
+    return rows;
+  }
 
-std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter,
-                                      const OnProgress& on_progress) {
-  return simulate_claims(ClaimRunner(path, on_progress, true), path, filter, on_progress);
-}
+  std::vector<SizeMap> maps() const {
+    std::vector<SizeMap> maps;
+    for (const Config& map : asked("maps", map_params())) {
+      maps.push_back({.id = map.get<std::string>("id"),
+                      .paper = claims_->get<std::string>("paper"),
+                      .quantity = map.get<std::string>("quantity"),
+                      .unit = map.object("sizes", map_sizes_params()).get<std::string>("unit"),
+                      .config = name_,
+                      .where = map.get<std::string>("where"),
+                      .note = map.get<std::string>("note"),
+                      .rows = runner_.map(map)});
+    }
+    return maps;
+  }
 
-void check_claims(const std::string& path, const OnProgress& on_progress) {
-  simulate_claims(ClaimRunner(path, on_progress, false), path, "", on_progress);
-}
+ private:
+  /// Of the paper, or with an id, that the filter matches.
+  std::vector<Config> asked(const std::string& key, const Params& params) const {
+    std::vector<Config> found;
+    if (!claims_) return found;
+    const auto matches = [&](const std::string& text) { return text.find(filter_) != text.npos; };
+    const bool whole_paper = matches(claims_->get<std::string>("paper"));
+    for (const Config& each : claims_->objects(key, params)) {
+      if (!whole_paper && !matches(each.get<std::string>("id"))) continue;
+      if (on_progress_) on_progress_(0);
+      found.push_back(each);
+    }
+    return found;
+  }
 
-std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder,
-                                const OnProgress& on_progress) {
+  ClaimRunner runner_;
+  std::string filter_;
+  OnProgress on_progress_;
+  std::optional<Config> claims_;
+  std::string name_;
+};
+
+/// The experiments below a folder, by file name; "": the shipped ones.
+std::vector<std::string> experiments_below(const std::string& folder) {
   std::vector<std::string> files;
   const std::filesystem::path root =
       folder.empty() ? data_dir() / "configs" / "papers" : std::filesystem::path(folder);
@@ -145,13 +173,46 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
   if (error)
     throw InputError(fmt::format("{}: cannot be read: {}", root.string(), error.message()));
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter,
+                                      const OnProgress& on_progress) {
+  return ClaimFile(path, filter, on_progress, true).rows();
+}
+
+std::vector<SizeMap> simulate_maps(const std::string& path, const std::string& filter,
+                                   const OnProgress& on_progress) {
+  return ClaimFile(path, filter, on_progress, true).maps();
+}
+
+void check_claims(const std::string& path, const OnProgress& on_progress) {
+  const ClaimFile file(path, "", on_progress, false);
+  file.rows();
+  file.maps();
+}
+
+std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder,
+                                const OnProgress& on_progress) {
   std::vector<ClaimRow> rows;
-  for (const std::string& file : files) {
-    std::vector<ClaimRow> more = simulate_claims(file, filter, on_progress);
-    rows.insert(rows.end(), std::make_move_iterator(more.begin()),
-                std::make_move_iterator(more.end()));
-  }
+  for (const std::string& file : experiments_below(folder))
+    append(rows, simulate_claims(file, filter, on_progress));
   return rows;
+}
+
+std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder,
+                                    const OnProgress& on_progress) {
+  std::vector<SizeMap> maps;
+  for (const std::string& file : experiments_below(folder))
+    append(maps, simulate_maps(file, filter, on_progress));
+  return maps;
 }
 
 }  // namespace steptime

@@ -4,6 +4,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
+#include "sim/evidence/size_map.h"
 
 #include <string>
 #include <vector>
@@ -39,11 +40,18 @@ struct ClaimRow {
 std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
                                       const OnProgress& on_progress = {});
 
-/// Throws InputError where simulate_claims() would, without the runs that learn.
+/// The maps of its claims whose paper or own id contains `filter`. Throws InputError.
+std::vector<SizeMap> simulate_maps(const std::string& path, const std::string& filter = "",
+                                   const OnProgress& on_progress = {});
+
+/// Throws InputError where these would, without the runs that learn.
 void check_claims(const std::string& path, const OnProgress& on_progress);
 
-/// The same over all files below `folder`, by file name; "": the shipped configs/papers.
+/// All files below `folder`, by file name; "": the shipped configs/papers.
 std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "",
                                 const OnProgress& on_progress = {});
+
+std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder = "",
+                                    const OnProgress& on_progress = {});
 
 }  // namespace steptime

@@ -13,7 +13,7 @@ namespace {
 /// A folder with one experiment: the tiny one with a claim per patch.
 class Papers {
  public:
-  explicit Papers(const std::vector<std::string>& claim_patches) {
+  explicit Papers(const std::vector<std::string>& claim_patches, const std::string& maps = "[]") {
     Json claims{{"paper", "tiny"}, {"source", "A book"}, {"inputs", "the trace"}};
     for (const std::string& patch : claim_patches) {
       Json figure = Json::parse(R"({"id": "T-1", "quantity": "step time", "unit": "s",
@@ -21,6 +21,7 @@ class Papers {
       figure.merge_patch(Json::parse(patch));
       claims["figures"].push_back(figure);
     }
+    claims["maps"] = Json::parse(maps);
     Json config = Json::parse(kTinyExperiment);
     config["claims"] = claims;
     config["workload"]["trace"] = "../trace.json";
@@ -124,6 +125,26 @@ TEST(VerbReproduce, TheShippedClaimsHaveTheDocumentedKeys) {
     if (row.at("status") == "missed" && note.find("Missed: ") == std::string::npos) news = true;
   }
   EXPECT_EQ(outcome.exit, news ? 1 : 0);
+}
+
+/// 10 us + 1 ns/B and 1 us + 2 ns/B meet at 9,000 B.
+TEST(VerbReproduce, MapsStandBelowTheFiguresOrAlone) {
+  const Papers here({"{}"}, R"([{"id": "M-1", "quantity": "fastest", "where": "Figure 1",
+      "sizes": {"from": 1, "to": 1e6, "unit": "bytes"}, "of": {
+        "late": {"/strategy/aggregation/collective": {"type": "linear", "a": "10 us", "b": "1 ns/B"}},
+        "soon": {"/strategy/aggregation/collective": {"type": "linear", "a": "1 us", "b": "2 ns/B"}}},
+      "for": {"all": {"bytes": 1}}}])");
+  const std::string map = "\nM-1, fastest, by bytes\n  all  soon to 9k, late\n";
+  EXPECT_TRUE(here.reproduce({}).out.ends_with("1 ok\n" + map));
+  EXPECT_EQ(here.reproduce({"--maps"}).out, map);
+  const Outcome json = here.reproduce({"--maps", "--format", "json"});
+  EXPECT_EQ(parse_json(json.out, "stdout").at(0).at("rows").at(0).at("spans").at(1).dump(),
+            R"({"fastest":"late","to":1000000.0})");
+  EXPECT_EQ(lines_of(here.reproduce({"--maps", "--format", "jsonl"}).out).size(), 1U);
+  EXPECT_EQ(here.reproduce({"--maps", "--format", "csv"}).err,
+            "steptime: --maps: csv has no place for maps; known: table, json, jsonl\n");
+  EXPECT_EQ(here.reproduce({"--maps", "T-"}).err,
+            "steptime: no map's paper or id contains \"T-\"\n");
 }
 
 }  // namespace

@@ -30,11 +30,13 @@ std::vector<ClaimRow> claims_of(const std::string& measure) {
 double figure(const std::string& measure) {
   return claims_of(measure).at(0).simulated.get<double>();
 }
-/// The message behind the name of the file.
-std::string error_of(const std::string& measure) {
-  const std::string message = message_of<InputError>([&] { claims_of(measure); });
+/// A message behind the name of the file.
+std::string after_file(const std::string& message) {
   const auto pointer = message.find(": /");
   return pointer == std::string::npos ? message : message.substr(pointer + 2);
+}
+std::string error_of(const std::string& measure) {
+  return after_file(message_of<InputError>([&] { claims_of(measure); }));
 }
 
 /// 90,000 B: 100 us, 0.9 GB/s, 1.35 GB/s on the links of a ring of 4.
@@ -118,6 +120,44 @@ TEST(ClaimRunner, EqualsAreSaidToBeEqual) {
       "A": {"/cluster/nodes": 2}, "B": {"/cluster/nodes": 2}}}})");
   EXPECT_EQ(row.simulated, "A = B < C");  // equal ones in the order of the file
   EXPECT_TRUE(row.ok);
+}
+
+/// a = 10 us + 1 ns/B against 1 us + 2 ns/B meet at 9,000 B: 9,000 floats of one byte, 4,500 of
+/// two.
+constexpr const char* kMap = R"({"figures": [], "maps": [{"id": "M-1", "quantity": "fastest",
+    "where": "Figure 1", "sizes": {"from": 1, "to": 1e6, "unit": "floats"},
+    "of": {"late": {"/strategy/aggregation/collective": {"type": "linear", "a": "10 us", "b": "1 ns/B"}},
+           "soon": {"/strategy/aggregation/collective": {"type": "linear", "a": "1 us", "b": "2 ns/B"}}},
+    "for": {"one byte": {"bytes": 1}, "two": {"bytes": 2}, "two nodes": {"bytes": 1,
+            "set": {"/cluster/nodes": 2}}}}]})";
+
+std::vector<SizeMap> maps_of(const std::string& claims_patch) {
+  const TinyFolder folder;
+  Json claims{{"paper", "tiny"}, {"source", "A book"}, {"inputs", "the trace"}};
+  claims.merge_patch(Json::parse(claims_patch));
+  return simulate_maps(folder.experiment(Json{{"claims", claims}}.dump()));
+}
+
+TEST(ClaimRunner, AMapSaysWhereOneOvertakesTheOther) {
+  const std::vector<SizeMap> maps = maps_of(kMap);
+  ASSERT_EQ(maps.size(), 1U);
+  ASSERT_EQ(maps[0].rows.size(), 3U);
+  ASSERT_EQ(maps[0].rows[0].spans.size(), 2U);
+  EXPECT_EQ(maps[0].rows[0].spans[0].fastest, "soon");
+  EXPECT_NEAR(maps[0].rows[0].spans[0].to, 9000, 9);
+  EXPECT_NEAR(maps[0].rows[1].spans[0].to, 4500, 5);
+  EXPECT_NEAR(maps[0].rows[2].spans[0].to, 9000, 9);  // T(M) does not depend on the nodes
+}
+
+TEST(ClaimRunner, AMapNeedsSizesInOrderAndSomethingToCompare) {
+  Json map = Json::parse(kMap);
+  map["maps"][0]["sizes"]["to"] = 1;
+  EXPECT_EQ(after_file(message_of<InputError>([&] { maps_of(map.dump()); })),
+            "/claims/maps/0/sizes/to: expected more than \"from\", 1, got 1");
+  map = Json::parse(kMap);
+  map["maps"][0]["of"] = Json::object();
+  EXPECT_EQ(after_file(message_of<InputError>([&] { maps_of(map.dump()); })),
+            "/claims/maps/0/of: expected something to compare, got none");
 }
 
 }  // namespace
