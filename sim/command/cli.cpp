@@ -27,6 +27,11 @@ namespace po = boost::program_options;
 constexpr std::array kVerbs{
     Verb{"run", "CONFIG", "simulates one experiment and prints a summary", verb_run},
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
+    Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
+         verb_explain},
+    Verb{"compare", "A B", "two sets of results: what got worse, for regression tests",
+         verb_compare},
+    Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A", verb_pin},
     Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
     Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
     Verb{"import", "FORMAT FILE...", "converts what others measured to a trace or a table",

@@ -33,6 +33,9 @@ void check_format(const std::string& format);
 
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_explain(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_compare(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_pin(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_collective(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);

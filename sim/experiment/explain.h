@@ -1,0 +1,63 @@
+// Why a step takes as long as it does, and what would make it shorter: the experiment simulated
+// again with each of its quantities a bit changed, with the limits of what could be gained, and on
+// more and fewer nodes.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/config/json.h"
+#include "sim/core/limits.h"
+#include "sim/experiment/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// By how many per cent a step gets longer when one quantity of the config grows by one per cent,
+/// all else being equal: d ln(step) / d ln(quantity), from a run with 1 % more and one with 1 %
+/// less. A schedule plans anew in each of them.
+struct Elasticity {
+  std::string pointer;  ///< of the quantity; "*" where all elements of a list change together
+  std::string value;    ///< that it has
+  double per_cent = 0;
+};
+
+/// A step in which something costs nothing.
+struct StepLimit {
+  std::string without;
+  double step_time_s = 0;
+};
+
+/// The same experiment on another number of nodes.
+struct ScalePoint {
+  std::int64_t nodes = 1;
+  double step_time_s = 0;
+  double speedup = 0;
+  double scaling_efficiency = 0;
+};
+
+struct Explanation {
+  std::string name;
+  Result result;
+  std::vector<Elasticity>
+      elasticities;                 ///< the strongest first; those that do nothing are left out
+  std::vector<StepLimit> limits;    ///< what gains most first; only what gains something
+  std::vector<ScalePoint> scaling;  ///< from 1 node to four times as many as asked for
+  std::vector<std::string> fixed;   ///< quantities that cannot be changed alone
+
+  /// The number of nodes from which twice as many make less than half of the gain that they could:
+  /// speedup grows by less than 1.5; 0 where no such number was tried.
+  std::int64_t knee() const;
+  /// One sentence: what limits the step, and what it would take without that.
+  std::string bottleneck() const;
+  std::string text() const;
+  Json json() const;
+};
+
+/// `config`: an experiment; its sweep is not read. Progress is that of the whole. Throws what
+/// simulate() throws for the experiment as it is.
+Explanation explain(const std::shared_ptr<const Document>& config,
+                    const OnProgress& on_progress = {});
+
+}  // namespace steptime

@@ -1,0 +1,30 @@
+// The command around explanations.
+#include "tests/support/tiny_experiment.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(VerbExplain, SaysWhyAsATableOrAsJson) {
+  const TinyFolder folder;
+  const std::string config = folder.experiment(R"({"sweep": {"/cluster/nodes": [2, 4]}})");
+  const Outcome table = steptime({"explain", config, "--set", "/cluster/nodes=8"});
+  EXPECT_EQ(table.exit, 0) << table.err;
+  EXPECT_TRUE(table.out.starts_with("tiny: a step takes 44.000 ms on 8 workers\n"));
+  const Outcome json = steptime({"explain", config, "--format", "json"});
+  EXPECT_EQ(parse_json(json.out, "stdout").at("step_time_s"), 0.044);
+}
+
+TEST(VerbExplain, BadInputIsNamed) {
+  const TinyFolder folder;
+  EXPECT_EQ(steptime({"explain", folder.experiment(), "--format", "csv"}).err,
+            "steptime: --format: unknown \"csv\"; known: table, json\n");
+  const std::string broken = folder.experiment(R"({"cluster": {"nodes": 0}})");
+  EXPECT_EQ(steptime({"explain", broken}).exit, 2);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,101 @@
+// What a step depends on, worked out by hand for the tiny experiment: 42 ms of compute, and after
+// it the last message of 1 MB, a + b x 1 MB = 1 ms + 1 ms.
+#include "sim/experiment/explain.h"
+
+#include "sim/experiment/overrides.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+Explanation explained(const std::string& patch = "{}") {
+  const TinyFolder folder;
+  return explain(load_document(folder.experiment(patch), {}));
+}
+double elasticity(const Explanation& explanation, const std::string& pointer) {
+  for (const Elasticity& e : explanation.elasticities) {
+    if (e.pointer == pointer) return e.per_cent;
+  }
+  return 0;
+}
+
+/// step = compute + a + b M: each one's share of the step is its elasticity.
+TEST(Explain, ElasticitiesAreShares) {
+  const Explanation explanation = explained();
+  ASSERT_EQ(explanation.elasticities.size(), 3U);  // the link of the switch is not used
+  EXPECT_EQ(explanation.elasticities[0].pointer, "/workload/compute_time");
+  EXPECT_NEAR(explanation.elasticities[0].per_cent, 42.0 / 44, 1e-4);
+  EXPECT_NEAR(elasticity(explanation, "/strategy/aggregation/collective/a"), 1.0 / 44, 1e-4);
+  EXPECT_NEAR(elasticity(explanation, "/strategy/aggregation/collective/b"), 1.0 / 44, 1e-4);
+}
+
+/// More bandwidth makes a step shorter: beta M of a ring of 4 over 1 GB/s, 1.5 ns/B, and six
+/// latencies of 10 us on 1 MB after 42 ms: 42 + 0.06 + 1.5 ms.
+TEST(Explain, OfARing) {
+  const Explanation explanation = explained(
+      R"({"strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})");
+  EXPECT_NEAR(explanation.result.step_time_s, 0.04356, 1e-9);
+  EXPECT_NEAR(elasticity(explanation, "/cluster/network/bandwidth"), -1.5 / 43.56, 1e-4);
+  EXPECT_NEAR(elasticity(explanation, "/cluster/network/latency"), 0.06 / 43.56, 1e-4);
+  EXPECT_EQ(explanation.bottleneck(),
+            "limits of bandwidth: without them a step takes 42.060 ms, 3.4 % less");
+}
+
+TEST(Explain, LimitsAreRunsInWhichSomethingCostsNothing) {
+  const Explanation explanation = explained();
+  ASSERT_EQ(explanation.limits.size(), 3U);
+  EXPECT_EQ(explanation.limits[0].without, "communication");
+  EXPECT_NEAR(explanation.limits[0].step_time_s, 0.042, 1e-9);
+  EXPECT_EQ(explanation.limits[1].without, "start-ups and latencies");
+  EXPECT_NEAR(explanation.limits[1].step_time_s, 0.043, 1e-9);
+  EXPECT_EQ(explanation.limits[2].without, "times per byte of sums and hosts");
+  EXPECT_NEAR(explanation.limits[2].step_time_s, 0.043, 1e-9);
+}
+
+/// One worker takes 42 ms; more of them 44 ms, as T(M) does not depend on their number.
+TEST(Explain, ScalingGoesFromOneNodeToFourTimesAsMany) {
+  const Explanation explanation = explained(R"({"cluster": {"nodes": 3}})");
+  ASSERT_EQ(explanation.scaling.size(), 5U);  // 1, 2, 3, 4, 8
+  EXPECT_EQ(explanation.scaling[2].nodes, 3);
+  EXPECT_NEAR(explanation.scaling[0].step_time_s, 0.042, 1e-12);
+  EXPECT_NEAR(explanation.scaling[4].speedup, 8 * 42.0 / 44, 1e-9);
+  EXPECT_EQ(explanation.knee(), 0);
+}
+
+/// 100 ms for each message: two nodes give 2 x 42 / (20 + 3 x ~100 ms), less than one.
+TEST(Explain, TheKneeIsWhereTwiceAsManyGainLittle) {
+  const Explanation explanation =
+      explained(R"({"strategy": {"aggregation": {"collective": {"a": "100 ms"}}}})");
+  EXPECT_EQ(explanation.knee(), 1);
+  EXPECT_EQ(explanation.bottleneck().substr(0, 24), "start-ups and latencies:");
+}
+
+TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
+  const Explanation explanation = explained();
+  double sum = 0;
+  for (const Cause& cause : explanation.result.attribution)
+    sum += cause.seconds;
+  EXPECT_NEAR(sum, explanation.result.step_time_s, 1e-12);
+  const Json json = explanation.json();
+  EXPECT_EQ(json["scaling"].size(), explanation.scaling.size());
+  EXPECT_EQ(json["knee_nodes"], 0);
+  const std::string text = explanation.text();
+  EXPECT_TRUE(
+      text.starts_with("tiny: a step takes 44.000 ms on 4 workers\n\nbottleneck: "
+                       "start-ups and latencies: without them a step takes 43.000 ms, 2.3 % "
+                       "less\n"))
+      << text;
+  EXPECT_NE(text.find("/workload/compute_time"), std::string::npos);
+}
+
+TEST(Explain, WithoutCommunicationTheStepIsCompute) {
+  EXPECT_EQ(explained(R"({"cluster": {"nodes": 1}})").bottleneck(), "compute: 100.0 % of the step");
+}
+
+}  // namespace
+}  // namespace steptime
