@@ -29,6 +29,8 @@ constexpr std::array kVerbs{
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
     Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
          verb_explain},
+    Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",
+         verb_advise},
     Verb{"compare", "A B", "two sets of results: what got worse, for regression tests",
          verb_compare},
     Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A", verb_pin},

@@ -1,0 +1,102 @@
+// The best of each system for the tiny experiment with a start-up of 10 ms. Of the four ways to cut
+// fc.b, fc.w and conv into messages (4 kB, 4 MB, 1 MB; ready at 20, 20 and 42 ms):
+//
+//   fc.b | fc.w | conv   20 .. 30.004 .. 44.004 .. 55.004
+//   fc.b fc.w | conv     20 .. 34.004, 42 .. 53
+//   fc.b | fc.w conv     20 .. 30.004, 42 .. 57
+//   all in one           42 .. 57.004
+#include "sim/experiment/advise.h"
+
+#include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/simulate.h"
+#include "tests/support/messages.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr const char* kSlowStart =
+    R"({"strategy": {"aggregation": {"collective": {"a": "10 ms"}}}})";
+constexpr const char* kRing = R"({"cluster": {"network": {"latency": "2 ms"}}, "strategy": {
+    "aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})";
+
+const Advised& of(const Advice& advice, const std::string& system) {
+  return *std::find_if(advice.best.begin(), advice.best.end(),
+                       [&](const Advised& a) { return a.system == system; });
+}
+
+TEST(Advise, FindsTheBestOfAllWaysToCutMessages) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kSlowStart), {}));
+  EXPECT_NEAR(advice.step_time_s, 0.055004, 1e-9);
+  EXPECT_NEAR(of(advice, "any").step_time_s, 0.053, 1e-9);
+  EXPECT_EQ(of(advice, "any").paste,
+            "merge gradients from the last layer on, so many in a message: 2, 1");
+  EXPECT_NEAR(of(advice, "PyTorch DDP").step_time_s, 0.053, 1e-9);
+  EXPECT_EQ(of(advice, "PyTorch DDP").paste, "DistributedDataParallel(model, bucket_cap_mb=1)");
+  EXPECT_EQ(advice.best.size(), 4U);
+  EXPECT_TRUE(std::is_sorted(
+      advice.best.begin(), advice.best.end(),
+      [](const Advised& a, const Advised& b) { return a.step_time_s < b.step_time_s; }));
+}
+
+/// A measured line is no match for formulas, and stays.
+TEST(Advise, KeepsAMeasuredCollective) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kSlowStart), {}));
+  for (const Advised& a : advice.best)
+    EXPECT_EQ(a.carried, "linear");
+}
+
+/// log2(4) x 2 start-ups of halving and doubling are fewer than 2 (4 - 1), and bytes as many.
+TEST(Advise, ChoosesAnotherCollective) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kRing), {}));
+  EXPECT_NE(of(advice, "any").carried, "ring");
+  EXPECT_LT(of(advice, "any").step_time_s, advice.step_time_s);
+}
+
+TEST(Advise, WhatItSaysIsWhatItsSettingsGive) {
+  const TinyFolder folder;
+  for (const char* fidelity : {"analytic", "message"}) {
+    const std::string file = folder.experiment(kRing);
+    const auto config = load_document(file, {{std::string("/run/fidelity=") + fidelity}});
+    for (const Advised& a : advise(config).best) {
+      auto changed = std::make_shared<Document>(*config);
+      for (const auto& [pointer, value] : a.strategy.items())
+        *place_in_experiment(changed->root, pointer) = value;
+      EXPECT_EQ(simulate(read_experiment(changed)).step_time_s, a.step_time_s)
+          << fidelity << " " << a.system;
+    }
+  }
+}
+
+TEST(Advise, SaysItForPeopleAndForPrograms) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kSlowStart), {}));
+  EXPECT_TRUE(advice.text().starts_with("tiny: a step takes 55.004 ms; ")) << advice.text();
+  EXPECT_NE(advice.text().find("\nPyTorch DDP: DistributedDataParallel(model, bucket_cap_mb=1)\n"),
+            std::string::npos);
+  EXPECT_NEAR(advice.json()["best"][0]["gain_pct"].get<double>(), (1 - 53 / 55.004) * 100, 1e-6);
+  EXPECT_NE(advise(load_document(folder.experiment(), {})).text().find("nothing that was tried"),
+            std::string::npos);
+}
+
+TEST(Advise, ARunThatLearnsIsRefused) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"workload": {"dataset_samples": 640}, "run": {"convergence": {"problem": "bowl",
+          "target": 0.9, "epochs": 1}}})");
+  const std::string message = message_of<InputError>([&] { advise(load_document(file, {})); });
+  EXPECT_NE(message.find(": /run/convergence"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace steptime
