@@ -87,6 +87,9 @@ void BestTrees::solve_height(std::int32_t height) {
       for (Subset roots = with_root; roots != 0; roots &= roots - 1) {
         const int root = std::countr_zero(roots);
         best[root] = std::max(best[root], alone[root] + (other == 0 ? 0 : joined[root]));
+        if (other == 0 || std::popcount(other) == half) continue;
+        const Subset both = other | Subset{1} << root;
+        best[root] = std::max(best[root], alone[root] + below[index(both, root)]);
       }
     }
   }
@@ -100,12 +103,16 @@ BestTrees::Parts BestTrees::parts(std::int32_t height, Subset set, Gpu root) con
     if (!has(with_root, root) || std::popcount(with_root) > half || std::popcount(other) > half)
       continue;
     const double alone = worth(height - 1, with_root, root);
-    if (other == 0 && alone > best.worth) best = {alone, with_root, -1};
+    if (other == 0 && alone > best.worth) best = {alone, with_root, 0, -1};
     for (Gpu child = 0; child < gpus_; ++child) {
       if (!has(other, child)) continue;
       const double together = alone + worth(height - 1, other, child) + value(child, root);
-      if (together > best.worth) best = {together, with_root, child};
+      if (together > best.worth) best = {together, with_root, other, child};
     }
+    if (other == 0 || std::popcount(other) == half) continue;
+    const Subset both = other | Subset{1} << root;
+    const double apart = alone + worth(height - 1, both, root);
+    if (apart > best.worth) best = {apart, with_root, both, root};
   }
   return best;
 }
@@ -121,7 +128,7 @@ void BestTrees::place(std::int32_t height, Subset set, Gpu root, std::vector<Gpu
     // Nobody sends here: the places below stand for the root, too.
     leaves.insert(leaves.end(), std::size_t{1} << (height - 1), root);
   } else {
-    place(height - 1, set & ~best.with_root, best.child, leaves);
+    place(height - 1, best.other, best.child, leaves);
   }
 }
 

@@ -1,10 +1,12 @@
 // The best of all balanced binary trees of a root, by dynamic programming over subsets of GPUs and
 // their roots.
 //
-//   best(S, r, h) = max over A with r in A, A and S - A of at most 2^(h - 1) GPUs each, of
-//                   best(A, r, h - 1) + max over c in S - A of best(S - A, c, h - 1) + value(c, r)
+//   best(S, r, h) = max over A with r in A, A and B of at most 2^(h - 1) GPUs each, of
+//                   best(A, r, h - 1) + best(B, c, h - 1) + value(c, r)   B = S - A, c in B
+//                   best(A, r, h - 1) + best(B, r, h - 1)                 B = S - A + r
 //
-// is what the best tree of height h over the GPUs S with root r is worth.
+// is what the best tree of height h over the GPUs S with root r is worth. In the second case both
+// parts send to the root, and nothing is left to send at this height.
 //
 // Scope: 2 to 16 GPUs; 16 take some 20 ms and 40 MB.
 #pragma once
@@ -33,11 +35,12 @@ class BestTrees {
 
  private:
   using Subset = std::uint32_t;
-  /// How the best tree is made: the part of the root, and the root of the other part, -1 without
+  /// How the best tree is made: the part of the root, and the other part and its root, -1 without
   /// one.
   struct Parts {
     double worth = 0;
     Subset with_root = 0;
+    Subset other = 0;
     Gpu child = -1;
   };
   double worth(std::int32_t height, Subset set, Gpu root) const {

@@ -20,7 +20,7 @@ namespace {
 rc::Gen<LinkMatrix> any_weights(std::size_t of_eight) {
   return rc::gen::exec([of_eight] {
     const auto gpus = *rc::gen::weightedElement<Gpu>(
-        {{30, 2}, {30, 3}, {40, 4}, {2, 5}, {2, 6}, {4, 7}, {of_eight, 8}});
+        {{30, 2}, {30, 3}, {40, 4}, {20, 5}, {20, 6}, {4, 7}, {of_eight, 8}});
     const auto pcie = *rc::gen::inRange(0, 4);  // how frequent it is
     LinkMatrix codes(gpus);
     for (Gpu i = 0; i < gpus; ++i) {
