@@ -32,6 +32,7 @@
 #include "sim/mxnet/merge.h"
 #include "sim/servers/aggregation.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -98,9 +99,8 @@ Params params() {
        .range = {.low = 0, .high = 1e5}},
       {.key = "server_sharding",
        .kind = Kind::kObject,
-       .help = "which server holds what",
-       .need = Need::kDefault,
-       .fallback = Json{{"type", "mxnet"}},
+       .help = "which server holds what; default: mxnet",
+       .need = Need::kOptional,
        .choice = Sharding::kNoun},
       {.key = "client_rate",
        .kind = Kind::kBandwidth,
@@ -127,6 +127,15 @@ std::shared_ptr<const Sharding> read_sharding(const Config& c, const char* key) 
   return sharding;
 }
 
+/// Whether the config says what would stand without it, as a config with all defaults written out
+/// does.
+bool is_default(const Config& c, const std::string& key) {
+  const Params all = params();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Param& p) { return p.key == key; });
+  return found->need == Need::kDefault && found->fallback == c.node()[key];
+}
+
 /// Nothing where nodes meet nowhere.
 std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster) {
   const auto count = c.get<std::int64_t>("servers");
@@ -136,7 +145,8 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
     }
     for (const char* key :
          {"server_sharding", "client_rate", "placement", "rate", "request_time", "update_cost"}) {
-      if (c.node().contains(key)) c.fail(key, "there are no servers, which it is about");
+      if (c.node().contains(key) && !is_default(c, key))
+        c.fail(key, "there are no servers, which it is about");
     }
     return std::nullopt;
   }
@@ -144,7 +154,8 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
     c.fail("updater_time", "with servers the optimizer runs on these: request_time, update_cost");
   ServersBeyond beyond{.servers = keys_of_servers().read(c)};
   beyond.servers.count = count;
-  beyond.servers.sharding = read_sharding(c, "server_sharding");
+  beyond.servers.sharding = c.has("server_sharding") ? read_sharding(c, "server_sharding")
+                                                     : Shardings::instance().make_default("mxnet");
   if (c.has("client_rate")) beyond.client_rate = c.get<Bandwidth>("client_rate");
   return beyond;
 }

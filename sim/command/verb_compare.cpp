@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,12 @@ Exit verb_compare(const Verb& verb, std::span<const std::string> args, const Ter
     throw InputError(
         fmt::format("--format: unknown {}; known: table, json, markdown, junit", brief(format)));
   }
-  const std::vector<ResultRow> before = read_results((*values)["A"].as<std::string>());
-  const std::vector<ResultRow> after = read_results((*values)["B"].as<std::string>());
+  const auto a = (*values)["A"].as<std::string>();
+  const auto b = (*values)["B"].as<std::string>();
+  if (std::filesystem::is_directory(a) != std::filesystem::is_directory(b))
+    throw InputError(fmt::format("{}, {}: expected two files or two folders", a, b));
+  const std::vector<ResultRow> before = read_results(a);
+  const std::vector<ResultRow> after = read_results(b);
   const Comparison comparison = compare(before, after, tolerances_of(tolerance), keys);
   if (format == "table") terminal.out << comparison_table(comparison);
   if (format == "markdown") terminal.out << comparison_markdown(comparison);

@@ -31,6 +31,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
   std::vector<std::string> names;
   for (const std::string& file : (*values)["CONFIG"].as<std::vector<std::string>>()) {
     sweeps.emplace_back(load_document(file, sets));
+    check_sets(sweeps.back(), sets);
     names.push_back(PointRunner(sweeps.back()).experiment().name);
     if (std::count(names.begin(), names.end(), names.back()) > 1)
       throw InputError(fmt::format("{}: /name: \"{}\" is another one's, too", file, names.back()));

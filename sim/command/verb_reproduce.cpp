@@ -46,7 +46,9 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (values->contains("maps")) {
     const std::vector<SizeMap> maps = reproduce_maps(filter, folder, until_interrupted(terminal));
     if (maps.empty())
-      throw InputError(fmt::format("no map's paper or id contains {}", brief(filter)));
+      throw InputError(filter.empty()
+                           ? "no experiment has a map"
+                           : fmt::format("no map's paper or id contains {}", brief(filter)));
     write_maps(maps, format, terminal.out);
     return Exit::kOk;
   }

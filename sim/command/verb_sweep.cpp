@@ -20,6 +20,17 @@
 namespace steptime {
 namespace po = boost::program_options;
 
+void check_sets(const Sweep& sweep, std::span<const std::string> sets) {
+  for (const std::string& set : sets) {
+    const std::string pointer = set.substr(0, set.find('='));
+    for (const std::string& swept : sweep.pointers()) {
+      if (pointer == swept) {
+        throw InputError(fmt::format("--set {}: the sweep sets it; set /sweep/... instead", set));
+      }
+    }
+  }
+}
+
 Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
   std::string folder;
@@ -43,14 +54,7 @@ Exit verb_sweep(const Verb& verb, std::span<const std::string> args, const Termi
   check_format(format);
 
   const Sweep sweep(load_document((*values)["CONFIG"].as<std::string>(), sets));
-  for (const std::string& set : sets) {
-    const std::string pointer = set.substr(0, set.find('='));
-    for (const std::string& swept : sweep.pointers()) {
-      if (pointer == swept) {
-        throw InputError(fmt::format("--set {}: the sweep sets it; set /sweep/... instead", set));
-      }
-    }
-  }
+  check_sets(sweep, sets);
   const std::string name = PointRunner(sweep).experiment().name;
   std::optional<OutputFile> jsonl;
   std::optional<OutputFile> csv;

@@ -28,6 +28,10 @@ std::optional<boost::program_options::variables_map> parse_arguments(
     const boost::program_options::options_description& options, std::vector<std::string> positional,
     const Terminal& terminal);
 
+class Sweep;
+/// Throws InputError for a --set of a value that the sweep sets at every point.
+void check_sets(const Sweep& sweep, std::span<const std::string> sets);
+
 /// Throws InputError unless `format` is table, json, jsonl or csv.
 void check_format(const std::string& format);
 

@@ -146,6 +146,7 @@ std::vector<SizeMap::Row> ClaimRunner::map(const Config& map) const {
   const Config of = map.object("of", any_keys());
   const Config rows = map.object("for", any_keys());
   if (of.node().empty()) map.fail("of", "expected something to compare, got none");
+  if (rows.node().empty()) map.fail("for", "expected a row at least, got none");
   std::vector<SizeMap::Row> found;
   for (const auto& [row_label, unused_row] : rows.node().items()) {
     const Config row = rows.object(row_label, map_row_params());
@@ -158,6 +159,8 @@ std::vector<SizeMap::Row> ClaimRunner::map(const Config& map) const {
           with({set, row_set, of.object(label, any_keys())}), on_progress_));
     }
     const auto bytes_each = row.get<double>("bytes");
+    if (constexpr double kMost = 1e18; to * bytes_each > kMost)
+      row.fail("bytes", fmt::format("expected at most {} B for the largest size, {}", kMost, to));
     const auto times = [&](double size) {
       const auto bytes = static_cast<std::int64_t>(std::round(size * bytes_each));
       std::vector<double> all;

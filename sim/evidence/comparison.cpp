@@ -18,6 +18,7 @@
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -53,10 +54,24 @@ std::string label_of(const Json& params) {
 
 /// One row of a file; `prefix`: of its id and label, in a set of several files.
 ResultRow row_of(const Json& row, const std::string& where, const std::string& prefix) {
-  if (!row.is_object() || (!row.contains("step_time_s") && !row.contains("error"))) {
+  if (!row.is_object())
     throw InputError(
         fmt::format("{}: expected a result of run, sweep or pin, got {}", where, brief(row)));
+  if (!row.contains("step_time_s") && !row.contains("error"))
+    throw InputError(fmt::format("{}: expected a result with \"step_time_s\" or \"error\"", where));
+  const auto expect = [&](const char* what, std::string_view key, bool holds) {
+    if (holds) return;
+    throw InputError(fmt::format("{}: \"{}\": expected {}, got {}", where, key, what,
+                                 brief(row.at(std::string(key)))));
+  };
+  for (const Figure& figure : figures()) {
+    const std::string key(figure.key);
+    if ((figure.number != nullptr || figure.integer != nullptr) && row.contains(key))
+      expect("a number", key, row[key].is_number() && std::isfinite(row[key].get<double>()));
   }
+  if (row.contains("step_time_s"))
+    expect("more than 0", "step_time_s", row["step_time_s"].get<double>() > 0);
+  if (row.contains("params")) expect("an object", "params", row["params"].is_object());
   const Json params = row.value("params", Json::object());
   std::string label = label_of(params);
   if (label.empty() && prefix.empty()) label = "result";
@@ -118,7 +133,9 @@ void check_key(std::string_view key) {
     return figure.key == key && is_compared(figure, {});
   });
   if (known) return;
-  throw InputError(fmt::format("unknown key {}; see steptime list result", brief(key)));
+  throw InputError(fmt::format(
+      "{}: expected \"domain\" or a figure that is a number, as steptime list result has them",
+      brief(key)));
 }
 
 Verdict verdict_on(std::string_view key, const Json& before, const Json& after) {
@@ -150,9 +167,9 @@ std::string change_of(const Difference& d) {
 }
 
 std::string summary(const Comparison& c) {
-  return fmt::format("{} of {} figures of {} results differ: {} worse, {} better, {} changed\n",
-                     c.differences.size(), c.figures, c.rows, c.count(Verdict::kWorse),
-                     c.count(Verdict::kBetter), c.count(Verdict::kChanged));
+  return fmt::format("{} figures of {} results compared: {} worse, {} better, {} changed\n",
+                     c.figures, c.rows, c.count(Verdict::kWorse), c.count(Verdict::kBetter),
+                     c.count(Verdict::kChanged));
 }
 
 std::string sentence(const Difference& d) {
@@ -220,6 +237,7 @@ Comparison compare(std::span<const ResultRow> before, std::span<const ResultRow>
   std::map<std::string, const ResultRow*> by_id;
   for (const ResultRow& row : after)
     by_id[row.id] = &row;
+  std::size_t failures = 0;
   for (const ResultRow& old_row : before) {
     const auto found = by_id.find(old_row.id);
     if (found == by_id.end()) {
@@ -232,6 +250,7 @@ Comparison compare(std::span<const ResultRow> before, std::span<const ResultRow>
     const bool failed = old_row.figures.contains("error");
     const bool fails = new_row.figures.contains("error");
     if (failed || fails) {
+      ++failures;
       if (failed && fails) continue;
       differ(old_row, "", failed ? old_row.figures["error"] : Json("there"),
              fails ? new_row.figures["error"] : Json("there"),
@@ -258,6 +277,10 @@ Comparison compare(std::span<const ResultRow> before, std::span<const ResultRow>
       }
     }
   }
+  // What compares nothing would pass every test.
+  if (comparison.rows == 0) throw InputError("the two sets have no result in common");
+  if (comparison.figures == 0 && failures == 0)
+    throw InputError(fmt::format("no result has {}", fmt::join(keys, " or ")));
   for (const ResultRow& row : after) {
     if (by_id.contains(row.id)) differ(row, "", nullptr, "there", Verdict::kChanged);
   }

@@ -284,7 +284,7 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
   }
   if (needs_training(e)) {
     strategy.fail("embedding",
-                  "an engine embeds all-reduce in step; with servers or convergence "
+                  "an engine embeds all-reduce in step; with servers, a kvstore or convergence "
                   "expected {\"type\": \"async\"}");
   }
 }

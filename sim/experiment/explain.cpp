@@ -180,6 +180,8 @@ class Parts {
 Explanation explain(const std::shared_ptr<const Document>& config, const OnProgress& on_progress) {
   auto as_it_is = std::make_shared<Document>(*config);
   as_it_is->root.erase("sweep");
+  if (as_it_is->root.contains("run") && as_it_is->root["run"].is_object())
+    as_it_is->root["run"].erase("convergence");  // a step takes as long with or without
   const Experiment experiment = read_experiment(as_it_is);
   Variants variants(as_it_is);
   const std::int64_t nodes = experiment.cluster->nodes;
@@ -196,6 +198,8 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
   explanation.name = experiment.name;
   std::vector<SentBucket> buckets;  // asked for in full: with causes
   explanation.result = simulate(experiment, &buckets, parts.next());
+  // What is varied is the config with its defaults written out: it has to be a config by itself.
+  variants.run(variants.config(), {});
   const double step = explanation.result.step_time_s;
   variants.add_compute_time(explanation.result.compute_time_s);
 
@@ -254,15 +258,18 @@ std::int64_t Explanation::knee() const {
 }
 
 std::string Explanation::bottleneck() const {
-  const auto found = std::find_if(limits.begin(), limits.end(), [](const StepLimit& limit) {
-    return limit.without != "communication";
-  });
   const double step = result.step_time_s;
-  const double exposed = step - result.compute_time_s;
-  if (found == limits.end() || exposed < 0.01 * step)
-    return fmt::format("compute: {:.1f} % of the step", result.compute_time_s / step * 100);
-  return fmt::format("{}: without them a step takes {} ms, {:.1f} % less", found->without,
-                     milliseconds(found->step_time_s), (1 - found->step_time_s / step) * 100);
+  const double compute = result.compute_time_s / step;
+  for (const StepLimit& limit : limits) {
+    const double saved = 1 - limit.step_time_s / step;
+    if (limit.without == "communication") continue;
+    if (saved < compute) break;
+    return fmt::format("{}: without them a step takes {} ms, {:.1f} % less", limit.without,
+                       milliseconds(limit.step_time_s), saved * 100);
+  }
+  if (compute >= 0.5) return fmt::format("compute: {:.1f} % of the step", compute * 100);
+  return fmt::format("none alone: compute is {:.1f} % of the step, and nothing else saves as much",
+                     compute * 100);
 }
 
 std::string Explanation::text() const {
@@ -297,8 +304,8 @@ std::string Explanation::text() const {
   }
   text += fmt::format("\n{}", scales.text());
   if (knee() > 0)
-    text +=
-        fmt::format("\nbeyond {} nodes twice as many gain less than 1.5 times the speed\n", knee());
+    text += fmt::format("\nfrom {} node{} on, twice as many gain less than 1.5 times the speed\n",
+                        knee(), knee() == 1 ? "" : "s");
   if (result.domain != "inside")
     text += fmt::format("\noutside the calibrated domain: {}\n", result.domain);
   return text;

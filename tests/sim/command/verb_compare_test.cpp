@@ -30,12 +30,12 @@ TEST(VerbCompare, ARegressionExits1) {
   EXPECT_EQ(TwoResults("0.5").compare({"--any"}).exit, 1);
   EXPECT_EQ(TwoResults("1.01").compare({"--tolerance", "1.1"}).exit, 0);
   EXPECT_EQ(TwoResults("1.01").compare({"--tolerance", "step_time_s=1.1%"}).exit, 0);
-  EXPECT_EQ(TwoResults("1.01").compare({"--tolerance", "0", "--key", "speedup"}).exit, 0);
+  EXPECT_EQ(TwoResults("1.01").compare({"--tolerance", "0", "--key", "speedup"}).exit, 2);
 }
 
 TEST(VerbCompare, SaysWhatItCompared) {
   EXPECT_EQ(TwoResults("1").compare().out,
-            "0 of 1 figures of 1 results differ: 0 worse, 0 better, 0 changed\n");
+            "1 figures of 1 results compared: 0 worse, 0 better, 0 changed\n");
   EXPECT_TRUE(TwoResults("2").compare({"--format", "junit"}).out.starts_with("<?xml "));
   EXPECT_TRUE(TwoResults("2").compare({"--format", "markdown"}).out.starts_with("| result |"));
   EXPECT_EQ(parse_json(TwoResults("2").compare({"--format", "json"}).out, "stdout").at("worse"), 1);
@@ -46,11 +46,16 @@ TEST(VerbCompare, BadOptionsAreNamed) {
   EXPECT_EQ(two.compare({"--tolerance", "x"}).err,
             "steptime: --tolerance x: expected per cent such as 1 or KEY=0.5, got \"x\"\n");
   EXPECT_EQ(two.compare({"--tolerance", "speedup=-1"}).exit, 2);
-  EXPECT_EQ(two.compare({"--tolerance", "speed=1"}).err,
-            "steptime: unknown key \"speed\"; see steptime list result\n");
+  EXPECT_EQ(
+      two.compare({"--tolerance", "speed=1"}).err,
+      "steptime: \"speed\": expected \"domain\" or a figure that is a number, as steptime list "
+      "result has them\n");
   EXPECT_EQ(two.compare({"--format", "xml"}).err,
             "steptime: --format: unknown \"xml\"; known: table, json, markdown, junit\n");
   EXPECT_EQ(steptime({"compare", two.a, two.folder.path("absent.json")}).exit, 2);
+  EXPECT_EQ(
+      steptime({"compare", two.a, two.folder.path("")}).err,
+      "steptime: " + two.a + ", " + two.folder.path("") + ": expected two files or two folders\n");
 }
 
 }  // namespace

@@ -40,6 +40,13 @@ TEST(VerbPin, IsNotWrittenWhenAPointFailsOrIsInterrupted) {
   EXPECT_FALSE(folder.has("pins/tiny.json"));
 }
 
+TEST(VerbPin, ASetOfWhatTheSweepSetsIsRefused) {
+  const TinyFolder folder;
+  const std::string config = folder.experiment(R"({"sweep": {"/cluster/nodes": [2, 4]}})");
+  EXPECT_EQ(steptime({"pin", config, "--set", "/cluster/nodes=8"}).err,
+            "steptime: --set /cluster/nodes=8: the sweep sets it; set /sweep/... instead\n");
+}
+
 TEST(VerbPin, NeedsExperimentsOfDifferentNames) {
   const TinyFolder folder;
   const std::string config = folder.experiment();

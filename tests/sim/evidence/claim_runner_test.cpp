@@ -158,6 +158,14 @@ TEST(ClaimRunner, AMapNeedsSizesInOrderAndSomethingToCompare) {
   map["maps"][0]["of"] = Json::object();
   EXPECT_EQ(after_file(message_of<InputError>([&] { maps_of(map.dump()); })),
             "/claims/maps/0/of: expected something to compare, got none");
+  map = Json::parse(kMap);
+  map["maps"][0]["for"] = Json::object();
+  EXPECT_EQ(after_file(message_of<InputError>([&] { maps_of(map.dump()); })),
+            "/claims/maps/0/for: expected a row at least, got none");
+  map["maps"][0]["for"]["huge"]["bytes"] = 1e18;
+  EXPECT_EQ(
+      after_file(message_of<InputError>([&] { maps_of(map.dump()); })),
+      "/claims/maps/0/for/huge/bytes: expected at most 1e+18 B for the largest size, 1000000");
 }
 
 }  // namespace

@@ -108,6 +108,16 @@ TEST(Comparison, AFigureThatIsGoneIsWorseWhereItHasADirection) {
   EXPECT_EQ(c.differences[1].verdict, Verdict::kWorse);
 }
 
+/// What compares nothing would pass every test.
+TEST(Comparison, NothingInCommonIsRefused) {
+  const auto message = [](const std::string& before, const std::string& after,
+                          const std::vector<std::string>& keys) {
+    return message_of<InputError>([&] { compared(before, after, {}, keys); });
+  };
+  EXPECT_EQ(message(kTwo, one(R"("step_time_s":1)"), {}), "the two sets have no result in common");
+  EXPECT_EQ(message(kTwo, kTwo, {"epoch_time_s"}), "no result has epoch_time_s");
+}
+
 TEST(Comparison, AFolderIsAllItsFiles) {
   const TinyFolder folder;
   std::filesystem::create_directory(folder.path("p"));
@@ -130,7 +140,7 @@ std::string error_of(const std::string& name, const std::string& text) {
 
 TEST(Comparison, WhatIsNoResultIsRefused) {
   EXPECT_EQ(error_of("x.json", "{}"),
-            "x.json: expected a result of run, sweep or pin, got an object");
+            "x.json: expected a result with \"step_time_s\" or \"error\"");
   EXPECT_EQ(error_of("x.json", "[]"), "x.json: holds no results");
   EXPECT_EQ(error_of("x.json", "[{\"step_time_s\": 1}, 5]"),
             "x.json: /1: expected a result of run, sweep or pin, got 5");
@@ -142,8 +152,16 @@ TEST(Comparison, WhatIsNoResultIsRefused) {
             "x.json: /rows: required but missing");
   EXPECT_EQ(error_of("x.jsonl", one(R"("step_time_s":1)") + one(R"("step_time_s":2)")),
             "x.jsonl: has two results of result");
+  EXPECT_EQ(error_of("x.json", R"({"step_time_s": "foo"})"),
+            "x.json: \"step_time_s\": expected a number, got \"foo\"");
+  EXPECT_EQ(error_of("x.json", R"([{"step_time_s": -1}])"),
+            "x.json: /0: \"step_time_s\": expected more than 0, got -1");
+  EXPECT_EQ(error_of("x.json", R"({"step_time_s": 1, "params": 3})"),
+            "x.json: \"params\": expected an object, got 3");
   EXPECT_EQ(message_of<InputError>([] { compared(kTwo, kTwo, {}, {"fingerprint"}); }),
-            "unknown key \"fingerprint\"; see steptime list result");
+            "\"fingerprint\": expected \"domain\" or a figure that is a number, as steptime list "
+            "result has "
+            "them");
 }
 
 TEST(Comparison, IsWrittenForPeopleForProgramsAndForCi) {
@@ -156,11 +174,11 @@ TEST(Comparison, IsWrittenForPeopleForProgramsAndForCi) {
             "-------  -----------  ------  -----  --------  -------\n"
             "nodes=4  step_time_s     0.2    0.3  +50.00 %  WORSE\n"
             "\n"
-            "1 of 8 figures of 2 results differ: 1 worse, 0 better, 0 changed\n");
+            "8 figures of 2 results compared: 1 worse, 0 better, 0 changed\n");
   EXPECT_EQ(comparison_markdown(c),
             "| result | figure | before | after | change | verdict |\n|---|---|---|---|---|---|\n"
             "| nodes=4 | step_time_s | 0.2 | 0.3 | +50.00 % | WORSE |\n\n"
-            "1 of 8 figures of 2 results differ: 1 worse, 0 better, 0 changed\n");
+            "8 figures of 2 results compared: 1 worse, 0 better, 0 changed\n");
   EXPECT_EQ(comparison_json(c)["differences"][0]["verdict"], "worse");
   EXPECT_EQ(comparison_junit(c, rows),
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
