@@ -11,6 +11,8 @@
 // Source: pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft pull 82);
 // a CPU thread adds two arrays of floats at about the bandwidth of memory, 4 GB/s of sums for three
 // passes over 12 GB/s.
+#include "netmodels/backends/host.h"
+
 #include "sim/collective/backend.h"
 
 #include <algorithm>
@@ -36,15 +38,17 @@ const Params kParams{{.key = "copy",
                       .fallback = "0.25 ns/B",
                       .range = kNotNegative}};
 
-/// A program between a copy to the host and one back, of which each rank's device does both.
+/// A program between copies to the host and one back, of which each rank's device does both.
 class CopiedProgram final : public Program {
  public:
-  CopiedProgram(std::unique_ptr<Program> plain, Duration copy, TimePerByte reduction)
-      : plain_(std::move(plain)), copy_(copy), reduction_(reduction) {}
+  CopiedProgram(std::unique_ptr<Program> plain, Duration before, Duration after,
+                TimePerByte reduction)
+      : plain_(std::move(plain)), before_(before), after_(after), reduction_(reduction) {}
   Rank ranks() const override { return plain_->ranks(); }
   std::int32_t steps(Rank rank) const override { return plain_->steps(rank) + 2; }
   Op op(Rank rank, std::int32_t step) const override {
-    if (step == 0 || step == plain_->steps(rank) + 1) return {.work = copy_};
+    if (step == 0) return {.work = before_};
+    if (step == plain_->steps(rank) + 1) return {.work = after_};
     Op op = plain_->op(rank, step - 1);
     ++op.send.step;
     ++op.recv.step;
@@ -58,32 +62,39 @@ class CopiedProgram final : public Program {
 
  private:
   std::unique_ptr<Program> plain_;
-  Duration copy_;
+  Duration before_;
+  Duration after_;
   TimePerByte reduction_;
 };
 
 class Copied final : public Collective {
  public:
-  Copied(std::shared_ptr<const Collective> plain, TimePerByte copy, TimePerByte reduction)
+  Copied(std::shared_ptr<const Collective> plain, const HostCopies& copies)
       : plain_(std::move(plain)),
         parts_(std::max<std::int64_t>(std::ssize(plain_->programs({1})), 1)),
-        copy_(copy),
-        reduction_(reduction) {}
+        copies_(copies) {}
   Duration time(Bytes m) const override {
-    return checked_add(plain_->time(m), checked_add(copy(m), copy(m)));
+    return checked_add(plain_->time(m), checked_add(before(m), after(m)));
   }
-  Duration startup() const override { return plain_->startup(); }
+  Duration startup() const override {
+    return checked_add(plain_->startup(), checked_add(before({}), after({})));
+  }
   std::vector<Stage> stages(Bytes m) const override {
     auto stages = plain_->stages(m);
     if (stages.empty()) return stages;
-    const Stage copies{.where = Pairs::kInNode, .work = copy(m), .copies = true};
-    stages.insert(stages.begin(), copies);
-    stages.push_back(copies);
+    const auto copies = [](Duration all) {
+      return Stage{.where = Pairs::kInNode, .work = all, .copies = true};
+    };
+    stages.insert(stages.begin(), copies(before(m)));
+    stages.push_back(copies(after(m)));
     return stages;
   }
   std::optional<LinearCost> linear() const override {
     auto line = plain_->linear();
-    if (line) line->b.seconds_per_byte += 2 * copy_.seconds_per_byte;
+    if (!line) return line;
+    line->a = checked_add(line->a, checked_add(before({}), after({})));
+    line->b.seconds_per_byte +=
+        static_cast<double>(copies_.before + 1) * copies_.copy.seconds_per_byte;
     return line;
   }
   std::string outside_domain(Bytes m) const override {
@@ -101,48 +112,55 @@ class Copied final : public Collective {
   Operation operation() const override { return plain_->operation(); }
   Programs programs(Bytes m) const override {
     Programs programs = plain_->programs(m);
-    const Duration part = copy({ceil_div(m.count, parts_)});
+    const Bytes part{ceil_div(m.count, parts_)};
     for (auto& program : programs)
-      program = std::make_unique<CopiedProgram>(std::move(program), part, reduction_);
+      program = std::make_unique<CopiedProgram>(std::move(program), before(part), after(part),
+                                                copies_.reduction);
     return programs;
   }
 
  private:
-  Duration copy(Bytes m) const {
-    return from_seconds(static_cast<double>(m.count) * copy_.seconds_per_byte);
+  Duration before(Bytes m) const { return copies_.before * after(m); }
+  Duration after(Bytes m) const {
+    return checked_add(copies_.call,
+                       from_seconds(static_cast<double>(m.count) * copies_.copy.seconds_per_byte));
   }
   std::shared_ptr<const Collective> plain_;
   std::int64_t parts_;  ///< of the data, one for each program
-  TimePerByte copy_;
-  TimePerByte reduction_;
+  HostCopies copies_;
 };
 
 class Host final : public Backend {
  public:
-  Host(TimePerByte copy, TimePerByte reduction) : copy_(copy), reduction_(reduction) {}
+  explicit Host(HostCopies copies) : copies_(copies) {}
   Cluster seen(Cluster cluster) const override {
-    cluster.reduction = reduction_;
+    cluster.reduction = copies_.reduction;
     return cluster;
   }
   std::shared_ptr<const Collective> all_reduce(
       std::shared_ptr<const Collective> plain) const override {
-    return std::make_shared<Copied>(std::move(plain), copy_, reduction_);
+    return on_host(std::move(plain), copies_);
   }
   std::string outside_domain() const override {
     return "copies to the host and its sums take what the config says, or an estimate";
   }
 
  private:
-  TimePerByte copy_;
-  TimePerByte reduction_;
+  HostCopies copies_;
 };
 
-const bool kRegistered =
-    Backends::instance().add("host", "collectives work on the hosts' memory, whose CPUs add up",
-                             kParams, [](const Config& c) {
-                               return std::make_unique<Host>(inverse(c.get<Bandwidth>("copy")),
-                                                             c.get<TimePerByte>("reduction"));
-                             });
+const bool kRegistered = Backends::instance().add(
+    "host", "collectives work on the hosts' memory, whose CPUs add up", kParams,
+    [](const Config& c) {
+      return std::make_unique<Host>(HostCopies{.copy = inverse(c.get<Bandwidth>("copy")),
+                                               .reduction = c.get<TimePerByte>("reduction")});
+    });
 
 }  // namespace
+
+std::shared_ptr<const Collective> on_host(std::shared_ptr<const Collective> plain,
+                                          const HostCopies& copies) {
+  return std::make_shared<Copied>(std::move(plain), copies);
+}
+
 }  // namespace steptime

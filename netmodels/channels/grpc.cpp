@@ -7,6 +7,9 @@
 // A client's GPU has one copy engine for each direction. A process has `threads` threads, each of
 // which is busy with a message for m / stream, and request before it sends.
 //
+// `grpc-gdr` is the same where the adapter reads and writes the GPUs' memory: without copies, and
+// with the rate of such an adapter for `stream`.
+//
 // Scope: the wire and the streams work at once, so that the slower of the two counts; a stream's
 // rate does not depend on the others of its connection, for which a process's threads stand. What
 // carries no bytes (requests to pull, answers to pushes) takes the wire's latency only.
@@ -14,12 +17,14 @@
 // Source: tensorflow core/distributed_runtime/rpc/grpc_worker_service.cc (eight threads serve
 // RecvTensor; a worker asks for each tensor by itself); RecvTensor reports of tensorflow/tensorflow
 // (100 to 200 MB/s for a tensor before mid-2017, 800 MB/s after; grpc/grpc issue 14378 has 920 MB/s
-// for one stream); pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft
-// pull 82).
+// for one stream; GDR: 3,400 MB/s, issue 6116); pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s
+// (mpicbg-scicomp/gearshifft pull 82).
+#include "netmodels/channels/engines.h"
 #include "sim/servers/channel.h"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,40 +33,38 @@
 namespace steptime {
 namespace {
 
-const Params kParams{{.key = "stream",
-                      .kind = Kind::kBandwidth,
-                      .help = "most that one tensor's stream carries",
-                      .need = Need::kDefault,
-                      .fallback = "800 MB/s",
-                      .range = kPositive},
-                     {.key = "threads",
-                      .kind = Kind::kInteger,
-                      .help = "of every client and server, that send and receive",
-                      .need = Need::kDefault,
-                      .fallback = 8,
-                      .range = {.low = 1, .high = 1e4}},
-                     {.key = "request",
-                      .kind = Kind::kTime,
-                      .help = "of a thread, before it sends a tensor",
-                      .need = Need::kDefault,
-                      .fallback = "0 s",
-                      .range = kNotNegative},
-                     {.key = "copy",
-                      .kind = Kind::kBandwidth,
-                      .help = "between a client's GPU and its host, in each direction",
-                      .need = Need::kDefault,
-                      .fallback = "12.5 GB/s",
-                      .range = kPositive}};
+Params stream_params(const char* stream) {
+  return {{.key = "stream",
+           .kind = Kind::kBandwidth,
+           .help = "most that one tensor's stream carries",
+           .need = Need::kDefault,
+           .fallback = stream,
+           .range = kPositive},
+          {.key = "threads",
+           .kind = Kind::kInteger,
+           .help = "of every client and server, that send and receive",
+           .need = Need::kDefault,
+           .fallback = 8,
+           .range = {.low = 1, .high = 1e4}},
+          {.key = "request",
+           .kind = Kind::kTime,
+           .help = "of a thread, before it sends a tensor",
+           .need = Need::kDefault,
+           .fallback = "0 s",
+           .range = kNotNegative}};
+}
 
-Duration time_of(Bytes bytes, Bandwidth rate) {
-  return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
+Params grpc_params() {
+  Params params = stream_params("800 MB/s");
+  params.push_back(copy_param());
+  return params;
 }
 
 struct Settings {
   Bandwidth stream;
   std::int64_t threads = 1;
   Duration request{};
-  Bandwidth copy;
+  std::optional<Bandwidth> copy{};  ///< none: adapters move what is in the GPUs' memory
 };
 
 class GrpcEnds final : public ChannelEnds {
@@ -72,8 +75,8 @@ class GrpcEnds final : public ChannelEnds {
         first_server_(static_cast<std::size_t>(ends.clients + ends.hosts)),
         threads_(first_server_ + static_cast<std::size_t>(ends.servers),
                  Free(static_cast<std::size_t>(settings.threads))),
-        to_host_(static_cast<std::size_t>(ends.clients)),
-        to_gpu_(static_cast<std::size_t>(ends.clients)),
+        to_host_(settings.copy ? ends.clients : 0),
+        to_gpu_(settings.copy ? ends.clients : 0),
         copies_(engine.reason("copies between GPU and host", "copy engines")),
         requests_(engine.reason("requests", "gRPC threads")),
         streams_(engine.reason("streams of tensors", "gRPC threads")) {}
@@ -117,11 +120,10 @@ class GrpcEnds final : public ChannelEnds {
                              [](When a, When b) { return a.time < b.time; });
   }
   /// What a host has needs no copy.
-  When copy(Free& engines, const Parcel& message, When at) {
-    if (static_cast<std::size_t>(message.client) >= engines.size()) return at;
-    When& free = engines[static_cast<std::size_t>(message.client)];
-    free = engine_.until(later(at, free), time_of(message.bytes, settings_.copy), copies_);
-    return free;
+  When copy(Engines& engines, const Parcel& message, When at) {
+    if (!engines.has(message.client)) return at;
+    return engines.use(engine_, message.client, at, time_of(message.bytes, *settings_.copy),
+                       copies_);
   }
   static std::uint64_t key(const Parcel& message) {
     return static_cast<std::uint64_t>(message.client) << 33 |
@@ -132,8 +134,8 @@ class GrpcEnds final : public ChannelEnds {
   Settings settings_;
   std::size_t first_server_;
   std::vector<Free> threads_;  ///< of every process, when they are free
-  Free to_host_;               ///< copy engines of every client's GPU
-  Free to_gpu_;
+  Engines to_host_;            ///< copy engines of every client's GPU
+  Engines to_gpu_;
   Reason copies_;
   Reason requests_;
   Reason streams_;
@@ -154,14 +156,24 @@ class Grpc final : public MessageChannel {
   Settings settings_;
 };
 
-const bool kRegistered = MessageChannels::instance().add(
-    "grpc", "copies to the host, and threads that write and read streams, as TensorFlow", kParams,
-    [](const Config& c) {
-      return std::make_unique<Grpc>(Settings{.stream = c.get<Bandwidth>("stream"),
-                                             .threads = c.get<std::int64_t>("threads"),
-                                             .request = c.get<Duration>("request"),
-                                             .copy = c.get<Bandwidth>("copy")});
-    });
+Settings read(const Config& c) {
+  return {.stream = c.get<Bandwidth>("stream"),
+          .threads = c.get<std::int64_t>("threads"),
+          .request = c.get<Duration>("request")};
+}
+
+const bool kRegistered =
+    MessageChannels::instance().add(
+        "grpc", "copies to the host, and threads that write and read streams, as TensorFlow",
+        grpc_params(),
+        [](const Config& c) {
+          Settings settings = read(c);
+          settings.copy = c.get<Bandwidth>("copy");
+          return std::make_unique<Grpc>(settings);
+        }) &&
+    MessageChannels::instance().add(
+        "grpc-gdr", "adapters read and write the GPUs' memory, tensor by tensor, as TensorFlow",
+        stream_params("3.4 GB/s"), [](const Config& c) { return std::make_unique<Grpc>(read(c)); });
 
 }  // namespace
 }  // namespace steptime

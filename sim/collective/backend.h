@@ -22,6 +22,9 @@ class Backend {
       std::shared_ptr<const Collective> plain) const {
     return plain;
   }
+  /// Of a library that brings its own all-reduce, the collective that stands where the aggregation
+  /// names none; else empty.
+  virtual std::string library() const { return ""; }
   /// Empty, or why its times lie outside what was measured.
   virtual std::string outside_domain() const { return ""; }
 };

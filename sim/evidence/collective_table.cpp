@@ -78,8 +78,9 @@ CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnPro
   read_part(document_, Part::kCluster, experiment);
   cluster_ = experiment.cluster;
   const Config config(document_, experiment_params());
-  const auto aggregation = Aggregations::instance().make(
-      config.object("strategy", strategy_params()), "aggregation", *cluster_);
+  const auto transport =
+      Transports::instance().make(config.object("strategy", strategy_params()), "transport");
+  const auto aggregation = read_aggregation(config, *transport, *cluster_);
   collective_ = aggregation->whole ? aggregation->whole : aggregation->inside;
   if (config.object("run", run_params()).get<std::string>("fidelity") == "analytic") return;
   try {

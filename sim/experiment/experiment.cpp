@@ -176,14 +176,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.transport = Transports::instance().make(strategy, "transport");
-      const Backend& backend = *experiment.transport->backend;
-      auto aggregation =
-          Aggregations::instance().make(strategy, "aggregation", backend.seen(*experiment.cluster));
-      check_roles(strategy, *experiment.transport, *aggregation, experiment.cluster->workers());
-      for (auto* made : {&aggregation->inside, &aggregation->whole}) {
-        if (*made) *made = backend.all_reduce(*made);
-      }
-      experiment.aggregation = std::move(aggregation);
+      experiment.aggregation = read_aggregation(config, *experiment.transport, *experiment.cluster);
       experiment.update = Updates::instance().make(strategy, "update");
       experiment.collective = experiment.aggregation->inside;
       check_update(strategy, *experiment.aggregation, *experiment.update);
@@ -212,6 +205,44 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       return;
     }
   }
+}
+
+namespace {
+
+/// `strategy` with the collective of the transport's library, where its aggregation has one and
+/// names none.
+Json with_library(const Json& strategy, const Transport& transport) {
+  const std::string library = transport.backend->library();
+  Json full = with_defaults(strategy, strategy_params());
+  if (library.empty() || !full["aggregation"].is_object()) return strategy;
+  Json& aggregation = full["aggregation"];
+  const auto& items = Aggregations::instance().items();
+  const auto found = items.find(aggregation.value("type", ""));
+  if (found == items.end() || aggregation.contains("collective")) return strategy;
+  const Params& params = found->second.params;
+  const bool has_one = std::any_of(params.begin(), params.end(),
+                                   [](const Param& p) { return p.key == "collective"; });
+  if (has_one) aggregation["collective"] = Json{{"type", library}};
+  return full;
+}
+
+}  // namespace
+
+std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
+                                              const Cluster& cluster) {
+  const Backend& backend = *transport.backend;
+  auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
+  Config strategy = config.object("strategy", strategy_params());
+  if (!backend.library().empty()) {
+    document->root["strategy"] = with_library(strategy.node(), transport);
+    strategy = Config(document, experiment_params()).object("strategy", strategy_params());
+  }
+  auto aggregation = Aggregations::instance().make(strategy, "aggregation", backend.seen(cluster));
+  check_roles(strategy, transport, *aggregation, cluster.workers());
+  for (auto* made : {&aggregation->inside, &aggregation->whole}) {
+    if (*made) *made = backend.all_reduce(*made);
+  }
+  return aggregation;
 }
 
 bool plays_merge(const Experiment& e) {
@@ -346,6 +377,11 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 Json resolved(const Json& config) {
   Json spelled_out = config;
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));
+  const Config strategy_read(
+      std::make_shared<Document>(Document{"", spelled_out.value("strategy", Json::object())}),
+      strategy_params());
+  spelled_out["strategy"] =
+      with_library(strategy_read.node(), *Transports::instance().make(strategy_read, "transport"));
   Json full = resolved_object(spelled_out, experiment_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {

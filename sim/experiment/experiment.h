@@ -79,6 +79,11 @@ const Params& run_params();
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);
 
+/// The aggregation of an experiment, whose `config` it is: its collectives are those of the
+/// transport's backend, or work through it. Throws InputError.
+std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
+                                              const Cluster& cluster);
+
 /// A kvstore's merge is played in an engine of one process (sim/mxnet/module_step.h).
 bool plays_merge(const Experiment& e);
 

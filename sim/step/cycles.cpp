@@ -13,11 +13,13 @@ Time after(Time time, Duration duration) {
 
 }  // namespace
 
-Cycles::Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation)
+Cycles::Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation, Pause pause)
     : inside_(std::move(inside)),
       cycle_(cycle),
       negotiation_(std::move(negotiation)),
-      idle_(std::max(cycle, negotiation_(0))) {}
+      pause_(pause),
+      idle_(pause == Pause::kAfterEnd ? checked_add(cycle, negotiation_(0))
+                                      : std::max(cycle, negotiation_(0))) {}
 
 void Cycles::ready(std::int32_t bucket, Time /*now*/) {
   waiting_.push_back(bucket);
@@ -44,7 +46,10 @@ std::vector<std::int32_t> Cycles::next(Time now) {
       wake_at(agreed_);
       return {};
     }
-    if (std::exchange(is_open_, false)) begin_ = std::max(now, after(begin_, cycle_));
+    if (std::exchange(is_open_, false)) {
+      begin_ =
+          pause_ == Pause::kAfterEnd ? after(now, cycle_) : std::max(now, after(begin_, cycle_));
+    }
     if (waiting_.empty()) return {};
     begin_ = first_begin(now);
     if (begin_ > now) {

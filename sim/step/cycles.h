@@ -13,16 +13,18 @@
 namespace steptime {
 
 /// A cycle begins at max(end of the one before, its begin + `cycle`), not at a multiple of the
-/// cycle time, and takes what is ready then, a gradient of that very instant included. After the
-/// negotiation `inside` hears of that, and what it sends travels one after another. The cycle ends
-/// when `inside` has nothing more to send. Source: horovod v0.15.2 horovod/common/operations.cc
-/// RunLoopOnce.
+/// cycle time, or with a pause after the end at end + `cycle`, and takes what is ready then, a
+/// gradient of that very instant included. After the negotiation `inside` hears of that, and what
+/// it sends travels one after another. The cycle ends when `inside` has nothing more to send.
+/// Source: horovod v0.15.2 horovod/common/operations.cc RunLoopOnce.
 class Cycles final : public Policy {
  public:
   /// How long workers take to agree on so many gradients, from a cycle's begin on; an empty cycle
   /// takes negotiation(0).
   using Negotiation = std::function<Duration(std::size_t gradients)>;
-  Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation);
+  enum class Pause { kFromBegin, kAfterEnd };
+  Cycles(std::unique_ptr<Policy> inside, Duration cycle, Negotiation negotiation,
+         Pause pause = Pause::kFromBegin);
 
   void ready(std::int32_t bucket, Time now) override;
   void arrived(std::span<const std::int32_t> buckets, Time now) override;
@@ -36,6 +38,7 @@ class Cycles final : public Policy {
   std::unique_ptr<Policy> inside_;
   Duration cycle_;
   Negotiation negotiation_;
+  Pause pause_;
   Duration idle_;                        ///< from an empty cycle to the next
   std::vector<std::int32_t> waiting_;    ///< for the next cycle
   std::vector<std::int32_t> agreed_on_;  ///< in the present one, from `agreed_` on

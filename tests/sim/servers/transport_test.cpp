@@ -4,6 +4,8 @@
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -20,9 +22,10 @@ TEST(Transport, NamesThreeRoles) {
 TEST(Transport, AConfigMayNameAnotherOneForARole) {
   EXPECT_FALSE(
       make<Transport>(R"({"type": "mpi", "channel": {"type": "grpc"}})")->channel->is_wire());
-  EXPECT_EQ(message_of<InputError>(
-                [] { make<Transport>(R"({"type": "mpi", "backend": {"type": "gpu"}})"); }),
-            "x.json: /transport/backend/type: unknown \"gpu\"; known: device, host");
+  const std::string refusal = message_of<InputError>(
+      [] { make<Transport>(R"({"type": "mpi", "backend": {"type": "gpu"}})"); });
+  EXPECT_TRUE(refusal.starts_with("x.json: /transport/backend/type: unknown \"gpu\"; known: "))
+      << refusal;
 }
 
 }  // namespace
