@@ -214,8 +214,9 @@ namespace {
 Json with_library(const Json& strategy, const Transport& transport) {
   const std::string library = transport.backend->library();
   Json full = with_defaults(strategy, strategy_params());
-  if (library.empty() || !full["aggregation"].is_object()) return strategy;
   Json& aggregation = full["aggregation"];
+  if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
+  if (library.empty() || !aggregation.is_object()) return strategy;
   const auto& items = Aggregations::instance().items();
   const auto found = items.find(aggregation.value("type", ""));
   if (found == items.end() || aggregation.contains("collective")) return strategy;
@@ -239,6 +240,11 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   }
   auto aggregation = Aggregations::instance().make(strategy, "aggregation", backend.seen(cluster));
   check_roles(strategy, transport, *aggregation, cluster.workers());
+  if (transport.streams > 1 && transport.coordinator->policy(nullptr, {}, cluster)) {
+    strategy.fail("transport",
+                  "its coordinator reduces one after another; expected 1 under \"streams\", or "
+                  "{\"type\": \"none\"} under \"coordinator\"");
+  }
   for (auto* made : {&aggregation->inside, &aggregation->whole}) {
     if (*made) *made = backend.all_reduce(*made);
   }

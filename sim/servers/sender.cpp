@@ -13,7 +13,7 @@ Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentM
       messages_(messages),
       client_(client),
       backward_(engine.reason("backward pass", "GPU")),
-      timer_(engine.reason("coordinator waits for its time", "")) {
+      timer_(engine.reason("coordinator waits for its time", "coordinator")) {
   if (plan.schedule)
     policy_ = plan.transport->policy(*plan.schedule, plan.step.buckets, plan.cluster);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,9 +23,10 @@ struct Question {
   std::int64_t startup_us = 0;
   std::int64_t ns_per_byte = 1;
 
-  Duration step(const std::string& schedule) const {
+  Experiment experiment(const std::string& schedule, const std::string& transport,
+                        std::int64_t nodes = 2, double jitter = 0) const {
     Experiment e{.name = "test", .file = "x.json", .workload = workload};
-    e.cluster = std::make_shared<Cluster>(Cluster{.nodes = 2, .gpus_per_node = 1});
+    e.cluster = std::make_shared<Cluster>(Cluster{.nodes = nodes, .gpus_per_node = 1});
     const auto document = std::make_shared<Document>(Document{
         "x.json",
         Json{{"name", "test"},
@@ -36,11 +38,17 @@ struct Question {
                          {"collective", Json{{"type", "linear"},
                                              {"a", fmt::format("{} us", startup_us)},
                                              {"b", fmt::format("{} ns/B", ns_per_byte)}}}}},
-                   {"schedule", parse_json(schedule, "x.json")}}},
-             {"run", Json::object()}}});
+                   {"schedule", parse_json(schedule, "x.json")},
+                   {"transport", parse_json(transport, "x.json")}}},
+             {"run",
+              Json{{"steps", jitter > 0 ? 3 : 1}, {"variation", Json{{"jitter", jitter}}}}}}});
     for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
       read_part(document, part, e);
-    return from_seconds(simulate(e).step_time_s);
+    return e;
+  }
+  Duration step(const std::string& schedule,
+                const std::string& transport = R"({"type": "mpi"})") const {
+    return from_seconds(simulate(experiment(schedule, transport)).step_time_s);
   }
 };
 
@@ -54,10 +62,55 @@ Question any_question(std::int64_t most_startup_us) {
           *rc::gen::inRange<std::int64_t>(1, 1000)};
 }
 
+constexpr const char* kNoFusion =
+    R"({"type": "tensor-fusion", "threshold": "0 B", "cycle": "0 s"})";
+
 RC_GTEST_PROP(Policy, FusionOfNothingInNoTimeIsWfbp, ()) {
   const Question q = any_question(2000);
-  RC_ASSERT(q.step(R"({"type": "tensor-fusion", "threshold": "0 B", "cycle": "0 s"})") ==
-            q.step(R"({"type": "wfbp"})"));
+  RC_ASSERT(q.step(kNoFusion) == q.step(R"({"type": "wfbp"})"));
+}
+
+/// Links without latency make the negotiation free.
+RC_GTEST_PROP(Policy, FreeCoordinatorsThatFuseNothingAreWfbp, ()) {
+  const Question q = any_question(2000);
+  const Duration wfbp = q.step(R"({"type": "wfbp"})");
+  RC_ASSERT(q.step(kNoFusion, R"({"type": "horovod-mpi", "coordinator":
+                                  {"type": "horovod", "cycle": "0 s", "handling": "0 s"}})") ==
+            wfbp);
+  RC_ASSERT(q.step(R"({"type": "wfbp"})", R"({"type": "baidu", "coordinator":
+                      {"type": "baidu", "tick": "0 s", "handling": "0 s"}})") == wfbp);
+}
+
+RC_GTEST_PROP(Policy, CoordinatorsThatFuseNothingReduceGradientsOneByOneInTheirOrder, ()) {
+  const Question q = any_question(2000);
+  const std::string cycle = fmt::format("{} us", *rc::gen::inRange(0, 20'000));
+  const std::string transport =
+      *rc::gen::element(R"({"type": "horovod-mpi", "coordinator": {"type": "horovod", "cycle": ")",
+                        R"({"type": "baidu", "coordinator": {"type": "baidu", "tick": ")") +
+      cycle + "\"}}";
+  std::vector<SentBucket> sent;
+  simulate(q.experiment(kNoFusion, transport), &sent);
+  std::vector<std::string> order;
+  for (const SentBucket& bucket : sent) {
+    RC_ASSERT(bucket.tensors.size() == 1U);
+    order.push_back(bucket.tensors.front());
+  }
+  std::vector<std::string> ready;
+  for (const GradientUnit& unit : q.workload->by_tensor)
+    ready.push_back(unit.name);
+  RC_ASSERT(order == ready);
+}
+
+/// What one worker computes in so many steps, it computes beside others, too.
+RC_GTEST_PROP(Policy, NoTransportMakesWorkersFasterThanOneAlone, ()) {
+  const Question q = any_question(2000);
+  const auto step = [&](const std::string& transport, std::int64_t nodes) {
+    return simulate(q.experiment(R"({"type": "wfbp"})", transport, nodes, 0.1)).step_time_s;
+  };
+  for (const char* transport :
+       {R"({"type": "mpi"})", R"({"type": "horovod-mpi"})", R"({"type": "baidu"})"}) {
+    RC_ASSERT(step(transport, *rc::gen::inRange(2, 9)) >= step(R"({"type": "mpi"})", 1) - 1e-12);
+  }
 }
 
 RC_GTEST_PROP(Policy, PriorityWithCreditForAllIsWfbp, ()) {

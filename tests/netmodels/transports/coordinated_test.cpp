@@ -1,6 +1,9 @@
+#include "sim/core/error.h"
 #include "sim/servers/transport.h"
 #include "tests/support/config_text.h"
+#include "tests/support/messages.h"
 #include "tests/support/play.h"
+#include "tests/support/training.h"
 
 #include <string>
 
@@ -22,6 +25,14 @@ TEST(Coordinated, HaveACoordinatorAndALibrary) {
     EXPECT_EQ(made->backend->library(), library) << name;
   }
   EXPECT_EQ(make<Transport>(R"({"type": "mpi"})")->policy(*wfbp, {}, cluster), nullptr);
+}
+
+TEST(Coordinated, ReduceOneAfterAnother) {
+  EXPECT_EQ(message_of<InputError>([] {
+              training_experiment(R"({"transport": {"type": "baidu", "streams": 2}})", 4);
+            }),
+            "x.json: /strategy/transport: its coordinator reduces one after another; expected 1 "
+            "under \"streams\", or {\"type\": \"none\"} under \"coordinator\"");
 }
 
 }  // namespace
