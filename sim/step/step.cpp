@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
@@ -92,6 +93,10 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
   double seconds = to_seconds(step.forward) + to_seconds(step.backward);
   check_step_length(seconds);
   if (workers == 1) return step;
+  const std::int64_t planned =
+      std::accumulate(plan.sizes.begin(), plan.sizes.end(), std::int64_t{0});
+  STEPTIME_CHECK(planned == static_cast<std::int64_t>(units.size()),
+                 "a plan must cover every gradient, once");
   std::int32_t unit = 0;
   step.buckets.reserve(plan.sizes.size());
   for (const std::int32_t size : plan.sizes) {
@@ -111,8 +116,6 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
       bucket.offset += bucket.bytes;
     } while (bucket.offset < end);
   }
-  STEPTIME_CHECK(static_cast<std::size_t>(unit) == units.size(),
-                 "a plan must cover every gradient");
   check_step_length(seconds);
   return step;
 }

@@ -50,8 +50,8 @@ TEST(PushPulls, RefusesWhatKvstoreHasNot) {
             "x.json: /collective/merge: is of the GPUs of one node, two at least, got 1 of 1");
   EXPECT_EQ(error("tree", preset_cluster("p3.16xlarge", 2, 8)),
             "x.json: /collective/merge: is of the GPUs of one node, two at least, got 2 of 8");
-  EXPECT_EQ(error("ring", pair_of_gpus()),
-            "x.json: /collective/merge: unknown \"ring\"; known: device, local, nccl, tree");
+  EXPECT_TRUE(error("ring", pair_of_gpus())
+                  .starts_with("x.json: /collective/merge: unknown \"ring\"; known: "));
   const ScratchFile empty("model.json", "{}");
   EXPECT_EQ(message_of<InputError>([&] {
               collective_of(push_pulls("device", R"(, "model": ")" + empty.path() + "\""),

