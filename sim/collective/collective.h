@@ -57,6 +57,9 @@ struct Stage {
   bool copies = false;            ///< between GPUs and their hosts, and sends nothing
 };
 
+/// The ends of an interval that holds a measured time with 95 %.
+enum class IntervalEnd : std::uint8_t { kLow, kHigh };
+
 class Collective {
  public:
   static constexpr const char* kNoun = "collective";
@@ -80,6 +83,8 @@ class Collective {
   /// was measured, and tests/property/closed_form_test.cpp tests. Elsewhere the two are equal, but
   /// for the byte by which one part of a cut message is longer than another.
   virtual std::optional<ErrorBound> error_bound() const { return std::nullopt; }
+  /// The same collective at an end of the interval of its measurement; null where none is known.
+  virtual std::shared_ptr<const Collective> at(IntervalEnd) const { return nullptr; }
   /// What each worker sends and receives; empty for a collective that is known by its time only.
   virtual Programs programs(Bytes) const { return {}; }
   /// An all-reduce leaves every worker with the sum over all of them, by whatever way.

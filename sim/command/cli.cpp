@@ -38,6 +38,10 @@ constexpr std::array kVerbs{
     Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
     Verb{"import", "FORMAT FILE...", "converts what others measured to a trace or a table",
          verb_import},
+    Verb{"calibrate", "WHAT [FILE...]", "measures this machine, or fits what was measured",
+         verb_calibrate},
+    Verb{"replay", "CONFIG", "under mpirun: predicts a step, runs it for real, compares",
+         verb_replay},
     Verb{"report", "TARGET", "the links of a preset's or a config's machine, and trees over them",
          verb_report},
     Verb{"check", "CONFIG...", "validates experiments", verb_check},
@@ -166,6 +170,9 @@ int run_command_line(std::span<const std::string> args, const Terminal& terminal
     message = "interrupted: no result before the end";
   } catch (const InputError& e) {
     exit = Exit::kBadInput;
+    message = one_line(e.what());
+  } catch (const MissingError& e) {
+    exit = Exit::kMissing;
     message = one_line(e.what());
   } catch (const ModelFailure& e) {
     exit = Exit::kModelFails;

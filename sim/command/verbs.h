@@ -44,6 +44,8 @@ Exit verb_pin(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_reproduce(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_collective(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_import(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_calibrate(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_replay(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_report(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_check(const Verb&, std::span<const std::string> args, const Terminal&);

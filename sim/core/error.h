@@ -12,6 +12,7 @@ enum class Exit : int {
   kModelFails = 3,        ///< the modelled system itself fails: deadlock, out of memory
   kSweepHasFailures = 4,  ///< a sweep finished, some of its points did not
   kOutsideDomain = 5,     ///< outside the calibrated domain under --strict
+  kMissing = 6,           ///< needed hardware, driver or library is not there
   kBug = 70,              ///< a bug in Steptime
   kInterrupted = 130,     ///< interrupted; results so far are kept
   kOutputClosed = 141,  ///< nobody reads the output any more: not a word, as SIGPIPE's victims end
@@ -37,6 +38,11 @@ class RangeError : public InputError {
 /// where the file is known.
 class PlacedError : public InputError {
   using InputError::InputError;
+};
+
+/// What was asked for needs hardware, a driver or a library that is not there; says how to get it.
+class MissingError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// Steptime's fault.

@@ -20,7 +20,8 @@ enum class Purpose : std::uint32_t {
   kProblem,
   kPullOrder,
   kSegmentTime,
-  kTest
+  kTest,
+  kResample
 };
 
 /// The numbers of one purpose, each with a place of two or three coordinates (rank, step, ...).

@@ -81,6 +81,17 @@ Json links(const Result& r, const Details* details) {
   return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
+Json step_interval(const Result& r, const Details*) {
+  if (!r.step_time_interval_s) return nullptr;
+  return {r.step_time_interval_s->low, r.step_time_interval_s->high};
+}
+
+Json throughput_interval(const Result& r, const Details*) {
+  if (!r.step_time_interval_s) return nullptr;
+  const double samples = r.throughput_samples_per_s * r.step_time_s;
+  return {samples / r.step_time_interval_s->high, samples / r.step_time_interval_s->low};
+}
+
 constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
                         Number (*get)(const Result&)) {
   return {.key = key, .unit = unit, .help = help, .number = get};
@@ -114,6 +125,20 @@ constexpr std::array kFigures{
            of_step<&Result::exposed_comm_s>),
     number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
            of_step<&Result::throughput_samples_per_s>),
+    Figure{
+        .key = "step_time_interval_s",
+        .unit = "s",
+        .help =
+            "low and high: with all collectives at the ends of their measurements' 95 % intervals",
+        .list = step_interval},
+    Figure{.key = "throughput_interval_samples_per_s",
+           .unit = "samples/s",
+           .help = "the throughputs of these two step times",
+           .list = throughput_interval},
+    list("interval_from", "what the intervals are of: profile",
+         [](const Result& r, const Details*) {
+           return r.step_time_interval_s ? Json("profile") : Json();
+         }),
     number("speedup", "", "throughput over that of one worker of the same trace",
            of_step<&Result::speedup>),
     number("scaling_efficiency", "", "speedup / workers = compute_time_s / step_time_s",

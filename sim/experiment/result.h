@@ -19,6 +19,13 @@ namespace steptime {
 
 struct Result {
   double step_time_s = 0;  ///< mean over the run's steps
+  /// With all collectives at the low, and at the high ends of the 95 % intervals of their
+  /// measurements; where these are known.
+  struct Interval {
+    double low = 0;
+    double high = 0;
+  };
+  std::optional<Interval> step_time_interval_s{};
   double compute_time_s = 0;
   double forward_time_s = 0;
   double backward_time_s = 0;

@@ -338,6 +338,56 @@ auto naming_the_place(const Experiment& experiment, Run run) {
   }
 }
 
+/// Plans as if its collective were another one.
+class PlannedFor final : public Schedule {
+ public:
+  PlannedFor(std::shared_ptr<const Schedule> schedule, std::shared_ptr<const Collective> collective)
+      : Schedule(schedule->granularity()),
+        schedule_(std::move(schedule)),
+        collective_(std::move(collective)) {}
+  BucketPlan plan(std::span<const GradientUnit> units, const Collective&) const override {
+    return schedule_->plan(units, *collective_);
+  }
+  std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
+    return schedule_->policy(buckets);
+  }
+  bool layers_wait_for_their_own() const override { return schedule_->layers_wait_for_their_own(); }
+  std::int64_t default_steps() const override { return schedule_->default_steps(); }
+
+ private:
+  std::shared_ptr<const Schedule> schedule_;
+  std::shared_ptr<const Collective> collective_;
+};
+
+Result run(const Experiment& experiment, std::vector<SentBucket>* buckets,
+           const OnProgress& on_progress) {
+  if (needs_training(experiment)) return training_result(experiment, nullptr, buckets, on_progress);
+  if (plays_merge(experiment)) return merged_result(experiment, nullptr, buckets, on_progress);
+  const PlannedStep step = plan_of(experiment, on_progress);
+  if (experiment.embedding->settings())
+    return embedded_result(experiment, step, nullptr, buckets, on_progress);
+  spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step", experiment.name,
+                experiment.cluster->workers(), step.plan.buckets.size());
+  return closed_result(experiment, step, closed_step(step.plan), buckets);
+}
+
+/// The same buckets, with a collective that takes as long as that end of its interval says.
+double step_time_at(const Experiment& experiment, IntervalEnd end, const OnProgress& on_progress) {
+  Experiment other = experiment;
+  auto aggregation = std::make_shared<Aggregation>(*experiment.aggregation);
+  other.collective = experiment.collective->at(end);
+  aggregation->inside = other.collective;
+  other.aggregation = std::move(aggregation);
+  other.schedule = std::make_shared<PlannedFor>(experiment.schedule, experiment.collective);
+  return run(other, nullptr, on_progress).step_time_s;
+}
+
+void add_interval(const Experiment& experiment, Result& result, const OnProgress& on_progress) {
+  if (!experiment.collective || !experiment.collective->at(IntervalEnd::kLow)) return;
+  result.step_time_interval_s = {step_time_at(experiment, IntervalEnd::kLow, on_progress),
+                                 step_time_at(experiment, IntervalEnd::kHigh, on_progress)};
+}
+
 }  // namespace
 
 void check_training_run(const Experiment& experiment) {
@@ -348,21 +398,15 @@ void check_training_run(const Experiment& experiment) {
 Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
                 const OnProgress& on_progress) {
   return naming_the_place(experiment, [&] {
-    if (needs_training(experiment))
-      return training_result(experiment, nullptr, buckets, on_progress);
-    if (plays_merge(experiment)) return merged_result(experiment, nullptr, buckets, on_progress);
-    const PlannedStep step = plan_of(experiment, on_progress);
-    if (experiment.embedding->settings())
-      return embedded_result(experiment, step, nullptr, buckets, on_progress);
-    spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step",
-                  experiment.name, experiment.cluster->workers(), step.plan.buckets.size());
-    return closed_result(experiment, step, closed_step(step.plan), buckets);
+    Result result = run(experiment, buckets, on_progress);
+    add_interval(experiment, result, on_progress);
+    return result;
   });
 }
 
 Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<SentBucket>* buckets,
                 const OnProgress& on_progress) {
-  return naming_the_place(experiment, [&] {
+  const auto drawn = [&] {
     if (needs_training(experiment))
       return training_result(experiment, &timeline, buckets, on_progress);
     if (plays_merge(experiment)) return merged_result(experiment, &timeline, buckets, on_progress);
@@ -376,6 +420,11 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
     return closed_result(
         experiment, step,
         event_step(step.plan, step.workload.workload, step.units, steps, &timeline), buckets);
+  };
+  return naming_the_place(experiment, [&] {
+    Result result = drawn();
+    add_interval(experiment, result, on_progress);
+    return result;
   });
 }
 

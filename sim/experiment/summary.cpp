@@ -48,7 +48,11 @@ class Lines {
 void add_step(Lines& lines, const Result& r) {
   const bool has_servers = r.training && r.training->has_servers;
   const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
-  lines.add(ms("step_time_s", "step time"));
+  const auto& interval = r.step_time_interval_s;
+  lines.add(ms("step_time_s", "step time"),
+            interval ? fmt::format("{:.3f} to {:.3f} ms by the profile's 95 % intervals",
+                                   interval->low * 1e3, interval->high * 1e3)
+                     : "");
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));
   lines.add(ms("exposed_comm_s", "  exposed comm"),

@@ -31,14 +31,34 @@ const Params& preset_params() {
       {.key = "version", .kind = Kind::kInteger, .range = {.low = 1, .high = 1}},
       {.key = "help", .kind = Kind::kText, .help = "one line for `list`"},
       {.key = "sources", .kind = Kind::kObject, .help = "where each number stands"},
-      {.key = "cluster", .kind = Kind::kObject, .help = "as in an experiment"}};
+      {.key = "cluster", .kind = Kind::kObject, .help = "as in an experiment"},
+      {.key = "provenance",
+       .kind = Kind::kObject,
+       .help = "of what was measured",
+       .need = Need::kOptional},
+      {.key = "operations",
+       .kind = Kind::kObject,
+       .help = "measured collectives, see sim/collective/profile.h",
+       .need = Need::kOptional},
+      {.key = "advice",
+       .kind = Kind::kList,
+       .help = "what to measure next",
+       .need = Need::kOptional}};
   return params;
 }
 
 struct Preset {
   std::string help;
   Json cluster;
+  std::string profile;
 };
+
+Preset read_preset(const std::string& file) {
+  const Config preset(std::make_shared<Document>(Document{file, parse_json(read_file(file), file)}),
+                      preset_params());
+  return {preset.get<std::string>("help"), preset.object("cluster", cluster_params()).node(),
+          preset.has("operations") ? file : ""};
+}
 
 /// The shipped presets by name, read once.
 const std::map<std::string, Preset>& presets() {
@@ -47,32 +67,42 @@ const std::map<std::string, Preset>& presets() {
     for (const auto& entry :
          std::filesystem::directory_iterator(data_dir() / "netmodels" / "presets")) {
       if (entry.path().extension() != ".json") continue;
-      const std::string file = entry.path().string();
-      const Config preset(
-          std::make_shared<Document>(Document{file, parse_json(read_file(file), file)}),
-          preset_params());
-      read[entry.path().stem().string()] = {preset.get<std::string>("help"),
-                                            preset.object("cluster", cluster_params()).node()};
+      read[entry.path().stem().string()] = read_preset(entry.path().string());
     }
     return read;
   }();
   return all;
 }
 
-/// The section with the preset's keys beneath its own, as a document of its own.
-Config over_preset(const Config& section) {
-  if (!presets().contains(section.get<std::string>("preset"))) {
-    std::vector<std::string> known;
-    for (const auto& [each, unused] : presets())
-      known.push_back(each);
-    section.fail("preset", fmt::format("unknown {}; known: {}", brief(section.raw("preset")),
-                                       fmt::join(known, ", ")));
+/// A preset by its name, or by a file's name, relative to the file that names it.
+Preset preset_of(const Config& section) {
+  const auto name = section.get<std::string>("preset");
+  if (const auto found = presets().find(name); found != presets().end()) return found->second;
+  if (name.ends_with(".json"))
+    return read_preset((std::filesystem::path(section.file()).parent_path() / name).string());
+  std::vector<std::string> known;
+  for (const auto& [each, unused] : presets())
+    known.push_back(each);
+  section.fail("preset", fmt::format("unknown {}; known: {}", brief(section.raw("preset")),
+                                     fmt::join(known, ", ")));
+}
+
+/// `over` with the keys of `under` that it lacks.
+Json merged(const Json& over, const Json& under) {
+  Json full = over;
+  for (const auto& [key, value] : under.items()) {
+    if (!full.contains(key)) full[key] = value;
   }
-  Json merged = resolved_preset(section.node());
-  merged.erase("preset");
+  return full;
+}
+
+/// The section with the preset's keys beneath its own, as a document of its own.
+Config over_preset(const Config& section, const Preset& preset) {
+  Json full = merged(section.node(), preset.cluster);
+  full.erase("preset");
   // Same pointers as in the experiment, so that a message about an override is right.
   static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
-  return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", merged}}}),
+  return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", full}}}),
                 wrapper)
       .object("cluster", cluster_params());
 }
@@ -83,7 +113,7 @@ const Params& cluster_params() {
   static const Params params{
       {.key = "preset",
        .kind = Kind::kText,
-       .help = "a shipped machine; other keys override it",
+       .help = "a shipped machine, or a file like theirs; other keys override it",
        .need = Need::kOptional},
       {.key = "nodes", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostNodes}},
       {.key = "gpus_per_node",
@@ -216,7 +246,12 @@ void read_graph(const Config& section, Cluster& cluster) {
 }  // namespace
 
 Cluster read_cluster(const Config& section) {
-  if (section.has("preset")) return read_cluster(over_preset(section));
+  if (section.has("preset")) {
+    const Preset preset = preset_of(section);
+    Cluster cluster = read_cluster(over_preset(section, preset));
+    cluster.profile = preset.profile;
+    return cluster;
+  }
   Cluster cluster{.nodes = section.get<std::int64_t>("nodes"),
                   .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
   cluster.network = NetworkKinds::instance().make(section, "network")->link(cluster.nodes);
@@ -237,11 +272,7 @@ Json resolved_preset(const Json& section) {
   if (name == section.end() || !name->is_string()) return section;
   const auto preset = presets().find(name->get<std::string>());
   if (preset == presets().end()) return section;
-  Json full = section;
-  for (const auto& [key, value] : preset->second.cluster.items()) {
-    if (!full.contains(key)) full[key] = value;
-  }
-  return full;
+  return merged(section, preset->second.cluster);
 }
 
 std::vector<std::pair<std::string, std::string>> cluster_presets() {

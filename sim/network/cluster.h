@@ -40,6 +40,7 @@ struct Cluster {
   Link intra_node;              ///< between the GPUs of a node
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
+  std::string profile;          ///< file of the preset, where that has measured collectives
 
   /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
   std::optional<Link> gpu_to_gpu;
@@ -68,7 +69,8 @@ Cluster read_cluster(const Config& section);
 const Params& cluster_params();
 const Params& message_params();
 
-/// The section with its preset's keys written out beneath its own.
+/// The section with its preset's keys written out beneath its own; as it is where the preset is a
+/// file.
 Json resolved_preset(const Json& section);
 
 /// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.

@@ -1,0 +1,125 @@
+#include "sim/command/companion.h"
+#include "sim/command/output.h"
+#include "sim/command/verbs.h"
+#include "sim/config/json.h"
+#include "sim/evidence/fitted_profile.h"
+#include "sim/evidence/measured_rounds.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+struct FitRequest {
+  std::vector<std::string> files;
+  std::string operation = "all-reduce";
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+  Json provenance = Json::object();
+};
+
+/// One file of our own, or tables of others.
+MeasuredRounds read_rounds(const FitRequest& request) {
+  const std::string text = read_file(request.files.front());
+  if (is_rounds(text)) {
+    if (request.files.size() > 1) {
+      throw InputError(
+          fmt::format("steptime calibrate fit: expected one file of measurements, got {}",
+                      request.files.size()));
+    }
+    MeasuredRounds rounds = parse_rounds(text, request.files.front());
+    rounds.provenance.update(request.provenance);
+    return rounds;
+  }
+  if (request.ranks < 2) {
+    throw InputError(fmt::format(
+        "--ranks: expected how many ranks the table is of, at least 2, got {}", request.ranks));
+  }
+  for (const char* key : {"source", "date", "licence"}) {
+    if (!request.provenance.contains(key)) {
+      throw InputError(fmt::format(
+          "--{}: required but missing, as the table does not say where it is from", key));
+    }
+  }
+  MeasuredRounds rounds{request.nodes > 0 ? request.nodes : request.ranks, request.provenance, {}};
+  if (request.ranks % rounds.nodes != 0) {
+    throw InputError(fmt::format("--nodes: expected a divisor of {} ranks, got {}", request.ranks,
+                                 rounds.nodes));
+  }
+  rounds.series.push_back({request.operation, request.ranks, rounds_of_tables(request.files)});
+  return rounds;
+}
+
+Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  FitRequest request;
+  FitOptions fit_options;
+  std::string source, date, licence, device, help, path;
+  po::options_description options("options of fit");
+  options.add_options()("operation", po::value(&request.operation)->default_value("all-reduce"),
+                        "that a table of others is of")("ranks", po::value(&request.ranks),
+                                                        "that a table of others is of")(
+      "nodes", po::value(&request.nodes), "that a table of others is of; default: one per rank")(
+      "source", po::value(&source), "where a table of others comes from")(
+      "date", po::value(&date), "when it was measured, as 2026-01-31")(
+      "licence", po::value(&licence), "of the table")("device", po::value(&device),
+                                                      "what it was measured on")(
+      "help-line", po::value(&help)->default_value("measured on the machine at hand"),
+      "what `list` says of the profile")(
+      "resamples", po::value(&fit_options.resamples)->default_value(400), "of rounds")(
+      "seed", po::value(&fit_options.seed)->default_value(1), "of resampling")(
+      "output,o", po::value(&path), "profile to write: a preset of a cluster");
+  const auto values = parse_arguments(verb, args, options, {"WHAT", "FILE*"}, terminal);
+  if (!values) return Exit::kOk;
+  if (!values->contains("FILE"))
+    throw InputError("steptime calibrate fit: expected FILE; see steptime calibrate --help");
+  if (fit_options.resamples < 2 || fit_options.resamples > 100'000) {
+    throw InputError(
+        fmt::format("--resamples: expected 2 to 100000, got {}", fit_options.resamples));
+  }
+  for (const auto& [key, text] : {std::pair{"source", &source},
+                                  {"date", &date},
+                                  {"licence", &licence},
+                                  {"device", &device}}) {
+    if (!is_utf8(*text)) throw InputError(fmt::format("--{}: expected UTF-8 text", key));
+    if (!text->empty()) request.provenance[key] = *text;
+  }
+  request.files = (*values)["FILE"].as<std::vector<std::string>>();
+  const MeasuredRounds rounds = read_rounds(request);
+  FittedProfile profile = [&] {
+    try {
+      return fit_profile(rounds, fit_options);
+    } catch (const InputError& e) {
+      throw InputError(fmt::format("{}: {}", request.files.front(), e.what()));
+    }
+  }();
+  profile.provenance["files"] = request.files;
+  terminal.out << profile.text();
+  if (!path.empty()) {
+    write_file(path, profile.json(help).dump(2) + "\n");
+    terminal.err << "wrote " << path << "\n";
+  }
+  return Exit::kOk;
+}
+
+}  // namespace
+
+Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  const std::string what = args.empty() ? "" : args.front();
+  if (what == "mpi")
+    become(kMpiProgram, [&] {
+      std::vector<std::string> words(args.begin(), args.end());
+      words.front() = "calibrate";
+      return words;
+    }());
+  if (what == "compute") become(kDnnlProgram, args.subspan(1));
+  if (what == "fit" || what == "--help" || what == "-h") return fit(verb, args, terminal);
+  throw InputError(fmt::format("steptime calibrate: expected compute, fit or mpi, got {}",
+                               what.empty() ? "nothing" : brief(Json(what))));
+}
+
+}  // namespace steptime

@@ -1,0 +1,115 @@
+#include "sim/evidence/measured_rounds.h"
+
+#include "sim/config/config.h"
+#include "sim/core/error.h"
+#include "sim/evidence/measurements.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr const char* kFormat = "steptime-measurements";
+
+const Params& file_params() {
+  static const Params params{
+      {.key = "format", .kind = Kind::kText, .words = {kFormat}},
+      {.key = "version", .kind = Kind::kInteger, .range = {.low = 1, .high = 1}},
+      {.key = "nodes", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e7}},
+      {.key = "provenance", .kind = Kind::kObject},
+      {.key = "series", .kind = Kind::kList}};
+  return params;
+}
+const Params& series_params() {
+  static const Params params{
+      {.key = "operation", .kind = Kind::kText},
+      {.key = "ranks", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e9}},
+      {.key = "sizes", .kind = Kind::kList}};
+  return params;
+}
+const Params& size_params() {
+  static const Params params{
+      {.key = "bytes", .kind = Kind::kInteger, .range = {.low = 0, .high = 9e18}},
+      {.key = "seconds", .kind = Kind::kList}};
+  return params;
+}
+
+SizeTimes size_of(const Config& c) {
+  SizeTimes size{c.get<std::int64_t>("bytes"), {}};
+  const Json& list = c.raw("seconds");
+  if (!list.is_array())
+    c.fail("seconds", fmt::format("expected a list of times, got {}", brief(list)));
+  if (list.empty()) c.fail("seconds", "expected at least one time, got none");
+  for (const Json& time : list) {
+    if (!time.is_number() || !(time.get<double>() > 0) || !(time.get<double>() < 1e6))
+      c.fail("seconds", fmt::format("expected positive times in seconds, got {}", brief(time)));
+    size.seconds.push_back(time.get<double>());
+  }
+  return size;
+}
+
+MeasuredSeries series_of(const Config& c) {
+  MeasuredSeries series{c.get<std::string>("operation"), c.get<std::int64_t>("ranks"), {}};
+  for (const Config& size : c.objects("sizes", size_params()))
+    series.sizes.push_back(size_of(size));
+  return series;
+}
+
+}  // namespace
+
+Json rounds_json(const MeasuredRounds& rounds) {
+  Json list = Json::array();
+  for (const MeasuredSeries& series : rounds.series) {
+    Json sizes = Json::array();
+    for (const SizeTimes& size : series.sizes)
+      sizes.push_back({{"bytes", size.bytes}, {"seconds", size.seconds}});
+    list.push_back({{"operation", series.operation}, {"ranks", series.ranks}, {"sizes", sizes}});
+  }
+  return {{"format", kFormat},
+          {"version", 1},
+          {"nodes", rounds.nodes},
+          {"provenance", rounds.provenance},
+          {"series", list}};
+}
+
+MeasuredRounds parse_rounds(const std::string& text, const std::string& file) {
+  const Config root(std::make_shared<Document>(Document{file, parse_json(text, file)}),
+                    file_params());
+  root.check_values();
+  MeasuredRounds rounds{root.get<std::int64_t>("nodes"), root.raw("provenance"), {}};
+  for (const Config& series : root.objects("series", series_params()))
+    rounds.series.push_back(series_of(series));
+  if (rounds.series.empty()) root.fail("series", "expected at least one, got none");
+  return rounds;
+}
+
+bool is_rounds(const std::string& text) {
+  // In an ordered file the format is the first key.
+  return text.substr(0, 200).find(fmt::format("\"{}\"", kFormat)) != std::string::npos;
+}
+
+std::vector<SizeTimes> rounds_of_tables(std::span<const std::string> paths) {
+  std::map<std::int64_t, std::vector<double>> times;
+  for (const std::string& path : paths) {
+    for (const Measurement& m : read_measurements(path))
+      times[m.bytes].push_back(m.time_us * 1e-6);
+  }
+  const auto& [first, of_first] = *times.begin();
+  const std::size_t rounds = of_first.size();
+  std::vector<SizeTimes> sizes;
+  for (auto& [bytes, seconds] : times) {
+    if (seconds.size() != rounds) {
+      throw InputError(fmt::format("{}: expected {} rounds of {} B, as of {} B, got {}",
+                                   paths.back(), rounds, bytes, first, seconds.size()));
+    }
+    sizes.push_back({bytes, std::move(seconds)});
+  }
+  return sizes;
+}
+
+}  // namespace steptime

@@ -1,0 +1,47 @@
+// Measurements of whole operations, round by round, as `steptime calibrate mpi` writes them and
+// `steptime calibrate fit` reads them:
+//
+//   {"format": "steptime-measurements", "version": 1, "nodes": 4, "provenance": {...},
+//    "series": [{"operation": "all-reduce", "ranks": 4,
+//                "sizes": [{"bytes": 4, "seconds": [1.1e-4, 1.0e-4, ...]}, ...]}, ...]}
+//
+// Entry r of every list was measured in round r, in which all sizes followed one another.
+#pragma once
+#include "sim/config/json.h"
+#include "sim/evidence/curve_fit.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// Operations that are measured beside the collectives of nccl-tests: half of a round trip between
+/// two ranks, and adding up in memory.
+inline constexpr const char* kPingPong = "ping-pong";
+inline constexpr const char* kHostSum = "host-sum";
+
+struct MeasuredSeries {
+  std::string operation;
+  std::int64_t ranks = 0;
+  std::vector<SizeTimes> sizes;
+};
+
+struct MeasuredRounds {
+  std::int64_t nodes = 1;
+  Json provenance = Json::object();
+  std::vector<MeasuredSeries> series;
+};
+
+Json rounds_json(const MeasuredRounds& rounds);
+/// Throws InputError.
+MeasuredRounds parse_rounds(const std::string& text, const std::string& file);
+/// Whether the text is of this format; other tables are not.
+bool is_rounds(const std::string& text);
+
+/// Tables that benchmarks print (sim/evidence/measurements.h), each of which is a round, or several
+/// where it has each size several times. Throws InputError.
+std::vector<SizeTimes> rounds_of_tables(std::span<const std::string> paths);
+
+}  // namespace steptime

@@ -1,0 +1,59 @@
+// What `calibrate fit` fits is tested with sim/evidence/curve_fit.h; here, the way through files.
+#include "tests/support/tiny_experiment.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+const std::string kTable = "bytes,time_us\n4,10\n1000,20\n2000,30\n4000,50\n8000,90\n16000,170\n";
+
+std::vector<std::string> fit_args(const std::string& file, std::vector<std::string> more = {}) {
+  std::vector<std::string> args{"calibrate", "fit",    file,         "--ranks",   "4",  "--source",
+                                "a book",    "--date", "2024-02-01", "--licence", "MIT"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(VerbCalibrate, FitsATableToAPresetThatRuns) {
+  const TinyFolder folder;
+  const Outcome fit =
+      steptime(fit_args(folder.write("t.csv", kTable), {"-o", folder.path("lab.json")}));
+  ASSERT_EQ(fit.exit, 0) << fit.err;
+  EXPECT_EQ(fit.err, "wrote " + folder.path("lab.json") + "\n");
+  EXPECT_EQ(lines_of(fit.out).front().substr(0, 9), "operation") << fit.out;
+  const Json profile = Json::parse(folder.read("lab.json"));
+  EXPECT_EQ(profile.at("provenance").at("source"), "a book");
+  EXPECT_EQ(profile.at("operations").at("all-reduce").at("interval_from"), "held-out sizes");
+  const Outcome run = steptime({"run", folder.experiment(R"({
+    "cluster": {"preset": "lab.json", "nodes": null, "network": null},
+    "strategy": {"aggregation": {"collective": {"type": "profile", "a": null, "b": null}}}})")});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_NE(run.out.find("95 % intervals"), std::string::npos) << run.out;
+}
+
+TEST(VerbCalibrate, SaysWhatIsMissing) {
+  const TinyFolder folder;
+  const std::string file = folder.write("t.csv", kTable);
+  EXPECT_EQ(steptime({"calibrate", "fit"}).err,
+            "steptime: steptime calibrate fit: expected FILE; see steptime calibrate --help\n");
+  EXPECT_EQ(steptime({"calibrate", "fit", file}).err,
+            "steptime: --ranks: expected how many ranks the table is of, at least 2, got 0\n");
+  EXPECT_EQ(steptime({"calibrate", "fit", file, "--ranks", "4"}).err,
+            "steptime: --source: required but missing, as the table does not say where it is "
+            "from\n");
+  EXPECT_EQ(steptime({"calibrate", "rings"}).err,
+            "steptime: steptime calibrate: expected compute, fit or mpi, got \"rings\"\n");
+  // No companion is beside the test's program.
+  EXPECT_EQ(steptime({"calibrate", "mpi"}).exit, 6);
+  EXPECT_EQ(
+      steptime({"calibrate", "compute"}).err,
+      "steptime: steptime-dnnl is not there: it is built where oneDNN is found; apt-get install "
+      "libdnnl-dev, and build again\n");
+}
+
+}  // namespace
+}  // namespace steptime

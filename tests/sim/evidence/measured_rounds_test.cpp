@@ -1,0 +1,60 @@
+#include "sim/evidence/measured_rounds.h"
+
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+#include "tests/support/scratch_file.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(MeasuredRounds, AreReadAsTheyAreWritten) {
+  const MeasuredRounds rounds{
+      2, {{"source", "me"}}, {{"broadcast", 4, {{4, {1e-6, 2e-6}}, {8, {3e-6, 4e-6}}}}}};
+  const std::string text = rounds_json(rounds).dump();
+  EXPECT_TRUE(is_rounds(text));
+  const MeasuredRounds read = parse_rounds(text, "m.json");
+  EXPECT_EQ(read.nodes, 2);
+  EXPECT_EQ(read.provenance, rounds.provenance);
+  ASSERT_EQ(read.series.size(), 1U);
+  EXPECT_EQ(read.series[0].operation, "broadcast");
+  EXPECT_EQ(read.series[0].ranks, 4);
+  ASSERT_EQ(read.series[0].sizes.size(), 2U);
+  EXPECT_EQ(read.series[0].sizes[1].bytes, 8);
+  EXPECT_EQ(read.series[0].sizes[1].seconds, (std::vector{3e-6, 4e-6}));
+}
+
+TEST(MeasuredRounds, SayWhatIsWrong) {
+  const auto error = [](const std::string& series) {
+    return message_of<InputError>([&] {
+      parse_rounds(R"({"format": "steptime-measurements", "version": 1, "nodes": 1,
+                       "provenance": {}, "series": )" +
+                       series + "}",
+                   "m.json");
+    });
+  };
+  EXPECT_EQ(error("[]"), "m.json: /series: expected at least one, got none");
+  EXPECT_EQ(error(R"([{"operation": "x", "ranks": 2, "sizes": [{"bytes": 4, "seconds": []}]}])"),
+            "m.json: /series/0/sizes/0/seconds: expected at least one time, got none");
+  EXPECT_EQ(error(R"([{"operation": "x", "ranks": 2, "sizes": [{"bytes": 4, "seconds": [0]}]}])"),
+            "m.json: /series/0/sizes/0/seconds: expected positive times in seconds, got 0");
+}
+
+TEST(MeasuredRounds, TablesAreRoundsEach) {
+  const ScratchFile one("a.csv", "bytes,time_us\n4,1\n8,2\n");
+  const ScratchFile two("b.csv", "bytes,time_us\n4,3\n8,4\n");
+  const auto sizes = rounds_of_tables(std::vector{one.path(), two.path()});
+  ASSERT_EQ(sizes.size(), 2U);
+  EXPECT_EQ(sizes[1].seconds.size(), 2U);
+  EXPECT_DOUBLE_EQ(sizes[1].seconds[1], 4e-6);
+  const ScratchFile more("c.csv", "bytes,time_us\n4,1\n8,2\n8,3\n");
+  EXPECT_EQ(message_of<InputError>([&] { rounds_of_tables(std::vector{more.path()}); }),
+            more.path() + ": expected 1 rounds of 8 B, as of 4 B, got 2");
+}
+
+}  // namespace
+}  // namespace steptime
