@@ -15,7 +15,8 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
                  fuzzers, built by clang with ASan and UBSan, for some seconds each; the clang build
                  gives the same results to the byte.
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
-                 equal to the byte between the four builds and between one and two threads; headers
+                 equal to the byte between the four builds and between one and two threads; a replay
+                 between four network namespaces, where these are allowed; headers
                  that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
 The last line counts the tests of every build, and every other check as one.
@@ -62,14 +63,16 @@ close() {
 }
 
 # stage NAME COMMAND...: runs it, prints its time; what it says only if it fails. Counting is left
-# to the command.
+# to the command. A command that cannot test anything here exits 77.
 stage() {
-  local name=$1 start=$SECONDS result=ok
+  local name=$1 start=$SECONDS result=ok status=0
   shift
   printf '== %s\n' "$name"
-  "$@" || result=FAILED
+  "$@" || status=$?
+  ((status == 0)) || result=FAILED
+  ((status != 77)) || result=skip
   timings+=("$(printf '%-28s %6s %5d s' "$name" "$result" $((SECONDS - start)))")
-  [[ $result == ok ]]
+  return "$status"
 }
 
 quietly() {
@@ -81,11 +84,13 @@ quietly() {
 
 # A check that counts as one test.
 check() {
-  if stage "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-  fi
+  local status=0
+  stage "$@" || status=$?
+  case $status in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$((failed + 1)) ;;
+  esac
 }
 
 build() {
@@ -148,13 +153,13 @@ sources() { find "$@" \( -name '*.cpp' -o -name '*.h' \) -print0; }
 # Names the files that clang-format would change.
 check_format() {
   local log=$scratch/format
-  sources sim models netmodels schedulers tests |
+  sources sim models netmodels schedulers calibration tests |
     xargs -0 clang-format-14 --dry-run --Werror >"$log" 2>&1 && return
   sed -n 's/:[0-9]*:[0-9]*: error: .*/: not formatted/p' "$log" | sort -u
   return 1
 }
 check_tidy() {
-  find sim models netmodels schedulers -name '*.cpp' -print0 |
+  find sim models netmodels schedulers calibration -name '*.cpp' -print0 |
     xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet -p build/clang
 }
 check_headers() {
@@ -187,10 +192,12 @@ trap close EXIT
 case $mode in
   quick)
     need_packages build test
+    want_packages optional
     build_and_test release
     ;;
   ci)
     need_packages build test check
+    want_packages optional
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
     build_and_test release
@@ -200,12 +207,14 @@ case $mode in
     ;;
   all)
     need_packages build test check
+    want_packages optional
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
     for preset in release dev clang clang-dev; do
       build_and_test "$preset"
     done
     check "same results" quietly same_results release dev clang clang-dev
+    check "replay in namespaces" tests/calibration/namespaces.sh build/release
     check headers quietly check_headers
     check tidy quietly check_tidy
     fuzz_all clang-dev

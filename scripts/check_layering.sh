@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
-# netmodels/ and schedulers/ include sim/ and themselves. Only sim/events/engine.{h,cpp} advance
+# netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only sim/events/engine.{h,cpp} advance
 # simulated time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,6 +22,7 @@ may_include() {
 for folder in models netmodels schedulers; do
   may_include "$folder" "(sim|$folder)/" "sim/ and $folder/"
 done
+may_include calibration "(sim|models|calibration)/" "sim/, models/ and calibration/"
 before=
 for room in "${rooms[@]}"; do
   before+=${before:+|}$room

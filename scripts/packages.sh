@@ -13,12 +13,18 @@ packages_of() {
     # libclang-rt-14-dev: the sanitizers and libFuzzer, which clang-14 only recommends.
     # libsimgrid-dev: the oracle of message fidelity.
     check) echo clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev libsimgrid-dev ;;
+    # Of programs that are left out without them: MPI for `calibrate mpi` and `replay`,
+    # oneDNN for `calibrate compute`.
+    optional) echo libopenmpi-dev openmpi-bin libdnnl-dev ;;
     *)
       echo "packages_of: unknown purpose $1" >&2
       return 70
       ;;
   esac
 }
+
+# want_packages PURPOSE...: the same, but goes on without what cannot be installed.
+want_packages() { (need_packages "$@") || echo "going on without" >&2; }
 
 # need_packages PURPOSE...: installs what is missing, and says so; does not touch apt when nothing
 # is. Exits 2 when it may not install.

@@ -1,0 +1,185 @@
+#include "calibration/mpi/measure.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+constexpr int kAtOnce = 4;  // all-reduces, at most
+
+/// The operations, over buffers of the largest size and communicators of their own.
+class Operations {
+ public:
+  Operations(const World& world, std::int64_t largest) : world_(world) {
+    const auto values = static_cast<std::size_t>((largest + 3) / 4 + world.ranks());
+    from_.resize(values, 1.0F);
+    for (auto& to : to_)
+      to.resize(values);
+    for (MPI_Comm& communicator : communicators_)
+      MPI_Comm_dup(world.data(), &communicator);
+  }
+  ~Operations() {
+    for (MPI_Comm& communicator : communicators_)
+      MPI_Comm_free(&communicator);
+  }
+  Operations(const Operations&) = delete;
+  Operations& operator=(const Operations&) = delete;
+
+  void all_reduces(std::int64_t bytes, int at_once) {
+    std::vector<MPI_Request> requests(static_cast<std::size_t>(at_once), MPI_REQUEST_NULL);
+    for (std::size_t k = 0; k < requests.size(); ++k)
+      MPI_Iallreduce(from_.data(), to_[k].data(), values(bytes), MPI_FLOAT, MPI_SUM,
+                     communicators_[k], &requests[k]);
+    world_.wait(requests);
+  }
+  void reduce_scatter(std::int64_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ireduce_scatter_block(from_.data(), to_[0].data(), part(bytes), MPI_FLOAT, MPI_SUM,
+                              world_.data(), &request);
+    world_.wait(request);
+  }
+  void all_gather(std::int64_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgather(from_.data(), part(bytes), MPI_FLOAT, to_[0].data(), part(bytes), MPI_FLOAT,
+                   world_.data(), &request);
+    world_.wait(request);
+  }
+  void broadcast(std::int64_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibcast(to_[0].data(), values(bytes), MPI_FLOAT, 0, world_.data(), &request);
+    world_.wait(request);
+  }
+  /// Without naps: the latency of a link is shorter than one.
+  void ping_pong(std::int64_t bytes) {
+    const int n = values(bytes);
+    if (world_.rank() == 0) {
+      MPI_Send(from_.data(), n, MPI_FLOAT, 1, 0, world_.data());
+      MPI_Recv(to_[0].data(), n, MPI_FLOAT, 1, 0, world_.data(), MPI_STATUS_IGNORE);
+    } else if (world_.rank() == 1) {
+      MPI_Recv(to_[0].data(), n, MPI_FLOAT, 0, 0, world_.data(), MPI_STATUS_IGNORE);
+      MPI_Send(from_.data(), n, MPI_FLOAT, 0, 0, world_.data());
+    }
+  }
+  void host_sum(std::int64_t bytes) {
+    MPI_Reduce_local(from_.data(), to_[0].data(), values(bytes), MPI_FLOAT, MPI_SUM);
+  }
+
+ private:
+  static int values(std::int64_t bytes) { return static_cast<int>((bytes + 3) / 4); }
+  /// Of each rank, so that all of them together are `bytes`, rounded up.
+  int part(std::int64_t bytes) const {
+    return (values(bytes) + world_.ranks() - 1) / world_.ranks();
+  }
+
+  const World& world_;
+  std::vector<float> from_;
+  std::array<std::vector<float>, kAtOnce> to_;
+  std::array<MPI_Comm, kAtOnce> communicators_{};
+};
+
+struct Timed {
+  const char* name;
+  int ranks;  ///< 0: all
+  double factor;
+  std::function<void(Operations&, std::int64_t)> run;
+};
+
+const std::vector<Timed>& all_timed() {
+  using O = Operations;
+  static const std::vector<Timed> all{
+      {kPingPong, 2, 0.5, [](O& o, std::int64_t m) { o.ping_pong(m); }},
+      {"all-reduce", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 1); }},
+      {"reduce-scatter", 0, 1, [](O& o, std::int64_t m) { o.reduce_scatter(m); }},
+      {"all-gather", 0, 1, [](O& o, std::int64_t m) { o.all_gather(m); }},
+      {"broadcast", 0, 1, [](O& o, std::int64_t m) { o.broadcast(m); }},
+      {"2 all-reduces at once", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 2); }},
+      {"4 all-reduces at once", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 4); }},
+      {kHostSum, 1, 1, [](O& o, std::int64_t m) { o.host_sum(m); }}};
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> size_grid(std::int64_t first, std::int64_t last, double factor) {
+  std::vector<std::int64_t> sizes;
+  for (double size = static_cast<double>(first); size < static_cast<double>(last) * 0.999;
+       size *= factor) {
+    const std::int64_t whole = std::llround(size / 4) * 4;
+    if (whole > 0 && (sizes.empty() || whole > sizes.back())) sizes.push_back(whole);
+  }
+  const std::int64_t end = (last + 3) / 4 * 4;
+  if (sizes.empty() || end > sizes.back()) sizes.push_back(end);
+  return sizes;
+}
+
+double timed(const World& world, const std::function<void()>& operation) {
+  world.barrier();
+  const auto start = Clock::now();
+  operation();
+  return world.most(std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_reduce,
+                                          std::span<const std::int64_t> sizes, std::int64_t rounds,
+                                          const OnProgress& on_progress) {
+  std::vector<SizeTimes> times;
+  for (const std::int64_t bytes : sizes)
+    times.push_back({bytes, {}});
+  for (std::int64_t round = -1; round < rounds; ++round) {
+    for (SizeTimes& size : times) {
+      const double seconds = timed(world, [&] { all_reduce.run(size.bytes); });
+      if (round >= 0) size.seconds.push_back(seconds);
+    }
+    if (on_progress) on_progress(static_cast<double>(round + 1) / static_cast<double>(rounds));
+  }
+  return times;
+}
+
+MeasuredRounds measure_operations(const World& world, std::span<const std::int64_t> sizes,
+                                  std::int64_t rounds, const std::string& only,
+                                  const OnProgress& on_progress) {
+  Operations operations(world, sizes.back());
+  std::vector<const Timed*> chosen;
+  std::vector<std::string> known;
+  for (const Timed& timed : all_timed()) {
+    known.emplace_back(timed.name);
+    if (only.empty() || only == timed.name) chosen.push_back(&timed);
+  }
+  if (chosen.empty()) {
+    throw InputError(
+        fmt::format("--only: unknown {}; known: {}", brief(Json(only)), fmt::join(known, ", ")));
+  }
+  MeasuredRounds result{.nodes = world.nodes()};
+  for (const Timed* timed : chosen) {
+    MeasuredSeries series{timed->name, timed->ranks > 0 ? timed->ranks : world.ranks(), {}};
+    for (const std::int64_t bytes : sizes)
+      series.sizes.push_back({bytes, {}});
+    result.series.push_back(std::move(series));
+  }
+  for (std::int64_t round = -1; round < rounds; ++round) {
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      for (SizeTimes& size : result.series[k].sizes) {
+        const double seconds = timed(world, [&] { chosen[k]->run(operations, size.bytes); });
+        if (round >= 0) size.seconds.push_back(seconds * chosen[k]->factor);
+      }
+      if (on_progress) {
+        const auto all = static_cast<double>(chosen.size()) * static_cast<double>(rounds + 1);
+        on_progress((static_cast<double>(round + 1) * static_cast<double>(chosen.size()) +
+                     static_cast<double>(k + 1)) /
+                    all);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace steptime

@@ -1,0 +1,330 @@
+// Predicts the step of each schedule from all-reduces measured a moment before, writes that down,
+// runs the steps for real, and compares.
+#include "calibration/disturbance.h"
+#include "calibration/mpi/measure.h"
+#include "calibration/mpi/programs.h"
+#include "calibration/mpi/step_runner.h"
+#include "sim/command/output.h"
+#include "sim/command/progress_line.h"
+#include "sim/command/verbs.h"
+#include "sim/core/text_table.h"
+#include "sim/experiment/simulate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr Verb kVerb{"replay", "CONFIG", "predicts, runs for real under mpirun, compares", nullptr};
+constexpr double kApart = 1.1;  // predictions whose order must be right
+
+struct Request {
+  std::string config;
+  std::vector<std::string> sets;
+  std::vector<std::string> schedules;
+  std::int64_t steps = 12;
+  std::int64_t rounds = 12;
+  std::string all_reduce;
+  std::string compute;
+  double most_waiting_pct = 0;
+  std::optional<double> tolerance_pct;
+  std::string folder;
+};
+
+/// One schedule: what was predicted, and what was measured.
+struct Replayed {
+  std::string schedule;
+  Experiment experiment;
+  StepPlan plan;
+  Result predicted;
+  std::vector<double> seconds;  ///< of the steps, in order
+
+  double quantile(double share) const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return std::lerp(sorted[below], sorted[above], at - std::floor(at));
+  }
+  double median() const { return quantile(0.5); }
+  double error_pct() const { return (predicted.step_time_s / median() - 1) * 100; }
+};
+
+struct Waits {
+  double machine_pct = 0;
+  double own_pct = 0;  ///< of a rank, on average
+};
+
+Experiment experiment_of(const Request& request, const std::string& schedule, const World& world) {
+  std::vector<std::string> sets = request.sets;
+  sets.emplace_back("/run/fidelity=analytic");
+  if (!schedule.empty()) {
+    sets.push_back(fmt::format(R"(/strategy/schedule={{"type": "{}"}})", schedule));
+  }
+  Experiment e = read_experiment(load_document(request.config, sets));
+  if (e.cluster->workers() != world.ranks()) {
+    throw InputError(fmt::format(
+        "{}: /cluster: has {} workers, but mpirun started {} ranks; --set /cluster/nodes=N", e.file,
+        e.cluster->workers(), world.ranks()));
+  }
+  if (e.aggregation->servers.count > 0 || e.aggregation->merge || e.aggregation->clients > 1 ||
+      e.embedding->settings() || e.update->sends_parameters()) {
+    throw InputError(fmt::format(
+        "{}: /strategy: only synchronous SGD by all-reduce, with the embedding async, is replayed",
+        e.file));
+  }
+  return e;
+}
+
+std::vector<std::int64_t> sizes_of(const Experiment& e) {
+  std::int64_t least = 0;
+  std::int64_t all = 0;
+  for (const GradientUnit& unit : e.workload->by_tensor) {
+    all += unit.bytes.count;
+    if (least == 0 || unit.bytes.count < least) least = unit.bytes.count;
+  }
+  if (least == 0) throw InputError(e.file + ": /workload: has no gradients to send");
+  return size_grid(std::max<std::int64_t>(4, least), all, std::sqrt(2.0));
+}
+
+/// Puts the measured all-reduce in the place of the config's, and predicts.
+void predict(Replayed& replayed, const std::shared_ptr<const Collective>& measured) {
+  Experiment& e = replayed.experiment;
+  auto aggregation = std::make_shared<Aggregation>(*e.aggregation);
+  aggregation->inside = measured;
+  e.aggregation = std::move(aggregation);
+  e.collective = measured;
+  const auto& units = e.workload->units(e.schedule->granularity());
+  replayed.plan = plan_step(e.workload->workload, units, e.schedule->plan(units, *measured),
+                            *measured, e.cluster->workers());
+  replayed.predicted = simulate(e);
+}
+
+Json json_of(const Replayed& r) {
+  const auto& interval = r.predicted.step_time_interval_s;
+  Json json{{"schedule", r.schedule},
+            {"messages", r.predicted.messages},
+            {"predicted_s", r.predicted.step_time_s},
+            {"interval_s", {interval->low, interval->high}}};
+  if (r.seconds.empty()) return json;
+  json["measured_s"] = r.median();
+  json["p10_s"] = r.quantile(0.1);
+  json["p90_s"] = r.quantile(0.9);
+  json["error_pct"] = r.error_pct();
+  json["steps_s"] = r.seconds;
+  return json;
+}
+
+/// Pairs that are predicted at least 10 % apart, and how many of them come in that order.
+struct Order {
+  int pairs = 0;
+  int right = 0;
+};
+
+Order order_of(const std::vector<Replayed>& all) {
+  Order order;
+  for (const Replayed& fast : all) {
+    for (const Replayed& slow : all) {
+      if (slow.predicted.step_time_s < kApart * fast.predicted.step_time_s) continue;
+      ++order.pairs;
+      if (slow.median() > fast.median()) ++order.right;
+    }
+  }
+  return order;
+}
+
+/// The file: the prediction alone, or with what was measured.
+Json file_of(const Request& request, const World& world, const std::vector<Replayed>& all,
+             const MeasuredOperation& operation, const std::optional<Waits>& waits) {
+  Json list = Json::array();
+  for (const Replayed& r : all)
+    list.push_back(json_of(r));
+  const char* status = "predicted";
+  if (waits) status = waits->own_pct > request.most_waiting_pct ? "disturbed" : "measured";
+  Json json{{"format", "steptime-replay"},
+            {"version", 1},
+            {"name", all.front().experiment.name},
+            {"status", status},
+            {"mpi", world.library()},
+            {"ranks", world.ranks()},
+            {"nodes", world.nodes()}};
+  if (waits) {
+    json["cpu_pressure_pct"] = waits->machine_pct;
+    json["cpu_waits_per_rank_pct"] = waits->own_pct;
+    json["most_waits_pct"] = request.most_waiting_pct;
+    const Order order = order_of(all);
+    json["pairs_apart"] = order.pairs;
+    json["pairs_in_order"] = order.right;
+  }
+  json["schedules"] = list;
+  json["operations"] = operations_json({{"all-reduce", operation}});
+  return json;
+}
+
+std::string table_of(const std::vector<Replayed>& all) {
+  TextTable table({"schedule", "messages", "predicted ms", "95 % interval", "measured ms",
+                   "10 to 90 %", "error %"});
+  const auto ms = [](double seconds) { return fmt::format("{:.1f}", seconds * 1e3); };
+  for (const Replayed& r : all) {
+    const auto& interval = r.predicted.step_time_interval_s;
+    const bool ran = !r.seconds.empty();
+    table.add({r.schedule, fmt::format("{}", r.predicted.messages), ms(r.predicted.step_time_s),
+               fmt::format("{} to {}", ms(interval->low), ms(interval->high)),
+               ran ? ms(r.median()) : "",
+               ran ? fmt::format("{} to {}", ms(r.quantile(0.1)), ms(r.quantile(0.9))) : "",
+               ran ? fmt::format("{:+.1f}", r.error_pct()) : ""});
+  }
+  return table.text();
+}
+
+/// Interleaved, so that what changes on the machine changes for all of them; the first step of
+/// each, in which memory is touched for the first time, does not count.
+Waits run_steps(const Request& request, const World& world, AllReduce& all_reduce,
+                std::vector<Replayed>& all, const OnProgress& on_progress) {
+  std::vector<std::unique_ptr<StepRunner>> runners;
+  for (Replayed& r : all) {
+    runners.push_back(
+        std::make_unique<StepRunner>(world, all_reduce, *r.experiment.schedule, r.plan,
+                                     request.compute == "work" ? Compute::kWork : Compute::kSleep));
+  }
+  double machine = 0;
+  double own = 0;
+  auto start = Clock::now();
+  for (std::int64_t step = -1; step < request.steps; ++step) {
+    if (step == 0) {
+      machine = machine_wait_s();
+      own = thread_wait_s();
+      start = Clock::now();
+    }
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const double seconds = runners[k]->run();
+      if (step >= 0) all[k].seconds.push_back(seconds);
+    }
+    on_progress(static_cast<double>(step + 1) / static_cast<double>(request.steps));
+  }
+  machine = machine_wait_s() - machine;
+  own = thread_wait_s() - own;
+  const double wall = std::chrono::duration<double>(Clock::now() - start).count();
+  for (const auto& runner : runners)
+    own += runner->communication_waited_s();
+  return {machine / wall * 100, world.sum(own) / world.ranks() / wall * 100};
+}
+
+Request read_request(const po::variables_map& values, Request request) {
+  request.config = values["CONFIG"].as<std::string>();
+  if (values.contains("tolerance")) request.tolerance_pct = values["tolerance"].as<double>();
+  for (const auto& [name, value] :
+       {std::pair{"--steps", request.steps}, {"--rounds", request.rounds}}) {
+    if (value < 2 || value > 100'000)
+      throw InputError(fmt::format("{}: expected 2 to 100000, got {}", name, value));
+  }
+  for (const auto& [name, value, words] :
+       {std::tuple{"--all-reduce", request.all_reduce, std::array{"mpi", "program"}},
+        {"--compute", request.compute, std::array{"sleep", "work"}}}) {
+    if (value != words[0] && value != words[1])
+      throw InputError(fmt::format("{}: unknown {}; known: {}, {}", name, brief(Json(value)),
+                                   words[0], words[1]));
+  }
+  return request;
+}
+
+}  // namespace
+
+Exit replay(const World& world, std::span<const std::string> args, const Terminal& terminal) {
+  Request request;
+  std::string schedules;
+  po::options_description options("options");
+  options.add_options()("schedules", po::value(&schedules),
+                        "names, separated by commas; default: the config's")(
+      "set", po::value(&request.sets)->composing(),
+      "/pointer=value: replaces a value of the config")(
+      "steps", po::value(&request.steps)->default_value(12), "of each schedule, interleaved")(
+      "rounds", po::value(&request.rounds)->default_value(12),
+      "of measuring all-reduces before the prediction")(
+      "all-reduce", po::value(&request.all_reduce)->default_value("mpi"),
+      "mpi: MPI's own; program: the messages of the config's collective")(
+      "compute", po::value(&request.compute)->default_value("sleep"),
+      "sleep until absolute deadlines, or work: keep a processor busy until then")(
+      "most-waiting", po::value(&request.most_waiting_pct)->default_value(10),
+      "per cent of the time that a rank may wait for a processor; beyond, the machine was "
+      "disturbed")(
+      "tolerance", po::value<double>(),
+      "per cent: exit 1 when a prediction is further off, an order is wrong or the machine was "
+      "disturbed")("output,o", po::value(&request.folder),
+                   "folder that gets NAME.prediction.json, before the run, and NAME.replay.json");
+  const auto values = parse_arguments(kVerb, args, options, {"CONFIG"}, terminal);
+  if (!values) return Exit::kOk;
+  request = read_request(*values, std::move(request));
+  if (world.ranks() < 2)
+    throw InputError("expected at least 2 ranks, got 1: mpirun -n 4 steptime replay CONFIG");
+
+  std::vector<Replayed> all;
+  for (std::size_t from = 0; from <= schedules.size();) {
+    const std::size_t comma = std::min(schedules.find(',', from), schedules.size());
+    const std::string name = schedules.substr(from, comma - from);
+    Experiment e = experiment_of(request, name, world);
+    all.push_back({name.empty() ? "the config's" : name, std::move(e), {}, {}, {}});
+    from = comma + 1;
+  }
+
+  const Experiment& first = all.front().experiment;
+  AllReduce all_reduce(world, request.all_reduce == "program" ? first.collective : nullptr);
+  MeasuredOperation operation = [&] {
+    ProgressLine line(terminal);
+    return fit_curve(measure_all_reduce(world, all_reduce, sizes_of(first), request.rounds,
+                                        line.listener()))
+        .operation;
+  }();
+  operation.ranks = world.ranks();
+  const auto measured = std::make_shared<MeasuredCollective>(operation, "this run");
+  for (Replayed& r : all)
+    predict(r, measured);
+  if (world.is_first() && !request.folder.empty()) {
+    create_folder(request.folder);
+    const std::string path = request.folder + "/" + first.name + ".prediction.json";
+    write_file(path, file_of(request, world, all, operation, {}).dump(2) + "\n");
+    terminal.err << "wrote " << path << "\n";
+  }
+
+  const Waits waits = [&] {
+    ProgressLine line(terminal);
+    return run_steps(request, world, all_reduce, all, line.listener());
+  }();
+  const Order order = order_of(all);
+  const bool disturbed = waits.own_pct > request.most_waiting_pct;
+  terminal.out
+      << table_of(all)
+      << fmt::format(
+             "{} of {} pairs that are predicted at least 10 % apart come in that order\n"
+             "a rank waited {:.1f} % of the time for a processor (the machine: {:.1f} %): {}\n",
+             order.right, order.pairs, waits.own_pct, waits.machine_pct,
+             disturbed ? fmt::format("disturbed, not measured; the limit is {} %",
+                                     request.most_waiting_pct)
+                       : "measured");
+  if (world.is_first() && !request.folder.empty()) {
+    const std::string path = request.folder + "/" + first.name + ".replay.json";
+    write_file(path, file_of(request, world, all, operation, waits).dump(2) + "\n");
+    terminal.err << "wrote " << path << "\n";
+  }
+  if (!request.tolerance_pct) return Exit::kOk;
+  const bool is_close = std::all_of(all.begin(), all.end(), [&](const Replayed& r) {
+    return std::abs(r.error_pct()) <= *request.tolerance_pct;
+  });
+  return is_close && order.right == order.pairs && !disturbed ? Exit::kOk : Exit::kComparisonFailed;
+}
+
+}  // namespace steptime

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Two ranks measure, a profile is fitted, and a step is replayed: by MPI's all-reduce and by the
+# messages of a program, in the order of a plan and as policies decide. Times are not looked at: the
+# machine may be busy. usage: mpi_test.sh FOLDER-OF-THE-PROGRAMS CONFIG
+set -euo pipefail
+steptime=$1/steptime
+config=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+ranks() {
+  env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
+    TMPDIR="$scratch" mpirun -n "$1" --oversubscribe --bind-to none --mca btl self,vader "$steptime" "${@:2}"
+}
+
+ranks 2 calibrate mpi -b 4 -e 64K -f 16 --rounds 2 -o "$scratch/m.json" >"$scratch/out"
+grep -q '^2 ranks on 1 node, 5 sizes from 4 to 65536 B, 2 rounds in ' "$scratch/out" ||
+  fail "calibrate mpi said: $(cat "$scratch/out")"
+"$steptime" calibrate fit "$scratch/m.json" -o "$scratch/lab.json" >"$scratch/out" 2>/dev/null
+for operation in ping-pong all-reduce reduce-scatter all-gather broadcast '2 all-reduces at once' \
+  '4 all-reduces at once' host-sum; do
+  grep -q "^$operation " "$scratch/out" || fail "the fit lacks $operation: $(cat "$scratch/out")"
+done
+
+small=(--set /cluster/nodes=2 --set '/workload/compute_time="20 ms"' --steps 2 --rounds 2)
+ranks 2 replay "$config" "${small[@]}" --schedules wfbp,sync-easgd,tensor-fusion,priority \
+  --all-reduce program -o "$scratch" >"$scratch/out" 2>/dev/null
+[[ $(grep -cE '^(wfbp|sync-easgd|tensor-fusion|priority) ' "$scratch/out") == 4 ]] ||
+  fail "replay said: $(cat "$scratch/out")"
+grep -q '"status": "predicted"' "$scratch/ladder.prediction.json" || fail "no prediction"
+ranks 2 replay "$config" "${small[@]}" --compute work >/dev/null 2>&1 || fail "MPI's all-reduce"
+
+status=0
+ranks 2 replay "$config" >"$scratch/out" 2>&1 || status=$?
+[[ $status == 2 && $(grep -c '^steptime: .*: /cluster: has 4 workers, but mpirun started 2 ranks' \
+  "$scratch/out") == 1 ]] || fail "a wrong number of ranks: $status, $(cat "$scratch/out")"
