@@ -27,14 +27,11 @@ TEST(Optimal, CrossesPcieAsSeldomAsItCan) {
     EXPECT_EQ(tree.weight(weights), 6.25F);
 }
 
-/// A star: all other GPUs have two NVLinks to GPU 2, which may receive from all four of them, as two
-/// parts of the tree may both have it as their root; 4 x 3.
+/// A star: all other GPUs have two NVLinks to GPU 2, which may receive from all four of them, as
+/// two parts of the tree may both have it as their root; 4 x 3.
 TEST(Optimal, ARootMayReceiveTwiceAtEveryHeightButTheLast) {
-  const LinkMatrix weights = link_weights(LinkMatrix{{0, 1, 3, 1, 1},
-                                                     {1, 0, 3, 1, 1},
-                                                     {3, 3, 0, 3, 3},
-                                                     {1, 1, 3, 0, 1},
-                                                     {1, 1, 3, 1, 0}});
+  const LinkMatrix weights = link_weights(LinkMatrix{
+      {0, 1, 3, 1, 1}, {1, 0, 3, 1, 1}, {3, 3, 0, 3, 3}, {1, 1, 3, 0, 1}, {1, 1, 3, 1, 0}});
   const ReduceTree tree = make<TreePlanner>(R"({"type": "optimal"})")->plan(weights)[2];
   EXPECT_EQ(tree.weight(weights), 12);
   EXPECT_TRUE(sums_once(tree, 5));

@@ -86,8 +86,9 @@ TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
   EXPECT_EQ(json["scaling"].size(), explanation.scaling.size());
   EXPECT_EQ(json["knee_nodes"], 0);
   const std::string text = explanation.text();
-  EXPECT_TRUE(text.starts_with("tiny: a step takes 44.000 ms on 4 workers\n\n"
-                               "bottleneck: compute: 95.5 % of the step\n"))  // 42 / 44
+  EXPECT_TRUE(
+      text.starts_with("tiny: a step takes 44.000 ms on 4 workers\n\n"
+                       "bottleneck: compute: 95.5 % of the step\n"))  // 42 / 44
       << text;
   EXPECT_NE(text.find("/workload/compute_time"), std::string::npos);
 }
