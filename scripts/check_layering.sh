@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
-# netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only sim/events/engine.{h,cpp} advance
-# simulated time.
+# netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only
+# sim/events/engine.{h,cpp} advance simulated time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
