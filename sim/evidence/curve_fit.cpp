@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -40,10 +41,9 @@ std::size_t trimmed(std::size_t rounds) {
 double trimmed_mean(std::vector<double>& values) {
   const std::size_t cut = trimmed(values.size());
   std::sort(values.begin(), values.end());
-  double sum = 0;
-  for (std::size_t i = cut; i < values.size() - cut; ++i)
-    sum += values[i];
-  return sum / static_cast<double>(values.size() - 2 * cut);
+  const auto from = values.begin() + static_cast<std::ptrdiff_t>(cut);
+  const auto count = static_cast<std::ptrdiff_t>(values.size() - 2 * cut);
+  return std::accumulate(from, from + count, 0.0) / static_cast<double>(count);
 }
 
 struct Point {
@@ -239,14 +239,11 @@ std::vector<double> misses(const Points& trained, const Points& tested, double p
   return result;
 }
 
-struct Halves {
-  Points even;
-  Points odd;
-};
-Halves halves_of(const Points& points) {
-  Halves halves;
+/// Those at even and those at odd places.
+std::pair<Points, Points> halves_of(const Points& points) {
+  std::pair<Points, Points> halves;
   for (std::size_t i = 0; i < points.size(); ++i)
-    (i % 2 == 0 ? halves.even : halves.odd).push_back(points[i]);
+    (i % 2 == 0 ? halves.first : halves.second).push_back(points[i]);
   return halves;
 }
 
@@ -254,13 +251,14 @@ std::vector<double> misses(const Points& points, double price) {
   const auto [even, odd] = halves_of(points);
   if (odd.size() < 2) return {};
   std::vector<double> all = misses(even, odd, price);
-  const std::vector<double> others = misses(odd, even, price);
-  all.insert(all.end(), others.begin(), others.end());
+  for (const double missed : misses(odd, even, price))
+    all.push_back(missed);
   return all;
 }
 
-/// The price of a line with which every second size predicts the others best; of equals, to 2 %,
-/// the highest.
+/// The highest price of a line with which every second size predicts the others nearly as well as
+/// with the best one: a fourth, or half a per cent of the time, worse on average. The best one
+/// alone would take a line for every few of many dense sizes.
 double best_price(const Points& points) {
   constexpr double kCheapest = 1e-7;
   constexpr double kRatio = 4;
@@ -269,14 +267,12 @@ double best_price(const Points& points) {
   for (int i = 0; i < 12; ++i, price = price == 0 ? kCheapest : price * kRatio) {
     const std::vector<double> missed = misses(points, price);
     if (missed.empty()) return 0;
-    double sum = 0;
-    for (const double m : missed)
-      sum += m;
+    const double sum = std::accumulate(missed.begin(), missed.end(), 0.0);
     tried.emplace_back(price, sum / static_cast<double>(missed.size()));
   }
   const auto least = std::min_element(
       tried.begin(), tried.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
-  const double good_enough = least->second * 1.02;
+  const double good_enough = std::max(least->second * 1.25, least->second + 0.005);
   for (auto i = tried.rbegin(); i != tried.rend(); ++i) {
     if (i->second <= good_enough) return i->first;
   }
