@@ -14,6 +14,9 @@ programs=$(cd "$1" && pwd)
 results=${2:-}
 shift $(($# < 2 ? $# : 2))
 hosts=4
+# Per cent of the time. Four ranks on two processors wait for each other for 17 to 19 % when nothing
+# else runs, and for 46 % beside compilers.
+most_waiting=25
 prefix=steptime$$
 scratch=$(mktemp -d)
 
@@ -70,7 +73,7 @@ replay() {
     --mca orte_keep_fqdn_hostnames 1 --mca btl tcp,self --mca pml ob1 --mca btl_tcp_if_include 10.77.0.0/24 \
     --mca oob_tcp_if_include 10.77.0.0/24 \
     "$programs/steptime" replay "$here/replay.json" --schedules wfbp,sync-easgd,mg-wfbp \
-    --tolerance 10 -o "$scratch/results" "$@"
+    --tolerance 10 --most-waiting $most_waiting -o "$scratch/results" "$@"
 }
 
 good=0
