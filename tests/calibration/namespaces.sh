@@ -14,8 +14,8 @@ programs=$(cd "$1" && pwd)
 results=${2:-}
 shift $(($# < 2 ? $# : 2))
 hosts=4
-# Per cent of the time. Four ranks on two processors wait for each other for 17 to 19 % when nothing
-# else runs, and for 46 % beside compilers.
+# Per cent of the time. Above replay's own default, as four ranks that share two processors wait for
+# each other for 17 to 19 % of it when nothing else runs.
 most_waiting=25
 prefix=steptime$$
 scratch=$(mktemp -d)
