@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/sweep_table.h"
 
 #include <algorithm>
 #include <array>
@@ -42,12 +43,8 @@ bool contains(std::span<const std::string_view> list, std::string_view key) {
 std::string label_of(const Json& params) {
   std::string label;
   for (const auto& [pointer, value] : params.items()) {
-    std::string name = pointer;
-    if (name.ends_with("/type")) name.resize(name.size() - 5);
-    const bool is_typed = value.is_object() && value.contains("type");
-    const Json& shown = is_typed ? value["type"] : value;
-    label += fmt::format("{}{}={}", label.empty() ? "" : " ", name.substr(name.rfind('/') + 1),
-                         shown.is_string() ? shown.get<std::string>() : shown.dump());
+    label +=
+        fmt::format("{}{}={}", label.empty() ? "" : " ", swept_name(pointer), swept_value(value));
   }
   return label;
 }

@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/figures.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -306,15 +308,14 @@ std::string Explanation::text() const {
   if (knee() > 0)
     text += fmt::format("\nfrom {} node{} on, twice as many gain less than 1.5 times the speed\n",
                         knee(), knee() == 1 ? "" : "s");
+  if (!fixed.empty())
+    text += fmt::format("\nnot varied, as a change is refused: {}\n", fmt::join(fixed, ", "));
   if (result.domain != "inside")
     text += fmt::format("\noutside the calibrated domain: {}\n", result.domain);
   return text;
 }
 
 Json Explanation::json() const {
-  Json causes = Json::array();
-  for (const Cause& c : result.attribution)
-    causes.push_back({{"cause", c.cause}, {"resource", c.resource}, {"seconds", c.seconds}});
   Json sensitive = Json::array();
   for (const Elasticity& e : elasticities)
     sensitive.push_back({{"pointer", e.pointer}, {"value", e.value}, {"elasticity", e.per_cent}});
@@ -332,11 +333,12 @@ Json Explanation::json() const {
           {"step_time_s", result.step_time_s},
           {"compute_time_s", result.compute_time_s},
           {"bottleneck", bottleneck()},
-          {"attribution", causes},
+          {"attribution", causes_json(result.attribution)},
           {"limits", less},
           {"elasticities", sensitive},
           {"scaling", scales},
           {"knee_nodes", knee()},
+          {"not_varied", fixed},
           {"domain", result.domain}};
 }
 

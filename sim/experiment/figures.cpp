@@ -69,12 +69,7 @@ Json sent(const Result&, const Details* details) {
 }
 
 Json causes(const Result& r, const Details*) {
-  if (r.attribution.empty()) return nullptr;
-  Json list = Json::array();
-  for (const Cause& c : r.attribution) {
-    list.push_back(Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", c.seconds}});
-  }
-  return list;
+  return r.attribution.empty() ? Json() : causes_json(r.attribution);
 }
 
 Json links(const Result& r, const Details* details) {
@@ -233,6 +228,13 @@ constexpr std::array kFigures{
          })};
 
 }  // namespace
+
+Json causes_json(std::span<const Cause> causes) {
+  Json list = Json::array();
+  for (const Cause& c : causes)
+    list.push_back(Json{{"cause", c.cause}, {"resource", c.resource}, {"seconds", c.seconds}});
+  return list;
+}
 
 std::span<const Figure> figures() {
   return kFigures;

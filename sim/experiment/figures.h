@@ -28,6 +28,9 @@ struct Figure {
 /// In the order in which they are written.
 std::span<const Figure> figures();
 
+/// [{"cause", "resource", "seconds"}]
+Json causes_json(std::span<const Cause> causes);
+
 /// As a number, whichever it is; nothing for a text or a list.
 std::optional<double> value_of(const Figure& figure, const Result& result);
 

@@ -27,23 +27,10 @@ constexpr std::array kColumns{Shown{"step_time_s", "step ms", 1e3, 3},
                               Shown{"time_to_target_min_s", "fastest s", 1, 1},
                               Shown{"time_to_target_max_s", "slowest s", 1, 1}};
 
-/// The last name of a pointer that says something: "type" stands for what it is the type of.
-std::string label(const std::string& pointer) {
-  std::string name = pointer;
-  if (name.ends_with("/type")) name.resize(name.size() - 5);
-  return name.substr(name.rfind('/') + 1);
-}
-
-std::string cell_of(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_object() && value.contains("type")) return cell_of(value["type"]);
-  return value.dump();
-}
-
 std::vector<std::string> params_of(const Sweep& sweep, std::int64_t point) {
   std::vector<std::string> cells;
   for (const Json& value : sweep.params(point))
-    cells.push_back(cell_of(value));
+    cells.push_back(swept_value(value));
   return cells;
 }
 
@@ -63,6 +50,18 @@ std::string joined(const std::string& text) {
 
 }  // namespace
 
+std::string swept_name(const std::string& pointer) {
+  std::string name = pointer;
+  if (name.ends_with("/type")) name.resize(name.size() - 5);
+  return name.substr(name.rfind('/') + 1);
+}
+
+std::string swept_value(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("type")) return swept_value(value["type"]);
+  return value.dump();
+}
+
 void SweepTable::add(const SweepRow& row) {
   Row cells{.params = params_of(sweep_, row.point)};
   for (const Shown& column : kColumns)
@@ -79,7 +78,7 @@ void SweepTable::add(const SweepRow& row) {
 std::string SweepTable::text() const {
   std::vector<std::string> head;
   for (const std::string& pointer : sweep_.pointers())
-    head.push_back(label(pointer));
+    head.push_back(swept_name(pointer));
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c <= kColumns.size(); ++c) {
     if (std::all_of(rows_.begin(), rows_.end(),

@@ -28,6 +28,11 @@ class SweepTable {
   std::string notes_;
 };
 
+/// The last name of a swept pointer that says something: "type" stands for what it is the type of.
+std::string swept_name(const std::string& pointer);
+/// A value as a cell; of an object that chooses by type, that.
+std::string swept_value(const Json& value);
+
 /// The point, its parameters, every figure that CSV has, and the error.
 std::vector<std::string> sweep_csv_head(const Sweep& sweep);
 std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const SweepRow& row);

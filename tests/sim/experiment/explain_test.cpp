@@ -2,10 +2,14 @@
 // it the last message of 1 MB, a + b x 1 MB = 1 ms + 1 ms.
 #include "sim/experiment/explain.h"
 
+#include "sim/config/data_dir.h"
+#include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -93,13 +97,26 @@ TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
   EXPECT_NE(text.find("/workload/compute_time"), std::string::npos);
 }
 
-/// Every shipped experiment's config, with its defaults written out, is a config again: what is
-/// varied would else fail.
+/// What is varied is the config with its defaults written out, which has to be a config again.
+TEST(Explain, EveryShippedExperimentIsOneWithItsDefaultsWrittenOut) {
+  int experiments = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data_dir() / "configs")) {
+    if (entry.path().extension() != ".json") continue;
+    auto written_out = std::make_shared<Document>(*load_document(entry.path().string(), {}));
+    written_out->root.erase("sweep");
+    written_out->root = resolved(written_out->root);
+    EXPECT_NO_THROW(read_experiment(written_out)) << entry.path();
+    ++experiments;
+  }
+  EXPECT_GT(experiments, 20);
+}
+
 TEST(Explain, VariesAKvstoreToo) {
   const Explanation explanation = explained(R"({"cluster": {"nodes": 1, "gpus_per_node": 4,
       "intra_node": {"type": "switch", "latency": "0 s", "bandwidth": "1 GB/s"}}, "strategy": {
       "aggregation": {"type": "kvstore", "collective": null}}})");
   EXPECT_LT(elasticity(explanation, "/cluster/intra_node/bandwidth"), 0);
+  EXPECT_TRUE(explanation.fixed.empty());
 }
 
 TEST(Explain, WithoutCommunicationTheStepIsCompute) {

@@ -1,0 +1,36 @@
+// What verbs of one experiment share that print one answer, as a table or as JSON.
+#pragma once
+#include "sim/command/progress_line.h"
+#include "sim/command/verbs.h"
+#include "sim/experiment/overrides.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+/// of(config, listener) has text() and json(). Throws InputError.
+template <class Of>
+Exit print_answer(const Verb& verb, std::span<const std::string> args, const Terminal& terminal,
+                  Of of) {
+  std::string format;
+  std::vector<std::string> sets;
+  boost::program_options::options_description options("options");
+  options.add_options()("format", boost::program_options::value(&format)->default_value("table"),
+                        "table or json")("set", boost::program_options::value(&sets)->composing(),
+                                         "/pointer=value: replaces a value of the config");
+  const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
+  if (!values) return Exit::kOk;
+  if (format != "table" && format != "json")
+    throw InputError(fmt::format("--format: unknown {}; known: table, json", brief(format)));
+  const auto answer = [&] {
+    ProgressLine line(terminal);
+    return of(load_document((*values)["CONFIG"].as<std::string>(), sets), line.listener());
+  }();
+  terminal.out << (format == "table" ? answer.text() : answer.json().dump(2) + "\n");
+  return Exit::kOk;
+}
+
+}  // namespace steptime
