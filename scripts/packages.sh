@@ -16,6 +16,8 @@ packages_of() {
     # Of programs that are left out without them: MPI for `calibrate mpi` and `replay`,
     # oneDNN for `calibrate compute`.
     optional) echo libopenmpi-dev openmpi-bin libdnnl-dev ;;
+    # What test.sh all runs beside the tests: jobs under Slurm.
+    slurm) echo slurmctld slurmd slurm-client munge ;;
     *)
       echo "packages_of: unknown purpose $1" >&2
       return 70
