@@ -16,7 +16,8 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
                  gives the same results to the byte.
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; a replay
-                 between four network namespaces, where these are allowed; headers
+                 between four network namespaces, and under Slurm; cross builds for ppc64el and arm64,
+                 whose results are equal to the byte (each where it can be had); headers
                  that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
 The last line counts the tests of every build, and every other check as one.
@@ -76,10 +77,11 @@ stage() {
 }
 
 quietly() {
-  local log=$scratch/log
+  local log=$scratch/log status
   "$@" >"$log" 2>&1 && return
+  status=$?
   grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$log" || true  # what went well
-  return 1
+  return "$status"
 }
 
 # A check that counts as one test.
@@ -208,6 +210,8 @@ case $mode in
   all)
     need_packages build test check
     want_packages optional
+    want_packages slurm
+    want_packages cross
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
     for preset in release dev clang clang-dev; do
@@ -215,6 +219,9 @@ case $mode in
     done
     check "same results" quietly same_results release dev clang clang-dev
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
+    check "under Slurm" tests/calibration/slurm_test.sh build/release
+    check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
+    check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime
     check headers quietly check_headers
     check tidy quietly check_tidy
     fuzz_all clang-dev

@@ -18,6 +18,8 @@ packages_of() {
     optional) echo libopenmpi-dev openmpi-bin libdnnl-dev ;;
     # What test.sh all runs beside the tests: jobs under Slurm.
     slurm) echo slurmctld slurmd slurm-client munge ;;
+    # And builds for other processors.
+    cross) echo g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu mmdebstrap qemu-user-static ;;
     *)
       echo "packages_of: unknown purpose $1" >&2
       return 70

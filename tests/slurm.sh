@@ -51,7 +51,7 @@ free_ports() {
 start_slurm() {
   local tool port host user
   for tool in munged slurmctld slurmd srun; do
-    PATH=$PATH:/usr/sbin command -v $tool >/dev/null && continue
+    PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null && continue
     echo "skipped: no $tool: apt-get install slurmctld slurmd slurm-client munge" >&2
     return 77
   done

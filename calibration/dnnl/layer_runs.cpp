@@ -1,6 +1,6 @@
 #include "calibration/dnnl/layer_runs.h"
 
-#include "calibration/dnnl/shapes.h"
+#include "calibration/shapes.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -174,9 +174,8 @@ class Builder {
                   {DNNL_ARG_DIFF_SCALE_SHIFT, made(backward.diff_weights_desc())}})};
   }
 
-  /// Windows that do not overlap, of as many values as make one of the output.
   LayerRun pooling(const TableLayer& layer) {
-    const std::int64_t window = std::max<std::int64_t>(1, layer.input / layer.output);
+    const std::int64_t window = pooling_window(layer);
     const auto source = plain({batch_, channels_, layer.output / channels_ * window, 1});
     const auto target = plain({batch_, channels_, layer.output / channels_, 1});
     const memory::dims kernel{window, 1};
@@ -250,7 +249,7 @@ class Builder {
 
 }  // namespace
 
-std::vector<LayerRun> layer_runs(const std::vector<TableLayer>& layers, std::int64_t batch) {
+std::vector<LayerRun> dnnl_runs(const std::vector<TableLayer>& layers, std::int64_t batch) {
   Builder builder(batch);
   std::vector<LayerRun> runs;
   for (const TableLayer& layer : layers) {

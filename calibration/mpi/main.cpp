@@ -1,16 +1,17 @@
 // What of Steptime needs MPI; started by `steptime calibrate mpi` and `steptime replay` under
 // mpirun.
 #include "calibration/mpi/programs.h"
+#include "calibration/program.h"
 
-#include <exception>
+#include <atomic>
+#include <csignal>
 #include <iostream>
 #include <ostream>
 #include <streambuf>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
-
-#include <boost/program_options.hpp>
 
 namespace steptime {
 namespace {
@@ -19,28 +20,24 @@ class Nowhere final : public std::streambuf {
   int overflow(int c) override { return c; }
 };
 
-Exit run(const World& world, const std::vector<std::string>& args, const Terminal& terminal,
-         std::string& message) {
+Exit run(const World& world, const std::vector<std::string>& args, const Terminal& terminal) {
   const std::string verb = args.empty() ? "" : args.front();
   const std::span<const std::string> rest(args.data() + (args.empty() ? 0 : 1),
                                           args.size() - (args.empty() ? 0 : 1));
-  try {
-    if (verb == "calibrate") return calibrate(world, rest, terminal);
-    if (verb == "replay") return replay(world, rest, terminal);
-    throw InputError("expected calibrate or replay; steptime starts this program");
-  } catch (const InputError& e) {
-    message = e.what();
-    return Exit::kBadInput;
-  } catch (const ModelFailure& e) {
-    message = e.what();
-    return Exit::kModelFails;
-  } catch (const MissingError& e) {
-    message = e.what();
-    return Exit::kMissing;
-  } catch (const std::exception& e) {
-    message = std::string("this is a bug in the simulator: ") + e.what();
-    return Exit::kBug;
-  }
+  if (verb == "calibrate") return calibrate(world, rest, terminal);
+  if (verb == "replay") return replay(world, rest, terminal);
+  throw InputError("expected calibrate or replay; steptime starts this program");
+}
+
+std::atomic<bool> speaks{true};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+/// A rank may wait inside MPI for one that is gone already, so that none can end in good order:
+/// each ends at once. Files are complete or not there.
+extern "C" void end_at_once(int) {
+  constexpr std::string_view kText = "steptime: interrupted: no result before the end\n";
+  if (speaks && write(STDERR_FILENO, kText.data(), kText.size()) < 0) _exit(1);
+  _exit(static_cast<int>(Exit::kInterrupted));
 }
 
 }  // namespace
@@ -51,14 +48,16 @@ int main(int argc, char** argv) {
   Exit exit = Exit::kOk;
   try {
     const World world(&argc, &argv);
+    speaks = world.is_first();
+    for (const int signal : {SIGINT, SIGTERM})
+      std::signal(signal, end_at_once);
     Nowhere nowhere;
     std::ostream silent(&nowhere);
-    const bool speaks = world.is_first();
     const Terminal terminal{.out = speaks ? std::cout : silent,
                             .err = speaks ? std::cerr : silent,
                             .shows_progress = speaks && isatty(STDERR_FILENO) != 0};
     std::string message;
-    exit = run(world, {argv + 1, argv + argc}, terminal, message);
+    exit = guarded([&] { return run(world, {argv + 1, argv + argc}, terminal); }, message);
     // What goes wrong on all ranks, as bad usage does, is said once; a bug of one rank by itself.
     if (!message.empty() && (speaks || exit == Exit::kBug))
       std::cerr << "steptime: " << message << "\n";

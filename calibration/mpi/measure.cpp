@@ -1,15 +1,9 @@
 #include "calibration/mpi/measure.h"
 
-#include "sim/core/error.h"
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -86,40 +80,7 @@ class Operations {
   std::array<MPI_Comm, kAtOnce> communicators_{};
 };
 
-struct Timed {
-  const char* name;
-  int ranks;  ///< 0: all
-  double factor;
-  std::function<void(Operations&, std::int64_t)> run;
-};
-
-const std::vector<Timed>& all_timed() {
-  using O = Operations;
-  static const std::vector<Timed> all{
-      {kPingPong, 2, 0.5, [](O& o, std::int64_t m) { o.ping_pong(m); }},
-      {"all-reduce", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 1); }},
-      {"reduce-scatter", 0, 1, [](O& o, std::int64_t m) { o.reduce_scatter(m); }},
-      {"all-gather", 0, 1, [](O& o, std::int64_t m) { o.all_gather(m); }},
-      {"broadcast", 0, 1, [](O& o, std::int64_t m) { o.broadcast(m); }},
-      {"2 all-reduces at once", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 2); }},
-      {"4 all-reduces at once", 0, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 4); }},
-      {kHostSum, 1, 1, [](O& o, std::int64_t m) { o.host_sum(m); }}};
-  return all;
-}
-
 }  // namespace
-
-std::vector<std::int64_t> size_grid(std::int64_t first, std::int64_t last, double factor) {
-  std::vector<std::int64_t> sizes;
-  for (double size = static_cast<double>(first); size < static_cast<double>(last) * 0.999;
-       size *= factor) {
-    const std::int64_t whole = std::llround(size / 4) * 4;
-    if (whole > 0 && (sizes.empty() || whole > sizes.back())) sizes.push_back(whole);
-  }
-  const std::int64_t end = (last + 3) / 4 * 4;
-  if (sizes.empty() || end > sizes.back()) sizes.push_back(end);
-  return sizes;
-}
 
 double timed(const World& world, const std::function<void()>& operation) {
   world.barrier();
@@ -145,40 +106,29 @@ std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_red
 }
 
 MeasuredRounds measure_operations(const World& world, std::span<const std::int64_t> sizes,
-                                  std::int64_t rounds, const std::string& only,
-                                  const OnProgress& on_progress) {
+                                  const MeasureOptions& options, const OnProgress& on_progress) {
   Operations operations(world, sizes.back());
-  std::vector<const Timed*> chosen;
-  std::vector<std::string> known;
-  for (const Timed& timed : all_timed()) {
-    known.emplace_back(timed.name);
-    if (only.empty() || only == timed.name) chosen.push_back(&timed);
-  }
-  if (chosen.empty()) {
-    throw InputError(
-        fmt::format("--only: unknown {}; known: {}", brief(Json(only)), fmt::join(known, ", ")));
-  }
-  MeasuredRounds result{.nodes = world.nodes()};
-  for (const Timed* timed : chosen) {
-    MeasuredSeries series{timed->name, timed->ranks > 0 ? timed->ranks : world.ranks(), {}};
-    for (const std::int64_t bytes : sizes)
-      series.sizes.push_back({bytes, {}});
-    result.series.push_back(std::move(series));
-  }
-  for (std::int64_t round = -1; round < rounds; ++round) {
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
-      for (SizeTimes& size : result.series[k].sizes) {
-        const double seconds = timed(world, [&] { chosen[k]->run(operations, size.bytes); });
-        if (round >= 0) size.seconds.push_back(seconds * chosen[k]->factor);
-      }
-      if (on_progress) {
-        const auto all = static_cast<double>(chosen.size()) * static_cast<double>(rounds + 1);
-        on_progress((static_cast<double>(round + 1) * static_cast<double>(chosen.size()) +
-                     static_cast<double>(k + 1)) /
-                    all);
-      }
-    }
-  }
+  // `factor`: of the time until all are through.
+  const auto entry = [&](const char* name, int ranks, double factor, auto run) {
+    return TimedOperation{name, ranks, [&world, &operations, factor, run](std::int64_t bytes) {
+                            return factor * timed(world, [&] { run(operations, bytes); });
+                          }};
+  };
+  using O = Operations;
+  const int all = world.ranks();
+  const std::vector<TimedOperation> timed{
+      entry(kPingPong, 2, 0.5, [](O& o, std::int64_t m) { o.ping_pong(m); }),
+      entry("all-reduce", all, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 1); }),
+      entry("reduce-scatter", all, 1, [](O& o, std::int64_t m) { o.reduce_scatter(m); }),
+      entry("all-gather", all, 1, [](O& o, std::int64_t m) { o.all_gather(m); }),
+      entry("broadcast", all, 1, [](O& o, std::int64_t m) { o.broadcast(m); }),
+      entry("2 all-reduces at once", all, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 2); }),
+      entry("4 all-reduces at once", all, 1, [](O& o, std::int64_t m) { o.all_reduces(m, 4); }),
+      entry(kHostSum, 1, 1, [](O& o, std::int64_t m) { o.host_sum(m); })};
+  const auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
+  const auto is_over = [&] { return world.most(Clock::now() > end ? 1 : 0) > 0; };
+  MeasuredRounds result = measure_rounds(timed, sizes, options, is_over, on_progress);
+  result.nodes = world.nodes();
   return result;
 }
 

@@ -2,20 +2,14 @@
 #pragma once
 #include "calibration/mpi/all_reduce.h"
 #include "calibration/mpi/world.h"
-#include "sim/core/limits.h"
-#include "sim/evidence/measured_rounds.h"
+#include "calibration/rounds.h"
 
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace steptime {
-
-/// From first to last, each `factor` times the one before, in whole float32 values; the last one
-/// included.
-std::vector<std::int64_t> size_grid(std::int64_t first, std::int64_t last, double factor);
 
 /// Seconds from a barrier until `operation` is through on the slowest rank.
 double timed(const World& world, const std::function<void()>& operation);
@@ -27,9 +21,8 @@ std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_red
                                           const OnProgress& on_progress = {});
 
 /// Ping-pong, all-reduce, reduce-scatter, all-gather, broadcast, two and four all-reduces at once,
-/// and the host's sum; where `only` is not empty, of these only that one.
+/// and the host's sum.
 MeasuredRounds measure_operations(const World& world, std::span<const std::int64_t> sizes,
-                                  std::int64_t rounds, const std::string& only,
-                                  const OnProgress& on_progress);
+                                  const MeasureOptions& options, const OnProgress& on_progress);
 
 }  // namespace steptime

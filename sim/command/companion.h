@@ -13,6 +13,7 @@ struct Companion {
 };
 inline const Companion kMpiProgram{"steptime-mpi", "MPI", "libopenmpi-dev openmpi-bin"};
 inline const Companion kDnnlProgram{"steptime-dnnl", "oneDNN", "libdnnl-dev"};
+inline const Companion kCudaProgram{"steptime-cuda", "CUDA", "nvidia-cuda-toolkit"};
 
 /// Becomes the program, found beside this one or in `folder`. Returns only by throwing:
 /// MissingError when it is not there.

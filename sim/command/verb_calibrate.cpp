@@ -5,6 +5,7 @@
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -116,10 +117,17 @@ Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const T
       words.front() = "calibrate";
       return words;
     }());
-  if (what == "compute") become(kDnnlProgram, args.subspan(1));
+  if (what == "cuda" || what == "nccl") become(kCudaProgram, args);
+  if (what == "compute") {
+    const bool on_gpu = std::find(args.begin(), args.end(), "gpu") != args.end() ||
+                        std::find(args.begin(), args.end(), "--backend=gpu") != args.end();
+    if (on_gpu) become(kCudaProgram, args);
+    become(kDnnlProgram, args.subspan(1));
+  }
   if (what == "fit" || what == "--help" || what == "-h") return fit(verb, args, terminal);
-  throw InputError(fmt::format("steptime calibrate: expected compute, fit or mpi, got {}",
-                               what.empty() ? "nothing" : brief(Json(what))));
+  throw InputError(
+      fmt::format("steptime calibrate: expected compute, cuda, fit, mpi or nccl, got {}",
+                  what.empty() ? "nothing" : brief(Json(what))));
 }
 
 }  // namespace steptime

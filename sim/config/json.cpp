@@ -124,7 +124,7 @@ std::string brief(const Json& value) {
 std::string one_line(std::string text) {
   if (!is_utf8(text)) return printable(std::move(text));
   for (char& c : text) {
-    if ((c >= 0 && c < 0x20) || c == 0x7f) c = '?';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return text;
 }

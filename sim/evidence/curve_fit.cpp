@@ -303,7 +303,7 @@ Points points_of(std::span<const SizeTimes> sizes, const Logs& logs) {
 }
 
 void check(std::span<const SizeTimes> sizes) {
-  if (sizes.size() < 2)
+  if (sizes.empty() || (sizes.size() == 1 && sizes.front().bytes > 0))
     throw InputError(fmt::format("expected at least two sizes, got {}", sizes.size()));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i > 0 && sizes[i].bytes <= sizes[i - 1].bytes)

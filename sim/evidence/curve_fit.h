@@ -35,7 +35,8 @@ struct Fit {
   std::vector<std::int64_t> outliers;  ///< sizes that were not believed
 };
 
-/// Sizes increase strictly and have the same number of rounds; at least two. Throws InputError.
+/// Sizes increase strictly and have the same number of rounds; at least two, or 0 B alone for what
+/// has no size, as a kernel's launch. Throws InputError.
 Fit fit_curve(std::span<const SizeTimes> sizes, const FitOptions& options = {});
 
 /// How well a fit of every second size (the first, the third, ...) predicts the others between

@@ -38,9 +38,12 @@ Line line_of(const MeasuredOperations& operations) {
   const auto bandwidth = [](double seconds_per_byte) {
     return Bandwidth{seconds_per_byte > 0 ? std::min(1e15, 1 / seconds_per_byte) : 1e15};
   };
-  if (const auto* found = of(kPingPong)) {
+  for (const char* name : {kPingPong, kPeerCopy, kPinnedCopy}) {
+    const MeasuredOperation* found = of(name);
+    if (found == nullptr || (name != kPingPong && of("all-reduce") != nullptr)) continue;
     return {from_seconds(found->segments.front().first.fitted), bandwidth(last_slope(*found)),
-            "ping-pong of the smallest size", "ping-pong of the largest sizes"};
+            fmt::format("{} of the smallest size", name),
+            fmt::format("{} of the largest sizes", name)};
   }
   const MeasuredOperation& first =
       of("all-reduce") ? *of("all-reduce") : operations.begin()->second;
@@ -91,9 +94,12 @@ Json FittedProfile::json(const std::string& help) const {
                {"/gpus_per_node", "ranks per node, as measured"},
                {"/network/latency", line.latency_source},
                {"/network/bandwidth", line.bandwidth_source}};
-  if (const auto sum = operations.find(kHostSum); sum != operations.end()) {
+  for (const char* name : {kHostSum, kGpuSum}) {
+    const auto sum = operations.find(name);
+    if (sum == operations.end()) continue;
     cluster["reduction"] = format_quantity(TimePerByte{last_slope(sum->second)});
-    sources["/reduction"] = "host-sum of the largest sizes";
+    sources["/reduction"] = fmt::format("{} of the largest sizes", name);
+    break;
   }
   Json next = Json::array();
   for (const auto& [name, list] : advice) {

@@ -20,7 +20,8 @@ struct FittedProfile {
   std::map<std::string, std::vector<std::int64_t>> outliers;  ///< sizes, by operation
 
   /// The file. The cluster's latency and bandwidth are those of "ping-pong", or else what a ring
-  /// would need for the all-reduce; its reduction is that of "host-sum".
+  /// would need for the all-reduce, or else those of a copy to a GPU; its reduction is that of
+  /// "host-sum" or else of "GPU sum".
   Json json(const std::string& help) const;
   /// A line for each segment, for people.
   std::string text() const;

@@ -18,9 +18,13 @@
 namespace steptime {
 
 /// Operations that are measured beside the collectives of nccl-tests: half of a round trip between
-/// two ranks, and adding up in memory.
+/// two ranks, adding up in the host's memory, and in a GPU's with a block on each multiprocessor; a
+/// copy between two GPUs, and from host memory that cannot be swapped out.
 inline constexpr const char* kPingPong = "ping-pong";
 inline constexpr const char* kHostSum = "host-sum";
+inline constexpr const char* kGpuSum = "GPU sum";
+inline constexpr const char* kPeerCopy = "copy GPU 0 to 1";
+inline constexpr const char* kPinnedCopy = "copy to GPU, pinned";
 
 struct MeasuredSeries {
   std::string operation;

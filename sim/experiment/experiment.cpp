@@ -341,7 +341,7 @@ std::string read_name(const Config& config) {
   }
   auto name = config.get<std::string>("name");
   const bool has_odd_byte = std::any_of(name.begin(), name.end(), [](char c) {
-    return c == '/' || (c >= 0 && c < 0x20) || c == 0x7f;
+    return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
   if (name.empty() || name == "." || name == ".." || has_odd_byte) {
     config.fail("name", fmt::format("expected a name that can be a file's, got {}",

@@ -12,10 +12,10 @@ fail() {
   echo "$1" >&2
   exit 1
 }
-ranks() {
-  env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
-    TMPDIR="$scratch" mpirun -n "$1" --oversubscribe --bind-to none --mca btl self,vader "$steptime" "${@:2}"
-}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none TMPDIR=$scratch
+launch=(mpirun --oversubscribe --bind-to none --mca btl "self,vader" -n)
+ranks() { "${launch[@]}" "$1" "$steptime" "${@:2}"; }
 
 ranks 2 calibrate mpi -b 4 -e 64K -f 16 --rounds 2 -o "$scratch/m.json" >"$scratch/out"
 grep -q '^2 ranks on 1 node, 5 sizes from 4 to 65536 B, 2 rounds in ' "$scratch/out" ||
@@ -38,3 +38,15 @@ status=0
 ranks 2 replay "$config" >"$scratch/out" 2>&1 || status=$?
 [[ $status == 2 && $(grep -c '^steptime: .*: /cluster: has 4 workers, but mpirun started 2 ranks' \
   "$scratch/out") == 1 ]] || fail "a wrong number of ranks: $status, $(cat "$scratch/out")"
+
+# Ctrl-C ends all ranks at once: a line at most, and no file.
+"${launch[@]}" 2 "$steptime" calibrate mpi --rounds 10000 -o "$scratch/x.json" >"$scratch/out" 2>&1 &
+started=$SECONDS
+sleep 2
+kill -INT $!
+status=0
+wait $! || status=$?
+[[ $status != 0 && ! -e $scratch/x.json && $((SECONDS - started)) -lt 20 ]] ||
+  fail "an interrupt: $status after $((SECONDS - started)) s"
+[[ $(grep -v '^steptime: interrupted: no result before the end$' "$scratch/out" | grep -c steptime:) == 0 ]] ||
+  fail "an interrupt said: $(cat "$scratch/out")"

@@ -45,9 +45,17 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   EXPECT_EQ(steptime({"calibrate", "fit", file, "--ranks", "4"}).err,
             "steptime: --source: required but missing, as the table does not say where it is "
             "from\n");
-  EXPECT_EQ(steptime({"calibrate", "rings"}).err,
-            "steptime: steptime calibrate: expected compute, fit or mpi, got \"rings\"\n");
+  EXPECT_EQ(
+      steptime({"calibrate", "rings"}).err,
+      "steptime: steptime calibrate: expected compute, cuda, fit, mpi or nccl, got \"rings\"\n");
   // No companion is beside the test's program.
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"calibrate", "cuda"},
+                                               {"calibrate", "nccl"},
+                                               {"calibrate", "compute", "--backend", "gpu"}}) {
+    EXPECT_EQ(steptime(args).err,
+              "steptime: steptime-cuda is not there: it is built where CUDA is found; apt-get "
+              "install nvidia-cuda-toolkit, and build again\n");
+  }
   EXPECT_EQ(steptime({"calibrate", "mpi"}).exit, 6);
   EXPECT_EQ(
       steptime({"calibrate", "compute"}).err,

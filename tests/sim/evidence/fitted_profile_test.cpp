@@ -67,6 +67,25 @@ TEST(FittedProfile, PrintsALineForEachSegmentAndWhatHeldOutSizesSay) {
       << text;
 }
 
+// What `calibrate cuda` writes: a copy of 10 us and 0.1 ns/B is the link, 0.002 ns/B of the sum
+// with all blocks the reduction, and a launch of 5 us has no size.
+TEST(FittedProfile, TakesTheLinkAndTheSumsOfAGpu) {
+  const FittedProfile profile = fit_profile({.series = {line(kPinnedCopy, 1, 10e-6, 0.1e-9),
+                                                        line(kGpuSum, 1, 3e-6, 2e-12),
+                                                        {"kernel launch", 1, {{0, {5e-6, 5e-6}}}}}},
+                                            {});
+  const Json cluster = profile.json("mine").at("cluster");
+  EXPECT_NEAR(
+      to_seconds(parse_quantity<Duration>(cluster.at("network").at("latency").get<std::string>())),
+      10e-6, 1e-8);
+  EXPECT_NEAR(
+      parse_quantity<TimePerByte>(cluster.at("reduction").get<std::string>()).seconds_per_byte,
+      2e-12, 1e-17);
+  const MeasuredSegment& launch = profile.operations.at("kernel launch").segments.front();
+  EXPECT_DOUBLE_EQ(launch.a(), 5e-6);
+  EXPECT_EQ(launch.b(), 0);
+}
+
 TEST(FittedProfile, NamesTheOperationThatCannotBeFitted) {
   EXPECT_EQ(message_of<InputError>([] {
               fit_profile({.series = {{"broadcast", 2, {{4, {1.0}}}}}}, {});

@@ -1,4 +1,4 @@
-#include "calibration/dnnl/shapes.h"
+#include "calibration/shapes.h"
 
 #include <cmath>
 

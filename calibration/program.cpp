@@ -1,0 +1,59 @@
+#include "calibration/program.h"
+
+#include "sim/core/limits.h"
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <unistd.h>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void on_signal(int) {
+  interrupted = true;
+}
+
+}  // namespace
+
+Exit guarded(const std::function<Exit()>& run, std::string& message) {
+  try {
+    return run();
+  } catch (const Interrupted&) {
+    message = "interrupted: no result before the end";
+    return Exit::kInterrupted;
+  } catch (const InputError& e) {
+    message = e.what();
+    return Exit::kBadInput;
+  } catch (const ModelFailure& e) {
+    message = e.what();
+    return Exit::kModelFails;
+  } catch (const MissingError& e) {
+    message = e.what();
+    return Exit::kMissing;
+  } catch (const std::exception& e) {
+    message = std::string("this is a bug in the simulator: ") + e.what();
+    return Exit::kBug;
+  }
+}
+
+int run_program(int argc, char** argv, const Run& run) {
+  for (const int signal : {SIGINT, SIGTERM})
+    std::signal(signal, on_signal);
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const Terminal terminal{.out = std::cout,
+                          .err = std::cerr,
+                          .shows_progress = isatty(STDERR_FILENO) != 0,
+                          .interrupted = &interrupted};
+  std::string message;
+  const Exit exit = guarded([&] { return run(args, terminal); }, message);
+  if (!message.empty()) std::cerr << "steptime: " << message << "\n";
+  return static_cast<int>(exit);
+}
+
+}  // namespace steptime
