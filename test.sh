@@ -219,6 +219,7 @@ case $mode in
     done
     check "same results" quietly same_results release dev clang clang-dev
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
+    check "layers on the CPU" tests/calibration/layers_test.sh build/release
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime

@@ -24,7 +24,7 @@ for tool in $target-g++ $emulator mmdebstrap; do
 done
 
 # The libraries of the other processor, from Debian's archive; nothing of this system changes.
-root=$PWD/build/root-$arch
+root=$PWD/build/sysroot-$arch
 if [[ ! -e $root/complete ]]; then
   # shellcheck source=scripts/packages.sh
   source scripts/packages.sh

@@ -3,6 +3,7 @@
 #include "calibration/disturbance.h"
 #include "calibration/mpi/measure.h"
 #include "calibration/mpi/programs.h"
+#include "calibration/mpi/real_collectives.h"
 #include "calibration/mpi/step_runner.h"
 #include "sim/command/output.h"
 #include "sim/command/progress_line.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +36,6 @@ constexpr double kApart = 1.1;  // predictions whose order must be right
 struct Request {
   std::string config;
   std::vector<std::string> sets;
-  std::vector<std::string> schedules;
   std::int64_t steps = 12;
   std::int64_t rounds = 12;
   std::string all_reduce;
@@ -44,9 +45,9 @@ struct Request {
   std::string folder;
 };
 
-/// One schedule: what was predicted, and what was measured.
+/// A schedule or an embedding: what was predicted, and what was measured.
 struct Replayed {
-  std::string schedule;
+  std::string schedule;  ///< or the embedding's name
   Experiment experiment;
   StepPlan plan;
   Result predicted;
@@ -69,23 +70,29 @@ struct Waits {
   double own_pct = 0;  ///< of a rank, on average
 };
 
-Experiment experiment_of(const Request& request, const std::string& schedule, const World& world) {
+/// `key` of the strategy, "schedule" or "embedding", is that of this name; "": as the config says.
+Experiment experiment_of(const Request& request, const char* key, const std::string& name,
+                         const World& world) {
   std::vector<std::string> sets = request.sets;
   sets.emplace_back("/run/fidelity=analytic");
-  if (!schedule.empty()) {
-    sets.push_back(fmt::format(R"(/strategy/schedule={{"type": "{}"}})", schedule));
-  }
+  if (!name.empty()) sets.push_back(fmt::format(R"(/strategy/{}={{"type": "{}"}})", key, name));
   Experiment e = read_experiment(load_document(request.config, sets));
   if (e.cluster->workers() != world.ranks()) {
     throw InputError(fmt::format(
         "{}: /cluster: has {} workers, but mpirun started {} ranks; --set /cluster/nodes=N", e.file,
         e.cluster->workers(), world.ranks()));
   }
+  const auto& mxnet = e.embedding->settings();
   if (e.aggregation->servers.count > 0 || e.aggregation->merge || e.aggregation->clients > 1 ||
-      e.embedding->settings() || e.update->sends_parameters()) {
+      e.embedding->has_one_process() || e.update->sends_parameters()) {
+    throw InputError(
+        fmt::format("{}: /strategy: only synchronous SGD by all-reduce is replayed", e.file));
+  }
+  if (mxnet && (mxnet->jitter > 0 || e.run->variation.any()))
+    throw InputError(fmt::format("{}: ranks that differ are not replayed in an engine", e.file));
+  if (mxnet && (request.compute != "sleep" || request.all_reduce != "mpi")) {
     throw InputError(fmt::format(
-        "{}: /strategy: only synchronous SGD by all-reduce, with the embedding async, is replayed",
-        e.file));
+        "{}: an engine is replayed with --compute sleep and --all-reduce mpi only", e.file));
   }
   return e;
 }
@@ -191,15 +198,52 @@ std::string table_of(const std::vector<Replayed>& all) {
   return table.text();
 }
 
+/// Steps in MXNet's engine, back to back, as the next forward pass overlaps what is sent.
+class EmbeddedRunner {
+ public:
+  EmbeddedRunner(const World& world, const Replayed& replayed)
+      : world_(world), experiment_(replayed.experiment), plan_(replayed.plan) {
+    const auto keys = static_cast<std::int64_t>(plan_.buckets.size());
+    std::vector<std::int64_t> bytes;  // keys are numbered in forward order
+    for (auto bucket = plan_.buckets.rbegin(); bucket != plan_.buckets.rend(); ++bucket)
+      bytes.push_back(bucket->bytes.count);
+    const std::int64_t own = experiment_.embedding->communicators(keys);
+    collectives_ = std::make_unique<MpiCollectives>(
+        world, bytes, std::clamp<std::int64_t>(own, 1, std::max<std::int64_t>(1, keys)));
+  }
+  /// Seconds of a step on the slowest rank, in the mean of two after four that fill the pipeline.
+  double run() {
+    const auto& units = experiment_.workload->units(experiment_.schedule->granularity());
+    const EmbeddedStep step =
+        embedded_step(*experiment_.embedding, plan_, experiment_.workload->workload, units,
+                      experiment_.collective->startup(),
+                      {.workers = world_.ranks(), .steps = 2, .real = collectives_.get()});
+    return world_.most(to_seconds(step.times.step));
+  }
+
+ private:
+  const World& world_;
+  const Experiment& experiment_;
+  const StepPlan& plan_;
+  std::unique_ptr<MpiCollectives> collectives_;
+};
+
 /// Interleaved, so that what changes on the machine changes for all of them; the first step of
 /// each, in which memory is touched for the first time, does not count.
 Waits run_steps(const Request& request, const World& world, AllReduce& all_reduce,
                 std::vector<Replayed>& all, const OnProgress& on_progress) {
-  std::vector<std::unique_ptr<StepRunner>> runners;
-  for (Replayed& r : all) {
+  std::vector<std::shared_ptr<StepRunner>> runners;
+  std::vector<std::function<double()>> runs;  // of all
+  for (const Replayed& r : all) {
+    if (r.experiment.embedding->settings()) {
+      runs.emplace_back(
+          [runner = std::make_shared<EmbeddedRunner>(world, r)] { return runner->run(); });
+      continue;
+    }
     runners.push_back(
-        std::make_unique<StepRunner>(world, all_reduce, *r.experiment.schedule, r.plan,
+        std::make_shared<StepRunner>(world, all_reduce, *r.experiment.schedule, r.plan,
                                      request.compute == "work" ? Compute::kWork : Compute::kSleep));
+    runs.emplace_back([runner = runners.back()] { return runner->run(); });
   }
   double machine = 0;
   double own = 0;
@@ -211,7 +255,7 @@ Waits run_steps(const Request& request, const World& world, AllReduce& all_reduc
       start = Clock::now();
     }
     for (std::size_t k = 0; k < all.size(); ++k) {
-      const double seconds = runners[k]->run();
+      const double seconds = runs[k]();
       if (step >= 0) all[k].seconds.push_back(seconds);
     }
     on_progress(static_cast<double>(step + 1) / static_cast<double>(request.steps));
@@ -222,6 +266,17 @@ Waits run_steps(const Request& request, const World& world, AllReduce& all_reduc
   for (const auto& runner : runners)
     own += runner->communication_waited_s();
   return {machine / wall * 100, world.sum(own) / world.ranks() / wall * 100};
+}
+
+/// "a,b": a and b.
+std::vector<std::string> split(const std::string& names) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from < names.size();) {
+    const std::size_t comma = std::min(names.find(',', from), names.size());
+    parts.push_back(names.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return parts;
 }
 
 Request read_request(const po::variables_map& values, Request request) {
@@ -246,10 +301,12 @@ Request read_request(const po::variables_map& values, Request request) {
 
 Exit replay(const World& world, std::span<const std::string> args, const Terminal& terminal) {
   Request request;
-  std::string schedules;
+  std::string schedules, embeddings;
   po::options_description options("options");
   options.add_options()("schedules", po::value(&schedules),
                         "names, separated by commas; default: the config's")(
+      "embeddings", po::value(&embeddings),
+      "names such as funnel,concum,depcha: each with the config's schedule")(
       "set", po::value(&request.sets)->composing(),
       "/pointer=value: replaces a value of the config")(
       "steps", po::value(&request.steps)->default_value(12), "of each schedule, interleaved")(
@@ -273,13 +330,13 @@ Exit replay(const World& world, std::span<const std::string> args, const Termina
     throw InputError("expected at least 2 ranks, got 1: mpirun -n 4 steptime replay CONFIG");
 
   std::vector<Replayed> all;
-  for (std::size_t from = 0; from <= schedules.size();) {
-    const std::size_t comma = std::min(schedules.find(',', from), schedules.size());
-    const std::string name = schedules.substr(from, comma - from);
-    Experiment e = experiment_of(request, name, world);
-    all.push_back({name.empty() ? "the config's" : name, std::move(e), {}, {}, {}});
-    from = comma + 1;
+  for (const auto& [key, names] : {std::pair{"schedule", schedules}, {"embedding", embeddings}}) {
+    for (const std::string& name : split(names)) {
+      all.push_back({name, experiment_of(request, key, name, world), {}, {}, {}});
+    }
   }
+  if (all.empty())
+    all.push_back({"the config's", experiment_of(request, "", "", world), {}, {}, {}});
 
   const Experiment& first = all.front().experiment;
   AllReduce all_reduce(world, request.all_reduce == "program" ? first.collective : nullptr);

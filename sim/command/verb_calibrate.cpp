@@ -1,3 +1,4 @@
+#include "sim/command/calibrate_all.h"
 #include "sim/command/companion.h"
 #include "sim/command/output.h"
 #include "sim/command/verbs.h"
@@ -107,6 +108,26 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
   return Exit::kOk;
 }
 
+Exit all(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  AllRequest request;
+  po::options_description options("options of all");
+  options.add_options()("ranks", po::value(&request.ranks),
+                        "that mpirun starts; default: one per processor")(
+      "seconds", po::value(&request.seconds)->default_value(600), "for all of it")(
+      "model", po::value(&request.model)->default_value("torch/resnet50"),
+      "layer table whose layers are timed")("output,o", po::value(&request.profile)->required(),
+                                            "profile to write: a preset of a cluster");
+  const auto values = parse_arguments(verb, args, options, {}, terminal);
+  if (!values) return Exit::kOk;
+  if (!(request.seconds > 0) || !(request.seconds < 1e6)) {
+    throw InputError(
+        fmt::format("--seconds: expected more than 0, less than 1e6, got {}", request.seconds));
+  }
+  if (values->contains("ranks") && (request.ranks < 2 || request.ranks > 100'000))
+    throw InputError(fmt::format("--ranks: expected 2 to 100000, got {}", request.ranks));
+  return calibrate_all(request, terminal);
+}
+
 }  // namespace
 
 Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -117,6 +138,7 @@ Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const T
       words.front() = "calibrate";
       return words;
     }());
+  if (what == "all") return all(verb, args.subspan(1), terminal);
   if (what == "cuda" || what == "nccl") become(kCudaProgram, args);
   if (what == "compute") {
     const bool on_gpu = std::find(args.begin(), args.end(), "gpu") != args.end() ||
@@ -126,7 +148,7 @@ Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const T
   }
   if (what == "fit" || what == "--help" || what == "-h") return fit(verb, args, terminal);
   throw InputError(
-      fmt::format("steptime calibrate: expected compute, cuda, fit, mpi or nccl, got {}",
+      fmt::format("steptime calibrate: expected all, compute, cuda, fit, mpi or nccl, got {}",
                   what.empty() ? "nothing" : brief(Json(what))));
 }
 

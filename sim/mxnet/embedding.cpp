@@ -142,9 +142,11 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
 
   Engine clock;
-  const auto collectives = collectives_of(run, clock, graph, communicators);
-  StepRecorder recorder(clock, graph, is_random ? std::optional(run.steps) : std::nullopt);
-  MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), *collectives, recorder);
+  const auto simulated = collectives_of(run, clock, graph, communicators);
+  CollectivesInFlight& collectives = run.real != nullptr ? *run.real : *simulated;
+  const bool counts_steps = is_random || run.real != nullptr;
+  StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt);
+  MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), collectives, recorder);
   const MxnetRank::Run shared{
       clock,         graph,
       settings,      world,
@@ -162,6 +164,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
     own.start();
   }
+  if (run.real != nullptr) run.real->run(clock);
   constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
   for (std::int64_t events = 1; clock.step(); ++events) {
     if (run.on_progress && events % kBatch == 0)

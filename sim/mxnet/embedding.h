@@ -11,6 +11,7 @@
 #include "sim/config/registry.h"
 #include "sim/core/limits.h"
 #include "sim/events/timeline.h"
+#include "sim/mxnet/collectives_in_flight.h"
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/network/cluster.h"
@@ -66,6 +67,8 @@ struct EmbeddedRun {
     const Collective* collective = nullptr;  ///< made of messages
   };
   std::optional<Played> played{};
+  /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
+  RealCollectives* real = nullptr;
   bool always_play = false;  ///< even if no two all-reduces are ever in flight together
   Timeline* timeline = nullptr;
   OnProgress on_progress{};

@@ -37,7 +37,9 @@ std::uint64_t MpiWorld::call(std::int32_t rank, std::int32_t communicator, Subje
     collective.missing = ranks_;
     collective.mismatch = false;
     collective.subject = subject;
-    collective.least = subject.key == kBarrier ? barrier_ : collectives_.least(subject.key);
+    collective.least = subject.key == kBarrier && !collectives_.has_barrier()
+                           ? barrier_
+                           : collectives_.least(subject.key);
     collective.begins = at;
     c.open.push_back(fresh);
   }
@@ -82,7 +84,7 @@ void MpiWorld::begin(std::int32_t communicator) {
                          static_cast<MpiWorld*>(world)->end(static_cast<std::int32_t>(which));
                        },
                        this, static_cast<std::uint64_t>(communicator)};
-  if (next.subject.key == kBarrier)
+  if (next.subject.key == kBarrier && !collectives_.has_barrier())
     clock_.after(barrier_, Phase::kComplete, [ended] { ended(); });
   else
     collectives_.start(next.subject.key, ended);

@@ -34,6 +34,11 @@ ranks 2 replay "$config" "${small[@]}" --schedules wfbp,sync-easgd,tensor-fusion
 grep -q '"status": "predicted"' "$scratch/ladder.prediction.json" || fail "no prediction"
 ranks 2 replay "$config" "${small[@]}" --compute work >/dev/null 2>&1 || fail "MPI's all-reduce"
 
+# MXNet's engine keeps pace with the wall; a barrier of ConCum's is a real one.
+ranks 2 replay "$config" "${small[@]}" --embeddings funnel,concum,depcha >"$scratch/out" 2>/dev/null
+[[ $(grep -cE '^(funnel|concum|depcha) ' "$scratch/out") == 3 ]] ||
+  fail "replay of embeddings said: $(cat "$scratch/out")"
+
 status=0
 ranks 2 replay "$config" >"$scratch/out" 2>&1 || status=$?
 [[ $status == 2 && $(grep -c '^steptime: .*: /cluster: has 4 workers, but mpirun started 2 ranks' \

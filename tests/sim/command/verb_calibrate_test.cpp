@@ -45,9 +45,11 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   EXPECT_EQ(steptime({"calibrate", "fit", file, "--ranks", "4"}).err,
             "steptime: --source: required but missing, as the table does not say where it is "
             "from\n");
-  EXPECT_EQ(
-      steptime({"calibrate", "rings"}).err,
-      "steptime: steptime calibrate: expected compute, cuda, fit, mpi or nccl, got \"rings\"\n");
+  EXPECT_EQ(steptime({"calibrate", "rings"}).err,
+            "steptime: steptime calibrate: expected all, compute, cuda, fit, mpi or nccl, got "
+            "\"rings\"\n");
+  EXPECT_EQ(steptime({"calibrate", "all", "-o", folder.path("p"), "--seconds", "0"}).err,
+            "steptime: --seconds: expected more than 0, less than 1e6, got 0\n");
   // No companion is beside the test's program.
   for (const std::vector<std::string>& args : {std::vector<std::string>{"calibrate", "cuda"},
                                                {"calibrate", "nccl"},

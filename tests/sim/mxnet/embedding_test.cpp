@@ -2,6 +2,8 @@
 #include "sim/mxnet/embedding.h"
 
 #include "sim/core/error.h"
+#include "sim/events/engine.h"
+#include "sim/mxnet/mpi_world.h"
 #include "tests/support/embedded.h"
 
 #include <algorithm>
@@ -38,6 +40,45 @@ TEST(Embedding, OneRankStandsForAll) {
       EXPECT_EQ(one.attribution.transient, all.attribution.transient);
       EXPECT_EQ(one.attribution.waits, all.attribution.waits);
     }
+  }
+}
+
+/// Collectives that take a second, and barriers that take none, each by the clock that it is given.
+class OneSecond final : public RealCollectives {
+ public:
+  void start(std::int32_t key, Callback done) override {
+    const bool is_barrier = key == MpiWorld::kBarrier;
+    barriers += is_barrier ? 1 : 0;
+    clock_->after(is_barrier ? Duration{} : kSecond, Phase::kComplete, [done] { done(); });
+  }
+  Duration least(std::int32_t /*key*/) const override { return Duration{}; }
+  bool has_barrier() const override { return true; }
+  void run(Engine& clock) override {
+    clock_ = &clock;
+    clock.run();
+  }
+  int barriers = 0;
+
+ private:
+  Engine* clock_ = nullptr;
+};
+
+// One rank whose collectives are somewhere else does what the simulated ranks do. With one
+// communicator no two of them share anything.
+TEST(Embedding, RealCollectivesTakeThePlaceOfTheSimulated) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string type : {"funnel", "depcha", "concum"}) {
+    const auto embedding = embedding_of(
+        type, type == "concum" ? R"("outstanding": 1, "communicators": 1)" : R"("bulk": 1)");
+    OneSecond real;
+    const EmbeddedStep simulated =
+        run_embedded(*embedding, workload, line(kSecond, Duration{}), {.workers = 5});
+    const EmbeddedStep played = run_embedded(*embedding, workload, line(kSecond, Duration{}),
+                                             {.workers = 5, .steps = 2, .real = &real});
+    EXPECT_EQ(played.times.step, simulated.times.step) << type;
+    EXPECT_EQ(played.attribution.steps, 7)
+        << type;  // four that fill the pipeline, two, and one more
+    EXPECT_EQ(real.barriers, type == "concum" ? 7 * 6 : 0);  // one for each of six keys
   }
 }
 

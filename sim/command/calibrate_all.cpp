@@ -1,0 +1,182 @@
+#include "sim/command/calibrate_all.h"
+
+#include "sim/command/output.h"
+#include "sim/config/json.h"
+#include "sim/core/limits.h"
+#include "sim/evidence/fitted_profile.h"
+#include "sim/evidence/measured_rounds.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <set>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes away with its owner.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "steptime-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw InputError(fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// One program's share of the time.
+struct Part {
+  std::string name;
+  double share = 0;
+  bool is_trace = false;  ///< of layers; else measurements
+  std::vector<std::string> launcher{};
+  std::vector<std::string> args{};
+};
+
+/// Runs it with our standard error, and nothing of its output; its exit code, or 128 and the signal
+/// that ended it. Ends it after `seconds`.
+int run_child(std::vector<std::string> words, double seconds, const Terminal& terminal) {
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw InputError(fmt::format("fork: {}", std::strerror(errno)));
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+    execvp(argv.front(), argv.data());
+    _exit(static_cast<int>(Exit::kMissing));
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  bool was_told = false;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      if (terminal.is_interrupted()) throw Interrupted();
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    if (!was_told && (terminal.is_interrupted() || std::chrono::steady_clock::now() > end)) {
+      kill(child, SIGTERM);
+      was_told = true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+std::vector<Part> parts_of(const AllRequest& request) {
+  const std::int64_t processors = std::max(2U, std::thread::hardware_concurrency());
+  const std::int64_t ranks = request.ranks > 0 ? request.ranks : processors;
+  const auto layers = [&](const char* name, const char* backend) {
+    return Part{name, 0.15, true, {}, {"compute", "--backend", backend, "--model", request.model}};
+  };
+  return {{"mpi",
+           0.4,
+           false,
+           {"mpirun", "-n", fmt::format("{}", ranks), "--oversubscribe", "--bind-to", "none"},
+           {"mpi"}},
+          {"cuda", 0.2, false, {}, {"cuda"}},
+          {"nccl", 0.1, false, {}, {"nccl"}},
+          layers("layers-cpu", "cpu"),
+          layers("layers-gpu", "gpu")};
+}
+
+/// Adds what one program measured; an operation that another one has, too, gets its name before it.
+void add_rounds(MeasuredRounds& all, const MeasuredRounds& part, const std::string& name) {
+  std::set<std::string> known;
+  for (const MeasuredSeries& series : all.series)
+    known.insert(series.operation);
+  all.nodes = std::max(all.nodes, part.nodes);
+  for (MeasuredSeries series : part.series) {
+    if (known.contains(series.operation)) series.operation = name + " " + series.operation;
+    all.series.push_back(std::move(series));
+  }
+}
+
+}  // namespace
+
+Exit calibrate_all(const AllRequest& request, const Terminal& terminal) {
+  std::error_code failed;
+  const fs::path programs = request.programs.empty()
+                                ? fs::read_symlink("/proc/self/exe", failed).parent_path()
+                                : fs::path(request.programs);
+  const std::string self = (programs / "steptime").string();
+  const fs::path profile_path(request.profile);
+  const ScratchFolder scratch;
+  MeasuredRounds rounds{.provenance = {{"source", "steptime calibrate all"}}};
+  Json measured_by = Json::object();
+  Json traces = Json::array();
+  const std::vector<Part> parts = parts_of(request);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Part& part = parts[k];
+    const double seconds = part.share * request.seconds;
+    terminal.err << fmt::format("{} of {}: calibrate {}, at most {:.0f} s\n", k + 1, parts.size(),
+                                fmt::join(part.args, " "), seconds);
+    const std::string file =
+        part.is_trace ? (profile_path.parent_path() /
+                         fmt::format("{}.{}.json", profile_path.stem().string(), part.name))
+                            .string()
+                      : (scratch.path() / (part.name + ".json")).string();
+    std::vector<std::string> words = part.launcher;
+    words.insert(words.end(), {self, "calibrate"});
+    words.insert(words.end(), part.args.begin(), part.args.end());
+    words.insert(words.end(), {"-o", file});
+    // Half of the time measures; the other half is for starting, warming up and the last round.
+    if (!part.is_trace) words.insert(words.end(), {"--seconds", fmt::format("{}", seconds / 2)});
+    const int exit = run_child(std::move(words), seconds, terminal);
+    if (exit != 0) {
+      terminal.err << fmt::format("left out: it ended with {}\n", exit);
+    } else if (part.is_trace) {
+      traces.push_back(file);
+    } else {
+      const MeasuredRounds own = parse_rounds(read_file(file), file);
+      add_rounds(rounds, own, part.name);
+      measured_by[part.name] = own.provenance;
+      for (const char* key : {"date", "licence"}) {
+        if (own.provenance.contains(key)) rounds.provenance[key] = own.provenance.at(key);
+      }
+    }
+  }
+  if (rounds.series.empty()) {
+    throw MissingError(
+        "nothing could be measured for a profile: apt-get install libopenmpi-dev openmpi-bin, and "
+        "build again");
+  }
+  rounds.provenance["parts"] = measured_by;
+  if (!traces.empty()) rounds.provenance["traces"] = traces;
+  const FittedProfile profile = fit_profile(rounds, {});
+  terminal.out << profile.text();
+  write_file(request.profile, profile.json("measured on the machine at hand").dump(2) + "\n");
+  terminal.err << "wrote " << request.profile << "\n";
+  return Exit::kOk;
+}
+
+}  // namespace steptime
