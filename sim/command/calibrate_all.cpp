@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sys/wait.h>
 #include <system_error>
@@ -75,8 +76,10 @@ int run_child(std::vector<std::string> words, double seconds, const Terminal& te
     execvp(argv.front(), argv.data());
     _exit(static_cast<int>(Exit::kMissing));
   }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  bool was_told = false;
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  constexpr std::chrono::seconds kPatience{10};  // with what was told to end
+  std::optional<Clock::time_point> told;
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
@@ -84,10 +87,12 @@ int run_child(std::vector<std::string> words, double seconds, const Terminal& te
       if (terminal.is_interrupted()) throw Interrupted();
       return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
-    if (!was_told && (terminal.is_interrupted() || std::chrono::steady_clock::now() > end)) {
+    const auto now = Clock::now();
+    if (!told && (terminal.is_interrupted() || now > end)) {
       kill(child, SIGTERM);
-      was_told = true;
+      told = now;
     }
+    if (told && now > *told + kPatience) kill(child, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
