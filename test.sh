@@ -218,6 +218,8 @@ case $mode in
       build_and_test "$preset"
     done
     check "same results" quietly same_results release dev clang clang-dev
+    check "50 kills" quietly tests/sim/command/nothing_lost_test.sh build/release/steptime \
+      configs/quickstart.json 50
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
     check "layers on the CPU" tests/calibration/layers_test.sh build/release
     check "under Slurm" tests/calibration/slurm_test.sh build/release

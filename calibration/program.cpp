@@ -1,25 +1,14 @@
 #include "calibration/program.h"
 
+#include "sim/command/watch.h"
 #include "sim/core/limits.h"
 
-#include <atomic>
-#include <csignal>
 #include <exception>
 #include <iostream>
 #include <unistd.h>
 #include <vector>
 
 namespace steptime {
-namespace {
-
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-extern "C" void on_signal(int) {
-  interrupted = true;
-}
-
-}  // namespace
 
 Exit guarded(const std::function<Exit()>& run, std::string& message) {
   try {
@@ -43,13 +32,13 @@ Exit guarded(const std::function<Exit()>& run, std::string& message) {
 }
 
 int run_program(int argc, char** argv, const Run& run) {
-  for (const int signal : {SIGINT, SIGTERM})
-    std::signal(signal, on_signal);
+  const Watch watch;
   const std::vector<std::string> args(argv + 1, argv + argc);
   const Terminal terminal{.out = std::cout,
                           .err = std::cerr,
                           .shows_progress = isatty(STDERR_FILENO) != 0,
-                          .interrupted = &interrupted};
+                          .interrupted = watch.interrupted(),
+                          .closed = watch.closed()};
   std::string message;
   const Exit exit = guarded([&] { return run(args, terminal); }, message);
   if (!message.empty()) std::cerr << "steptime: " << message << "\n";

@@ -13,7 +13,7 @@ namespace steptime {
 Exit guarded(const std::function<Exit()>& run, std::string& message);
 
 /// The main() of a program of one process: `run` gets the arguments and speaks on the terminal;
-/// SIGINT and SIGTERM end it at the next look at its progress, with exit 130.
+/// signals and a closed output end it within a second (sim/command/watch.h).
 using Run = std::function<Exit(std::span<const std::string> args, const Terminal& terminal)>;
 int run_program(int argc, char** argv, const Run& run);
 

@@ -35,6 +35,7 @@
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -255,15 +256,10 @@ class Roofline final : public DeviceModel {
   Trace trace(const Config& request, const std::string& model, const std::string& device,
               std::int64_t batch, std::int64_t bytes_per_value) const override {
     const std::string table = find_layer_table(model);
-    if (table.empty()) {
-      request.fail("model", fmt::format("unknown {}; known: {}", brief(model),
-                                        fmt::join(layer_table_names(), ", ")));
-    }
+    if (table.empty()) request.fail("model", unknown_word(model, layer_table_names()));
     const std::vector<std::string> devices = device_names();
-    if (!std::binary_search(devices.begin(), devices.end(), device)) {
-      request.fail("device",
-                   fmt::format("unknown {}; known: {}", brief(device), fmt::join(devices, ", ")));
-    }
+    if (!std::binary_search(devices.begin(), devices.end(), device))
+      request.fail("device", unknown_word(device, devices));
     const Device found = read_device((devices_dir() / (device + ".json")).string());
     if (!found.flops.contains(bytes_per_value)) {
       std::vector<std::int64_t> sizes;

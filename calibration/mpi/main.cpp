@@ -1,7 +1,8 @@
-// What of Steptime needs MPI; started by `steptime calibrate mpi` and `steptime replay` under
-// mpirun.
+// What of Steptime needs MPI; started by `steptime calibrate mpi`, `steptime replay` and `steptime
+// sweep` under mpirun.
 #include "calibration/mpi/programs.h"
 #include "calibration/program.h"
+#include "sim/command/watch.h"
 
 #include <atomic>
 #include <csignal>
@@ -26,14 +27,15 @@ Exit run(const World& world, const std::vector<std::string>& args, const Termina
                                           args.size() - (args.empty() ? 0 : 1));
   if (verb == "calibrate") return calibrate(world, rest, terminal);
   if (verb == "replay") return replay(world, rest, terminal);
-  throw InputError("expected calibrate or replay; steptime starts this program");
+  if (verb == "sweep") return sweep(world, rest, terminal);
+  throw InputError("expected calibrate, replay or sweep; steptime starts this program");
 }
 
 std::atomic<bool> speaks{true};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 /// A rank may wait inside MPI for one that is gone already, so that none can end in good order:
-/// each ends at once. Files are complete or not there.
+/// each ends at once. Files are complete or not there. A sweep keeps what it has.
 extern "C" void end_at_once(int) {
   constexpr std::string_view kText = "steptime: interrupted: no result before the end\n";
   if (speaks && write(STDERR_FILENO, kText.data(), kText.size()) < 0) _exit(1);
@@ -46,18 +48,23 @@ extern "C" void end_at_once(int) {
 int main(int argc, char** argv) {
   using namespace steptime;
   Exit exit = Exit::kOk;
+  const Watch watch;
   try {
     const World world(&argc, &argv);
     speaks = world.is_first();
-    for (const int signal : {SIGINT, SIGTERM})
-      std::signal(signal, end_at_once);
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (args.empty() || args.front() != "sweep") std::signal(signal, end_at_once);
+    }
     Nowhere nowhere;
     std::ostream silent(&nowhere);
     const Terminal terminal{.out = speaks ? std::cout : silent,
                             .err = speaks ? std::cerr : silent,
-                            .shows_progress = speaks && isatty(STDERR_FILENO) != 0};
+                            .shows_progress = speaks && isatty(STDERR_FILENO) != 0,
+                            .interrupted = watch.interrupted(),
+                            .closed = watch.closed()};
     std::string message;
-    exit = guarded([&] { return run(world, {argv + 1, argv + argc}, terminal); }, message);
+    exit = guarded([&] { return run(world, args, terminal); }, message);
     // What goes wrong on all ranks, as bad usage does, is said once; a bug of one rank by itself.
     if (!message.empty() && (speaks || exit == Exit::kBug))
       std::cerr << "steptime: " << message << "\n";

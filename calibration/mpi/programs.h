@@ -13,5 +13,7 @@ namespace steptime {
 Exit calibrate(const World& world, std::span<const std::string> args, const Terminal& terminal);
 /// `steptime replay CONFIG`: predicts, runs for real, compares.
 Exit replay(const World& world, std::span<const std::string> args, const Terminal& terminal);
+/// `steptime sweep CONFIG` under mpirun: the ranks share the points.
+Exit sweep(const World& world, std::span<const std::string> args, const Terminal& terminal);
 
 }  // namespace steptime

@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/words.h"
 #include "sim/experiment/overrides.h"
 
 #include <string>
@@ -23,8 +24,7 @@ Exit print_answer(const Verb& verb, std::span<const std::string> args, const Ter
                                          "/pointer=value: replaces a value of the config");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
-  if (format != "table" && format != "json")
-    throw InputError(fmt::format("--format: unknown {}; known: table, json", brief(format)));
+  check_word("--format", format, std::vector<std::string>{"table", "json"});
   const auto answer = [&] {
     ProgressLine line(terminal);
     return of(load_document((*values)["CONFIG"].as<std::string>(), sets), line.listener());

@@ -2,7 +2,10 @@
 
 #include "sim/command/diagnostics.h"
 #include "sim/command/verbs.h"
+#include "sim/command/version.h"
 #include "sim/config/config.h"
+#include "sim/config/input_files.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
 
@@ -27,6 +30,7 @@ namespace po = boost::program_options;
 constexpr std::array kVerbs{
     Verb{"run", "CONFIG", "simulates one experiment and prints a summary", verb_run},
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
+    Verb{"merge", "CONFIG", "joins the shards of a sweep", verb_merge},
     Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
          verb_explain},
     Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",
@@ -64,7 +68,7 @@ Exit dispatch(std::span<const std::string> args, const Terminal& terminal) {
     return Exit::kOk;
   }
   if (name == "--version") {
-    terminal.out << "steptime " << STEPTIME_VERSION << "\n";
+    terminal.out << "steptime " << version_with_commit() << "\n";
     return Exit::kOk;
   }
   for (const Verb& verb : kVerbs) {
@@ -122,6 +126,15 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
                   .run(),
               values);
     if (!values.contains("help")) po::notify(values);
+  } catch (const po::unknown_option& e) {
+    std::vector<std::string> known;
+    for (const auto& option : all.options()) {
+      if (option->long_name() != "help") known.push_back("--" + option->long_name());
+    }
+    const std::string guess = closest(e.get_option_name(), known);
+    throw InputError(fmt::format("steptime {}: {}{}; see steptime {} --help", verb.name, e.what(),
+                                 guess.empty() ? "" : fmt::format(" (did you mean {}?)", guess),
+                                 verb.name));
   } catch (const po::error& e) {
     throw InputError(
         fmt::format("steptime {}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
@@ -151,14 +164,12 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
 }
 
 void check_format(const std::string& format) {
-  const std::vector<std::string> known{"table", "json", "jsonl", "csv"};
-  if (std::find(known.begin(), known.end(), format) != known.end()) return;
-  throw InputError(
-      fmt::format("--format: unknown {}; known: {}", brief(format), fmt::join(known, ", ")));
+  check_word("--format", format, std::vector<std::string>{"table", "json", "jsonl", "csv"});
 }
 
 int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
   const Diagnostics diagnostics(terminal.err);
+  InputFiles::all().clear();
   std::string message;
   Exit exit = Exit::kOk;
   try {

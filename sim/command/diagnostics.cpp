@@ -1,6 +1,7 @@
 #include "sim/command/diagnostics.h"
 
 #include "sim/config/json.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -28,11 +29,8 @@ Diagnostics::~Diagnostics() {
 }
 
 void Diagnostics::show(const std::string& level) {
-  static constexpr const char* kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
-  if (std::find(std::begin(kLevels), std::end(kLevels), level) == std::end(kLevels)) {
-    throw InputError(
-        fmt::format("--log-level: unknown {}; known: {}", brief(level), fmt::join(kLevels, ", ")));
-  }
+  static const std::vector<std::string> known{"trace", "debug", "info", "warn", "error", "off"};
+  check_word("--log-level", level, known);
   spdlog::set_level(spdlog::level::from_str(level));
 }
 

@@ -2,6 +2,7 @@
 
 #include "sim/collective/link_load.h"
 #include "sim/collective/reduce_tree.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/network/link_matrix.h"
 
@@ -98,11 +99,7 @@ std::string tree_report(const Cluster& cluster, const TreeQuestion& question,
     throw InputError(
         fmt::format("--format: unknown \"{}\"; known with --trees: table, json", format));
   }
-  const auto& words = detection_words();
-  if (std::find(words.begin(), words.end(), question.detection) == words.end()) {
-    throw InputError(fmt::format("--detection: unknown {}; known: {}", brief(question.detection),
-                                 fmt::join(words, ", ")));
-  }
+  check_word("--detection", question.detection, detection_words());
   const std::vector<Gpu> gpus = read_gpus(question.gpus, static_cast<Gpu>(cluster.gpus_per_node));
   const LinkMatrix weights =
       link_weights(detected(link_codes(cluster).of(gpus), detection_named(question.detection)));

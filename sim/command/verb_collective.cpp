@@ -1,5 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/words.h"
 #include "sim/drawing/node_drawing.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
@@ -192,9 +193,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   const auto values = parse_arguments(verb, args, options, {"CONFIG?"}, terminal);
   if (!values) return Exit::kOk;
   const bool draws = values->contains("links") && format == "dot";
-  if (format != "table" && format != "json" && format != "csv" && !draws) {
-    throw InputError(fmt::format("--format: unknown {}; known: table, json, csv", brief(format)));
-  }
+  if (!draws) check_word("--format", format, std::vector<std::string>{"table", "json", "csv"});
   if (values->contains("links") && format == "csv")
     throw InputError("--links: csv has no place for links; known: table, json, dot");
   if (values->contains("minbytes")) range.first = parse_size("-b", first);

@@ -1,4 +1,5 @@
 #include "sim/command/verbs.h"
+#include "sim/config/words.h"
 #include "sim/evidence/comparison.h"
 
 #include <charconv>
@@ -55,10 +56,7 @@ Exit verb_compare(const Verb& verb, std::span<const std::string> args, const Ter
       "format", po::value(&format)->default_value("table"), "table, json, markdown or junit");
   const auto values = parse_arguments(verb, args, options, {"A", "B"}, terminal);
   if (!values) return Exit::kOk;
-  if (format != "table" && format != "json" && format != "markdown" && format != "junit") {
-    throw InputError(
-        fmt::format("--format: unknown {}; known: table, json, markdown, junit", brief(format)));
-  }
+  check_word("--format", format, std::vector<std::string>{"table", "json", "markdown", "junit"});
   const auto a = (*values)["A"].as<std::string>();
   const auto b = (*values)["B"].as<std::string>();
   if (std::filesystem::is_directory(a) != std::filesystem::is_directory(b))

@@ -1,6 +1,7 @@
 #include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/words.h"
 #include "sim/experiment/experiment.h"
 #include "sim/workload/importer.h"
 
@@ -28,8 +29,7 @@ std::unique_ptr<Importer> importer(const std::string& format,
     names.reserve(known.size());
     for (const auto& [name, unused] : known)
       names.push_back(name);
-    throw InputError(fmt::format("steptime import: unknown format {}; known: {}", brief(format),
-                                 fmt::join(names, ", ")));
+    throw InputError("steptime import: format: " + unknown_word(format, names));
   }
   std::vector<std::string> keys;
   for (const Param& p : found->second.params) {

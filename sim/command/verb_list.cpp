@@ -3,6 +3,7 @@
 #include "sim/command/verbs.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
+#include "sim/config/words.h"
 #include "sim/core/text_table.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
@@ -94,9 +95,7 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
   options.add_options()("format", po::value(&format)->default_value("table"), "table or json");
   const auto values = parse_arguments(verb, args, options, {"KIND?"}, terminal);
   if (!values) return Exit::kOk;
-  if (format != "table" && format != "json") {
-    throw InputError(fmt::format("--format: unknown {}; known: table, json", brief(format)));
-  }
+  check_word("--format", format, std::vector<std::string>{"table", "json"});
   const auto kinds = everything();
   const std::string wanted = values->contains("KIND") ? (*values)["KIND"].as<std::string>() : "";
   if (!wanted.empty() && !kinds.contains(wanted)) {
@@ -104,8 +103,7 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
     known.reserve(kinds.size());
     for (const auto& [kind, unused] : kinds)
       known.push_back(kind);
-    throw InputError(
-        fmt::format("list: unknown {}; known: {}", brief(wanted), fmt::join(known, ", ")));
+    check_word("list", wanted, known);
   }
   Json json = Json::object();
   for (const auto& [kind, entries] : kinds) {

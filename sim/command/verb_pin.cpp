@@ -42,7 +42,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
     std::string error;
     {
       ProgressLine progress(terminal);
-      SweepOptions run{.stop = terminal.interrupted};
+      SweepOptions run{.stop = [&] { return terminal.is_interrupted(); }};
       run.on_row = [&](const SweepRow& row, std::string_view line) {
         rows.emplace_back(line);
         if (error.empty()) error = row.error;

@@ -37,6 +37,7 @@ void check_format(const std::string& format);
 
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_merge(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_advise(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_explain(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_compare(const Verb&, std::span<const std::string> args, const Terminal&);

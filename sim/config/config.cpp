@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -224,7 +225,7 @@ std::string Config::get<std::string>(std::string_view key) const {
   }
   auto text = json.get<std::string>();
   if (!p.words.empty() && std::find(p.words.begin(), p.words.end(), text) == p.words.end()) {
-    fail(key, fmt::format("unknown {}; known: {}", brief(json), fmt::join(p.words, ", ")));
+    fail(key, unknown_word(text, p.words));
   }
   if (p.kind == Kind::kPath) {
     if (text.empty() || text.find('\0') != std::string::npos) {

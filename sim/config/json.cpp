@@ -1,5 +1,6 @@
 #include "sim/config/json.h"
 
+#include "sim/config/input_files.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -7,13 +8,14 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,7 @@
 namespace steptime {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
 /// Line and column, both from 1, of a byte offset.
 std::string position(std::string_view text, std::size_t offset) {
@@ -60,53 +62,153 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;
-  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth >= kMaxDepth) {
-      throw InputError(fmt::format("{}: nested deeper than {} levels", file, kMaxDepth));
-    }
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.empty()) {
-      const auto& key = value.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) {
-        throw InputError(
-            fmt::format("{}: key \"{}\" stands twice in one object", file, printable(key)));
-      }
-    }
+namespace {
+
+/// Builds the value, knowing at every moment where it is. Linear in the text, unlike the library's
+/// parser with a callback, which looks at all elements of a list at the end of each.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Builder(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& key) override {
+    Level& level = levels_.back();
+    level.key = key;
+    if (!level.keys.insert(key).second) fail("stands twice in one object");
     return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), callback);
-  } catch (const Json::parse_error& e) {
-    throw InputError(fmt::format("{}: {}: not JSON: {}", file, position(text, e.byte),
+  }
+
+  bool parse_error(std::size_t byte, const std::string& token, const Json::exception& e) override {
+    if (dynamic_cast<const Json::out_of_range*>(&e) != nullptr)
+      fail(fmt::format("{} is more than a number can hold", printable(token)));
+    throw InputError(fmt::format("{}: {}: not JSON: {}", file_, position(text_, byte),
                                  printable(reason(e.what()))));
-  } catch (const Json::exception& e) {
-    throw InputError(fmt::format("{}: not JSON: {}", file, printable(reason(e.what()))));
+  }
+
+ private:
+  struct Level {
+    Json* value;
+    std::string key{};  ///< of the member that is read
+    std::set<std::string> keys{};
+  };
+
+  [[noreturn]] void fail(const std::string& message) const {
+    std::string pointer;
+    for (const Level& level : levels_) {
+      // The value of a level that is open has been added to the one above.
+      const bool is_open = &level != &levels_.back();
+      pointer = join_pointer(pointer, level.value->is_object()
+                                          ? level.key
+                                          : fmt::format("{}", level.value->size() - is_open));
+    }
+    throw InputError(fmt::format("{}: {}: {}", file_, pointer.empty() ? "/" : pointer, message));
+  }
+
+  /// Returns where it stands now; until its parent is closed, no neighbour moves it.
+  Json* add(Json value) {
+    if (levels_.empty()) return &(root_ = std::move(value));
+    Json& parent = *levels_.back().value;
+    if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
+    // Known to be new, so that the object need not look for it.
+    return &parent.get_ref<Json::object_t&>()
+                .emplace_back(levels_.back().key, std::move(value))
+                .second;
+  }
+  bool put(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (levels_.size() >= kMaxDepth) fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+    Json* const added = add(std::move(value));
+    levels_.push_back({added});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  Json root_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& file) {
+  // The library takes the first NUL for the end.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    throw InputError(fmt::format("{}: {}: not JSON: a NUL byte", file, position(text, nul + 1)));
+  }
+  Builder builder(text, file);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
+}
+
+namespace {
+
+/// What may be a pipe: the program's own input, and `<(command)` of a shell.
+bool is_stream(const std::string& path) {
+  return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
+
+/// Throws InputError for what is no file, or none that can be read whole.
+void check_file(const std::string& path, int file, std::size_t most) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return;
+  if (S_ISDIR(status.st_mode))
+    throw InputError(fmt::format("{}: is a directory, expected a file", path));
+  if (S_ISREG(status.st_mode)) {
+    if (static_cast<std::size_t>(status.st_size) > most) {
+      throw InputError(
+          fmt::format("{}: has {} bytes, expected at most 2^30", path, status.st_size));
+    }
+    InputFiles::all().add(status);
+  } else if (!is_stream(path)) {  // a device may have no end, and a pipe no beginning
+    throw InputError(fmt::format("{}: is no regular file", path));
   }
 }
 
+}  // namespace
+
 std::string read_file(const std::string& path) {
-  constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) {
-    throw InputError(fmt::format("{}: is a directory, expected a file", path));
-  }
-  // A device may have no end, and a pipe no beginning.
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw InputError(fmt::format("{}: is no regular file", path));
-  }
-  if (const auto size = std::filesystem::file_size(path, error); !error && size > kMostBytes) {
-    throw InputError(fmt::format("{}: has {} bytes, expected at most 2^30", path, size));
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
-    throw InputError(fmt::format("{}: cannot be read: {}", path,
-                                 errno != 0 ? std::strerror(errno) : "unknown error"));
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  const auto fail = [&] {
+    throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  };
+  // Without waiting for who writes a pipe.
+  const int wait = is_stream(path) ? 0 : O_NONBLOCK;
+  const int file =
+      path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | wait);
+  if (file < 0) fail();
+  const std::unique_ptr<const int, void (*)(const int*)> closing(&file,
+                                                                 [](const int* f) { ::close(*f); });
+  check_file(path, file, kMostBytes);
+  std::string text;
+  std::vector<char> part(std::size_t{1} << 16);
+  for (;;) {
+    const ssize_t size = ::read(file, part.data(), part.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) fail();
+    if (size == 0) break;
+    text.append(part.data(), static_cast<std::size_t>(size));
+    if (text.size() > kMostBytes)
+      throw InputError(fmt::format("{}: has more than 2^30 bytes", path));
   }
   spdlog::debug("read {}, {} bytes", path, text.size());
   return text;

@@ -1,5 +1,7 @@
 #include "sim/config/registry.h"
 
+#include "sim/config/words.h"
+
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,9 +43,9 @@ const Catalogue::Item& Catalogue::item(const Config& parent, std::string_view ke
   std::vector<std::string> known;
   for (const auto& [each, unused] : items_)
     known.push_back(each);
-  throw InputError(fmt::format("{}: {}/{}{}: unknown {}; known: {}", parent.file(),
-                               parent.pointer(), key, parent.raw(key).is_string() ? "" : "/type",
-                               brief(name), fmt::join(known, ", ")));
+  throw InputError(fmt::format("{}: {}/{}{}: {}", parent.file(), parent.pointer(), key,
+                               parent.raw(key).is_string() ? "" : "/type",
+                               unknown_word(name, known)));
 }
 
 }  // namespace steptime

@@ -21,7 +21,8 @@ enum class Purpose : std::uint32_t {
   kPullOrder,
   kSegmentTime,
   kTest,
-  kResample
+  kResample,
+  kSweep
 };
 
 /// The numbers of one purpose, each with a place of two or three coordinates (rank, step, ...).

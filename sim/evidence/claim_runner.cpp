@@ -38,19 +38,39 @@ std::shared_ptr<const Document> ClaimRunner::with(Sets sets) const {
   return point;
 }
 
+namespace {
+
+/// What is wrong with the experiment may be so because of the values that are set.
+template <class Read>
+auto naming(const Config& owner, std::initializer_list<Config> sets, Read read) {
+  try {
+    return read();
+  } catch (const InputError& e) {
+    const bool changes = std::any_of(sets.begin(), sets.end(),
+                                     [](const Config& set) { return !set.node().empty(); });
+    if (!changes) throw;
+    owner.fail("", fmt::format("with its values set, {}", e.what()));
+  }
+}
+
+}  // namespace
+
 double ClaimRunner::value(const Config& owner, Sets sets) const {
   const auto point = with(sets);
   const std::string text = point->root.dump();
   auto found = simulated_.find(text);
   if (found == simulated_.end()) {
-    const Experiment experiment = read_experiment(point);
+    const Experiment experiment = naming(owner, sets, [&] { return read_experiment(point); });
     if (experiment.run->convergence && !learns_) {
       check_training_run(experiment);
       const auto key = owner.get<std::string>("value");
       const auto known = result_keys();
       if (std::find(known.begin(), known.end(), key) != known.end()) return 1;
     }
-    found = simulated_.emplace(text, simulate(experiment, nullptr, on_progress_)).first;
+    found = simulated_
+                .emplace(text, naming(owner, sets,
+                                      [&] { return simulate(experiment, nullptr, on_progress_); }))
+                .first;
   }
   try {
     return found->second.figure(owner.get<std::string>("value"));
@@ -60,7 +80,8 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
 }
 
 double ClaimRunner::collective(const Config& measure, Sets sets) const {
-  const CollectiveModel model(with(sets), on_progress_);
+  const CollectiveModel model =
+      naming(measure, sets, [&] { return CollectiveModel(with(sets), on_progress_); });
   const auto key = measure.get<std::string>("value");
   if (!measure.has("bytes")) {
     std::vector<CollectiveRow> rows;

@@ -4,7 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"
-#include "sim/experiment/sweep_table.h"
+#include "sim/experiment/sweep_values.h"
 
 #include <algorithm>
 #include <array>
@@ -61,6 +61,18 @@ ResultRow row_of(const Json& row, const std::string& where, const std::string& p
     throw InputError(fmt::format("{}: \"{}\": expected {}, got {}", where, key, what,
                                  brief(row.at(std::string(key)))));
   };
+  if (row.contains("step_time_s") && !row.contains("format_version")) {
+    throw InputError(
+        fmt::format("{}: has no \"format_version\", as results of 0.1.0: since then the figures of "
+                    "embeddings stand beside \"attribution\", not in it; write it anew",
+                    where));
+  }
+  if (row.contains("format_version") && row["format_version"] != kResultFormat) {
+    throw InputError(
+        fmt::format("{}: \"format_version\": expected {}, got {}: CHANGELOG.md says what changed; "
+                    "write it anew",
+                    where, kResultFormat, brief(row["format_version"])));
+  }
   for (const Figure& figure : figures()) {
     const std::string key(figure.key);
     if ((figure.number != nullptr || figure.integer != nullptr) && row.contains(key))

@@ -221,6 +221,8 @@ constexpr std::array kFigures{
          causes),
     text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
          [](const Result& r) { return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint); }),
+    list("format_version", "of results as this one: the same number, the same keys",
+         [](const Result&, const Details*) { return Json(kResultFormat); }),
     text("version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); }),
     list("config", "the experiment with every default written out",
          [](const Result&, const Details* details) {

@@ -5,12 +5,16 @@
 #include "sim/config/json.h"
 #include "sim/experiment/result.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace steptime {
+
+/// Of results: another one where a key changes what it means, or goes. CHANGELOG.md says which.
+inline constexpr std::int64_t kResultFormat = 1;
 
 struct Figure {
   std::string_view key;

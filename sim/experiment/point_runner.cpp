@@ -61,8 +61,8 @@ struct PointRunner::State {
     if (std::exchange(document_is_written, true)) return;
     std::size_t slot = 0;
     for (std::size_t a = 0; a < places.size(); ++a) {
-      for (const Json& value : sweep.axes()[a].values[places[a]])
-        *slots[slot++] = value;
+      for (const SweptValue& value : sweep.axes()[a].values[places[a]])
+        *slots[slot++] = value.value;
     }
   }
 

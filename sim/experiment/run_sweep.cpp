@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +26,7 @@ namespace steptime {
 namespace {
 
 struct Chunk {
-  std::int64_t first = 0;
+  std::size_t points = 0;  ///< that it was to run
   std::vector<SweepRow> rows;
   std::string lines;                   ///< one after the other
   std::vector<std::size_t> line_ends;  ///< in `lines`, by row
@@ -48,33 +51,54 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(options.threads));
   // Small enough to share the work and to report often, large enough to keep the parts warm.
-  const std::int64_t size =
-      std::clamp<std::int64_t>(sweep.points() / (std::int64_t{8} * options.threads), 1, 256);
+  // Slow points are few, so that what is over is told at once.
+  std::atomic<double> seconds_each = 1;
+  const auto most = [&] {
+    constexpr double kAtOnce = 0.02;  // s
+    return static_cast<std::size_t>(std::clamp(kAtOnce / seconds_each, 1.0, 256.0));
+  };
   tbb::enumerable_thread_specific<PointRunner> runners([&] { return PointRunner(sweep); });
   std::int64_t next = 0;
+  const auto all_points = [&](std::size_t most) {
+    // Smaller towards the end, where the last one to come would keep everybody waiting.
+    const std::int64_t left = sweep.points() - next;
+    const auto count = std::min(left, std::clamp<std::int64_t>(left / (8 * options.threads), 1,
+                                                               static_cast<std::int64_t>(most)));
+    std::vector<std::int64_t> points(static_cast<std::size_t>(count));
+    std::iota(points.begin(), points.end(), std::exchange(next, next + count));
+    return points;
+  };
   std::int64_t done = 0;
   std::int64_t failed = 0;
   bool cut_short = false;  // rows behind a hole are dropped, so that what is kept is a prefix
-  const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
+  std::atomic<bool> broken{false};  // by an exception: the other threads need not go on
+  const auto stopped = [&] { return broken || (options.stop && options.stop()); };
   std::mutex telling;                 // rows and progress
   std::atomic<double> under_way = 0;  // points, those that wait for their turn included
   const auto advance = [&](double& share, double to) {
     under_way += to - share;
     share = to;
   };
-
-  const auto cut = [&](tbb::flow_control& control) -> std::int64_t {
-    if (next >= sweep.points() || stopped()) {
-      control.stop();
-      return 0;
+  const auto breaking = [&](auto do_it) {
+    try {
+      do_it();
+    } catch (...) {
+      broken = true;
+      throw;
     }
-    return std::exchange(next, next + size);
   };
-  const auto run = [&](std::int64_t first) {
-    auto chunk = std::make_shared<Chunk>(Chunk{.first = first});
+
+  const auto cut = [&](tbb::flow_control& control) -> std::vector<std::int64_t> {
+    std::vector<std::int64_t> points;
+    if (!stopped()) points = options.points ? options.points(most()) : all_points(most());
+    if (points.empty()) control.stop();
+    return points;
+  };
+  const auto run = [&](const std::vector<std::int64_t>& points) {
+    auto chunk = std::make_shared<Chunk>(Chunk{.points = points.size()});
     PointRunner& runner = runners.local();
-    const std::int64_t end = std::min(first + size, sweep.points());
-    chunk->rows.reserve(static_cast<std::size_t>(end - first));
+    chunk->rows.reserve(points.size());
+    const auto start = std::chrono::steady_clock::now();
     double share = 0;  // of the point that runs
     const OnProgress on_progress = [&](double now) {
       if (stopped()) throw Interrupted();
@@ -83,7 +107,8 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       if (lock && options.on_progress)
         options.on_progress(done, static_cast<double>(done) + under_way);
     };
-    for (std::int64_t point = first; point < end && !stopped(); ++point) {
+    for (const std::int64_t point : points) {
+      if (stopped()) break;
       SweepRow row{.point = point};
       std::vector<SentBucket> sent;
       std::vector<SentBucket>* const buckets = options.full ? &sent : nullptr;
@@ -99,24 +124,31 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       }
       const auto details =
           options.full ? std::optional(Details{sent, runner.config()}) : std::nullopt;
+      const std::size_t begin = chunk->lines.size();
       append_line(chunk->lines, sweep, row, details ? &*details : nullptr);
       chunk->line_ends.push_back(chunk->lines.size());
       chunk->rows.push_back(std::move(row));
+      if (options.on_finished)
+        breaking([&] { options.on_finished(std::string_view(chunk->lines).substr(begin)); });
       advance(share, 1);
     }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds_each = taken.count() / static_cast<double>(points.size());
     return chunk;
   };
   const auto emit = [&](const std::shared_ptr<Chunk>& chunk) {
     if (cut_short) return;
     const std::lock_guard lock(telling);
-    const auto expected = std::min(size, sweep.points() - chunk->first);
-    cut_short = static_cast<std::int64_t>(chunk->rows.size()) < expected;
+    cut_short = chunk->rows.size() < chunk->points;
     for (std::size_t i = 0; i < chunk->rows.size(); ++i) {
       if (!chunk->rows[i].result) ++failed;
       const std::size_t begin = i == 0 ? 0 : chunk->line_ends[i - 1];
       const std::string_view lines = chunk->lines;
-      if (options.on_row)
-        options.on_row(chunk->rows[i], lines.substr(begin, chunk->line_ends[i] - begin));
+      if (options.on_row) {
+        breaking([&] {
+          options.on_row(chunk->rows[i], lines.substr(begin, chunk->line_ends[i] - begin));
+        });
+      }
     }
     const auto rows = static_cast<std::int64_t>(chunk->rows.size());
     done += rows;
@@ -125,8 +157,9 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
   };
   tbb::parallel_pipeline(
       static_cast<std::size_t>(options.threads) * 4,
-      tbb::make_filter<void, std::int64_t>(tbb::filter_mode::serial_in_order, cut) &
-          tbb::make_filter<std::int64_t, std::shared_ptr<Chunk>>(tbb::filter_mode::parallel, run) &
+      tbb::make_filter<void, std::vector<std::int64_t>>(tbb::filter_mode::serial_in_order, cut) &
+          tbb::make_filter<std::vector<std::int64_t>, std::shared_ptr<Chunk>>(
+              tbb::filter_mode::parallel, run) &
           tbb::make_filter<std::shared_ptr<Chunk>, void>(tbb::filter_mode::serial_in_order, emit));
   return failed;
 }

@@ -4,12 +4,12 @@
 #include "sim/experiment/result.h"
 #include "sim/experiment/sweep.h"
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace steptime {
 
@@ -24,13 +24,20 @@ struct SweepRow {
 struct SweepOptions {
   int threads = 1;
   bool full = false;  ///< rows carry the details
+  /// The next points to run, in ascending order, at most so many; none: that was all. Left out: all
+  /// points. Called from one thread at a time.
+  std::function<std::vector<std::int64_t>(std::size_t most)> points;
+  /// Called with a point's JSONL line as soon as it is over, in any order, from any thread. What it
+  /// throws ends the sweep, as what on_row throws does.
+  std::function<void(std::string_view line)> on_finished;
   /// Called in the order of the points, from one thread at a time, with a point's JSONL line.
   std::function<void(const SweepRow&, std::string_view line)> on_row;
   /// Called now and then, never while on_row is, with the number of points that were handed to it
   /// and with the share of the whole that is done, in points.
   std::function<void(std::int64_t rows, double points)> on_progress;
-  /// Set from outside to end the sweep early; what is finished was handed to on_row.
-  const std::atomic<bool>* stop = nullptr;
+  /// Whether to end the sweep early; what is finished was handed to on_finished, and up to the
+  /// first point that is not to on_row. Called from any thread.
+  std::function<bool()> stop;
 };
 
 /// Returns the number of points that failed.

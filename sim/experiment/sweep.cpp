@@ -18,72 +18,11 @@ namespace steptime {
 namespace {
 
 constexpr std::int64_t kMostPoints = 1'000'000'000;
-constexpr std::size_t kMostValues = 1'000'000;  // of one key
 
 [[noreturn]] void fail(const Document& document, const std::string& pointer,
                        const std::string& message) {
   throw InputError(
       fmt::format("{}: {}: {}", document.file, join_pointer("/sweep", pointer), message));
-}
-
-/// A whole number as an integer where it fits: keys such as /cluster/nodes take no other.
-Json number(double value) {
-  constexpr double kInt64 = 0x1p63;
-  const bool whole = std::abs(value) < kInt64 && value == std::floor(value);
-  return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
-}
-
-/// {"from": 1, "to": 1024, "times": 2} or with "plus".
-std::vector<Json> progression(const Document& document, const std::string& pointer,
-                              const Json& range) {
-  static const Params params{
-      {.key = "from", .kind = Kind::kNumber},
-      {.key = "to", .kind = Kind::kNumber},
-      {.key = "times",
-       .kind = Kind::kNumber,
-       .need = Need::kOptional,
-       .range = {.low = 1, .low_is_allowed = false}},
-      {.key = "plus", .kind = Kind::kNumber, .need = Need::kOptional, .range = kPositive}};
-  static const Params wrapper{{.key = "sweep", .kind = Kind::kObject}};
-  const Params level{{.key = pointer, .kind = Kind::kObject}};
-  const auto copy =
-      std::make_shared<Document>(Document{document.file, Json{{"sweep", Json{{pointer, range}}}}});
-  const Config config = Config(copy, wrapper).object("sweep", level).object(pointer, params);
-  const auto from = config.get<double>("from");
-  const auto to = config.get<double>("to");
-  if (config.has("times") == config.has("plus")) {
-    fail(document, pointer, "expected either \"times\" or \"plus\"");
-  }
-  if (from > to) fail(document, pointer, fmt::format("\"from\" {} is above \"to\" {}", from, to));
-  if (config.has("times") && from <= 0) fail(document, pointer, "\"from\" must be positive");
-  const bool grows = config.has("times");
-  const double step = config.get<double>(grows ? "times" : "plus");
-  // A last value that rounding pushes past "to" is still meant: 0.1 + 2 * 0.1 > 0.3.
-  const double limit = to + 1e-9 * std::abs(to);
-  std::vector<Json> values;
-  double value = from;
-  for (std::size_t k = 1; value <= limit; ++k) {
-    if (values.size() >= kMostValues) fail(document, pointer, "more than a million values");
-    values.push_back(number(std::min(value, to)));
-    const auto exponent = static_cast<double>(k);
-    const double next = grows ? from * std::pow(step, exponent) : from + step * exponent;
-    if (next <= value) fail(document, pointer, "the step is too small to advance");
-    value = next;
-  }
-  return values;
-}
-
-std::vector<Json> values_of(const Document& document, const std::string& pointer,
-                            const Json& values) {
-  if (values.is_object()) return progression(document, pointer, values);
-  if (!values.is_array()) {
-    fail(document, pointer,
-         fmt::format("expected a list, {{\"from\", \"to\", \"times\" or \"plus\"}} or {{\"zip\"}}, "
-                     "got {}",
-                     brief(values)));
-  }
-  if (values.empty()) fail(document, pointer, "expected at least one value, got an empty list");
-  return {values.begin(), values.end()};
 }
 
 void check_pointer(const Document& document, const std::string& pointer) {
@@ -124,8 +63,9 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
     }
     const bool zipped = value.is_object() && value.contains("zip");
     if (zipped && value.size() > 1) fail(*document_, pointer, "\"zip\" stands alone");
-    const std::vector<Json> values =
-        values_of(*document_, pointer, zipped ? value.at("zip") : value);
+    check_pointer(*document_, pointer);
+    const std::vector<SweptValue> values =
+        swept_values(*document_, pointer, zipped ? value.at("zip") : value);
     if (zipped && zip) {
       Axis& axis = axes_[*zip];
       if (axis.values.size() != values.size()) {
@@ -136,14 +76,12 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
       for (std::size_t i = 0; i < values.size(); ++i)
         axis.values[i].push_back(values[i]);
       axis.pointers.push_back(pointer);
-      check_pointer(*document_, pointer);
       continue;
     }
     if (zipped) zip = axes_.size();
     Axis axis{.pointers = {pointer}};
-    for (const Json& each : values)
+    for (const SweptValue& each : values)
       axis.values.push_back({each});
-    check_pointer(*document_, pointer);
     if (static_cast<std::int64_t>(values.size()) > kMostPoints / points_) {
       config.fail("sweep", fmt::format("more than {} points", kMostPoints));
     }
@@ -155,7 +93,7 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
       std::string text;
       for (std::size_t k = 0; k < values.size(); ++k) {
         text += fmt::format("{}{}:{}", k == 0 ? "" : ",", Json(axis.pointers[k]).dump(),
-                            values[k].dump());
+                            values[k].shown().dump());
       }
       axis.texts.push_back(std::move(text));
     }
@@ -189,13 +127,20 @@ std::vector<std::size_t> Sweep::places(std::int64_t point) const {
   return places;
 }
 
-std::vector<Json> Sweep::params(std::int64_t point) const {
-  std::vector<Json> all;
+std::vector<SweptValue> Sweep::values(std::int64_t point) const {
+  std::vector<SweptValue> all;
   const auto at = places(point);
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     const auto& values = axes_[a].values[at[a]];
     all.insert(all.end(), values.begin(), values.end());
   }
+  return all;
+}
+
+std::vector<Json> Sweep::params(std::int64_t point) const {
+  std::vector<Json> all;
+  for (const SweptValue& value : values(point))
+    all.push_back(value.shown());
   return all;
 }
 

@@ -4,6 +4,7 @@
 // {"zip": [...]} advance together, in the place of the first of them.
 #pragma once
 #include "sim/config/config.h"
+#include "sim/experiment/sweep_values.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace steptime {
 struct Axis {
   std::vector<std::string> pointers;
   /// values[i][k]: of the k-th pointer at the i-th place of the axis.
-  std::vector<std::vector<Json>> values;
+  std::vector<std::vector<SweptValue>> values;
   /// texts[i]: "pointer":value of every pointer at the i-th place, as in a JSONL row.
   std::vector<std::string> texts;
 };
@@ -35,8 +36,10 @@ class Sweep {
   /// The place of a point on every axis.
   std::vector<std::size_t> places(std::int64_t point) const;
   /// The value of every pointer at a point.
+  std::vector<SweptValue> values(std::int64_t point) const;
+  /// The same as a row has them.
   std::vector<Json> params(std::int64_t point) const;
-  /// The same as the inside of a JSON object.
+  /// These as the inside of a JSON object.
   void append_params(std::string& text, std::int64_t point) const;
   const Document& document() const { return *document_; }
 

@@ -29,8 +29,8 @@ constexpr std::array kColumns{Shown{"step_time_s", "step ms", 1e3, 3},
 
 std::vector<std::string> params_of(const Sweep& sweep, std::int64_t point) {
   std::vector<std::string> cells;
-  for (const Json& value : sweep.params(point))
-    cells.push_back(swept_value(value));
+  for (const SweptValue& value : sweep.values(point))
+    cells.push_back(value.label);
   return cells;
 }
 
@@ -48,28 +48,31 @@ std::string joined(const std::string& text) {
   return line;
 }
 
+/// A row's figure, as `run` would show it.
+std::string shown(const Shown& how, const Json& row) {
+  const auto value = row.find(how.key);
+  if (value != row.end())
+    return fmt::format("{:.{}f}{}", value->get<double>() * how.factor, how.decimals, how.unit);
+  const bool misses = row.contains("final_accuracy") && how.key.starts_with("time_to_target");
+  return misses ? "never" : "";
+}
+
+std::string figure_cell(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
 }  // namespace
 
-std::string swept_name(const std::string& pointer) {
-  std::string name = pointer;
-  if (name.ends_with("/type")) name.resize(name.size() - 5);
-  return name.substr(name.rfind('/') + 1);
-}
-
-std::string swept_value(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_object() && value.contains("type")) return swept_value(value["type"]);
-  return value.dump();
-}
-
-void SweepTable::add(const SweepRow& row) {
-  Row cells{.params = params_of(sweep_, row.point)};
+void SweepTable::add(const Json& row) {
+  Row cells{.params = params_of(sweep_, row.at("point").get<std::int64_t>())};
   for (const Shown& column : kColumns)
-    cells.figures.push_back(row.result ? shown(column, *row.result) : "");
+    cells.figures.push_back(shown(column, row));
   cells.figures.emplace_back();
-  if (!row.result) {
-    const auto [known, is_new] = numbers_.emplace(row.error, numbers_.size() + 1);
-    if (is_new) notes_ += fmt::format("\n[{}] {}\n", known->second, row.error);
+  if (const auto error = row.find("error"); error != row.end()) {
+    const auto text = error->get<std::string>();
+    const auto [known, is_new] = numbers_.emplace(text, numbers_.size() + 1);
+    if (is_new) notes_ += fmt::format("\n[{}] {}\n", known->second, text);
     cells.figures.back() = fmt::format("[{}]", known->second);
   }
   rows_.push_back(std::move(cells));
@@ -107,15 +110,16 @@ std::vector<std::string> sweep_csv_head(const Sweep& sweep) {
   return cells;
 }
 
-std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const SweepRow& row) {
-  std::vector<std::string> cells{std::to_string(row.point)};
-  std::vector<std::string> figures(result_keys().size());
-  if (row.result) figures = csv_cells(*row.result);
-  for (std::string& cell : params_of(sweep, row.point))
+std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const Json& row) {
+  const auto point = row.at("point").get<std::int64_t>();
+  std::vector<std::string> cells{std::to_string(point)};
+  for (std::string& cell : params_of(sweep, point))
     cells.push_back(std::move(cell));
-  for (std::string& cell : figures)
-    cells.push_back(std::move(cell));
-  cells.push_back(joined(row.error));
+  for (const std::string_view key : result_keys()) {
+    const auto value = row.find(key);
+    cells.push_back(value == row.end() ? "" : figure_cell(*value));
+  }
+  cells.push_back(joined(row.value("error", "")));
   return cells;
 }
 

@@ -1,6 +1,7 @@
 // The rows of a sweep as a table for people, and as cells of CSV.
 #pragma once
-#include "sim/experiment/run_sweep.h"
+#include "sim/config/json.h"
+#include "sim/experiment/sweep.h"
 
 #include <cstddef>
 #include <map>
@@ -14,7 +15,8 @@ namespace steptime {
 class SweepTable {
  public:
   explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
-  void add(const SweepRow& row);
+  /// As run_sweep() writes it.
+  void add(const Json& row);
   std::string text() const;
 
  private:
@@ -28,13 +30,8 @@ class SweepTable {
   std::string notes_;
 };
 
-/// The last name of a swept pointer that says something: "type" stands for what it is the type of.
-std::string swept_name(const std::string& pointer);
-/// A value as a cell; of an object that chooses by type, that.
-std::string swept_value(const Json& value);
-
 /// The point, its parameters, every figure that CSV has, and the error.
 std::vector<std::string> sweep_csv_head(const Sweep& sweep);
-std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const SweepRow& row);
+std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const Json& row);
 
 }  // namespace steptime

@@ -54,7 +54,9 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto clients = static_cast<double>(plan.aggregation.clients);
   const double states = clients * (pieces + static_cast<double>(plan.pieces.size()));
-  if (plan.aggregation.servers.count > 0 && states > kMostStates) {
+  // With those that are under way, at most about 100 B each: they fit into 2 GiB.
+  constexpr double kMost = 2e7;
+  if (plan.aggregation.servers.count > 0 && states > kMost) {
     throw PlacedError(
         fmt::format("/cluster: {} clients of servers with {} messages each are more than fit in "
                     "memory; larger buckets are fewer",

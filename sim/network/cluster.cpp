@@ -2,6 +2,7 @@
 
 #include "sim/config/binding.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/network/machine.h"
 
@@ -83,8 +84,7 @@ Preset preset_of(const Config& section) {
   std::vector<std::string> known;
   for (const auto& [each, unused] : presets())
     known.push_back(each);
-  section.fail("preset", fmt::format("unknown {}; known: {}", brief(section.raw("preset")),
-                                     fmt::join(known, ", ")));
+  section.fail("preset", unknown_word(name, known));
 }
 
 /// `over` with the keys of `under` that it lacks.

@@ -55,3 +55,16 @@ wait $! || status=$?
   fail "an interrupt: $status after $((SECONDS - started)) s"
 [[ $(grep -v '^steptime: interrupted: no result before the end$' "$scratch/out" | grep -c steptime:) == 0 ]] ||
   fail "an interrupt said: $(cat "$scratch/out")"
+
+# Ranks share the points of a sweep: the same bytes as one process, also when it was killed once.
+points=(--set '/sweep={"/run/seed": {"from": 1, "to": 2000, "plus": 1}}')
+"$steptime" sweep "$config" "${points[@]}" --format jsonl >"$scratch/one.jsonl"
+ranks 2 sweep "$config" "${points[@]}" -o "$scratch/two" --format jsonl >"$scratch/out" 2>/dev/null ||
+  fail "a sweep by two ranks: $?"
+cmp "$scratch/one.jsonl" "$scratch/out" && cmp "$scratch/one.jsonl" "$scratch/two/ladder.jsonl" ||
+  fail "two ranks write something else"
+[[ $(ls "$scratch/two") == $'ladder.csv\nladder.jsonl' ]] || fail "left behind: $(ls "$scratch/two")"
+status=0
+ranks 2 sweep "$config" "${points[@]}" >"$scratch/out" 2>&1 || status=$?
+[[ $status == 2 ]] && grep -q '^steptime: steptime sweep: several ranks share the points in a folder' \
+  "$scratch/out" || fail "without a folder: $status, $(cat "$scratch/out")"

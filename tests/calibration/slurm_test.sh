@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The commands of MPI under Slurm: two tasks on the one node of a Slurm of its own measure, and replay a
-# step; a batch job does the same. usage: slurm_test.sh FOLDER-OF-THE-PROGRAMS
+# Under Slurm: two tasks on the one node of a Slurm of its own measure, and replay a step; a batch job
+# does the same. A sweep as an array of tasks, and by tasks that share its points. usage: slurm_test.sh FOLDER-OF-THE-PROGRAMS
 # Exits 77 where Slurm or MPI is not there or cannot start: then nothing was tested.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -42,8 +42,24 @@ JOB
 sbatch --wait --output "$scratch/out" "$scratch/job" >/dev/null || fail "the job failed: $(cat "$scratch/out")"
 grep -q '^2 ranks on 1 node, 4 sizes ' "$scratch/out" || fail "the job said: $(cat "$scratch/out")"
 
+# A sweep as an array of tasks, as --emit writes it, and by tasks that share the points.
+sweep=("$here/../../configs/quickstart.json")
+"$steptime" sweep "${sweep[@]}" --format jsonl >"$scratch/one.jsonl"
+"$steptime" sweep "${sweep[@]}" -o "$scratch/array" --emit slurm --tasks 3 >"$scratch/sweep.sh"
+PATH=${steptime%/*}:$PATH sbatch --wait --output "$scratch/out" "$scratch/sweep.sh" >/dev/null ||
+  fail "the array failed: $(cat "$scratch/out")"
+"$steptime" merge "${sweep[@]}" -o "$scratch/array" >/dev/null 2>&1 || fail "merge: $?, $(ls "$scratch/array")"
+cmp "$scratch/one.jsonl" "$scratch/array/quickstart.jsonl" || fail "an array of tasks writes something else"
+"${tasks[@]}" "$steptime" sweep "${sweep[@]}" -o "$scratch/shared" >/dev/null 2>"$scratch/out" ||
+  fail "srun: $(cat "$scratch/out")"
+cmp "$scratch/one.jsonl" "$scratch/shared/quickstart.jsonl" || fail "srun writes something else"
+srun --ntasks 2 --mpi=none "$steptime" sweep "${sweep[@]}" -o "$scratch/auto" --shard auto >/dev/null 2>"$scratch/out" ||
+  fail "srun --mpi=none: $(cat "$scratch/out")"
+"$steptime" merge "${sweep[@]}" -o "$scratch/auto" >/dev/null 2>&1 || fail "merge: $?, $(ls "$scratch/auto")"
+cmp "$scratch/one.jsonl" "$scratch/auto/quickstart.jsonl" || fail "--shard auto writes something else"
+
 status=0
 "${tasks[@]}" "$steptime" calibrate mpi --rounds 1 -o "$scratch/x.json" >"$scratch/out" 2>&1 || status=$?
 [[ $status == 2 && $(<"$scratch/out") == *'steptime: --rounds: expected 2 to 10000, got 1'* ]] ||
   fail "bad usage: $status, $(cat "$scratch/out")"
-echo "calibrate, fit and replay under $(sinfo --version)"
+echo "calibrate, fit, replay and sweep under $(sinfo --version)"

@@ -252,10 +252,15 @@ TEST(RooflineWorkload, AliasAndFullNameGiveTheSameTimes) {
 
 TEST(RooflineWorkload, ErrorsPointAtTheKey) {
   const std::string model = error_of(R"({"model": "resnet5", "device": "v100", "batch": 64})");
-  EXPECT_TRUE(model.starts_with("x.json: /workload/model: unknown \"resnet5\"; known: alexnet, "))
+  EXPECT_TRUE(
+      model.starts_with("x.json: /workload/model: unknown \"resnet5\" (did you mean "
+                        "\"resnet50\"?); known: alexnet, "))
       << model;
   const std::string device = error_of(R"({"model": "resnet50", "device": "V100", "batch": 64})");
-  EXPECT_TRUE(device.starts_with("x.json: /workload/device: unknown \"V100\"; known: ")) << device;
+  EXPECT_TRUE(
+      device.starts_with("x.json: /workload/device: unknown \"V100\" (did you mean "
+                         "\"v100\"?); known: "))
+      << device;
   EXPECT_EQ(error_of(R"({"model": "resnet50", "device": "k80", "batch": 1, "dtype": "float16"})"),
             "x.json: /workload/dtype: device \"k80\" has no flop rate for values of 2 bytes; "
             "known: 4, 8");

@@ -81,8 +81,9 @@ TEST(BrokenChoice, ListsWhatIsRegistered) {
   const Outcome outcome =
       steptime({"run", folder.experiment(R"({"strategy": {"schedule": {"type": "mg-wbfp"}}})")});
   EXPECT_EQ(outcome.exit, 2);
-  const std::string start =
-      "steptime: " + folder.path("x.json: /strategy/schedule/type: unknown \"mg-wbfp\"; known: ");
+  const std::string start = "steptime: " + folder.path(
+                                               "x.json: /strategy/schedule/type: unknown "
+                                               "\"mg-wbfp\" (did you mean \"mg-wfbp\"?); known: ");
   EXPECT_EQ(outcome.err.substr(0, start.size()), start);
   EXPECT_NE(outcome.err.find("mg-wfbp"), std::string::npos);
   EXPECT_EQ(lines_of(outcome.err).size(), 1U);

@@ -2,6 +2,7 @@
 #include "sim/command/cli.h"
 
 #include "sim/command/verbs.h"
+#include "sim/command/version.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <ostream>
@@ -48,7 +49,7 @@ TEST(CommandLine, EveryVerbHasHelp) {
 }
 
 TEST(CommandLine, Version) {
-  EXPECT_EQ(steptime({"--version"}).out, "steptime " STEPTIME_VERSION "\n");
+  EXPECT_EQ(steptime({"--version"}).out, "steptime " + version_with_commit() + "\n");
 }
 
 struct UsageCase {
@@ -88,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "steptime run: unrecognised option '--bogus'; see steptime run --help"},
         UsageCase{"AbbreviatedOption",
                   {"run", "x.json", "--form", "json"},
-                  "steptime run: unrecognised option '--form'; see steptime run --help"},
+                  "steptime run: unrecognised option '--form' (did you mean --format?); see "
+                  "steptime run --help"},
         UsageCase{"OptionWithoutValue",
                   {"run", "x.json", "--format"},
                   "steptime run: the required argument for option '--format' is missing; see "

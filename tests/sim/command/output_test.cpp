@@ -1,5 +1,6 @@
 #include "sim/command/output.h"
 
+#include "sim/config/input_files.h"
 #include "sim/config/json.h"
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
@@ -22,6 +23,7 @@ class Output : public testing::Test {
                 ("output_test." + std::to_string(getpid()) + "." +
                  testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::create_directories(folder_);
+    InputFiles::all().clear();  // numbers of files that are gone are used again
   }
   ~Output() override { fs::remove_all(folder_); }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
@@ -33,9 +35,8 @@ class Output : public testing::Test {
 TEST_F(Output, StandsUnderItsNameOnlyWhenWhole) {
   OutputFile file(path("a.txt"));
   file.write("one ");
-  file.flush();
   EXPECT_FALSE(fs::exists(path("a.txt")));
-  EXPECT_EQ(read_file(path("a.txt.partial")), "one ");
+  EXPECT_TRUE(fs::exists(path("a.txt.partial")));
   file.write("two");
   file.commit();
   EXPECT_EQ(read_file(path("a.txt")), "one two");
@@ -73,6 +74,52 @@ TEST_F(Output, SaysWhatCannotBeWritten) {
   const std::string long_name(300, 'x');  // names end at 255 bytes
   EXPECT_EQ(message_of<InputError>([&] { write_file(path(long_name), ""); }),
             path(long_name) + ": cannot be written: File name too long");
+}
+
+TEST_F(Output, HasOneWriter) {
+  OutputFile file(path("a.txt"));
+  EXPECT_EQ(message_of<InputError>([&] { OutputFile other(path("a.txt")); }),
+            path("a.txt") + ": another steptime is writing it");
+  file.write("whole");
+  file.commit();
+  EXPECT_EQ(read_file(path("a.txt")), "whole");
+}
+
+TEST_F(Output, GoesWhereALinkPointsTo) {
+  write_file(path("a.txt"), "old");
+  fs::create_symlink(path("a.txt"), path("link"));
+  write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("a.txt")), "new");
+}
+
+TEST_F(Output, IsNeverAnInput) {
+  write_file(path("a.txt"), "old");
+  read_file(path("a.txt"));
+  EXPECT_EQ(message_of<InputError>([&] { write_file(path("a.txt"), "new"); }),
+            path("a.txt") + ": is an input, which is not written over");
+  // Nor when it is read while the output is made.
+  OutputFile file(path("b.txt"));
+  write_file(path("c.txt"), "old");
+  fs::create_hard_link(path("c.txt"), path("b.txt"));
+  read_file(path("c.txt"));
+  EXPECT_EQ(message_of<InputError>([&] { file.commit(); }),
+            path("b.txt") + ": is an input, which is not written over");
+  EXPECT_EQ(read_file(path("c.txt")), "old");
+  InputFiles::all().clear();
+}
+
+TEST_F(Output, ADiskThatIsFullIsSaid) {
+  OutputFile file("/dev/full");
+  file.write("text");
+  EXPECT_EQ(message_of<InputError>([&] { file.commit(); }),
+            "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_F(Output, WhatIsNotWholeIsRemovedWhenTheProgramIsEnded) {
+  const OutputFile file(path("a.txt"));
+  remove_unfinished_outputs();
+  EXPECT_FALSE(fs::exists(path("a.txt.partial")));
 }
 
 TEST_F(Output, LeavesNothingBehindWhenItCannotBeRenamed) {

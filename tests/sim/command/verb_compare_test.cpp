@@ -12,8 +12,8 @@ namespace {
 /// Files a.json with a step of 1 s and b.json with one of `step`.
 struct TwoResults {
   explicit TwoResults(const std::string& step)
-      : a(folder.write("a.json", R"({"step_time_s": 1})")),
-        b(folder.write("b.json", R"({"step_time_s": )" + step + "}")) {}
+      : a(folder.write("a.json", R"({"format_version":1,"step_time_s": 1})")),
+        b(folder.write("b.json", R"({"format_version":1,"step_time_s": )" + step + "}")) {}
   Outcome compare(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"compare", a, b});
     return steptime(more);

@@ -154,7 +154,9 @@ TEST(VerbImport, UnknownFormatListsTheKnownOnes) {
   args[1] = "kineto2";
   const Outcome import = steptime(args);
   EXPECT_EQ(import.exit, 2);
-  EXPECT_EQ(import.err.rfind("steptime: steptime import: unknown format \"kineto2\"; known: ", 0),
+  EXPECT_EQ(import.err.rfind("steptime: steptime import: format: unknown \"kineto2\" (did you mean "
+                             "\"kineto\"?); known: ",
+                             0),
             0U)
       << import.err;
   EXPECT_NE(import.err.find("pipedream"), std::string::npos);

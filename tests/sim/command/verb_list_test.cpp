@@ -100,7 +100,10 @@ TEST(VerbList, UnknownKindIsOneLine) {
   const Outcome list = steptime({"list", "scheduler"});
   EXPECT_EQ(list.exit, 2);
   EXPECT_EQ(list.out, "");
-  EXPECT_EQ(list.err.rfind("steptime: list: unknown \"scheduler\"; known: ", 0), 0U) << list.err;
+  EXPECT_EQ(list.err.rfind(
+                "steptime: list: unknown \"scheduler\" (did you mean \"schedule\"?); known: ", 0),
+            0U)
+      << list.err;
   EXPECT_EQ(lines_of(list.err).size(), 1U);
 }
 
@@ -181,6 +184,7 @@ TEST(VerbCheck, LooksAtThePointsAndClaimsOfRunsThatLearn) {
   EXPECT_EQ(claimed(R"({"value": "step_time_s"})").exit, 0);
   EXPECT_EQ(claimed(R"({"value": "step_time_s", "set": {"/cluster/nodes": 0}})").err,
             "steptime: " + folder.path("x.json") +
+                ": /claims/figures/0/measure: with its values set, " + folder.path("x.json") +
                 ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\n");
 }
 

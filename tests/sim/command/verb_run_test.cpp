@@ -20,11 +20,12 @@ TEST(VerbRun, JsonCarriesEveryKey) {
   std::vector<std::string> keys;
   for (const auto& [key, unused] : json.items())
     keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s",
-                      "comm_busy_s", "exposed_comm_s", "throughput_samples_per_s", "speedup",
-                      "scaling_efficiency", "workers", "messages", "epoch_time_s", "buckets",
-                      "domain", "attribution", "fingerprint", "version", "config"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s", "comm_busy_s",
+                "exposed_comm_s", "throughput_samples_per_s", "speedup", "scaling_efficiency",
+                "workers", "messages", "epoch_time_s", "buckets", "domain", "attribution",
+                "fingerprint", "format_version", "version", "config"}));
   // The worked example of tests/support/tiny_experiment.h.
   EXPECT_EQ(json.at("step_time_s"), 0.044);
   EXPECT_EQ(json.at("exposed_comm_s"), 0.002);

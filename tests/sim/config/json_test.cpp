@@ -41,7 +41,7 @@ TEST(Json, TextAfterTheValueIsRefused) {
 
 TEST(Json, AKeyMayStandOnceInAnObject) {
   EXPECT_EQ(parse_error(R"({"a": 1, "b": {"a": 2}, "a": 3})"),
-            "x.json: key \"a\" stands twice in one object");
+            "x.json: /a: stands twice in one object");
   EXPECT_EQ(parse_json(R"([{"a": 1}, {"a": 2}])", "x.json").size(), 2U);
 }
 
@@ -51,12 +51,25 @@ TEST(Json, DepthEndsAt64) {
            std::string(static_cast<std::size_t>(levels), ']');
   };
   EXPECT_NO_THROW(parse_json(nested(64), "x.json"));
-  EXPECT_EQ(parse_error(nested(66)), "x.json: nested deeper than 64 levels");
-  EXPECT_EQ(parse_error(std::string(1'000'000, '[')), "x.json: nested deeper than 64 levels");
+  std::string pointer;
+  for (int level = 0; level < 64; ++level)
+    pointer += "/0";
+  const std::string message = "x.json: " + pointer + ": nested deeper than 64 levels";
+  EXPECT_EQ(parse_error(nested(65)), message);
+  EXPECT_EQ(parse_error(std::string(1'000'000, '[')), message);
+}
+
+TEST(Json, WhatCannotBeTakenHasItsPointer) {
+  EXPECT_EQ(parse_error(R"({"a": [1, {"b": 2, "b": 3}]})"),
+            "x.json: /a/1/b: stands twice in one object");
+  EXPECT_EQ(parse_error(R"({"a": [[], [1, -1e400]]})"),
+            "x.json: /a/1/1: -1e400 is more than a number can hold");
+  EXPECT_EQ(parse_error(std::string("{\"a\": 1}\0, 5", 12)),
+            "x.json: line 1, column 9: not JSON: a NUL byte");
 }
 
 TEST(Json, NumbersBeyondADoubleAreRefused) {
-  EXPECT_EQ(parse_error(R"({"a": 1e999})"), "x.json: not JSON: number overflow parsing '1e999'");
+  EXPECT_EQ(parse_error(R"({"a": 1e999})"), "x.json: /a: 1e999 is more than a number can hold");
 }
 
 TEST(Json, MessagesStayOnePrintableLine) {

@@ -170,7 +170,8 @@ TEST(Claims, ASetThatBreaksTheConfigSaysWhere) {
   const TinyFolder folder;
   const std::string file = claim_file(folder, R"({"measure": {"set": {"/cluster/nodes": 0}}})");
   EXPECT_EQ(message_of<InputError>([&] { simulate_claims(file); }),
-            file + ": /cluster/nodes: must be at least 1 and at most 10000000, got 0");
+            file + ": /claims/figures/0/measure: with its values set, " + file +
+                ": /cluster/nodes: must be at least 1 and at most 10000000, got 0");
 }
 
 TEST(Claims, CheckReadsThem) {

@@ -19,8 +19,8 @@ std::vector<ResultRow> rows_of(const std::string& jsonl) {
   return read_results(folder.write("x.jsonl", jsonl));
 }
 constexpr const char* kTwo =
-    R"({"point":0,"params":{"/cluster/nodes":2},"step_time_s":0.1,"speedup":1.5,"messages":3,"domain":"inside"}
-{"point":1,"params":{"/cluster/nodes":4},"step_time_s":0.2,"speedup":2.0,"messages":3,"domain":"inside"}
+    R"({"point":0,"params":{"/cluster/nodes":2},"format_version":1,"step_time_s":0.1,"speedup":1.5,"messages":3,"domain":"inside"}
+{"point":1,"params":{"/cluster/nodes":4},"format_version":1,"step_time_s":0.2,"speedup":2.0,"messages":3,"domain":"inside"}
 )";
 
 Comparison compared(const std::string& before, const std::string& after,
@@ -41,8 +41,9 @@ TEST(Comparison, TheSameDiffersInNothing) {
 
 TEST(Comparison, MoreTimeAndLessSpeedAreWorse) {
   // +1 %, -2 %; a message more is neither.
-  const Comparison c = compared(one(R"("step_time_s":0.1,"speedup":2,"messages":3)"),
-                                one(R"("step_time_s":0.101,"speedup":1.96,"messages":4)"));
+  const Comparison c =
+      compared(one(R"("format_version":1,"step_time_s":0.1,"speedup":2,"messages":3)"),
+               one(R"("format_version":1,"step_time_s":0.101,"speedup":1.96,"messages":4)"));
   ASSERT_EQ(c.differences.size(), 3U);
   EXPECT_EQ(c.differences[0].key, "step_time_s");
   EXPECT_EQ(c.differences[0].verdict, Verdict::kWorse);
@@ -50,14 +51,16 @@ TEST(Comparison, MoreTimeAndLessSpeedAreWorse) {
   EXPECT_EQ(c.differences[1].verdict, Verdict::kWorse);
   EXPECT_NEAR(*c.differences[1].change_pct, -2, 1e-9);
   EXPECT_EQ(c.differences[2].verdict, Verdict::kChanged);
-  EXPECT_EQ(
-      compared(one(R"("step_time_s":0.1)"), one(R"("step_time_s":0.09)")).count(Verdict::kBetter),
-      1U);
+  EXPECT_EQ(compared(one(R"("format_version":1,"step_time_s":0.1)"),
+                     one(R"("format_version":1,"step_time_s":0.09)"))
+                .count(Verdict::kBetter),
+            1U);
 }
 
 TEST(Comparison, TolerancesArePerCentOfWhatItWas) {
-  const std::string before = one(R"("step_time_s":1000,"exposed_comm_s":100)");
-  const std::string after = one(R"("step_time_s":1009,"exposed_comm_s":109)");  // +0.9 %, +9 %
+  const std::string before = one(R"("format_version":1,"step_time_s":1000,"exposed_comm_s":100)");
+  const std::string after =
+      one(R"("format_version":1,"step_time_s":1009,"exposed_comm_s":109)");  // +0.9 %, +9 %
   EXPECT_EQ(compared(before, after).differences.size(), 2U);
   EXPECT_EQ(compared(before, after, {.others_pct = 1}).differences.size(), 1U);
   EXPECT_EQ(
@@ -66,8 +69,8 @@ TEST(Comparison, TolerancesArePerCentOfWhatItWas) {
   EXPECT_EQ(
       compared(before, after, {.others_pct = 0.9, .pct = {}}, {"step_time_s"}).differences.size(),
       0U);  // the bound itself is within
-  EXPECT_EQ(compared(one(R"("step_time_s":1,"exposed_comm_s":0)"),
-                     one(R"("step_time_s":1,"exposed_comm_s":1e-12)"))
+  EXPECT_EQ(compared(one(R"("format_version":1,"step_time_s":1,"exposed_comm_s":0)"),
+                     one(R"("format_version":1,"step_time_s":1,"exposed_comm_s":1e-12)"))
                 .differences.size(),
             1U);  // of nothing there is no share
 }
@@ -89,20 +92,22 @@ TEST(Comparison, ResultsAreFoundByTheirPlaceInTheSweep) {
 }
 
 TEST(Comparison, FailingIsWorseAndLeavingTheDomainToo) {
-  const std::string fine = one(R"("step_time_s":1,"domain":"inside")");
+  const std::string fine = one(R"("format_version":1,"step_time_s":1,"domain":"inside")");
   const std::string failed = one(R"("error":"a deadlock")");
   EXPECT_EQ(compared(fine, failed).differences.at(0).verdict, Verdict::kWorse);
   EXPECT_EQ(compared(fine, failed).differences.at(0).after, "a deadlock");
   EXPECT_EQ(compared(failed, fine).differences.at(0).verdict, Verdict::kBetter);
   EXPECT_TRUE(compared(failed, failed).differences.empty());
-  const std::string outside = one(R"("step_time_s":1,"domain":"fc extrapolated")");
+  const std::string outside =
+      one(R"("format_version":1,"step_time_s":1,"domain":"fc extrapolated")");
   EXPECT_EQ(compared(fine, outside).differences.at(0).verdict, Verdict::kWorse);
   EXPECT_EQ(compared(outside, fine).differences.at(0).verdict, Verdict::kBetter);
 }
 
 TEST(Comparison, AFigureThatIsGoneIsWorseWhereItHasADirection) {
-  const Comparison c = compared(one(R"("step_time_s":1,"time_to_target_s":5,"staleness_mean":2)"),
-                                one(R"("step_time_s":1)"));
+  const Comparison c =
+      compared(one(R"("format_version":1,"step_time_s":1,"time_to_target_s":5,"staleness_mean":2)"),
+               one(R"("format_version":1,"step_time_s":1)"));
   ASSERT_EQ(c.differences.size(), 2U);
   EXPECT_EQ(c.differences[0].verdict, Verdict::kChanged);
   EXPECT_EQ(c.differences[1].verdict, Verdict::kWorse);
@@ -114,15 +119,17 @@ TEST(Comparison, NothingInCommonIsRefused) {
                           const std::vector<std::string>& keys) {
     return message_of<InputError>([&] { compared(before, after, {}, keys); });
   };
-  EXPECT_EQ(message(kTwo, one(R"("step_time_s":1)"), {}), "the two sets have no result in common");
+  EXPECT_EQ(message(kTwo, one(R"("format_version":1,"step_time_s":1)"), {}),
+            "the two sets have no result in common");
   EXPECT_EQ(message(kTwo, kTwo, {"epoch_time_s"}), "no result has epoch_time_s");
 }
 
 TEST(Comparison, AFolderIsAllItsFiles) {
   const TinyFolder folder;
   std::filesystem::create_directory(folder.path("p"));
-  folder.write("p/b.json", R"({"step_time_s": 2})");
-  folder.write("p/a.json", pin_text({{R"({"params":{"/run/steps":3},"step_time_s":1})"}}));
+  folder.write("p/b.json", R"({"format_version":1,"step_time_s": 2})");
+  folder.write("p/a.json",
+               pin_text({{R"({"params":{"/run/steps":3},"format_version":1,"step_time_s":1})"}}));
   folder.write("p/notes.txt", "none of it");
   const std::vector<ResultRow> rows = read_results(folder.path("p"));
   ASSERT_EQ(rows.size(), 2U);
@@ -142,7 +149,7 @@ TEST(Comparison, WhatIsNoResultIsRefused) {
   EXPECT_EQ(error_of("x.json", "{}"),
             "x.json: expected a result with \"step_time_s\" or \"error\"");
   EXPECT_EQ(error_of("x.json", "[]"), "x.json: holds no results");
-  EXPECT_EQ(error_of("x.json", "[{\"step_time_s\": 1}, 5]"),
+  EXPECT_EQ(error_of("x.json", "[{\"format_version\": 1, \"step_time_s\": 1}, 5]"),
             "x.json: /1: expected a result of run, sweep or pin, got 5");
   EXPECT_EQ(error_of("x.json", R"({"format": "steptime-trace"})"),
             "x.json: /format: expected \"steptime-pin\", got \"steptime-trace\"");
@@ -150,14 +157,22 @@ TEST(Comparison, WhatIsNoResultIsRefused) {
             "x.json: /version: expected 1, got 2: write the pin anew");
   EXPECT_EQ(error_of("x.json", R"({"format": "steptime-pin", "version": 1})"),
             "x.json: /rows: required but missing");
-  EXPECT_EQ(error_of("x.jsonl", one(R"("step_time_s":1)") + one(R"("step_time_s":2)")),
+  EXPECT_EQ(error_of("x.jsonl", one(R"("format_version":1,"step_time_s":1)") +
+                                    one(R"("format_version":1,"step_time_s":2)")),
             "x.jsonl: has two results of result");
-  EXPECT_EQ(error_of("x.json", R"({"step_time_s": "foo"})"),
+  EXPECT_EQ(error_of("x.json", R"({"format_version":1,"step_time_s": "foo"})"),
             "x.json: \"step_time_s\": expected a number, got \"foo\"");
-  EXPECT_EQ(error_of("x.json", R"([{"step_time_s": -1}])"),
+  EXPECT_EQ(error_of("x.json", R"([{"format_version":1,"step_time_s": -1}])"),
             "x.json: /0: \"step_time_s\": expected more than 0, got -1");
-  EXPECT_EQ(error_of("x.json", R"({"step_time_s": 1, "params": 3})"),
+  EXPECT_EQ(error_of("x.json", R"({"format_version":1,"step_time_s": 1, "params": 3})"),
             "x.json: \"params\": expected an object, got 3");
+  EXPECT_EQ(error_of("x.json", "{\"step_time_s\": 1}"),
+            "x.json: has no \"format_version\", as results of 0.1.0: since then the figures of "
+            "embeddings stand beside \"attribution\", not in it; write it anew");
+  EXPECT_EQ(
+      error_of("x.json", "{\"step_time_s\": 1, \"format_version\": 2}"),
+      "x.json: \"format_version\": expected 1, got 2: CHANGELOG.md says what changed; write it "
+      "anew");
   EXPECT_EQ(message_of<InputError>([] { compared(kTwo, kTwo, {}, {"fingerprint"}); }),
             "\"fingerprint\": expected \"domain\" or a figure that is a number, as steptime list "
             "result has "

@@ -47,7 +47,7 @@ TEST(FullJson, HasExactlyTheDocumentedKeys) {
                       "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s",
                       "comm_busy_s", "exposed_comm_s", "throughput_samples_per_s", "speedup",
                       "scaling_efficiency", "workers", "messages", "epoch_time_s", "buckets",
-                      "domain", "fingerprint", "version", "config"}));
+                      "domain", "fingerprint", "format_version", "version", "config"}));
   EXPECT_EQ(json.at("buckets").at(1), Json::parse(R"({"tensors": ["fc.w"], "bytes": 4000000,
             "ready_s": 0.02, "start_s": 0.021004, "end_s": 0.026004})"));
   EXPECT_EQ(json.at("config"), resolved(config));

@@ -66,7 +66,7 @@ TEST(RunSweep, WhatAStopLeavesIsAPrefix) {
   for (const int threads : {1, 2}) {
     std::atomic<bool> stop{false};
     Rows cut;
-    SweepOptions options{.threads = threads, .stop = &stop};
+    SweepOptions options{.threads = threads, .stop = [&] { return stop.load(); }};
     options.on_row = [&](const SweepRow& row, std::string_view line) {
       cut.points.push_back(row.point);
       cut.text += line;

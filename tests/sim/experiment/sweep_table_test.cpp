@@ -16,11 +16,10 @@ TEST(SweepTable, HasTheColumnsThatSomePointHasAndNumbersFailures) {
   const Sweep sweep = sweep_of(folder, R"({"/strategy/schedule/type": ["wfbp", "no", "none"]})");
   SweepTable table(sweep);
   EXPECT_EQ(table.text(), "schedule\n--------\n");
-  Result r;
-  r.step_time_s = 0.044;
-  table.add({.point = 0, .result = r});
-  table.add({.point = 1, .error = "same"});
-  table.add({.point = 2, .error = "same"});
+  table.add(Json::parse(R"({"point": 0, "params": {}, "step_time_s": 0.044, "exposed_comm_s": 0,
+      "messages": 0, "throughput_samples_per_s": 0, "speedup": 0, "scaling_efficiency": 0})"));
+  table.add(Json{{"point", 1}, {"error", "same"}});
+  table.add(Json{{"point", 2}, {"error", "same"}});
   EXPECT_EQ(table.text(),
             "schedule  step ms  exposed ms  messages  samples/s  speedup  efficiency %  error\n"
             "--------  -------  ----------  --------  ---------  -------  ------------  -----\n"
@@ -36,10 +35,12 @@ TEST(SweepCsv, HasACellForEveryColumnAndOneLineForAnError) {
   const std::vector<std::string> head = sweep_csv_head(sweep);
   EXPECT_EQ(head[1], "/strategy/schedule");
   EXPECT_EQ(head.back(), "error");
-  const auto good = sweep_csv_cells(sweep, {.point = 0, .result = Result{}});
+  const auto good = sweep_csv_cells(sweep, Json{{"point", 0}, {"step_time_s", 0.25}});
   EXPECT_EQ(good.size(), head.size());
   EXPECT_EQ(good[1], "wfbp");
-  const auto bad = sweep_csv_cells(sweep, {.point = 0, .error = "deadlock:\n  rank 0\n  rank 1"});
+  EXPECT_EQ(good[2], "0.25");
+  const auto bad =
+      sweep_csv_cells(sweep, Json{{"point", 0}, {"error", "deadlock:\n  rank 0\n  rank 1"}});
   EXPECT_EQ(bad.size(), head.size());
   EXPECT_EQ(bad.back(), "deadlock: rank 0; rank 1");
 }

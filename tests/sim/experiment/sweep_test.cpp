@@ -149,10 +149,12 @@ INSTANTIATE_TEST_SUITE_P(
         SweepCase{"ZipAndMore", R"({"/run/seed": {"zip": [1], "from": 1}})",
                   "/~1run~1seed: \"zip\" stands alone"},
         SweepCase{"ZipOfZip", R"({"/run/seed": {"zip": {"zip": [1]}}})",
-                  "/~1run~1seed/zip: unknown key; known: from, to, times, plus"},
+                  "/~1run~1seed/zip: unknown key; known: from, to, times, plus, random, scale, "
+                  "seed"},
         SweepCase{"EmptyObject", R"({"/run/seed": {}})", "/~1run~1seed/from: required but missing"},
         SweepCase{"TextRange", R"({"/run/seed": {"from": "1", "to": 2, "plus": 1}})",
-                  "/~1run~1seed/from: expected a number, got \"1\""},
+                  "/~1run~1seed/from: expected a number, a quantity with its unit or a factor such "
+                  "as \"x2\", got \"1\""},
         SweepCase{"Backwards", R"({"/run/seed": {"from": 2, "to": 1, "times": 2}})",
                   "/~1run~1seed: \"from\" 2 is above \"to\" 1"},
         SweepCase{"NoStep", R"({"/run/seed": {"from": 1, "to": 2}})",

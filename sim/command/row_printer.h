@@ -1,0 +1,39 @@
+// The rows of a sweep on the terminal, as a table, JSON, JSON lines or CSV, and what they say as a
+// whole.
+#pragma once
+#include "sim/command/cli.h"
+#include "sim/experiment/sweep.h"
+#include "sim/experiment/sweep_table.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace steptime {
+
+class RowPrinter {
+ public:
+  /// `format`: "" prints nothing and only looks at the rows.
+  RowPrinter(const Sweep& sweep, std::string format, const Terminal& terminal);
+  /// A row as run_sweep() writes it, in the order of the points.
+  void add(std::string_view line);
+  /// `interrupted`: "", or what the output says of itself.
+  void end(const std::string& interrupted);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t failed() const { return failed_; }
+  const std::string& first_error() const { return first_error_; }
+  const std::string& outside_domain() const { return outside_; }  ///< of the first such row
+
+ private:
+  const Sweep& sweep_;
+  std::string format_;
+  const Terminal& terminal_;
+  SweepTable table_;
+  std::int64_t rows_ = 0;
+  std::int64_t failed_ = 0;
+  std::string first_error_;
+  std::string outside_;
+};
+
+}  // namespace steptime

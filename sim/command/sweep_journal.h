@@ -1,0 +1,90 @@
+// The finished points of a sweep as they come, in a file that outlives its writer: a head, which
+// says what they are of and whether they are all, and a JSONL row each, in any order. A sweep has
+// one, or one for each of those that share its points.
+#pragma once
+#include "sim/command/output.h"
+#include "sim/experiment/sweep.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace steptime {
+
+/// What the rows of a journal are of. Journals of different ones never mix.
+struct SweepIdentity {
+  std::string name;          ///< of the experiment
+  std::int64_t points = 0;   ///< of the whole sweep
+  std::uint64_t config = 0;  ///< fingerprint of the config, its --set values and --full
+};
+SweepIdentity identity_of(const Sweep& sweep, const std::string& name, bool full);
+
+/// Writes a journal. What is appended is on disk within a second, also where nothing follows.
+class JournalWriter {
+ public:
+  /// `resumes`: continues the file from behind its last whole row. Throws InputError when another
+  /// program writes it, when it is of something else, and when it has rows that are not resumed.
+  JournalWriter(const std::string& path, const SweepIdentity& identity, bool resumes);
+  ~JournalWriter();  ///< what was appended is written
+
+  /// Whole rows. Throws InputError when they cannot be written. From any thread.
+  void append(std::string_view rows);
+  /// Whether append() would throw.
+  bool is_broken() const { return is_broken_; }
+  /// Writes what was appended, and throws InputError when something could not be written.
+  void flush();
+  /// Says in the file that it has all the points that it was to get.
+  void complete();
+
+ private:
+  void write_out(std::unique_lock<std::mutex>& lock);
+  void run();  ///< of the thread
+
+  LockedFile file_;
+  std::size_t mark_ = 0;  ///< where the head says whether it is complete
+  std::size_t size_ = 0;  ///< of what is whole
+  std::mutex writing_;
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable wake_;
+  std::string waiting_;
+  std::string error_;
+  bool ends_ = false;
+  std::atomic<bool> is_broken_{false};
+  std::thread thread_;
+};
+
+/// The finished points of one sweep, wherever their rows stand.
+class FinishedPoints {
+ public:
+  /// Throws InputError for a file that is no journal, or of something else.
+  void add(const std::string& path, const SweepIdentity& identity);
+  std::int64_t size() const { return size_; }
+  bool has(std::int64_t point) const;
+  /// The points of `first`, `first + stride`, ... below `end` that are not there; `most` of them.
+  std::vector<std::int64_t> missing(std::int64_t first, std::int64_t stride, std::int64_t end,
+                                    std::size_t most) const;
+  /// The rows of points from `first` to before `end`, those that are there, in order.
+  void each(std::int64_t first, std::int64_t end,
+            const std::function<void(std::string_view row)>& on_row) const;
+
+ private:
+  /// Consecutive points whose rows stand one behind the other.
+  struct Run {
+    std::size_t file = 0;
+    std::int64_t points = 0;
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  std::vector<std::string> files_;
+  std::map<std::int64_t, Run> runs_;  ///< by the first point
+  std::int64_t size_ = 0;
+};
+
+}  // namespace steptime

@@ -1,0 +1,82 @@
+#include "sim/command/watch.h"
+
+#include "sim/command/output.h"
+#include "sim/core/error.h"
+
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace steptime {
+namespace {
+
+std::atomic<bool> interrupted_flag{false};
+std::atomic<bool> closed_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void on_signal(int signal) {
+  if (signal == SIGPIPE) closed_flag = true;
+  interrupted_flag = true;
+}
+
+/// Opens a descriptor on nothing when it is closed. Returns whether it was.
+bool fill(int descriptor, int mode) {
+  if (::fcntl(descriptor, F_GETFD) != -1) return false;
+  const int opened = ::open("/dev/null", mode);  // the lowest that is free, so this one
+  return opened == descriptor;
+}
+
+}  // namespace
+
+Watch::Watch() {
+  fill(STDIN_FILENO, O_RDONLY);
+  has_no_output_ = fill(STDOUT_FILENO, O_RDONLY);
+  fill(STDERR_FILENO, O_WRONLY);
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE})
+    std::signal(signal, on_signal);
+  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  thread_ = std::thread([this] { look(); });
+}
+
+Watch::~Watch() {
+  ends_ = true;
+  thread_.join();
+}
+
+const std::atomic<bool>* Watch::interrupted() const {
+  return &interrupted_flag;
+}
+const std::atomic<bool>* Watch::closed() const {
+  return &closed_flag;
+}
+
+void Watch::look() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr auto kGrace = std::chrono::milliseconds(800);
+  auto heard = Clock::time_point::max();
+  while (!ends_) {
+    std::this_thread::sleep_for(kPause);
+    // A pipe whose reader has gone says so before anything is written to it.
+    pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+    if (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {
+      closed_flag = true;
+      interrupted_flag = true;
+    }
+    if (!interrupted_flag) continue;
+    const auto now = Clock::now();
+    if (heard == Clock::time_point::max()) heard = now;
+    if (now - heard < kGrace) continue;
+    remove_unfinished_outputs();
+    if (closed_flag) ::_exit(static_cast<int>(Exit::kOutputClosed));
+    constexpr std::string_view kSaid = "steptime: interrupted: no result before the end\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kSaid.data(), kSaid.size());
+    ::_exit(static_cast<int>(Exit::kInterrupted));
+  }
+}
+
+}  // namespace steptime

@@ -1,0 +1,34 @@
+#include "sim/config/words.h"
+
+#include "sim/config/config.h"
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <locale>
+#include <string>
+
+#include <boost/algorithm/string/predicate.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+
+std::string unknown_word(const std::string& word, std::span<const std::string> known) {
+  std::string guess;
+  // Of three letters any two differ by no more than a typo or two.
+  if (word.size() > 3) guess = closest(word, known);
+  for (const std::string& each : known) {
+    if (boost::algorithm::iequals(each, word, std::locale::classic())) guess = each;
+  }
+  return fmt::format("unknown {}{}; known: {}", brief(word),
+                     guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess),
+                     fmt::join(known, ", "));
+}
+
+void check_word(const std::string& option, const std::string& word,
+                std::span<const std::string> known) {
+  if (std::find(known.begin(), known.end(), word) != known.end()) return;
+  throw InputError(fmt::format("{}: {}", option, unknown_word(word, known)));
+}
+
+}  // namespace steptime

@@ -1,0 +1,15 @@
+// What is said of a word that is none of those that are known.
+#pragma once
+#include <span>
+#include <string>
+
+namespace steptime {
+
+/// unknown "flaot32" (did you mean "float32"?); known: float32, float16
+std::string unknown_word(const std::string& word, std::span<const std::string> known);
+
+/// Throws InputError "OPTION: unknown ..." unless `word` is known.
+void check_word(const std::string& option, const std::string& word,
+                std::span<const std::string> known);
+
+}  // namespace steptime
