@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+template class std::vector<steptime::Param>;
+
 namespace steptime {
 namespace {
 

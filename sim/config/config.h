@@ -62,6 +62,13 @@ struct Param {
 };
 using Params = std::vector<Param>;
 
+}  // namespace steptime
+
+// Compiled once, in config.cpp, and not in every file that has a table.
+extern template class std::vector<steptime::Param>;
+
+namespace steptime {
+
 /// The table of an object with keys of the user's own.
 const Params& any_keys();
 

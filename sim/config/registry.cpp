@@ -1,10 +1,12 @@
 #include "sim/config/registry.h"
 
 #include "sim/config/words.h"
+#include "sim/core/error.h"
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,9 +39,19 @@ std::string Catalogue::type_of(const Config& parent, std::string_view key) {
   return type->get<std::string>();
 }
 
-const Catalogue::Item& Catalogue::item(const Config& parent, std::string_view key,
-                                       const std::string& name) const {
-  if (const auto found = items_.find(name); found != items_.end()) return found->second;
+void Catalogue::add_item(const std::string& name, std::string help, Params params) {
+  params.insert(params.begin(),
+                Param{.key = "type", .kind = Kind::kText, .help = name, .words = {name}});
+  const bool is_new = items_.emplace(name, Item{std::move(help), std::move(params)}).second;
+  STEPTIME_CHECK(is_new, fmt::format("{} \"{}\" is registered twice", noun(), name));
+}
+
+Config Catalogue::chosen(const Config& parent, std::string_view key) const {
+  const std::string name = type_of(parent, key);
+  if (const auto found = items_.find(name); found != items_.end()) {
+    const Params& params = found->second.params;
+    return parent.raw(key).is_string() ? parent.defaults(key, params) : parent.object(key, params);
+  }
   std::vector<std::string> known;
   for (const auto& [each, unused] : items_)
     known.push_back(each);

@@ -6,7 +6,6 @@
 // of these.
 #pragma once
 #include "sim/config/config.h"
-#include "sim/core/error.h"
 
 #include <functional>
 #include <map>
@@ -15,9 +14,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 
@@ -33,14 +29,17 @@ class Catalogue {
   const std::string& noun() const { return noun_; }
   /// By name, so that a listing does not depend on link order.
   const std::map<std::string, Item>& items() const { return items_; }
+  /// The bare name under `key`, or the one under "type" of the object there.
+  static std::string type_of(const Config& parent, std::string_view key);
+  /// What is chosen under `key`, read through its table. Throws InputError for an unknown name.
+  Config chosen(const Config& parent, std::string_view key) const;
   /// All catalogues of the program, by noun.
   static std::map<std::string, const Catalogue*>& all();
 
  protected:
   explicit Catalogue(std::string noun) : noun_(std::move(noun)) { all()[noun_] = this; }
-  const Item& item(const Config& parent, std::string_view key, const std::string& name) const;
-  /// The bare name under `key`, or the one under "type" of the object there.
-  static std::string type_of(const Config& parent, std::string_view key);
+  /// A name added twice is a bug.
+  void add_item(const std::string& name, std::string help, Params params);
   std::map<std::string, Item> items_;
 
  private:
@@ -62,21 +61,15 @@ class Registry : public Catalogue {
 
   /// Returns true. A name added twice is a bug.
   bool add(const std::string& name, std::string help, Params params, Factory factory) {
-    params.insert(params.begin(),
-                  Param{.key = "type", .kind = Kind::kText, .help = name, .words = {name}});
-    const bool is_new = items_.emplace(name, Item{std::move(help), std::move(params)}).second;
-    STEPTIME_CHECK(is_new, fmt::format("{} \"{}\" is registered twice", noun(), name));
+    add_item(name, std::move(help), std::move(params));
     factories_[name] = std::move(factory);
     return true;
   }
 
   /// The implementation chosen under `key` of `parent`.
   std::unique_ptr<Interface> make(const Config& parent, std::string_view key, Args... args) const {
-    const std::string name = type_of(parent, key);
-    const Item& found = item(parent, key, name);
-    const Config config = parent.raw(key).is_string() ? parent.defaults(key, found.params)
-                                                      : parent.object(key, found.params);
-    auto made = factories_.at(name)(config, args...);
+    const Config config = chosen(parent, key);
+    auto made = factories_.at(type_of(parent, key))(config, args...);
     config.check_values();  // those, too, that do not count here
     return made;
   }

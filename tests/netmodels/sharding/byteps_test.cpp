@@ -1,3 +1,4 @@
+#include "sim/core/error.h"
 #include "sim/servers/sharding.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
