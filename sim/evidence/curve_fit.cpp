@@ -463,7 +463,7 @@ HeldOut hold_out(std::span<const SizeTimes> sizes) {
   return result;
 }
 
-std::vector<Advice> advice(std::span<const SizeTimes> sizes, const Fit& fit, std::size_t most) {
+std::vector<NextSize> advice(std::span<const SizeTimes> sizes, const Fit& fit, std::size_t most) {
   const MeasuredCurve curve(fit.operation.segments);
   const Points points = points_of(sizes, logs_of(sizes));
   // What a size says that its neighbours do not: the gaps beside it may hide as much.
@@ -475,7 +475,7 @@ std::vector<Advice> advice(std::span<const SizeTimes> sizes, const Fit& fit, std
         std::lerp(curve.fitted(points[i - 1].bytes), curve.fitted(points[i + 1].bytes), share);
     news[i] = std::abs(std::log(curve.fitted(points[i].bytes) / expected));
   }
-  std::vector<Advice> all;
+  std::vector<NextSize> all;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     const double left = points[i].bytes;
     const double right = points[i + 1].bytes;
@@ -492,7 +492,7 @@ std::vector<Advice> advice(std::span<const SizeTimes> sizes, const Fit& fit, std
                        : std::string("the interval is wide: more rounds")});
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Advice& x, const Advice& y) { return x.doubt_pct > y.doubt_pct; });
+                   [](const NextSize& x, const NextSize& y) { return x.doubt_pct > y.doubt_pct; });
   if (all.size() > most) all.resize(most);
   return all;
 }

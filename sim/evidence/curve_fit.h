@@ -50,12 +50,13 @@ struct HeldOut {
 HeldOut hold_out(std::span<const SizeTimes> sizes);
 
 /// A size that would say most if it were measured next.
-struct Advice {
+struct NextSize {
   std::int64_t bytes = 0;
   double doubt_pct = 0;  ///< by how much the prediction there may be wrong
   std::string reason;
 };
 /// The worst first, at most `most`, none of less than 1 %.
-std::vector<Advice> advice(std::span<const SizeTimes> sizes, const Fit& fit, std::size_t most = 5);
+std::vector<NextSize> advice(std::span<const SizeTimes> sizes, const Fit& fit,
+                             std::size_t most = 5);
 
 }  // namespace steptime

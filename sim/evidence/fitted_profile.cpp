@@ -103,7 +103,7 @@ Json FittedProfile::json(const std::string& help) const {
   }
   Json next = Json::array();
   for (const auto& [name, list] : advice) {
-    for (const Advice& a : list) {
+    for (const NextSize& a : list) {
       next.push_back({{"operation", name},
                       {"bytes", a.bytes},
                       {"doubt_pct", a.doubt_pct},
@@ -142,7 +142,7 @@ std::string FittedProfile::text() const {
     text += fmt::format("{}: not believed: {} sizes, the first {} B\n", name, sizes.size(),
                         sizes.front());
   for (const auto& [name, list] : advice) {
-    for (const Advice& a : list)
+    for (const NextSize& a : list)
       text += fmt::format("{}: measure {} B next: {:.1f} % in doubt, {}\n", name, a.bytes,
                           a.doubt_pct, a.reason);
   }

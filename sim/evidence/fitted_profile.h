@@ -15,7 +15,7 @@ struct FittedProfile {
   std::int64_t nodes = 1;
   Json provenance;
   MeasuredOperations operations;
-  std::map<std::string, std::vector<Advice>> advice;          ///< by operation
+  std::map<std::string, std::vector<NextSize>> advice;        ///< by operation
   std::map<std::string, HeldOut> held_out;                    ///< by operation
   std::map<std::string, std::vector<std::int64_t>> outliers;  ///< sizes, by operation
 

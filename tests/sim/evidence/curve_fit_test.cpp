@@ -125,7 +125,7 @@ TEST(CurveFit, PredictsHeldOutSizesOfMeasuredTables) {
 // The only gap in which anything happens is between 16 and 32 KiB.
 TEST(CurveFit, AdvisesTheSizeWhereTheLineChanges) {
   const std::vector<SizeTimes> sizes = noisy(0, 3, 0);
-  const std::vector<Advice> list = advice(sizes, fit_curve(sizes), 1);
+  const std::vector<NextSize> list = advice(sizes, fit_curve(sizes), 1);
   ASSERT_EQ(list.size(), 1U);
   EXPECT_GT(list[0].bytes, 8192);
   EXPECT_LT(list[0].bytes, 65536);
