@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,14 +29,38 @@ constexpr double kMostMacs = 1e15;
 constexpr double kMostValues = 1e12;
 constexpr double kMostParams = 1e12;
 constexpr std::size_t kMostLayers = 1'000'000;
+constexpr double kMostTokens = 1e6;
 
 // In the order of LayerKind.
-const std::vector<std::string> kKinds{"activation",  "add",
-                                      "batch-norm",  "concat",
-                                      "convolution", "depthwise-convolution",
-                                      "dropout",     "fully-connected",
-                                      "lrn",         "pooling",
-                                      "softmax"};
+const std::vector<std::string> kKinds{"activation", "add",         "batch-norm",
+                                      "concat",     "convolution", "depthwise-convolution",
+                                      "dropout",    "embedding",   "fully-connected",
+                                      "layer-norm", "lrn",         "matrix-product",
+                                      "pooling",    "softmax"};
+
+const Params& sequence_params() {
+  static const Params params{
+      {.key = "usual", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostTokens}},
+      {.key = "longest", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostTokens}}};
+  return params;
+}
+
+/// Of a count that grows with the sequence.
+const Params& count_params() {
+  static const Params params{{.key = "token",
+                              .kind = Kind::kInteger,
+                              .help = "per token",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1e12}},
+                             {.key = "pair",
+                              .kind = Kind::kInteger,
+                              .help = "per pair of tokens of a sequence",
+                              .need = Need::kDefault,
+                              .fallback = 0,
+                              .range = {.low = 0, .high = 1e9}}};
+  return params;
+}
 
 const Params& table_params() {
   static const Params params{
@@ -42,7 +68,12 @@ const Params& table_params() {
       {.key = "version", .kind = Kind::kInteger, .help = "1", .range = {.low = 1, .high = 1}},
       {.key = "name", .kind = Kind::kText, .help = "family/model, as the file is called"},
       {.key = "aliases", .kind = Kind::kList, .help = "further names"},
-      {.key = "input", .kind = Kind::kList, .help = "channels, height, width"},
+      {.key = "input", .kind = Kind::kList, .help = "channels, height, width; of a token: 1"},
+      {.key = "sequence",
+       .kind = Kind::kObject,
+       .help = "tokens of a sample: usual, longest",
+       .need = Need::kOptional,
+       .table = sequence_params},
       {.key = "provenance", .kind = Kind::kObject, .help = "source, licence, date, note"},
       {.key = "layers", .kind = Kind::kList, .help = "in forward order"}};
   return params;
@@ -61,18 +92,11 @@ const Params& layer_params() {
   static const Params params{{.key = "name", .kind = Kind::kText},
                              {.key = "kind", .kind = Kind::kText, .words = kKinds},
                              {.key = "macs",
-                              .kind = Kind::kInteger,
+                              .kind = Kind::kAny,
                               .help = "forward multiply-accumulates per sample",
-                              .need = Need::kOptional,
-                              .range = {.low = 1, .high = kMostMacs}},
-                             {.key = "input",
-                              .kind = Kind::kInteger,
-                              .help = "values per sample",
-                              .range = {.low = 1, .high = kMostValues}},
-                             {.key = "output",
-                              .kind = Kind::kInteger,
-                              .help = "values per sample",
-                              .range = {.low = 1, .high = kMostValues}},
+                              .need = Need::kOptional},
+                             {.key = "input", .kind = Kind::kAny, .help = "values per sample"},
+                             {.key = "output", .kind = Kind::kAny, .help = "values per sample"},
                              {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
   return params;
 }
@@ -123,32 +147,76 @@ bool multiplies_weights(LayerKind kind) {
          kind == LayerKind::kFullyConnected;
 }
 
-TableLayer read_layer(const Config& config) {
+/// A count, or for `tokens` of a sample one that grows with them.
+std::int64_t read_count(const Config& config, std::string_view key, double most,
+                        std::optional<std::int64_t> tokens) {
+  const Json& value = config.raw(key);
+  double count = 0;
+  if (value.is_object() && tokens) {
+    const Config grows = config.object(key, count_params());
+    const auto s = static_cast<double>(*tokens);
+    count = static_cast<double>(grows.get<std::int64_t>("token")) * s +
+            static_cast<double>(grows.get<std::int64_t>("pair")) * s * s;
+  } else if (value.is_number_integer()) {
+    count = value.get<double>();
+  } else {
+    config.fail(key, fmt::format("expected an integer{}, got {}",
+                                 tokens ? " or {\"token\", \"pair\"}" : "", brief(value)));
+  }
+  if (count < 1 || count > most)
+    config.fail(key, fmt::format("must be at least 1 and at most {:.0f}, got {:.0f}", most, count));
+  return static_cast<std::int64_t>(count);
+}
+
+TableLayer read_layer(const Config& config, std::optional<std::int64_t> tokens) {
   const auto kind = std::find(kKinds.begin(), kKinds.end(), config.get<std::string>("kind"));
   TableLayer layer{.name = config.get<std::string>("name"),
                    .kind = static_cast<LayerKind>(kind - kKinds.begin()),
-                   .input = config.get<std::int64_t>("input"),
-                   .output = config.get<std::int64_t>("output")};
-  const bool has_work = multiplies_weights(layer.kind);
+                   .input = read_count(config, "input", kMostValues, tokens),
+                   .output = read_count(config, "output", kMostValues, tokens)};
+  const bool has_weights = multiplies_weights(layer.kind);
+  const bool has_work = has_weights || layer.kind == LayerKind::kMatrixProduct;
   for (const char* key : {"macs", "tensors"}) {
-    if (has_work && !config.has(key)) {
+    const bool is_due = key == std::string_view("macs") ? has_work : has_weights;
+    if (is_due && !config.has(key)) {
       config.fail(key, fmt::format("required but missing, as the layer is a {}", *kind));
     }
   }
   if (!has_work && config.has("macs")) {
     config.fail("macs", fmt::format("unexpected, as the layer is of kind \"{}\"", *kind));
   }
-  if (has_work) layer.macs = config.get<std::int64_t>("macs");
+  if (has_work) layer.macs = read_count(config, "macs", kMostMacs, tokens);
   if (config.has("tensors")) {
     for (const Config& tensor : config.objects("tensors", tensor_params())) {
       layer.tensors.push_back(
           {tensor.get<std::string>("name"), tensor.get<std::int64_t>("params")});
     }
   }
-  if (has_work && layer.tensors.empty()) {
+  if (has_weights && layer.tensors.empty()) {
     config.fail("tensors", "expected at least one tensor, got an empty list");
   }
   return layer;
+}
+
+/// Of a sample; none where the table's counts do not grow with them.
+std::optional<std::int64_t> read_tokens(const Config& config,
+                                        std::optional<std::int64_t> sequence) {
+  if (!config.has("sequence")) {
+    if (sequence)
+      throw std::out_of_range(fmt::format("{} has no counts per token, got {} tokens a sample",
+                                          config.get<std::string>("name"), *sequence));
+    return std::nullopt;
+  }
+  const Config known = config.object("sequence", sequence_params());
+  const auto longest = known.get<std::int64_t>("longest");
+  const auto usual = known.get<std::int64_t>("usual");
+  if (usual > longest)
+    known.fail("usual", fmt::format("expected at most {}, got {}", longest, usual));
+  const std::int64_t tokens = sequence.value_or(usual);
+  if (tokens < 1 || tokens > longest)
+    throw std::out_of_range(fmt::format("{} takes 1 to {} tokens a sample, got {}",
+                                        config.get<std::string>("name"), longest, tokens));
+  return tokens;
 }
 
 /// models/<family>/<model>.json, sorted.
@@ -214,7 +282,8 @@ std::int64_t TableLayer::weights() const {
   return largest == tensors.end() ? 0 : largest->params;
 }
 
-LayerTable parse_layer_table(const std::string& text, const std::string& file) {
+LayerTable parse_layer_table(const std::string& text, const std::string& file,
+                             std::optional<std::int64_t> sequence) {
   const Config config(std::make_shared<Document>(Document{file, parse_json(text, file)}),
                       table_params());
   config.get<std::string>("format");
@@ -231,13 +300,15 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file) {
   if (count == 0 || count > kMostLayers) {
     config.fail("layers", fmt::format("expected 1 to {} layers, got {}", kMostLayers, count));
   }
+  const auto tokens = read_tokens(config, sequence);
+  table.input *= tokens.value_or(1);
   for (const Config& layer : config.objects("layers", layer_params()))
-    table.layers.push_back(read_layer(layer));
+    table.layers.push_back(read_layer(layer, tokens));
   return table;
 }
 
-LayerTable read_layer_table(const std::string& path) {
-  return parse_layer_table(read_file(path), path);
+LayerTable read_layer_table(const std::string& path, std::optional<std::int64_t> sequence) {
+  return parse_layer_table(read_file(path), path, sequence);
 }
 
 std::string find_layer_table(const std::string& model) {

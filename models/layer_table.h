@@ -3,7 +3,8 @@
 //
 // Scope: one sample through a fixed graph in the order of the definition; branches are flattened.
 // Parameters: macs (forward multiply-accumulates per sample, without bias), input and output
-// (activation values per sample), params (values per tensor).
+// (activation values per sample), params (values per tensor). A count of a network on sequences of
+// S tokens may be {"token": t, "pair": p}: t S + p S^2.
 // Validation: tests/models/layer_tables.json, against the published totals.
 // Source: each file's "provenance".
 #pragma once
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,11 @@ enum class LayerKind {
   kConvolution,
   kDepthwiseConvolution,
   kDropout,
+  kEmbedding,
   kFullyConnected,
+  kLayerNorm,
   kLrn,
+  kMatrixProduct,  ///< of two activations, or with a weight that is another layer's
   kPooling,
   kSoftmax
 };
@@ -50,9 +55,12 @@ struct LayerTable {
   std::vector<TableLayer> layers;  ///< in forward order
 };
 
-/// Reads and checks a table. Throws InputError.
-LayerTable read_layer_table(const std::string& path);
-LayerTable parse_layer_table(const std::string& text, const std::string& file);
+/// Reads and checks a table. `sequence`: tokens of a sample, where the table has counts per token;
+/// none: the usual number. Throws InputError,
+/// and std::out_of_range for a length that the network does not take.
+LayerTable read_layer_table(const std::string& path, std::optional<std::int64_t> sequence = {});
+LayerTable parse_layer_table(const std::string& text, const std::string& file,
+                             std::optional<std::int64_t> sequence = {});
 
 /// The file of a shipped model, by full name ("caffe/googlenet") or alias ("resnet50"); "" when
 /// there is none.

@@ -3,7 +3,7 @@
 // Scope: training of convolutional networks with a vendor library of 2017 (cuDNN 5 to 7) on one
 // GPU, SGD with momentum. One kernel at a time; no fusion of layers, no caches between kernels, no
 // input pipeline. Grouped convolutions count as ordinary ones. Not calibrated: depthwise
-// convolutions and values of other than 4 bytes; the trace's domain says so.
+// convolutions, networks on sequences and values of other than 4 bytes; the trace's domain says so.
 // Parameters: data sheet: peak flop rate [flop/s] per size of value, memory_bandwidth [B/s].
 // Fitted: gemm_efficiency [1], filter_gain [1], kernel_overhead [s]. Assumed: memory_efficiency
 // [1]. The device file says what was fitted on what.
@@ -24,6 +24,9 @@
 //   dropout         X + 2Y: with the mask           2Y + X
 //   add, concat, softmax
 //                   X + Y                           Y + X
+//   embedding       2Y: the rows, and their copies  2Y + W: zeroes, then rows are added
+//   layer-norm      X + Y                           2X + Y
+//   matrix-product  X + Y, macs                     twice the same, one for each factor
 //
 // The first layer with tensors has no data gradient, and layers before it have no backward pass.
 //
@@ -43,6 +46,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -64,6 +68,17 @@ constexpr double kChannelTile = 64;
 constexpr double kFastFilterUses = 8;
 
 constexpr double kMostSeconds = 1e6;  // as in a trace file
+
+const Params& validation_params() {
+  static const Params params{
+      {.key = "rows", .kind = Kind::kInteger, .range = {.low = 0, .high = 1e9}},
+      {.key = "typical_pct",
+       .kind = Kind::kNumber,
+       .help = "mean of the absolute errors",
+       .range = {.low = 0, .high = 1e6}},
+      {.key = "worst_pct", .kind = Kind::kNumber, .range = {.low = 0, .high = 1e6}}};
+  return params;
+}
 
 const Params& device_params() {
   static const Params params{
@@ -104,6 +119,11 @@ const Params& device_params() {
       {.key = "kernel_overhead", .kind = Kind::kTime, .help = "per kernel", .range = kNotNegative},
       {.key = "calibrated_batch", .kind = Kind::kObject, .help = "from, to"},
       {.key = "calibration", .kind = Kind::kText, .help = "which parameters are fitted, on what"},
+      {.key = "validation",
+       .kind = Kind::kObject,
+       .help = "errors of published rows that are not fitted",
+       .need = Need::kOptional,
+       .table = validation_params},
       {.key = "sources", .kind = Kind::kObject, .help = "of the data-sheet figures"}};
   return params;
 }
@@ -141,7 +161,8 @@ double channels(const TableLayer& layer) {
 /// Floating-point operations per sample that the device executes in one pass over the weights.
 double executed_flops(const TableLayer& layer, std::int64_t network_input, double filter_gain) {
   const double flops = 2 * static_cast<double>(layer.macs);
-  if (layer.kind == LayerKind::kDepthwiseConvolution) return flops;
+  if (layer.kind == LayerKind::kDepthwiseConvolution || layer.kind == LayerKind::kMatrixProduct)
+    return flops;
   const double count = channels(layer);
   const double tiled = flops * (std::ceil(count / kChannelTile) * kChannelTile / count);
   const double uses = static_cast<double>(layer.macs) / (count * static_cast<double>(layer.input));
@@ -163,7 +184,8 @@ Kernels forward_kernels(const TableLayer& layer, double flops) {
   double values = x + y;
   if (layer.kind == LayerKind::kBatchNorm) values = 2 * x + y;
   if (layer.kind == LayerKind::kDropout) values = x + 2 * y;
-  Kernels kernels{{flops, values, params_of(layer)}};
+  if (layer.kind == LayerKind::kEmbedding) values = 2 * y;
+  Kernels kernels{{flops, values, layer.kind == LayerKind::kEmbedding ? 0 : params_of(layer)}};
   for (const Tensor& tensor : layer.tensors)
     kernels.push_back({.weights = 5 * static_cast<double>(tensor.params)});
   return kernels;
@@ -180,6 +202,12 @@ Kernels backward_kernels(const TableLayer& layer, double flops, bool is_first) {
     case LayerKind::kDepthwiseConvolution:
     case LayerKind::kFullyConnected:
       return Kernels(is_first ? 1 : 2, Kernel{flops, x + y, weights});
+    case LayerKind::kMatrixProduct:
+      return Kernels(2, Kernel{flops, x + y, weights});
+    case LayerKind::kEmbedding:
+      return {{0, 2 * y, weights}};
+    case LayerKind::kLayerNorm:
+      return {{0, 2 * x + y, weights}};
     case LayerKind::kBatchNorm:
       return {{0, is_first ? x + y : 2 * (x + y) + x, weights}};
     case LayerKind::kActivation:
@@ -228,6 +256,11 @@ std::string domain(const LayerTable& table, const Device& device, std::int64_t b
       })) {
     outside.emplace_back("depthwise convolutions are not calibrated");
   }
+  if (std::any_of(table.layers.begin(), table.layers.end(), [](const TableLayer& layer) {
+        return layer.kind == LayerKind::kMatrixProduct;
+      })) {
+    outside.emplace_back("networks on sequences are not calibrated");
+  }
   return outside.empty() ? "inside" : fmt::format("{}", fmt::join(outside, "; "));
 }
 
@@ -269,8 +302,12 @@ class Roofline final : public DeviceModel {
                                         "known: {}",
                                         device, bytes_per_value, fmt::join(sizes, ", ")));
     }
+    std::optional<std::int64_t> sequence;
+    if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
     try {
-      return roofline(read_layer_table(table), found, batch, bytes_per_value);
+      return roofline(read_layer_table(table, sequence), found, batch, bytes_per_value);
+    } catch (const std::out_of_range& e) {
+      request.fail("sequence", e.what());
     } catch (const std::overflow_error& e) {
       request.fail("batch", e.what());
     }
@@ -305,6 +342,12 @@ Device parse_device(const std::string& text, const std::string& file) {
   device.flops[4] = config.get<double>("float32_flops");
   if (config.has("float16_flops")) device.flops[2] = config.get<double>("float16_flops");
   if (config.has("float64_flops")) device.flops[8] = config.get<double>("float64_flops");
+  if (config.has("validation")) {
+    const Config found = config.object("validation", validation_params());
+    device.validation = {.rows = found.get<std::int64_t>("rows"),
+                         .typical_pct = found.get<double>("typical_pct"),
+                         .worst_pct = found.get<double>("worst_pct")};
+  }
   if (device.batch_to < device.batch_from) {
     batch.fail("to", fmt::format("must be at least /calibrated_batch/from, got {} after {}",
                                  device.batch_to, device.batch_from));
@@ -332,7 +375,8 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
               .device = device.name,
               .batch = batch,
               .provenance = provenance(table, device),
-              .domain = domain(table, device, batch, bytes_per_value)};
+              .domain = domain(table, device, batch, bytes_per_value),
+              .modelled = device.validation};
   double total = 0;
   bool is_first = true;
   for (const TableLayer& layer : table.layers) {

@@ -22,6 +22,7 @@ struct Device {
   std::int64_t batch_from = 1;   ///< the calibrated batch sizes
   std::int64_t batch_to = 1;
   std::string calibration{};  ///< on what
+  ModelErrors validation{};   ///< of published rows at these batch sizes, none of them fitted
 };
 
 /// Reads and checks a device file. Throws InputError.

@@ -19,6 +19,13 @@ struct Tensor {
   std::int64_t params = 0;
 };
 
+/// How far the times of a device model were from published ones.
+struct ModelErrors {
+  std::int64_t rows = 0;
+  double typical_pct = 0;  ///< mean of the absolute errors of the throughput
+  double worst_pct = 0;
+};
+
 struct Layer {
   std::string name;
   Duration forward{};
@@ -37,6 +44,7 @@ struct Trace {
   std::vector<Layer> layers;                ///< in forward order
   std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
   std::string domain = "inside";            ///< or what was extrapolated to get these times
+  std::optional<ModelErrors> modelled{};    ///< where times are those of a device model
 
   Duration forward() const;  ///< forward_total, or the sum over the layers
   Duration backward() const;

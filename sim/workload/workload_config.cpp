@@ -34,6 +34,11 @@ const Params& workload_params() {
        .help = "samples per worker and step; default: the trace's",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e9}},
+      {.key = "sequence",
+       .kind = Kind::kInteger,
+       .help = "tokens of a sample, of a layer table that counts per token; default: its usual one",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e6}},
       {.key = "dtype",
        .kind = Kind::kText,
        .help = "of gradients (and of a layer table's values)",
@@ -87,7 +92,7 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
                                section.get<std::string>("device"),
                                section.get<std::int64_t>("batch"), value_bytes);
   }
-  for (const char* key : {"device", "device_model"}) {
+  for (const char* key : {"device", "device_model", "sequence"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");
@@ -164,6 +169,10 @@ Workload read_workload(const Config& section) {
   }
   if (section.has("compute_time")) {
     fit_compute(section, workload.trace);
+    if (workload.trace.modelled) {  // the model only says how a known time divides over layers
+      workload.trace.modelled.reset();
+      workload.trace.domain = "inside";
+    }
   } else if (section.has("forward_share")) {
     section.fail("forward_share", "expected \"compute_time\" beside it");
   }

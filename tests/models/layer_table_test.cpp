@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,9 +59,11 @@ TEST(LayerTable, HoldsWhatTheFileSays) {
 }
 
 TEST(LayerTable, RefusesALayerOfAnUnknownKind) {
-  EXPECT_EQ(error_of(table_text(R"([{"name": "a", "kind": "conv", "input": 1, "output": 1}])")),
-            "x.json: /layers/0/kind: unknown \"conv\"; known: activation, add, batch-norm, concat, "
-            "convolution, depthwise-convolution, dropout, fully-connected, lrn, pooling, softmax");
+  EXPECT_EQ(
+      error_of(table_text(R"([{"name": "a", "kind": "conv", "input": 1, "output": 1}])")),
+      "x.json: /layers/0/kind: unknown \"conv\"; known: activation, add, batch-norm, concat, "
+      "convolution, depthwise-convolution, dropout, embedding, fully-connected, layer-norm, lrn, "
+      "matrix-product, pooling, softmax");
 }
 
 TEST(LayerTable, RefusesWorkWithoutWeightsAndWeightsWithoutWork) {
@@ -96,6 +99,42 @@ TEST(LayerTable, RefusesTheWrongType) {
             "x.json: /input: expected a list, got 7");
   EXPECT_EQ(error_of(table_text(fmt::format("[{}]", kFc), "[1]", "[1]")),
             "x.json: /aliases: expected a list of strings, got 1 in it");
+}
+
+std::string with_tokens(std::string_view layers, std::string_view sequence) {
+  std::string text = table_text(layers, "[1]");
+  return text.insert(text.find("\"layers\""), fmt::format("\"sequence\": {}, ", sequence));
+}
+
+// t S + p S^2 with t = 3, p = 2: 3 x 4 + 2 x 16 = 44 for 4 tokens, 5 for one.
+TEST(LayerTable, CountsGrowWithTheSequence) {
+  const std::string text = with_tokens(
+      R"([{"name": "scores", "kind": "matrix-product", "macs": {"token": 3, "pair": 2},
+           "input": {"token": 5}, "output": 7}])",
+      R"({"usual": 4, "longest": 8})");
+  const LayerTable usual = parse_layer_table(text, "x.json");
+  EXPECT_EQ(usual.input, 4);
+  EXPECT_EQ(usual.layers.at(0).macs, 44);
+  EXPECT_EQ(usual.layers.at(0).input, 20);
+  EXPECT_EQ(usual.layers.at(0).output, 7);
+  EXPECT_EQ(parse_layer_table(text, "x.json", 1).layers.at(0).macs, 5);
+  EXPECT_EQ(message_of<std::out_of_range>([&] { parse_layer_table(text, "x.json", 9); }),
+            "test/tiny takes 1 to 8 tokens a sample, got 9");
+  EXPECT_EQ(message_of<std::out_of_range>(
+                [&] { parse_layer_table(table_text(fmt::format("[{}]", kFc)), "x.json", 9); }),
+            "test/tiny has no counts per token, got 9 tokens a sample");
+}
+
+TEST(LayerTable, RefusesASequenceThatMakesNoSense) {
+  constexpr std::string_view kAdd = R"([{"name": "a", "kind": "add", "input": {"token": 1},
+                                         "output": 1}])";
+  EXPECT_EQ(error_of(table_text(kAdd)),
+            "x.json: /layers/0/input: expected an integer, got an object");
+  EXPECT_EQ(error_of(with_tokens(R"([{"name": "a", "kind": "add", "input": "1", "output": 1}])",
+                                 R"({"usual": 1, "longest": 1})")),
+            R"(x.json: /layers/0/input: expected an integer or {"token", "pair"}, got "1")");
+  EXPECT_EQ(error_of(with_tokens(kAdd, R"({"usual": 3, "longest": 2})")),
+            "x.json: /sequence/usual: expected at most 2, got 3");
 }
 
 TEST(LayerTables, AreFoundByFullNameAndByAlias) {
@@ -145,7 +184,7 @@ TEST(LayerTables, HaveThePublishedTotals) {
       EXPECT_NEAR(static_cast<double>(macs) * 1e-9, model.at("forward_gmacs").get<double>(), 5e-5);
     }
   }
-  EXPECT_EQ(expected.at("models").size(), 22u);
+  EXPECT_EQ(expected.at("models").size(), 26u);
 }
 
 }  // namespace

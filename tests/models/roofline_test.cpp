@@ -145,6 +145,8 @@ TEST(Roofline, TrafficOfEachKind) {
                         Case{LayerKind::kBatchNorm, 2500, 4000},   // 2X+Y; 2(X+Y)+X
                         Case{LayerKind::kConcat, 1500, 1500},      // X+Y; Y+X
                         Case{LayerKind::kDropout, 2000, 2000},     // X+2Y; 2Y+X
+                        Case{LayerKind::kEmbedding, 1000, 1000},   // 2Y; 2Y
+                        Case{LayerKind::kLayerNorm, 1500, 2500},   // X+Y; 2X+Y
                         Case{LayerKind::kLrn, 1500, 3000},         // X+Y; 2(X+Y)
                         Case{LayerKind::kPooling, 1500, 3000},     // X+Y; 2(X+Y)
                         Case{LayerKind::kSoftmax, 1500, 1500}}) {  // X+Y; Y+X
@@ -154,6 +156,27 @@ TEST(Roofline, TrafficOfEachKind) {
     expect_us(trace.layers[1].forward, 0.08 * c.forward + 10);
     expect_us(trace.layers[1].backward, 0.08 * c.backward + 10);
   }
+}
+
+// 2 * 10,000 * 1000 flop at 1e12 flop/s: 20 us, against 0.08 x 1500 us of traffic; backward once
+// for each factor. An embedding's 5000 weights are zeroed, 0.4 us, and updated, 2 us.
+TEST(Roofline, ProductsOfActivationsAndLookups) {
+  const TableLayer scores{.name = "scores",
+                          .kind = LayerKind::kMatrixProduct,
+                          .macs = 10'000,
+                          .input = 1000,
+                          .output = 500};
+  const TableLayer lookup{.name = "words",
+                          .kind = LayerKind::kEmbedding,
+                          .input = 1,
+                          .output = 500,
+                          .tensors = {{"words.w", 5000}}};
+  const Trace trace = run({lookup, scores});
+  expect_us(trace.layers[1].forward, 120 + 10);
+  expect_us(trace.layers[1].backward, 2 * (120 + 10));
+  expect_us(trace.layers[0].forward, 80 + 10 + 2 + 10);
+  expect_us(trace.layers[0].backward, 80 + 0.4 + 10);
+  EXPECT_EQ(trace.domain, "networks on sequences are not calibrated");
 }
 
 // Nobody asks for the gradient of the network's input: pooling has no backward pass, and the batch
@@ -264,6 +287,11 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
   EXPECT_EQ(error_of(R"({"model": "resnet50", "device": "k80", "batch": 1, "dtype": "float16"})"),
             "x.json: /workload/dtype: device \"k80\" has no flop rate for values of 2 bytes; "
             "known: 4, 8");
+  EXPECT_EQ(error_of(R"({"model": "bert-base", "device": "v100", "batch": 1, "sequence": 513})"),
+            "x.json: /workload/sequence: torch/bert-base takes 1 to 512 tokens a sample, got 513");
+  EXPECT_EQ(
+      error_of(R"({"model": "vgg16", "device": "v100", "batch": 1, "sequence": 8})"),
+      "x.json: /workload/sequence: mxnet/vgg16 has no counts per token, got 8 tokens a sample");
   EXPECT_EQ(
       error_of(R"({"model": "vgg16", "device": "k80", "batch": 1000000000})"),
       "x.json: /workload/batch: 1000000000 samples take more than 1000000 s of compute in one "

@@ -24,13 +24,17 @@ const Json& published() {
   return data;
 }
 
+Device device_named(const std::string& name) {
+  return read_device((data_dir() / "models" / "devices" / (name + ".json")).string());
+}
+
 /// Images per second of one worker that does nothing but compute.
 double predicted(const Json& row) {
   const auto device = row.at("device").get<std::string>();
   const auto batch = row.at("batch").get<std::int64_t>();
-  const Trace trace = roofline(
-      read_layer_table(find_layer_table(row.at("model").get<std::string>())),
-      read_device((data_dir() / "models" / "devices" / (device + ".json")).string()), batch, 4);
+  const Trace trace =
+      roofline(read_layer_table(find_layer_table(row.at("model").get<std::string>())),
+               device_named(device), batch, 4);
   return static_cast<double>(batch) / to_seconds(trace.forward() + trace.backward());
 }
 
@@ -39,6 +43,7 @@ TEST(SingleGpu, PublishedThroughputIsPredicted) {
              "published", "predicted", "error");
   const auto bound = published().at("validation_tolerance_pct").get<double>();
   std::map<std::string, std::pair<double, int>> validation;  // sum of |error|, rows; by device
+  std::map<std::string, ModelErrors> inside;                 // of the calibrated batch sizes
   for (const Json& row : published().at("rows")) {
     const auto id = row.at("id").get<std::string>();
     const auto device = row.at("device").get<std::string>();
@@ -57,11 +62,26 @@ TEST(SingleGpu, PublishedThroughputIsPredicted) {
     }
     validation[device].first += std::abs(error);
     ++validation[device].second;
+    const Device found = device_named(device);
+    if (const auto batch = row.at("batch").get<std::int64_t>();
+        batch >= found.batch_from && batch <= found.batch_to) {
+      ModelErrors& errors = inside[device];
+      ++errors.rows;
+      errors.typical_pct += std::abs(error);
+      errors.worst_pct = std::max(errors.worst_pct, std::abs(error));
+    }
     if (row.contains("expected_miss")) {
       EXPECT_GT(std::abs(error), bound) << id << " is no longer missed: remove \"expected_miss\"";
     } else {
       EXPECT_LE(std::abs(error), bound) << id;
     }
+  }
+  for (const auto& [device, errors] : inside) {
+    const ModelErrors said = device_named(device).validation;
+    EXPECT_EQ(said.rows, errors.rows) << device;
+    EXPECT_NEAR(said.typical_pct, errors.typical_pct / static_cast<double>(errors.rows), .05)
+        << device;
+    EXPECT_NEAR(said.worst_pct, errors.worst_pct, .05) << device;
   }
   for (const auto& [device, sum] : validation) {
     fmt::print("{}: mean absolute error of the {} rows not fitted: {:.1f} %\n", device, sum.second,
