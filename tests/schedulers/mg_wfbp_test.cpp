@@ -6,6 +6,7 @@
 #include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
+#include "tests/support/messages.h"
 
 #include <cmath>
 #include <cstdint>
@@ -38,6 +39,18 @@ TEST(MgWfbp, MergesWhatIsReadyBeforeTheStartupIsOver) {
   const LinearCollective collective = line(1 * kMs, {});
   EXPECT_EQ(greedy({{2 * kMs, 1}, {1 * kMs - Duration(1), 1}}, collective), (Sizes{2}));
   EXPECT_EQ(greedy({{2 * kMs, 1}, {1 * kMs, 1}}, collective), (Sizes{1, 1}));
+}
+
+// The same windows by a line that the schedule is given, whatever the collective at hand takes.
+TEST(MgWfbp, MergesByALineOfItsOwn) {
+  const auto own = make<Schedule>(R"({"type": "mg-wfbp", "a": "1 ms", "b": "0 s/B"})");
+  const auto sizes = [&](const std::vector<Gradient>& gradients) {
+    return own->plan(workload_of(gradients).units(Granularity::kTensor), line({}, kSecond)).sizes;
+  };
+  EXPECT_EQ(sizes({{2 * kMs, 1}, {1 * kMs - Duration(1), 1}}), (Sizes{2}));
+  EXPECT_EQ(sizes({{2 * kMs, 1}, {1 * kMs, 1}}), (Sizes{1, 1}));
+  EXPECT_EQ(message_of<InputError>([] { make<Schedule>(R"({"type": "mg-wfbp", "a": "1 ms"})"); }),
+            "x.json: /schedule/b: required but missing, as the other of a and b is there");
 }
 
 // Condition 15: the merged message starts when its last gradient exists, so the startup window
