@@ -62,6 +62,20 @@ TEST(Horovod, CyclesAreThoseOfItsVersion) {
             (std::vector<std::int64_t>{2300}));
 }
 
+// A cycle begins at max(end of the one before, its start + 5 ms), and an empty one negotiates, too:
+// the first ends at 300 + 1000 us, the second begins at 5 ms and ends at 5.3, the third at 10 ms. What
+// the last rank has at 4.9 ms goes in the second, what it has at 6 ms in the third.
+TEST(Horovod, AGradientThatOneRankHasLateWaitsForACycle) {
+  const std::string cached = R"(, "version": "0.20.3")";
+  EXPECT_EQ(starts(cached, {Duration{}, microseconds(4900)}),
+            (std::vector<std::int64_t>{300, 5300}));
+  EXPECT_EQ(starts(cached, {Duration{}, microseconds(6000)}),
+            (std::vector<std::int64_t>{300, 10300}));
+  // Without a cache two gathers and two broadcasts: 1200 us in each cycle.
+  EXPECT_EQ(starts(R"(, "handling": "0 s")", {Duration{}, microseconds(6000)}),
+            (std::vector<std::int64_t>{1200, 11200}));
+}
+
 TEST(Horovod, WithoutCycleAndCostsItIsWfbp) {
   const auto step = [](const std::string& transport, const std::string& schedule) {
     return simulate(training_experiment(
