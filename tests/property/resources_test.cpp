@@ -195,6 +195,9 @@ RC_GTEST_PROP(Resources, ANodeLessNeverMakesAStepLonger, ()) {
   // Doubling algorithms are left out: 3 nodes take one exchange more than 4.
   Setting s = any_all_reduce(*rc::gen::element<std::string>("ring", "hierarchical"));
   s.cluster.nodes = *rc::gen::inRange(2, 6);
+  // With several, a start-up inside the nodes hides behind another collective's stage between them,
+  // which a single node does not have: 101 us of 9 s were seen.
+  s.streams = 1;
   const double before = run(s).step_time_s;
   --s.cluster.nodes;
   RC_ASSERT(is_at_most(run(s).step_time_s, before));
