@@ -122,7 +122,7 @@ void predict(Replayed& replayed, const std::shared_ptr<const Collective>& measur
 }
 
 Json json_of(const Replayed& r) {
-  const auto& interval = r.predicted.step_time_interval_s;
+  const auto& interval = r.predicted.profile_interval_s;
   Json json{{"schedule", r.schedule},
             {"messages", r.predicted.messages},
             {"predicted_s", r.predicted.step_time_s},
@@ -187,7 +187,7 @@ std::string table_of(const std::vector<Replayed>& all) {
                    "10 to 90 %", "error %"});
   const auto ms = [](double seconds) { return fmt::format("{:.1f}", seconds * 1e3); };
   for (const Replayed& r : all) {
-    const auto& interval = r.predicted.step_time_interval_s;
+    const auto& interval = r.predicted.profile_interval_s;
     const bool ran = !r.seconds.empty();
     table.add({r.schedule, fmt::format("{}", r.predicted.messages), ms(r.predicted.step_time_s),
                fmt::format("{} to {}", ms(interval->low), ms(interval->high)),

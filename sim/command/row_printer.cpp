@@ -1,6 +1,7 @@
 #include "sim/command/row_printer.h"
 
 #include "sim/core/text_table.h"
+#include "sim/experiment/track_record.h"
 
 #include <ostream>
 #include <string>
@@ -24,14 +25,15 @@ void RowPrinter::add(std::string_view line) {
   if (format_ == "json") terminal_.out << (rows_ == 1 ? " " : ",") << line;
   // Most rows need not be taken apart. Parameters that read so only cost the time to look.
   const bool is_plain =
-      line.find("\"error\":") == line.npos && line.find("\"domain\":\"inside\"") != line.npos;
+      line.find("\"error\":") == line.npos &&
+      (!unvalidated_.empty() || line.find(R"("domain":{"status":"validated")") != line.npos);
   if (is_plain && format_ != "table" && format_ != "csv") return;
   const Json row = Json::parse(line);
   if (row.contains("error")) {
     ++failed_;
     if (first_error_.empty()) first_error_ = row["error"].get<std::string>();
-  } else if (outside_.empty() && row["domain"] != "inside") {
-    outside_ = row["domain"].get<std::string>();
+  } else if (unvalidated_.empty() && row["domain"]["status"] != "validated") {
+    unvalidated_ = Validity::text(row["domain"]);
   }
   if (format_ == "table") table_.add(row);
   if (format_ == "csv") terminal_.out << csv_row(sweep_csv_cells(sweep_, row));

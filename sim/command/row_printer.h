@@ -23,7 +23,8 @@ class RowPrinter {
   std::int64_t rows() const { return rows_; }
   std::int64_t failed() const { return failed_; }
   const std::string& first_error() const { return first_error_; }
-  const std::string& outside_domain() const { return outside_; }  ///< of the first such row
+  /// The domain of the first row that is not validated.
+  const std::string& unvalidated() const { return unvalidated_; }
 
  private:
   const Sweep& sweep_;
@@ -33,7 +34,7 @@ class RowPrinter {
   std::int64_t rows_ = 0;
   std::int64_t failed_ = 0;
   std::string first_error_;
-  std::string outside_;
+  std::string unvalidated_;
 };
 
 }  // namespace steptime

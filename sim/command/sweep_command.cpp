@@ -261,8 +261,8 @@ Exit exit_of(const SweepRequest& request, const RowPrinter& rows, const Terminal
     terminal.err << fmt::format("{} of {} points failed{}\n", rows.failed(), rows.rows(), first);
     return Exit::kSweepHasFailures;
   }
-  if (!request.strict || rows.outside_domain().empty()) return Exit::kOk;
-  terminal.err << "outside the calibrated domain: " << rows.outside_domain() << "\n";
+  if (!request.strict || rows.unvalidated().empty()) return Exit::kOk;
+  terminal.err << rows.unvalidated() << "\n";
   return Exit::kOutsideDomain;
 }
 
@@ -289,7 +289,7 @@ std::optional<SweepRequest> parse_sweep(const Verb& verb, std::span<const std::s
       "set", po::value(&request.sets)->composing(),
       "/pointer=value: replaces a value of the config")(
       "full", "rows carry buckets and the resolved config")(
-      "strict", "exit 5 when a point lies outside the calibrated domain");
+      "strict", "exit 5 when a point is not validated by measurements");
   if (request.simulates) {
     options.add_options()("output,o", po::value(&request.folder),
                           "folder that gets NAME.jsonl and NAME.csv; every finished point is in "

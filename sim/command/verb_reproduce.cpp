@@ -1,6 +1,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/evidence/claims_table.h"
+#include "sim/evidence/record_table.h"
 
 #include <algorithm>
 #include <string>
@@ -30,6 +31,19 @@ void write_maps(const std::vector<SizeMap>& maps, const std::string& format, std
 
 }  // namespace
 
+void write_record(const std::vector<RecordedStep>& steps, const std::string& format,
+                  std::ostream& out) {
+  if (format == "table") {
+    out << record_table(steps);
+    return;
+  }
+  if (format != "jsonl") throw InputError("--record: known formats: table, jsonl");
+  std::vector<RecordRow> rows;
+  for (const RecordedStep& step : steps)
+    rows.push_back(step.row);
+  out << record_text(rows);
+}
+
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
   po::options_description options("options");
@@ -37,6 +51,9 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   options.add_options()("format", po::value(&format)->default_value("table"),
                         "table, json, jsonl or csv")(
       "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones")(
+      "record",
+      "only the published steps, by kind of prediction: what domains and intervals are made of; "
+      "jsonl: traces/record.jsonl")(
       "maps", "only the maps of what is the fastest by size, which table shows below the figures");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
@@ -50,6 +67,12 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
                            ? "no experiment has a map"
                            : fmt::format("no map's paper or id contains {}", brief(filter)));
     write_maps(maps, format, terminal.out);
+    return Exit::kOk;
+  }
+  if (values->contains("record")) {
+    const auto steps = recorded_steps(filter, folder, until_interrupted(terminal));
+    if (steps.empty()) throw InputError("no claim is a published step");
+    write_record(steps, format, terminal.out);
     return Exit::kOk;
   }
   const std::vector<ClaimRow> rows = reproduce(filter, folder, until_interrupted(terminal));

@@ -86,7 +86,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
       "output,o", po::value(&folder),
       "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
-      "strict", "exit 5 when the result lies outside the calibrated domain");
+      "strict", "exit 5 when the result is not validated by measurements");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
   if (format != "dot") check_format(format);
@@ -121,8 +121,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
     terminal.err << fmt::format("note: the config has a sweep; steptime sweep runs its {} points\n",
                                 points);
   }
-  if (!values->contains("strict") || result.domain == "inside") return Exit::kOk;
-  terminal.err << "outside the calibrated domain: " << result.domain << "\n";
+  if (!values->contains("strict") || result.domain.is_validated()) return Exit::kOk;
+  terminal.err << result.domain.text() << "\n";
   return Exit::kOutsideDomain;
 }
 

@@ -55,28 +55,57 @@ auto naming(const Config& owner, std::initializer_list<Config> sets, Read read) 
 
 }  // namespace
 
-double ClaimRunner::value(const Config& owner, Sets sets) const {
+const Result& ClaimRunner::run(const Config& owner, Sets sets) const {
   const auto point = with(sets);
   const std::string text = point->root.dump();
   auto found = simulated_.find(text);
   if (found == simulated_.end()) {
-    const Experiment experiment = naming(owner, sets, [&] { return read_experiment(point); });
-    if (experiment.run->convergence && !learns_) {
+    found = simulated_
+                .emplace(
+                    text,
+                    naming(owner, sets,
+                           [&] { return simulate(read_experiment(point), nullptr, on_progress_); }))
+                .first;
+  }
+  return found->second;
+}
+
+double ClaimRunner::value(const Config& owner, Sets sets) const {
+  if (!learns_) {
+    const Experiment experiment = naming(owner, sets, [&] { return read_experiment(with(sets)); });
+    if (experiment.run->convergence) {
       check_training_run(experiment);
       const auto key = owner.get<std::string>("value");
       const auto known = result_keys();
       if (std::find(known.begin(), known.end(), key) != known.end()) return 1;
     }
-    found = simulated_
-                .emplace(text, naming(owner, sets,
-                                      [&] { return simulate(experiment, nullptr, on_progress_); }))
-                .first;
   }
+  const Result& result = run(owner, sets);
   try {
-    return found->second.figure(owner.get<std::string>("value"));
+    return result.figure(owner.get<std::string>("value"));
   } catch (const InputError& e) {
     owner.fail("value", e.what());
   }
+}
+
+std::optional<Prediction> ClaimRunner::step(const Config& claim) const {
+  if (!claim.has("measure") || claim.get<std::string>("relation") != "=" ||
+      claim.get<std::string>("kind") != "predicted" || !claim.get<bool>("settings_are_known"))
+    return std::nullopt;
+  const Config measure = claim.object("measure", measure_params());
+  const auto key = measure.get<std::string>("value");
+  if (measure.has("bytes") || measure.has("measured") ||
+      (key != "step_time_s" && key != "epoch_time_s" && key != "throughput_samples_per_s"))
+    return std::nullopt;
+  const Config set = measure.object("set", any_keys());
+  const Config of = measure.object("of", any_keys());
+  if (measure.has("over")) {
+    const auto one = read_experiment(with({set, measure.object("over", any_keys())}));
+    if (one.cluster->workers() > 1) return std::nullopt;
+  }
+  const Experiment experiment = read_experiment(with({set, of}));
+  if (experiment.run->convergence || experiment.cluster->workers() == 1) return std::nullopt;
+  return prediction_of(experiment, run(measure, {set, of}), {});
 }
 
 double ClaimRunner::collective(const Config& measure, Sets sets) const {

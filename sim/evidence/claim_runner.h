@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class ClaimRunner {
   /// What a claim's "measure" or "order" asks for, with the values of `more` set on top. Throws
   /// InputError.
   Json simulated(const Config& claim, const Config& more) const;
+  /// The step behind a claim, where this is an equality about the time or speed of a step by
+  /// itself, or about its speed over that of one worker; else none. Throws InputError.
+  std::optional<Prediction> step(const Config& claim) const;
   /// The rows of a "map". Throws InputError.
   std::vector<SizeMap::Row> map(const Config& map) const;
 
@@ -31,6 +35,8 @@ class ClaimRunner {
   using Sets = std::initializer_list<Config>;
   /// The experiment with the values of all `sets` in turn.
   std::shared_ptr<const Document> with(Sets sets) const;
+  /// The run of `owner` with these values.
+  const Result& run(const Config& owner, Sets sets) const;
   /// The figure of a run under `owner`'s "value".
   double value(const Config& owner, Sets sets) const;
   /// A figure of one collective of the experiment.

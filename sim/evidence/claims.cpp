@@ -26,14 +26,17 @@ bool within(const ClaimRow& row) {
   return std::abs(row.error_pct) <= row.tolerance_pct;
 }
 
+/// No further values to set.
+Config nothing(const std::string& file) {
+  return Config(std::make_shared<Document>(Document{file, Json::object()}), any_keys());
+}
+
 ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const Config& figure,
                         const std::string& config_name) {
   if (figure.has("measure") == figure.has("order")) {
     figure.fail("", "expected either \"measure\" or \"order\"");
   }
   const Config alternatives = figure.object("alternatives", any_keys());
-  const Config nothing(std::make_shared<Document>(Document{config_name, Json::object()}),
-                       any_keys());
   const auto text = [&](const char* key) {
     return figure.has(key) ? figure.get<std::string>(key) : claims.get<std::string>(key);
   };
@@ -60,7 +63,7 @@ ClaimRow simulate_claim(const ClaimRunner& runner, const Config& claims, const C
                 fmt::format("expected {}, got {}", figure.has("order") ? "an ordering" : "a number",
                             brief(row.published)));
   }
-  row.simulated = runner.simulated(figure, nothing);
+  row.simulated = runner.simulated(figure, nothing(config_name));
   if (row.published.is_number()) {
     const auto published = row.published.get<double>();
     const double error = row.simulated.get<double>() - published;
@@ -118,6 +121,29 @@ class ClaimFile {
     for (const Config& figure : asked("figures", claim_params()))
       rows.push_back(simulate_claim(runner_, *claims_, figure, name_));
     return rows;
+  }
+
+  std::vector<RecordedStep> steps() const {
+    std::vector<RecordedStep> steps;
+    for (const Config& figure : asked("figures", claim_params())) {
+      auto prediction = runner_.step(figure);
+      if (!prediction) continue;
+      if (claims_->has("network")) prediction->kind.network = claims_->get<std::string>("network");
+      const auto published = figure.raw("published").get<double>();
+      const auto simulated = runner_.simulated(figure, nothing(name_)).get<double>();
+      const bool is_speed = figure.object("measure", measure_params()).get<std::string>("value") ==
+                            "throughput_samples_per_s";
+      const double ratio = is_speed ? simulated / published : published / simulated;
+      const RecordRow row{
+          .id = figure.get<std::string>("id"),
+          .testbed = claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
+          .kind = prediction->kind,
+          .workers = prediction->workers,
+          .share = prediction->share(),
+          .error_pct = (ratio - 1) * 100};
+      steps.push_back({row, *prediction, name_});
+    }
+    return steps;
   }
 
   std::vector<SizeMap> maps() const {
@@ -205,6 +231,14 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
   for (const std::string& file : experiments_below(folder))
     append(rows, simulate_claims(file, filter, on_progress));
   return rows;
+}
+
+std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::string& folder,
+                                         const OnProgress& on_progress) {
+  std::vector<RecordedStep> steps;
+  for (const std::string& file : experiments_below(folder))
+    append(steps, ClaimFile(file, filter, on_progress, true).steps());
+  return steps;
 }
 
 std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder,

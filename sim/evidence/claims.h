@@ -5,6 +5,7 @@
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
 #include "sim/evidence/size_map.h"
+#include "sim/experiment/track_record.h"
 
 #include <string>
 #include <vector>
@@ -35,6 +36,13 @@ struct ClaimRow {
   Json json() const;
 };
 
+/// A published step of a run whose settings are known, and none of them fitted to it.
+struct RecordedStep {
+  RecordRow row;
+  Prediction prediction;
+  std::string config;  ///< as above
+};
+
 /// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is
 /// that of single runs. Throws InputError.
 std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
@@ -50,6 +58,10 @@ void check_claims(const std::string& path, const OnProgress& on_progress);
 /// All files below `folder`, by file name; "": the shipped configs/papers.
 std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& folder = "",
                                 const OnProgress& on_progress = {});
+
+/// What traces/record.jsonl is made of.
+std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::string& folder = "",
+                                         const OnProgress& on_progress = {});
 
 std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder = "",
                                     const OnProgress& on_progress = {});

@@ -147,11 +147,20 @@ void check_key(std::string_view key) {
       brief(key)));
 }
 
+/// Of a domain's status: the less is known, the higher.
+int rank(const Json& status) {
+  if (status == "validated") return 0;
+  return status == "extrapolated" ? 1 : 2;
+}
+
+/// The value of a figure that is compared: of a domain its status.
+Json compared(const ResultRow& row, const Figure& figure) {
+  Json value = row.figures.value(std::string(figure.key), Json());
+  return value.is_object() ? value.value("status", Json()) : value;
+}
+
 Verdict verdict_on(std::string_view key, const Json& before, const Json& after) {
-  if (key == "domain") {
-    if (before == "inside") return Verdict::kWorse;
-    return after == "inside" ? Verdict::kBetter : Verdict::kChanged;
-  }
+  if (key == "domain") return rank(after) > rank(before) ? Verdict::kWorse : Verdict::kBetter;
   const bool has_both = before.is_number() && after.is_number();
   const bool less_is_better = contains(kLessIsBetter, key);
   if (!less_is_better && !contains(kMoreIsBetter, key)) return Verdict::kChanged;
@@ -269,8 +278,8 @@ Comparison compare(std::span<const ResultRow> before, std::span<const ResultRow>
     for (const Figure& figure : figures()) {
       if (!is_compared(figure, keys)) continue;
       const std::string key(figure.key);
-      const Json was = old_row.figures.value(key, Json());
-      const Json is = new_row.figures.value(key, Json());
+      const Json was = compared(old_row, figure);
+      const Json is = compared(new_row, figure);
       if (was.is_null() && is.is_null()) continue;
       ++comparison.figures;
       if (was.is_number() && is.is_number()) {

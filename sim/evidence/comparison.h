@@ -52,7 +52,7 @@ struct Comparison {
   std::size_t count(Verdict verdict) const;
 };
 
-/// Numbers, and whether a result lies inside its domain. More time is worse and more speed is
+/// Numbers, and the status of a result's domain. More time is worse and more speed is
 /// better; of other figures a difference is a change. A result that is missing in `after`, or that
 /// fails only there, is worse. `keys`: only these, if any. Throws InputError for a key that no
 /// result has.

@@ -195,7 +195,7 @@ std::string Advice::text() const {
   for (const Advised& a : best) {
     table.add({a.system, a.carried, a.schedule, fmt::format("{:.3f}", a.step_time_s * 1e3),
                fmt::format("{:.1f} %", (1 - a.step_time_s / step_time_s) * 100),
-               a.domain == "inside" ? "inside" : "outside"});
+               std::string(a.domain.word())});
   }
   text += table.text();
   for (const Advised& a : best) {
@@ -203,8 +203,7 @@ std::string Advice::text() const {
     text += fmt::format("\n{}: {}\n", a.system, a.paste);
     for (const auto& [pointer, value] : a.strategy.items())
       text += fmt::format("  --set '{}={}'\n", pointer, value.dump());
-    if (a.domain != "inside")
-      text += fmt::format("  outside the calibrated domain: {}\n", a.domain);
+    if (!a.domain.is_validated()) text += fmt::format("  {}\n", a.domain.text());
   }
   if (best.empty() || best.front().step_time_s >= step_time_s)
     text += "\nnothing that was tried is faster than what the config has\n";
@@ -221,7 +220,7 @@ Json Advice::json() const {
                     {"set", a.strategy},
                     {"step_time_s", a.step_time_s},
                     {"gain_pct", (1 - a.step_time_s / step_time_s) * 100},
-                    {"domain", a.domain}});
+                    {"domain", Json::parse(a.domain.json())}});
   }
   return {{"name", name}, {"step_time_s", step_time_s}, {"tried", tried}, {"best", list}};
 }

@@ -4,6 +4,7 @@
 #include "sim/config/config.h"
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
+#include "sim/experiment/track_record.h"
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +21,7 @@ struct Advised {
   std::string paste;     ///< what to write in that system
   Json strategy;         ///< the values to set: JSON pointer to value
   double step_time_s = 0;
-  std::string domain;
+  Validity domain;
 };
 
 struct Advice {

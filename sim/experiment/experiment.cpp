@@ -32,6 +32,16 @@ std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
   return prepared;
 }
 
+PredictionKind kind_of(const Config& strategy, const Cluster& cluster) {
+  const Config roles = Transports::instance().chosen(strategy, "transport");
+  std::string transport = Catalogue::type_of(roles, MessageChannel::kNoun);
+  if (const auto coordinator = Catalogue::type_of(roles, Coordinator::kNoun); coordinator != "none")
+    transport += ", " + coordinator;
+  return {.system = Catalogue::type_of(strategy, "aggregation"),
+          .transport = std::move(transport),
+          .network = network_class(cluster.nodes, cluster.network.bandwidth.bytes_per_second)};
+}
+
 }  // namespace
 
 std::span<const std::string_view> sections(Part part) {
@@ -180,6 +190,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.update = Updates::instance().make(strategy, "update");
       experiment.collective = experiment.aggregation->inside;
       check_update(strategy, *experiment.aggregation, *experiment.update);
+      experiment.kind = std::make_shared<PredictionKind>(kind_of(strategy, *experiment.cluster));
       return;
     }
     case Part::kSchedule: {

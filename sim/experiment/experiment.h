@@ -3,6 +3,7 @@
 #include "sim/collective/collective.h"
 #include "sim/config/config.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/track_record.h"
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/network/cluster.h"
@@ -59,6 +60,8 @@ struct Experiment {
   std::shared_ptr<const Transport> transport;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
+  /// Of its predictions, as far as cluster, aggregation and transport say.
+  std::shared_ptr<const PredictionKind> kind;
   std::shared_ptr<const RunSettings> run;
 };
 

@@ -310,8 +310,7 @@ std::string Explanation::text() const {
                         knee(), knee() == 1 ? "" : "s");
   if (!fixed.empty())
     text += fmt::format("\nnot varied, as a change is refused: {}\n", fmt::join(fixed, ", "));
-  if (result.domain != "inside")
-    text += fmt::format("\noutside the calibrated domain: {}\n", result.domain);
+  if (!result.domain.is_validated()) text += fmt::format("\n{}\n", result.domain.text());
   return text;
 }
 
@@ -339,7 +338,7 @@ Json Explanation::json() const {
           {"scaling", scales},
           {"knee_nodes", knee()},
           {"not_varied", fixed},
-          {"domain", result.domain}};
+          {"domain", Json::parse(result.domain.json())}};
 }
 
 }  // namespace steptime

@@ -76,15 +76,8 @@ Json links(const Result& r, const Details* details) {
   return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
-Json step_interval(const Result& r, const Details*) {
-  if (!r.step_time_interval_s) return nullptr;
-  return {r.step_time_interval_s->low, r.step_time_interval_s->high};
-}
-
-Json throughput_interval(const Result& r, const Details*) {
-  if (!r.step_time_interval_s) return nullptr;
-  const double samples = r.throughput_samples_per_s * r.step_time_s;
-  return {samples / r.step_time_interval_s->high, samples / r.step_time_interval_s->low};
+std::string pair(double low, double high) {
+  return fmt::format(FMT_COMPILE("[{},{}]"), low, high);
 }
 
 constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
@@ -120,20 +113,29 @@ constexpr std::array kFigures{
            of_step<&Result::exposed_comm_s>),
     number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
            of_step<&Result::throughput_samples_per_s>),
-    Figure{
-        .key = "step_time_interval_s",
-        .unit = "s",
-        .help =
-            "low and high: with all collectives at the ends of their measurements' 95 % intervals",
-        .list = step_interval},
+    Figure{.key = "step_time_interval_s",
+           .unit = "s",
+           .help = "low and high: holds what would be measured with 95 %",
+           .raw =
+               [](const Result& r) {
+                 return pair(r.step_time_interval_s.low, r.step_time_interval_s.high);
+               }},
     Figure{.key = "throughput_interval_samples_per_s",
            .unit = "samples/s",
            .help = "the throughputs of these two step times",
-           .list = throughput_interval},
-    list("interval_from", "what the intervals are of: profile",
-         [](const Result& r, const Details*) {
-           return r.step_time_interval_s ? Json("profile") : Json();
-         }),
+           .raw = [](const Result& r) -> std::string {
+             if (r.step_time_interval_s.low == 0) return "";
+             const double samples = r.throughput_samples_per_s * r.step_time_s;
+             return pair(samples / r.step_time_interval_s.high,
+                         samples / r.step_time_interval_s.low);
+           }},
+    Figure{.key = "interval_from",
+           .help = "what the intervals are of: claims, which are published steps beside simulated "
+                   "ones; both: and the intervals of the profile's collectives",
+           .raw =
+               [](const Result& r) {
+                 return std::string(r.profile_interval_s ? R"("both")" : R"("claims")");
+               }},
     number("speedup", "", "throughput over that of one worker of the same trace",
            of_step<&Result::speedup>),
     number("scaling_efficiency", "", "speedup / workers = compute_time_s / step_time_s",
@@ -210,7 +212,12 @@ constexpr std::array kFigures{
            of_bounds<&FunnelBounds::backward_order>),
     list("buckets", "in the order in which they are sent: tensors, bytes, ready_s, start_s, end_s",
          sent),
-    text("domain", "inside, or what was extrapolated", [](const Result& r) { return r.domain; }),
+    Figure{.key = "domain",
+           .help =
+               "how much the result is worth: status (validated, extrapolated, unvalidated); n, "
+               "typical_pct, worst_pct of the measurements of its kind; beyond: reasons",
+           .text = [](const Result& r) { return r.domain.text(); },
+           .raw = [](const Result& r) { return r.domain.json(); }},
     list("links",
          "what each link carries in a step, and how much of it it is busy, the one that limits "
          "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages",

@@ -20,13 +20,15 @@ struct Figure {
   std::string_view key;
   std::string_view unit;  ///< "" for a ratio, a text or a list
   std::string_view help;
-  /// One of the four is set. Each gives nothing (nullopt, "", null) where the run has no such
-  /// value.
+  /// One of these is set, or `text` and `raw`. Each gives nothing (nullopt, "", null) where the run
+  /// has no such value.
   std::optional<double> (*number)(const Result&) = nullptr;
   std::optional<std::int64_t> (*integer)(const Result&) = nullptr;
   std::string (*text)(const Result&) = nullptr;
   /// In JSON only. `details` may be null.
   Json (*list)(const Result&, const Details* details) = nullptr;
+  /// In JSON only, as JSON's text: for what sweeps write millions of times.
+  std::string (*raw)(const Result&) = nullptr;
 };
 
 /// In the order in which they are written.

@@ -23,6 +23,11 @@ bool is_plain(std::string_view text) {
   });
 }
 
+/// What CSV has, too.
+bool is_cell(const Figure& figure) {
+  return figure.list == nullptr && (figure.raw == nullptr || figure.text != nullptr);
+}
+
 }  // namespace
 
 double Result::figure(std::string_view key) const {
@@ -44,7 +49,10 @@ void append_json(std::string& text, const Result& result, const Details* details
     fmt::format_to(fmt::appender(row), FMT_COMPILE("\"{}\":{},"), key, value);
   };
   for (const Figure& figure : figures()) {
-    if (figure.number != nullptr) {
+    if (figure.raw != nullptr) {
+      const std::string value = figure.raw(result);
+      if (!value.empty()) add(figure.key, value);
+    } else if (figure.number != nullptr) {
       if (const auto value = figure.number(result)) add(figure.key, *value);
     } else if (figure.integer != nullptr) {
       if (const auto value = figure.integer(result)) add(figure.key, *value);
@@ -73,7 +81,7 @@ std::span<const std::string_view> result_keys() {
   static const auto keys = [] {
     std::vector<std::string_view> all;
     for (const Figure& figure : figures()) {
-      if (figure.list == nullptr) all.push_back(figure.key);
+      if (is_cell(figure)) all.push_back(figure.key);
     }
     return all;
   }();
@@ -83,7 +91,7 @@ std::span<const std::string_view> result_keys() {
 std::vector<std::string> csv_cells(const Result& result) {
   std::vector<std::string> cells;
   for (const Figure& figure : figures()) {
-    if (figure.list != nullptr) continue;
+    if (!is_cell(figure)) continue;
     const auto value = value_of(figure, result);
     if (figure.text != nullptr)
       cells.push_back(figure.text(result));

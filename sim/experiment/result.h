@@ -4,6 +4,7 @@
 #include "sim/collective/link_use.h"
 #include "sim/config/json.h"
 #include "sim/events/causes.h"
+#include "sim/experiment/track_record.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/embedding.h"
 
@@ -19,13 +20,12 @@ namespace steptime {
 
 struct Result {
   double step_time_s = 0;  ///< mean over the run's steps
+  /// Holds what would be measured with 95 %, by what measurements say of such predictions; it
+  /// covers that of the profile, too.
+  Interval step_time_interval_s{};
   /// With all collectives at the low, and at the high ends of the 95 % intervals of their
   /// measurements; where these are known.
-  struct Interval {
-    double low = 0;
-    double high = 0;
-  };
-  std::optional<Interval> step_time_interval_s{};
+  std::optional<Interval> profile_interval_s{};
   double compute_time_s = 0;
   double forward_time_s = 0;
   double backward_time_s = 0;
@@ -37,7 +37,7 @@ struct Result {
   std::int64_t workers = 0;
   std::int64_t messages = 0;           ///< all-reduces per step
   std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
-  std::string domain = "inside";       ///< or what was extrapolated
+  Validity domain{};                   ///< how much it is worth
   std::vector<Cause> attribution;      ///< adds up to step_time_s; only where asked for in full
   std::vector<LinkUse> links{};        ///< that carry messages; only where asked for in full
   std::uint64_t fingerprint = 0;

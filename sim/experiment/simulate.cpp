@@ -38,42 +38,40 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   return step;
 }
 
-void add_to_domain(std::string& domain, const std::string& outside) {
-  domain = domain == "inside" ? outside : domain + "; " + outside;
-}
-
-std::string domain_of(const Experiment& e, const StepPlan& plan) {
-  std::string domain = e.workload->workload.trace.domain;
-  for (const std::string& outside :
-       {e.transport->channel->outside_domain(), e.transport->backend->outside_domain(),
-        e.transport->coordinator->outside_domain()}) {
-    if (!outside.empty()) add_to_domain(domain, outside);
-  }
+/// What parts of the simulation extrapolate.
+std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan) {
+  std::vector<std::string> beyond;
+  const auto add = [&](const std::string& outside) {
+    if (!outside.empty()) beyond.push_back(outside);
+  };
+  if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
+    add(domain);
+  add(e.transport->channel->outside_domain());
+  add(e.transport->backend->outside_domain());
+  add(e.transport->coordinator->outside_domain());
   if (plays_merge(e)) {
     std::vector<std::int64_t> keys;
     for (const Bucket& bucket : plan.buckets)
       keys.push_back(bucket.bytes.count);
-    const std::string outside = e.aggregation->merge->outside_domain(keys);
-    if (!outside.empty()) add_to_domain(domain, outside);
-    return domain;
+    add(e.aggregation->merge->outside_domain(keys));
+    return beyond;
   }
-  if (e.run->fidelity == Fidelity::kMessage) return domain;  // the messages are what they are
+  if (e.run->fidelity == Fidelity::kMessage) return beyond;  // the messages are what they are
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
-    if (outside.empty()) continue;
-    add_to_domain(domain, outside);
-    break;
+    add(outside);
+    if (!outside.empty()) break;
   }
   const bool inside_nodes = e.aggregation->beyond ||
                             (e.aggregation->servers.count > 0 &&
                              e.aggregation->servers.placement != ServerGroup::Placement::kOwnNodes);
   if (inside_nodes && e.cluster->node && e.cluster->gpus_per_node > 1)
-    add_to_domain(domain, "closed forms know the GPUs' links to their host, not what they share");
-  return domain;
+    add("closed forms know the GPUs' links to their host, not what they share");
+  return beyond;
 }
 
 /// The figures that follow from step and compute time.
-void derive(const Experiment& e, Result& r) {
+void derive(const Experiment& e, const StepPlan& plan, Result& r) {
   const Workload& workload = e.workload->workload;
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto batch = static_cast<double>(workload.trace.batch);
@@ -87,6 +85,10 @@ void derive(const Experiment& e, Result& r) {
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
+  const Assessment assessment =
+      TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
+  r.domain = assessment.domain;
+  r.step_time_interval_s = assessment.step_s;
 }
 
 /// Of a step whose all-reduces are messages, and not too many.
@@ -151,9 +153,8 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   r.comm_busy_s = to_seconds(times.comm_busy);
   r.exposed_comm_s = to_seconds(times.exposed_comm);
   r.messages = static_cast<std::int64_t>(plan.buckets.size());
-  r.domain = domain_of(e, plan);
   r.fingerprint = times.fingerprint;
-  derive(e, r);
+  derive(e, plan, r);
   return r;
 }
 
@@ -239,9 +240,8 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     r.links = outcome->runs.front().links;
     if (plan.inside_plays) r.links = links_of(e, plan.step, r.step_time_s);
   }
-  r.domain = domain_of(e, plan.step);
   r.training = std::move(outcome);
-  derive(e, r);
+  derive(e, plan.step, r);
   return r;
 }
 
@@ -384,11 +384,26 @@ double step_time_at(const Experiment& experiment, IntervalEnd end, const OnProgr
 
 void add_interval(const Experiment& experiment, Result& result, const OnProgress& on_progress) {
   if (!experiment.collective || !experiment.collective->at(IntervalEnd::kLow)) return;
-  result.step_time_interval_s = {step_time_at(experiment, IntervalEnd::kLow, on_progress),
-                                 step_time_at(experiment, IntervalEnd::kHigh, on_progress)};
+  const Interval measured{step_time_at(experiment, IntervalEnd::kLow, on_progress),
+                          step_time_at(experiment, IntervalEnd::kHigh, on_progress)};
+  Interval& interval = result.step_time_interval_s;
+  interval = {std::min(interval.low, measured.low), std::max(interval.high, measured.high)};
+  result.profile_interval_s = measured;
 }
 
 }  // namespace
+
+Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
+  Prediction prediction{.kind = *e.kind,
+                        .workers = e.cluster->workers(),
+                        .step_s = r.step_time_s,
+                        .compute_s = r.compute_time_s,
+                        .comm_busy_s = r.comm_busy_s,
+                        .modelled = e.workload->workload.trace.modelled,
+                        .beyond = std::move(beyond)};
+  if (e.embedding->settings()) prediction.kind.system += ", embedded";
+  return prediction;
+}
 
 void check_training_run(const Experiment& experiment) {
   if (!needs_training(experiment)) return;

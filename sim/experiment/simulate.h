@@ -6,6 +6,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/result.h"
 
+#include <string>
 #include <vector>
 
 namespace steptime {
@@ -22,5 +23,10 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets =
 /// The same with the event engine, drawing every step, up to where it fails.
 Result simulate(const Experiment& experiment, Timeline& timeline,
                 std::vector<SentBucket>* buckets = nullptr, const OnProgress& on_progress = {});
+
+/// What the domain and the interval of a result depend on; `beyond`: reasons that the simulation
+/// itself gives.
+Prediction prediction_of(const Experiment& experiment, const Result& result,
+                         std::vector<std::string> beyond);
 
 }  // namespace steptime

@@ -48,11 +48,13 @@ class Lines {
 void add_step(Lines& lines, const Result& r) {
   const bool has_servers = r.training && r.training->has_servers;
   const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
-  const auto& interval = r.step_time_interval_s;
+  const auto between = [](const Interval& interval) {
+    return fmt::format("{:.3f} to {:.3f}", interval.low * 1e3, interval.high * 1e3);
+  };
   lines.add(ms("step_time_s", "step time"),
-            interval ? fmt::format("{:.3f} to {:.3f} ms by the profile's 95 % intervals",
-                                   interval->low * 1e3, interval->high * 1e3)
-                     : "");
+            between(r.step_time_interval_s) + " on what is known of such runs");
+  if (r.profile_interval_s)
+    lines.add("", "", between(*r.profile_interval_s) + " by the profile's 95 % intervals");
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));
   lines.add(ms("exposed_comm_s", "  exposed comm"),
@@ -134,6 +136,19 @@ void add_learning(Lines& lines, const TrainingOutcome& t) {
   lines.add({"time_to_target_s", "time", 1, 1, " s"}, note);
 }
 
+/// What stands behind the figures, and each reason to doubt them on a line.
+void add_domain(Lines& lines, const Validity& domain) {
+  std::vector<std::string> notes = domain.beyond;
+  if (domain.n > 0) {
+    notes.insert(notes.begin(),
+                 fmt::format("{} measurement{}, typically {:g} % off, at most {:g} %", domain.n,
+                             domain.n == 1 ? "" : "s", domain.typical_pct, domain.worst_pct));
+  }
+  lines.add("domain", domain.word(), notes.empty() ? "" : notes.front());
+  for (std::size_t i = 1; i < notes.size(); ++i)
+    lines.add("", "", notes[i]);
+}
+
 }  // namespace
 
 std::string summary(const Experiment& e, const Result& r) {
@@ -150,8 +165,7 @@ std::string summary(const Experiment& e, const Result& r) {
   lines.add({"epoch_time_s", "epoch", 1, 1, " s"},
             fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));
   if (r.training && r.training->learns) add_learning(lines, *r.training);
-  const bool inside = r.domain == "inside";
-  lines.add("domain", inside ? "inside" : "extrapolated", inside ? "" : r.domain);
+  add_domain(lines, r.domain);
   lines.add({"fingerprint", "fingerprint"});
   const Trace& trace = e.workload->workload.trace;
   return fmt::format("{}: {} on {}, batch {} per worker, {} worker{}\n\n", e.name, trace.model,

@@ -2,6 +2,7 @@
 
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/track_record.h"
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,7 @@ std::string shown(const Shown& how, const Json& row) {
 
 std::string figure_cell(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_object()) return Validity::text(value);
   return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
 }
 

@@ -64,7 +64,6 @@ Json row_of(Json head, const std::vector<SentBucket>& buckets, const Result& res
   head["exposed_comm_s"] = result.exposed_comm_s;
   head["messages"] = result.messages;
   head["bytes"] = bytes.count;
-  if (result.domain != "inside") head["domain"] = result.domain;
   head["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
   return head;
 }

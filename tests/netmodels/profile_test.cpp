@@ -46,15 +46,16 @@ TEST(Profile, GivesAPresetAndAnIntervalOfTheStep) {
   ASSERT_EQ(run.exit, 0) << run.err;
   const Json result = Json::parse(run.out);
   EXPECT_NEAR(result.at("step_time_s"), 0.044, 1e-9);
-  EXPECT_NEAR(result.at("step_time_interval_s").at(0), 0.0438, 1e-8);
-  EXPECT_NEAR(result.at("step_time_interval_s").at(1), 0.0442, 1e-8);
+  // It spans what is known of such runs, too.
+  EXPECT_LT(result.at("step_time_interval_s").at(0), 0.0438);
+  EXPECT_GT(result.at("step_time_interval_s").at(1), 0.0442);
   // 4 workers x 32 samples
-  EXPECT_NEAR(result.at("throughput_interval_samples_per_s").at(0), 128 / 0.0442, 1e-3);
-  EXPECT_EQ(result.at("interval_from"), "profile");
-  EXPECT_EQ(result.at("domain"), "inside");
+  EXPECT_NEAR(result.at("throughput_interval_samples_per_s").at(0).get<double>(),
+              128 / result.at("step_time_interval_s").at(1).get<double>(), 1e-9);
+  EXPECT_EQ(result.at("interval_from"), "both");
+  EXPECT_EQ(result.at("domain").at("status"), "validated");
   const Outcome table = steptime({"run", config});
-  EXPECT_NE(table.out.find("43.800 to 44.200 ms by the profile's 95 % intervals"),
-            std::string::npos)
+  EXPECT_NE(table.out.find("43.800 to 44.200 by the profile's 95 % intervals"), std::string::npos)
       << table.out;
   const Json row = Json::parse(steptime({"sweep", config, "--format", "jsonl"}).out);
   EXPECT_EQ(row.at("step_time_interval_s"), result.at("step_time_interval_s"));

@@ -1,8 +1,13 @@
 // Does every published figure under configs/papers still come out within its tolerance? A miss must
 // have its reason on record, and a reason must belong to a miss.
+#include "sim/config/data_dir.h"
 #include "sim/evidence/claims_table.h"
+#include "sim/evidence/record_table.h"
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -23,6 +28,35 @@ TEST(Claims, StayWithinTheirToleranceOrSayWhyNot) {
         << row.id << " is fitted and does not say what was";
   }
   std::cout << claims_table(rows);
+}
+
+// After a change that moves a claim: steptime reproduce --record --format jsonl >
+// traces/record.jsonl
+TEST(Record, IsThatOfTheClaims) {
+  std::vector<RecordRow> rows;
+  for (const RecordedStep& step : recorded_steps(""))
+    rows.push_back(step.row);
+  EXPECT_EQ(record_text(rows), read_file((data_dir() / "traces" / "record.jsonl").string()));
+}
+
+// Each interval by rows of other testbeds only.
+TEST(Record, IntervalsHoldNineInTenMeasurements) {
+  const std::vector<RecordedStep> steps = recorded_steps("");
+  int within = 0;
+  std::vector<double> widths;
+  for (const RecordedStep& step : steps) {
+    const Assessment a = TrackRecord::shipped().assess_without(step.row.testbed, step.prediction);
+    const double published = step.prediction.step_s * (1 + step.row.error_pct / 100);
+    const bool holds = a.step_s.low <= published && published <= a.step_s.high;
+    within += holds ? 1 : 0;
+    widths.push_back((a.step_s.high - a.step_s.low) / step.prediction.step_s);
+    EXPECT_TRUE(holds || !a.domain.is_validated() || std::abs(step.row.error_pct) <= 20)
+        << step.row.id << " " << step.row.error_pct;
+  }
+  EXPECT_GE(within, 0.9 * static_cast<double>(steps.size()));
+  std::nth_element(widths.begin(), widths.begin() + std::ssize(widths) / 2, widths.end());
+  EXPECT_LE(widths[widths.size() / 2], 0.3);
+  std::cout << record_table(steps);
 }
 
 // 004 section V.C, from the same two runs: the ratios follow from the step times that the table of

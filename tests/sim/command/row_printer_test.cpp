@@ -12,7 +12,7 @@ namespace steptime {
 namespace {
 
 constexpr const char* kRow =
-    R"({"point":0,"params":{},"step_time_s":1,"domain":"inside","version":"1"})"
+    R"({"point":0,"params":{},"step_time_s":1,"domain":{"status":"validated"},"version":"1"})"
     "\n";
 
 TEST(RowPrinter, SaysInEveryFormatThatItWasInterrupted) {
@@ -43,14 +43,17 @@ TEST(RowPrinter, CountsWhatFailedAndKeepsTheFirstOfEach) {
   RowPrinter printer(sweep, "", terminal);
   printer.add(kRow);
   printer.add("{\"point\":1,\"params\":{},\"error\":\"one\"}\n");
-  printer.add("{\"point\":2,\"params\":{\"/a\":\"\\\"error\\\":\"},\"domain\":\"far\"}\n");
+  printer.add(
+      "{\"point\":2,\"params\":{\"/"
+      "a\":\"\\\"error\\\":\"},\"domain\":{\"status\":\"extrapolated\",\"beyond\":[\"far\",\"out\"]"
+      "}}\n");
   printer.add("{\"point\":3,\"params\":{},\"error\":\"two\"}\n");
-  printer.add("{\"point\":4,\"params\":{},\"domain\":\"further\"}\n");
+  printer.add("{\"point\":4,\"params\":{},\"domain\":{\"status\":\"unvalidated\"}}\n");
   printer.end("");
   EXPECT_EQ(printer.rows(), 5);
   EXPECT_EQ(printer.failed(), 2);
   EXPECT_EQ(printer.first_error(), "one");
-  EXPECT_EQ(printer.outside_domain(), "far");
+  EXPECT_EQ(printer.unvalidated(), "extrapolated: far; out");
   EXPECT_EQ(out.str(), "");
 }
 

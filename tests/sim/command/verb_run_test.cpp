@@ -20,12 +20,28 @@ TEST(VerbRun, JsonCarriesEveryKey) {
   std::vector<std::string> keys;
   for (const auto& [key, unused] : json.items())
     keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{
-                "step_time_s", "compute_time_s", "forward_time_s", "backward_time_s", "comm_busy_s",
-                "exposed_comm_s", "throughput_samples_per_s", "speedup", "scaling_efficiency",
-                "workers", "messages", "epoch_time_s", "buckets", "domain", "attribution",
-                "fingerprint", "format_version", "version", "config"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"step_time_s",
+                                            "compute_time_s",
+                                            "forward_time_s",
+                                            "backward_time_s",
+                                            "comm_busy_s",
+                                            "exposed_comm_s",
+                                            "throughput_samples_per_s",
+                                            "step_time_interval_s",
+                                            "throughput_interval_samples_per_s",
+                                            "interval_from",
+                                            "speedup",
+                                            "scaling_efficiency",
+                                            "workers",
+                                            "messages",
+                                            "epoch_time_s",
+                                            "buckets",
+                                            "domain",
+                                            "attribution",
+                                            "fingerprint",
+                                            "format_version",
+                                            "version",
+                                            "config"}));
   // The worked example of tests/support/tiny_experiment.h.
   EXPECT_EQ(json.at("step_time_s"), 0.044);
   EXPECT_EQ(json.at("exposed_comm_s"), 0.002);
@@ -280,7 +296,10 @@ TEST(VerbRun, StrictRefusesAScaledBatch) {
   const std::string file = folder.experiment(R"({"workload": {"batch": 64}})");
   const Outcome strict = steptime({"run", file, "--strict", "--format", "json"});
   EXPECT_EQ(strict.exit, 5);
-  EXPECT_EQ(Json::parse(strict.out).at("domain"), "compute times scaled from batch 32 to 64");
+  EXPECT_EQ(strict.err, "extrapolated: compute times scaled from batch 32 to 64\n");
+  const Json domain = Json::parse(strict.out).at("domain");
+  EXPECT_EQ(domain.at("status"), "extrapolated");
+  EXPECT_EQ(domain.at("beyond").dump(), R"(["compute times scaled from batch 32 to 64"])");
   EXPECT_EQ(steptime({"run", file}).exit, 0);
   EXPECT_EQ(steptime({"run", folder.experiment(), "--strict"}).exit, 0);
 }

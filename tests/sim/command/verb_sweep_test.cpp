@@ -80,11 +80,26 @@ TEST(VerbSweep, JsonLinesHaveTheKeysOfARunAndThePoint) {
   std::vector<std::string> keys;
   for (const auto& [key, unused] : row.items())
     keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"point", "params", "step_time_s", "compute_time_s",
-                                            "forward_time_s", "backward_time_s", "comm_busy_s",
-                                            "exposed_comm_s", "throughput_samples_per_s", "speedup",
-                                            "scaling_efficiency", "workers", "messages", "domain",
-                                            "fingerprint", "format_version", "version"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"point",
+                                            "params",
+                                            "step_time_s",
+                                            "compute_time_s",
+                                            "forward_time_s",
+                                            "backward_time_s",
+                                            "comm_busy_s",
+                                            "exposed_comm_s",
+                                            "throughput_samples_per_s",
+                                            "step_time_interval_s",
+                                            "throughput_interval_samples_per_s",
+                                            "interval_from",
+                                            "speedup",
+                                            "scaling_efficiency",
+                                            "workers",
+                                            "messages",
+                                            "domain",
+                                            "fingerprint",
+                                            "format_version",
+                                            "version"}));
   EXPECT_EQ(row.at("point"), 2);
   EXPECT_EQ(row.at("params"),
             Json::parse(R"({"/cluster/nodes": 4, "/strategy/schedule/type": "wfbp"})"));

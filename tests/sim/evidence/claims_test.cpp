@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         ClaimCase{"UnknownKey", R"({"publishd": 1})",
                   "/figures/0/publishd: unknown key (did you mean \"published\"?); known: id, "
                   "quantity, unit, published, relation, where, tolerance_pct, kind, inputs, "
-                  "fitted, note, missed_because, measure, order, alternatives"},
+                  "fitted, note, missed_because, settings_are_known, measure, order, alternatives"},
         ClaimCase{"NoId", R"({"id": null})", "/figures/0/id: required but missing"},
         ClaimCase{"NothingPublished", R"({"published": null})",
                   "/figures/0/published: required but missing"},

@@ -19,8 +19,8 @@ std::vector<ResultRow> rows_of(const std::string& jsonl) {
   return read_results(folder.write("x.jsonl", jsonl));
 }
 constexpr const char* kTwo =
-    R"({"point":0,"params":{"/cluster/nodes":2},"format_version":1,"step_time_s":0.1,"speedup":1.5,"messages":3,"domain":"inside"}
-{"point":1,"params":{"/cluster/nodes":4},"format_version":1,"step_time_s":0.2,"speedup":2.0,"messages":3,"domain":"inside"}
+    R"({"point":0,"params":{"/cluster/nodes":2},"format_version":1,"step_time_s":0.1,"speedup":1.5,"messages":3,"domain":{"status":"validated"}}
+{"point":1,"params":{"/cluster/nodes":4},"format_version":1,"step_time_s":0.2,"speedup":2.0,"messages":3,"domain":{"status":"validated"}}
 )";
 
 Comparison compared(const std::string& before, const std::string& after,
@@ -92,14 +92,15 @@ TEST(Comparison, ResultsAreFoundByTheirPlaceInTheSweep) {
 }
 
 TEST(Comparison, FailingIsWorseAndLeavingTheDomainToo) {
-  const std::string fine = one(R"("format_version":1,"step_time_s":1,"domain":"inside")");
+  const std::string fine =
+      one(R"("format_version":1,"step_time_s":1,"domain":{"status":"validated"})");
   const std::string failed = one(R"("error":"a deadlock")");
   EXPECT_EQ(compared(fine, failed).differences.at(0).verdict, Verdict::kWorse);
   EXPECT_EQ(compared(fine, failed).differences.at(0).after, "a deadlock");
   EXPECT_EQ(compared(failed, fine).differences.at(0).verdict, Verdict::kBetter);
   EXPECT_TRUE(compared(failed, failed).differences.empty());
-  const std::string outside =
-      one(R"("format_version":1,"step_time_s":1,"domain":"fc extrapolated")");
+  const std::string outside = one(
+      R"("format_version":1,"step_time_s":1,"domain":{"status":"extrapolated","beyond":["why"]})");
   EXPECT_EQ(compared(fine, outside).differences.at(0).verdict, Verdict::kWorse);
   EXPECT_EQ(compared(outside, fine).differences.at(0).verdict, Verdict::kBetter);
 }

@@ -16,24 +16,34 @@ TEST(Summary, SaysItInWords) {
   const Experiment e = tiny_experiment(folder, R"({"workload": {"dataset_samples": 1000}})");
   Result r = simulate(e);
   r.fingerprint = 0xab;
+  r.step_time_interval_s = {0.0431, 0.0505};
+  r.domain = {.status = Validity::Status::kValidated, .n = 20, .typical_pct = 3.6, .worst_pct = 9};
   EXPECT_EQ(summary(e, r),
             "tiny: tiny on test, batch 32 per worker, 4 workers\n"
             "\n"
-            "  step time            44.000 ms\n"
+            "  step time            44.000 ms   43.100 to 50.500 on what is known of such runs\n"
             "    forward            15.000 ms\n"
             "    backward           27.000 ms\n"
             "    exposed comm        2.000 ms   of 8.004 ms in 3 messages\n"
             "  throughput          2909.09 /s   samples, all workers\n"
             "  speedup                 3.82 x   of 4: scaling efficiency 95.5 %\n"
             "  epoch                    0.4 s   of 1000 samples\n"
-            "  domain                  inside\n"
+            "  domain               validated   20 measurements, typically 3.6 % off, at most 9 "
+            "%\n"
             "  fingerprint   00000000000000ab\n");
-  r.domain = "why";
+  r.domain = {.status = Validity::Status::kExtrapolated, .n = 1, .beyond = {"why", "and why"}};
   r.messages = r.workers = 1;
   const std::string text = summary(e, r);
   EXPECT_NE(text.find("per worker, 1 worker\n"), std::string::npos) << text;
   EXPECT_NE(text.find("in 1 message\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  domain            extrapolated   why\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("  domain            extrapolated   1 measurement, typically 0 % off, at most "
+                "0 %\n                                   why\n"
+                "                                   and why\n"),
+      std::string::npos)
+      << text;
+  r.domain = {.status = Validity::Status::kUnvalidated, .beyond = {"why"}};
+  EXPECT_NE(summary(e, r).find("  domain             unvalidated   why\n"), std::string::npos);
 }
 
 TEST(Summary, SaysWhatServersDidAndWhatWasLearnt) {
