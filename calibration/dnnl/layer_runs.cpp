@@ -39,6 +39,11 @@ class Builder {
       case LayerKind::kDepthwiseConvolution:
         throw InputError(
             fmt::format("layer \"{}\": depthwise convolutions are not measured", layer.name));
+      case LayerKind::kEmbedding:
+      case LayerKind::kLayerNorm:
+      case LayerKind::kMatrixProduct:
+        throw InputError(
+            fmt::format("layer \"{}\": networks on sequences are not measured", layer.name));
       case LayerKind::kActivation:
       case LayerKind::kConcat:
       case LayerKind::kDropout:

@@ -126,10 +126,12 @@ class ClaimFile {
   std::vector<RecordedStep> steps() const {
     std::vector<RecordedStep> steps;
     for (const Config& figure : asked("figures", claim_params())) {
+      const Json& value = figure.raw("published");
+      if (!value.is_number() || value.get<double>() <= 0) continue;  // no time and no speed
       auto prediction = runner_.step(figure);
       if (!prediction) continue;
       if (claims_->has("network")) prediction->kind.network = claims_->get<std::string>("network");
-      const auto published = figure.raw("published").get<double>();
+      const auto published = value.get<double>();
       const auto simulated = runner_.simulated(figure, nothing(name_)).get<double>();
       const bool is_speed = figure.object("measure", measure_params()).get<std::string>("value") ==
                             "throughput_samples_per_s";

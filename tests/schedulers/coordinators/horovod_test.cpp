@@ -63,8 +63,8 @@ TEST(Horovod, CyclesAreThoseOfItsVersion) {
 }
 
 // A cycle begins at max(end of the one before, its start + 5 ms), and an empty one negotiates, too:
-// the first ends at 300 + 1000 us, the second begins at 5 ms and ends at 5.3, the third at 10 ms. What
-// the last rank has at 4.9 ms goes in the second, what it has at 6 ms in the third.
+// the first ends at 300 + 1000 us, the second begins at 5 ms and ends at 5.3, the third at 10 ms.
+// What the last rank has at 4.9 ms goes in the second, what it has at 6 ms in the third.
 TEST(Horovod, AGradientThatOneRankHasLateWaitsForACycle) {
   const std::string cached = R"(, "version": "0.20.3")";
   EXPECT_EQ(starts(cached, {Duration{}, microseconds(4900)}),
