@@ -1,9 +1,12 @@
 #include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/text_table.h"
+#include "sim/core/units.h"
 #include "sim/drawing/node_drawing.h"
 #include "sim/events/timeline.h"
+#include "sim/events/timeline_load.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
@@ -14,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,23 +41,74 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
-void write_timeline(OutputFile& file, const Timeline& timeline) {
+/// Chrome's format if the name ends in .json, else Perfetto's.
+void write_timeline(OutputFile& file, Timeline& timeline, const Terminal& terminal) {
+  add_load(timeline);
   file.write(file.path().ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
   file.commit();
+  terminal.err << "wrote " << file.path() << ", open in ui.perfetto.dev\n";
+}
+
+void check_timeline_name(const std::string& path) {
+  for (const char* known : {".pftrace", ".perfetto-trace", ".json"}) {
+    if (path.ends_with(known)) return;
+  }
+  throw InputError(fmt::format(
+      "--timeline: expected a name that ends in .pftrace (Perfetto) or .json (Chrome), got {}",
+      brief(path)));
+}
+
+/// `text` at the one place where `between` stands in it; nothing without that place.
+std::optional<std::pair<std::string, std::string>> halves(const std::string& text,
+                                                          const std::string& between) {
+  const auto at = text.find(between);
+  if (at == std::string::npos || text.find(between, at + 1) != std::string::npos)
+    return std::nullopt;
+  return std::pair(text.substr(0, at), text.substr(at + between.size()));
+}
+
+/// "2-5" and "10 ms..20 ms"; "" is all.
+Timeline::Window window_of(const std::string& ranks, const std::string& times) {
+  Timeline::Window window;
+  if (!ranks.empty()) {
+    const auto ends = halves(ranks, "-").value_or(std::pair(ranks, ranks));
+    const auto first = number_in<std::int64_t>(ends.first);
+    const auto last = number_in<std::int64_t>(ends.second);
+    if (!first || !last || *first < 0 || *last < *first)
+      throw InputError(
+          fmt::format("--timeline-ranks: expected such as 3 or 2-5, got {}", brief(ranks)));
+    window.first_rank = *first;
+    window.last_rank = *last;
+  }
+  if (!times.empty()) {
+    const auto ends = halves(times, "..");
+    try {
+      if (!ends) throw InputError("no range");
+      window.from = Time(parse_quantity<Duration>(ends->first));
+      window.to = Time(parse_quantity<Duration>(ends->second));
+    } catch (const InputError&) {
+      throw InputError(
+          fmt::format("--timeline-window: expected such as 10ms..20ms, got {}", brief(times)));
+    }
+    if (window.to < window.from)
+      throw InputError(fmt::format("--timeline-window: ends before it begins: {}", brief(times)));
+  }
+  return window;
 }
 
 /// `file`: for a timeline, or none.
 Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
-                 std::vector<SentBucket>& buckets, const Terminal& terminal) {
+                 const Timeline::Window& window, std::vector<SentBucket>& buckets,
+                 const Terminal& terminal) {
   ProgressLine line(terminal);
   if (!file) return simulate(experiment, &buckets, line.listener());
-  Timeline timeline;
+  Timeline timeline(window);
   try {
     Result result = simulate(experiment, timeline, &buckets, line.listener());
-    write_timeline(*file, timeline);
+    write_timeline(*file, timeline, terminal);
     return result;
   } catch (const ModelFailure&) {
-    write_timeline(*file, timeline);  // shows what led to it
+    write_timeline(*file, timeline, terminal);  // shows what led to it
     throw;
   }
 }
@@ -74,7 +129,7 @@ std::string curves(const TrainingOutcome& training) {
 
 Exit verb_run(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
-  std::string timeline_path;
+  std::string timeline_path, ranks, times;
   std::string folder;
   std::vector<std::string> sets;
   po::options_description options("options");
@@ -83,7 +138,9 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
       "seed", po::value<std::int64_t>(), "replaces /run/seed")(
       "timeline", po::value(&timeline_path),
-      "writes what happened when: Perfetto's format, or Chrome's if the name ends in .json")(
+      "writes what happened when: NAME.pftrace for Perfetto, NAME.json for Chrome")(
+      "timeline-ranks", po::value(&ranks), "of these ranks only, such as 0-3")(
+      "timeline-window", po::value(&times), "from when to when, such as 10ms..20ms")(
       "output,o", po::value(&folder),
       "folder that gets NAME.json, and NAME.accuracy.csv of a run that learns")(
       "strict", "exit 5 when the result is not validated by measurements");
@@ -99,13 +156,20 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const std::int64_t points = Sweep(document).points();
   // Opened before the run, which may take long.
   std::optional<OutputFile> timeline_file, result_file;
-  if (values->contains("timeline")) timeline_file.emplace(timeline_path);
+  const Timeline::Window window = window_of(ranks, times);
+  if (values->contains("timeline")) {
+    check_timeline_name(timeline_path);
+    timeline_file.emplace(timeline_path);
+  } else if (!ranks.empty() || !times.empty()) {
+    throw InputError(fmt::format("--timeline-{}: expected --timeline beside it",
+                                 ranks.empty() ? "window" : "ranks"));
+  }
   if (values->contains("output")) {
     create_folder(folder);
     result_file.emplace(folder + "/" + experiment.name + ".json");
   }
   std::vector<SentBucket> buckets;
-  const Result result = simulated(experiment, timeline_file, buckets, terminal);
+  const Result result = simulated(experiment, timeline_file, window, buckets, terminal);
   terminal.out << rendered(format, experiment, result, buckets, document->root);
   if (result_file) {
     result_file->write(rendered("json", experiment, result, buckets, document->root));

@@ -16,27 +16,29 @@ namespace steptime {
 class RankTimeline {
  public:
   RankTimeline(Timeline* timeline, std::int32_t rank)
-      : timeline_(timeline), actor_(timeline == nullptr ? "" : fmt::format("rank {}", rank)) {}
+      : timeline_(timeline != nullptr && timeline->shows_rank(rank) ? timeline : nullptr),
+        actor_(timeline_ == nullptr ? "" : fmt::format("rank {}", rank)) {}
   RankTimeline(Timeline* timeline, std::string actor)
       : timeline_(timeline), actor_(std::move(actor)) {}
   bool is_on() const { return timeline_ != nullptr; }
 
   /// Spans of one lane come in the order in which they end; those that overlap get a track each.
-  void add(std::string_view lane, std::string name, Time start, Time end) {
+  void add(std::string_view lane, std::string name, Time start, Time end,
+           Timeline::Details details = {}) {
     if (timeline_ == nullptr) return;
     int number = 1;
     for (Track& track : tracks_) {
       if (track.lane != lane) continue;
       if (track.free <= start) {
         track.free = end;
-        return timeline_->add_span(track.number, std::move(name), start, end);
+        return timeline_->add_span(track.number, std::move(name), start, end, std::move(details));
       }
       ++number;
     }
-    std::string title = fmt::format("{} {}", actor_, lane);
+    std::string title(lane);
     if (number > 1) title += fmt::format(" {}", number);
-    tracks_.push_back({std::string(lane), timeline_->add_track(title), end});
-    timeline_->add_span(tracks_.back().number, std::move(name), start, end);
+    tracks_.push_back({std::string(lane), timeline_->add_track(title, actor_), end});
+    timeline_->add_span(tracks_.back().number, std::move(name), start, end, std::move(details));
   }
 
  private:

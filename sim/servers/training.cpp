@@ -368,7 +368,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   bool draws(std::int32_t c) const { return static_cast<std::size_t>(c) < drawn_.size(); }
   void draw(std::int32_t c, const char* lane, std::size_t bucket, Time start, Time end) {
     if (drawn_.empty()) return;
-    drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end);
+    drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end,
+                                            {.bytes = plan_.step.buckets[bucket].bytes.count,
+                                             .bucket = static_cast<std::int64_t>(bucket)});
   }
 
   void test(std::int64_t step) {

@@ -271,7 +271,8 @@ class TwoLevelExchange::Beyond final : private ParcelCarrier, private ExchangeUs
 
   void draw(std::int32_t n, const char* lane, std::size_t slot, Time start, Time end) {
     if (drawn_.empty()) return;
-    drawn_[static_cast<std::size_t>(n)].add(lane, plan_.names[slot], start, end);
+    drawn_[static_cast<std::size_t>(n)].add(lane, plan_.names[slot], start, end,
+                                            {.bucket = static_cast<std::int64_t>(slot)});
   }
 
   TwoLevelExchange& all_;

@@ -3,9 +3,11 @@
 #include "sim/events/engine.h"
 #include "sim/step/step.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -78,7 +80,8 @@ class StepPlayer {
       return decide();
     }
     const Layer& layer = layers_[--layer_];
-    span(compute_track_, layer.name + " backward", layer.backward);
+    if (timeline_ != nullptr)
+      span(compute_track_, layer.name + " backward", layer.backward, gradients());
     engine_.after(layer.backward, Phase::kComplete, [this] {
       while (ready_units_ < units_.size() &&
              static_cast<std::size_t>(units_[ready_units_].layer) == layer_) {
@@ -109,7 +112,8 @@ class StepPlayer {
     const Bucket& bucket = plan_.buckets[next_bucket_];
     if (!is_ready(bucket)) return;
     comm_is_busy_ = true;
-    if (timeline_ != nullptr) span(comm_track_, bucket_name(bucket), bucket.cost);
+    if (timeline_ != nullptr)
+      span(comm_track_, bucket_name(bucket), bucket.cost, details(bucket, next_bucket_));
     engine_.after(bucket.cost, Phase::kComplete, [this] {
       comm_is_busy_ = false;
       comm_busy_ += plan_.buckets[next_bucket_].cost;
@@ -131,10 +135,42 @@ class StepPlayer {
     return fmt::format("{} + {} more ({} B)", first, bucket.units - 1, bucket.bytes.count);
   }
 
-  void span(std::uint32_t track, const std::string& name, Duration length) {
-    if (timeline_ != nullptr) {
-      timeline_->add_span(track, name, engine_.now(), engine_.now() + length);
+  /// A flow for each bucket of each step.
+  std::uint64_t flow(std::size_t bucket) const {
+    return static_cast<std::uint64_t>(steps_left_) * plan_.buckets.size() + bucket + 1;
+  }
+
+  Timeline::Details details(const Bucket& bucket, std::size_t number) const {
+    std::string tensors;
+    for (const GradientUnit& unit : bucket.of(units_))
+      tensors += (tensors.empty() ? "" : ", ") + unit.name;
+    return {.bytes = bucket.bytes.count,
+            .bucket = static_cast<std::int64_t>(number),
+            .tensors = std::move(tensors),
+            .flow = flow(number)};
+  }
+
+  /// What the backward pass of layer_ makes; it flows into the bucket that has the last of it.
+  Timeline::Details gradients() const {
+    Timeline::Details made;
+    std::size_t unit = ready_units_;
+    for (; unit < units_.size() && static_cast<std::size_t>(units_[unit].layer) == layer_; ++unit) {
+      made.bytes = std::max<std::int64_t>(made.bytes, 0) + units_[unit].bytes.count;
+      made.tensors += (made.tensors.empty() ? "" : ", ") + units_[unit].name;
     }
+    if (unit == ready_units_ || plan_.buckets.empty()) return made;
+    const auto behind = std::upper_bound(
+        plan_.buckets.begin(), plan_.buckets.end(), static_cast<std::int32_t>(unit - 1),
+        [](std::int32_t u, const Bucket& bucket) { return u < bucket.first_unit; });
+    made.bucket = behind - plan_.buckets.begin() - 1;
+    made.flow = flow(static_cast<std::size_t>(made.bucket));
+    return made;
+  }
+
+  void span(std::uint32_t track, const std::string& name, Duration length,
+            Timeline::Details details = {}) {
+    if (timeline_ == nullptr) return;
+    timeline_->add_span(track, name, engine_.now(), engine_.now() + length, std::move(details));
   }
 
   Engine engine_;

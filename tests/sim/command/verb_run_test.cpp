@@ -1,6 +1,7 @@
 #include "tests/support/tiny_experiment.h"
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -213,10 +214,12 @@ TEST(VerbRun, TimelineForPerfetto) {
   const Outcome run = steptime({"run", file, "--timeline", folder.path("t.pftrace")});
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(run.out, steptime({"run", file}).out);
-  // 3 layers forward, 3 backward, 3 messages: 9 spans with a begin and an end; 2 tracks.
-  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{2 + 2 * 9, 2 * 9}));
+  EXPECT_EQ(run.err, "wrote " + folder.path("t.pftrace") + ", open in ui.perfetto.dev\n");
+  // 3 layers forward, 3 backward, 3 messages: 9 spans with a begin and an end; 2 tracks, and a
+  // counter of what is under way, which changes at 20, 21.004, 26.004, 42 and 44 ms.
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{3 + 2 * 9 + 5, 2 * 9 + 5}));
   steptime({"run", file, "--timeline", folder.path("t.pftrace"), "--set", "/run/steps=5"});
-  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{2 + 5 * 2 * 9, 5 * 2 * 9}));
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{3 + 5 * (2 * 9 + 5), 5 * (2 * 9 + 5)}));
 }
 
 TEST(VerbRun, TimelineForChrome) {
@@ -224,10 +227,55 @@ TEST(VerbRun, TimelineForChrome) {
   const Outcome run = steptime({"run", folder.experiment(), "--timeline", folder.path("t.json")});
   ASSERT_EQ(run.exit, 0) << run.err;
   const Json events = parse_json(folder.read("t.json"), "t.json");
-  ASSERT_EQ(events.size(), 2U + 9U);
+  // 2 tracks, 9 spans, the gradients of fc and conv that flow into messages, 5 values.
+  ASSERT_EQ(events.size(), 2U + 9U + 2U * 2U + 5U);
   // The last message: conv from 42 ms for 2 ms.
-  EXPECT_EQ(events.back(), Json::parse(R"json({"ph": "X", "name": "conv (1000000 B)", "pid": 0,
-                                               "tid": 1, "ts": 42000.0, "dur": 2000.0})json"));
+  EXPECT_EQ(events[10], Json::parse(R"json({"ph": "X", "name": "conv (1000000 B)", "pid": 0,
+                                "tid": 1, "ts": 42000.0, "dur": 2000.0,
+                                "args": {"bytes": 1000000, "bucket": 2, "tensors": "conv"}})json"));
+}
+
+TEST(VerbRun, ATimelineOfSomeRanksAndTimes) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"run": {"steps": 3}, "strategy": {"update": "asgd",
+      "aggregation": {"type": "parameter-server", "servers": 1, "collective": null}}})");
+  const auto spans = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args{"run", file, "--timeline", folder.path("t.json")};
+    args.insert(args.end(), more.begin(), more.end());
+    EXPECT_EQ(steptime(args).exit, 0);
+    std::map<std::string, int> count;  // of the processes' spans
+    std::map<int, std::string> names;
+    for (const Json& event : parse_json(folder.read("t.json"), "t.json")) {
+      if (event["name"] == "process_name") names[event["pid"]] = event["args"]["name"];
+      if (event["ph"] == "X") ++count[names[event["pid"]]];
+    }
+    return count;
+  };
+  const auto all = spans({});
+  for (const char* rank : {"rank 0", "rank 1", "rank 2", "rank 3"})
+    EXPECT_TRUE(all.contains(rank)) << rank;
+  const auto two = spans({"--timeline-ranks", "1-2"});
+  EXPECT_EQ(two.at("rank 1"), all.at("rank 1"));
+  EXPECT_EQ(two.at("rank 2"), all.at("rank 2"));
+  EXPECT_FALSE(two.contains("rank 0") || two.contains("rank 3"));
+  const auto early = spans({"--timeline-ranks", "3", "--timeline-window", "0 s..1 ms"});
+  EXPECT_LT(early.at("rank 3"), all.at("rank 3"));
+  const auto refusal = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args{"run", file};
+    args.insert(args.end(), more.begin(), more.end());
+    return steptime(args).err;
+  };
+  EXPECT_EQ(refusal({"--timeline", "x.txt"}),
+            "steptime: --timeline: expected a name that ends in .pftrace (Perfetto) or .json "
+            "(Chrome), got \"x.txt\"\n");
+  EXPECT_EQ(refusal({"--timeline-ranks", "1"}),
+            "steptime: --timeline-ranks: expected --timeline beside it\n");
+  EXPECT_EQ(refusal({"--timeline-ranks", "4-2"}),
+            "steptime: --timeline-ranks: expected such as 3 or 2-5, got \"4-2\"\n");
+  EXPECT_EQ(refusal({"--timeline-window", "1..2"}),
+            "steptime: --timeline-window: expected such as 10ms..20ms, got \"1..2\"\n");
+  EXPECT_EQ(refusal({"--timeline-window", "2ms..1ms"}),
+            "steptime: --timeline-window: ends before it begins: \"2ms..1ms\"\n");
 }
 
 TEST(VerbRun, AWrongFormatWritesNothing) {

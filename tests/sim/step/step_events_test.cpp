@@ -20,7 +20,7 @@ constexpr Duration kMs{1'000'000'000};
 std::vector<std::string> spans_of(const Timeline& timeline) {
   std::vector<std::string> texts;
   for (const Timeline::Span& s : timeline.spans()) {
-    texts.push_back(fmt::format("{} {} {}-{}", timeline.tracks()[s.track], s.name,
+    texts.push_back(fmt::format("{} {} {}-{}", timeline.tracks()[s.track].name, s.name,
                                 since_start(s.start) / kMs, since_start(s.end) / kMs));
   }
   return texts;
@@ -71,7 +71,7 @@ TEST(EventStep, AfterBackwardNothingIsSentEarly) {
   EXPECT_EQ(play(kWorkload, {.sizes = {1, 1, 1}, .after_backward = true}, 1, &timeline).step,
             16 * kMs);
   for (const Timeline::Span& s : timeline.spans()) {
-    if (timeline.tracks()[s.track] == "communication") {
+    if (timeline.tracks()[s.track].name == "communication") {
       EXPECT_GE(since_start(s.start), 10 * kMs);
     }
   }
