@@ -37,7 +37,8 @@ void write_record(const std::vector<RecordedStep>& steps, const std::string& for
     out << record_table(steps);
     return;
   }
-  if (format != "jsonl") throw InputError("--record: known formats: table, jsonl");
+  if (format != "jsonl")
+    throw InputError(fmt::format("--record: expected --format table or jsonl, got {}", format));
   std::vector<RecordRow> rows;
   for (const RecordedStep& step : steps)
     rows.push_back(step.row);

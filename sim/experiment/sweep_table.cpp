@@ -78,6 +78,9 @@ void SweepTable::add(const Json& row) {
     cells.figures.back() = fmt::format("[{}]", known->second);
   }
   rows_.push_back(std::move(cells));
+  const auto domain = row.find("domain");
+  if (domain == row.end() || domain->value("status", "") == "validated") return;
+  if (unvalidated_++ == 0) why_ = Validity::text(*domain);
 }
 
 std::string SweepTable::text() const {
@@ -99,7 +102,13 @@ std::string SweepTable::text() const {
       cells.push_back(row.figures[c]);
     table.add(std::move(cells));
   }
-  return table.text() + notes_;
+  const std::string worth = unvalidated_ == 0
+                                ? ""
+                                : fmt::format(
+                                      "\n{} of {} points are not validated by measurements; the "
+                                      "first is {}\n",
+                                      unvalidated_, rows_.size(), why_);
+  return table.text() + notes_ + worth;
 }
 
 std::vector<std::string> sweep_csv_head(const Sweep& sweep) {

@@ -11,7 +11,7 @@
 namespace steptime {
 
 /// A column for each figure that some point has. What failed has the number of a note below the
-/// table.
+/// table, where it also says how many points are not validated by measurements.
 class SweepTable {
  public:
   explicit SweepTable(const Sweep& sweep) : sweep_(sweep) {}
@@ -28,6 +28,8 @@ class SweepTable {
   std::vector<Row> rows_;
   std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
   std::string notes_;
+  std::size_t unvalidated_ = 0;  ///< points
+  std::string why_;              ///< is the first of these
 };
 
 /// The point, its parameters, every figure that CSV has, and the error.

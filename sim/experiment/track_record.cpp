@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -159,10 +160,23 @@ std::string Validity::text(const Json& json) {
   return text_of(json.value("status", ""), json.value("beyond", std::vector<std::string>()));
 }
 
+namespace {
+/// As JSON's text: sweeps write the same few, which need no escape, millions of times.
+std::string quoted(const std::string& text) {
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  });
+  return is_plain ? '"' + text + '"' : Json(text).dump();
+}
+}  // namespace
+
 std::string Validity::json() const {
-  return fmt::format(R"({{"status":"{}","n":{},"typical_pct":{},"worst_pct":{},"beyond":{}}})",
-                     word(), n, typical_pct, worst_pct,
-                     beyond.empty() ? "[]" : Json(beyond).dump());
+  std::string reasons;
+  for (const std::string& reason : beyond)
+    reasons += (reasons.empty() ? "" : ",") + quoted(reason);
+  return fmt::format(
+      FMT_COMPILE(R"({{"status":"{}","n":{},"typical_pct":{},"worst_pct":{},"beyond":[{}]}})"),
+      word(), n, typical_pct, worst_pct, reasons);
 }
 
 TrackRecord::TrackRecord(std::vector<RecordRow> rows) : rows_(std::move(rows)) {
@@ -188,8 +202,7 @@ const TrackRecord& TrackRecord::shipped() {
 }
 
 Assessment TrackRecord::assess(const Prediction& p) const {
-  const auto find = [](const auto& map, const PredictionKind& kind) -> const Errors* {
-    const auto found = map.find(kind);
+  const auto enough = [](const auto& map, auto found) -> const Errors* {
     return found == map.end() || found->second->rows < kLeastRows ? nullptr : found->second.get();
   };
   Assessment result;
@@ -216,7 +229,8 @@ Assessment TrackRecord::assess(const Prediction& p) const {
     return result;
   }
   const double share = p.share();
-  if (const auto own = by_kind_.find(p.kind); own == by_kind_.end()) {
+  const auto own = by_kind_.find(p.kind);
+  if (own == by_kind_.end()) {
     domain.status = Validity::Status::kUnvalidated;
     domain.beyond.push_back("no measurement of " + p.kind.text());
   } else {
@@ -244,14 +258,14 @@ Assessment TrackRecord::assess(const Prediction& p) const {
         domain.beyond.empty() ? Validity::Status::kValidated : Validity::Status::kExtrapolated;
   }
   double widening = kOwnKind;
-  const Errors* nearest = find(by_kind_, p.kind);
+  const Errors* nearest = enough(by_kind_, own);
   if (nearest == nullptr) {
     widening = kOtherNetwork;
-    nearest = find(wider_, any_network(p.kind));
+    nearest = enough(wider_, wider_.find(any_network(p.kind)));
   }
   if (nearest == nullptr) {
     widening = kAnyRow;
-    nearest = find(wider_, {});
+    nearest = enough(wider_, wider_.find({}));
   }
   const double low = nearest == nullptr ? 0 : nearest->low * widening * share;
   const double high = nearest == nullptr ? 0 : nearest->high * widening * share;

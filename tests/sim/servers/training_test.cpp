@@ -229,8 +229,8 @@ TEST(Training, TheTimelineShowsComputeMessagesAndServers) {
   simulate(training_experiment(strategy(servers(1, R"(, "rate": "100 MB/s")"), kSgd), 1), timeline);
   std::vector<std::string> spans;
   for (const Timeline::Span& span : timeline.spans()) {
-    spans.push_back(timeline.tracks()[span.track].actor + " " +
-                    timeline.tracks()[span.track].name + ": " + span.name + " " +
+    spans.push_back(timeline.tracks()[span.track].actor + " " + timeline.tracks()[span.track].name +
+                    ": " + span.name + " " +
                     std::to_string((span.end - span.start) / std::chrono::milliseconds(1)));
   }
   EXPECT_EQ(spans, (std::vector<std::string>{
