@@ -85,8 +85,7 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
-  Assessment assessment =
-      TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
+  Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
   r.domain = std::move(assessment.domain);
   r.step_time_interval_s = assessment.step_s;
 }
