@@ -9,22 +9,19 @@
 #include <string>
 #include <vector>
 
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
+
+using boost::math::statistics::median;
 
 struct Group {
   std::set<std::string> testbeds;
   std::vector<double> errors_pct;  ///< absolute
   int within = 0;
 };
-
-/// Of a list that is not empty.
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
 
 }  // namespace
 
@@ -49,7 +46,7 @@ std::string record_table(std::span<const RecordedStep> steps) {
   }
   TextTable table(
       {"system", "transport", "network", "testbeds", "rows", "typical", "worst", "within"});
-  const auto add = [&](const PredictionKind& kind, const Group& group) {
+  const auto add = [&](const PredictionKind& kind, Group& group) {
     table.add({kind.system, kind.transport, kind.network, fmt::format("{}", group.testbeds.size()),
                fmt::format("{}", group.errors_pct.size()),
                fmt::format("{:.1f} %", median(group.errors_pct)),
@@ -57,7 +54,7 @@ std::string record_table(std::span<const RecordedStep> steps) {
                            *std::max_element(group.errors_pct.begin(), group.errors_pct.end())),
                fmt::format("{}", group.within)});
   };
-  for (const auto& [kind, group] : groups)
+  for (auto& [kind, group] : groups)
     add(kind, group);
   return table.text() +
          fmt::format(

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -103,12 +104,10 @@ struct TrackRecord::Errors {
       most_workers = std::max(most_workers, row->workers);
       most_share = std::max(most_share, row->share);
     }
-    std::sort(absolute.begin(), absolute.end());
     rows = static_cast<std::int64_t>(of.size());
     testbeds = static_cast<std::int64_t>(of_testbed.size());
-    typical_pct =
-        rounded((absolute[(absolute.size() - 1) / 2] + absolute[absolute.size() / 2]) / 2);
-    worst_pct = rounded(absolute.back());
+    worst_pct = rounded(*std::max_element(absolute.begin(), absolute.end()));
+    typical_pct = rounded(boost::math::statistics::median(absolute));
     low = std::min(0., quantile(per_share, kQuantile));
     high = std::max(0., quantile(per_share, 1 - kQuantile));
   }
