@@ -100,6 +100,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       to.update = from.update;
       to.collective = from.collective;
       to.transport = from.transport;
+      to.kind = from.kind;
       return;
     case Part::kSchedule:
       to.schedule = from.schedule;

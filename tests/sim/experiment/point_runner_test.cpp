@@ -57,6 +57,11 @@ TEST(PointRunner, APartThatWasBuiltBeforeComesBackWhole) {
     EXPECT_EQ(runner.read(point).transport->streams, point == 1 ? 2 : 1);
   EXPECT_EQ(runner.read(0).transport->streams, 1);
   EXPECT_EQ(runner.read(1).transport->streams, 2);
+  // And with it what its predictions are worth: a single node is a kind of its own.
+  const Sweep nodes = sweep_of(folder, R"({"/run/seed": [1, 2], "/cluster/nodes": [1, 2]})");
+  PointRunner inner(nodes);
+  for (std::int64_t point = 0; point < 4; ++point)
+    EXPECT_EQ(inner.read(point).kind->network == "one node", point % 2 == 0) << point;
 }
 
 TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
