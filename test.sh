@@ -16,9 +16,9 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
                  gives the same results to the byte.
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; a replay
-                 between four network namespaces, and under Slurm; cross builds for ppc64el and arm64,
-                 whose results are equal to the byte (each where it can be had); headers
-                 that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
+                 between four network namespaces, and under Slurm; the page of "report" in Chromium;
+                 cross builds for ppc64el and arm64, whose results are equal to the byte (each
+                 where it can be had); headers that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
 The last line counts the tests of every build, and every other check as one.
 JOBS=N sets the number of parallel jobs (default: one per processor).
@@ -213,6 +213,7 @@ case $mode in
     need_packages build test check
     want_packages optional
     want_packages slurm
+    want_packages browser
     want_packages cross
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
@@ -224,6 +225,7 @@ case $mode in
       configs/quickstart.json 50
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
     check "layers on the CPU" tests/calibration/layers_test.sh build/release
+    check "report in a browser" tests/sim/drawing/report_browser_test.py build/release/steptime
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime

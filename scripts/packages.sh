@@ -18,6 +18,8 @@ packages_of() {
     optional) echo libopenmpi-dev openmpi-bin libdnnl-dev ;;
     # What test.sh all runs beside the tests: jobs under Slurm.
     slurm) echo slurmctld slurmd slurm-client munge ;;
+    # The charts of a report's page, and a browser that tests it.
+    browser) echo libjs-vega chromium ;;
     # And builds for other processors.
     cross) echo g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu mmdebstrap qemu-user-static ;;
     *)

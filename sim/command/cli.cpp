@@ -46,7 +46,9 @@ constexpr std::array kVerbs{
          verb_calibrate},
     Verb{"replay", "CONFIG", "under mpirun: predicts a step, runs it for real, compares",
          verb_replay},
-    Verb{"report", "TARGET", "the links of a preset's or a config's machine, and trees over them",
+    Verb{"report", "TARGET",
+         "a page about an experiment: charts, error bars and config in one HTML file; or the links "
+         "of a preset's or a config's machine, and trees over them",
          verb_report},
     Verb{"check", "CONFIG...", "validates experiments", verb_check},
     Verb{"list", "[KIND]", "the names that a config can choose from", verb_list},

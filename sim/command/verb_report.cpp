@@ -1,18 +1,26 @@
-// report --topology: a machine as pictures for Graphviz, or as the routes between its GPUs; report
+// report CONFIG: a page about an experiment. report --topology: a machine as pictures for Graphviz,
+// or as the routes between its GPUs; report
 // --trees: the trees along which its GPUs add up.
+#include "sim/command/output.h"
+#include "sim/command/progress_line.h"
 #include "sim/command/tree_report.h"
 #include "sim/command/verbs.h"
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
+#include "sim/drawing/report_data.h"
+#include "sim/drawing/report_page.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -69,31 +77,50 @@ std::string fabric_of(const Cluster& cluster) {
     throw InputError(fmt::format("steptime report: --fabric draws {} nodes at most, got {}",
                                  kMostDrawn, cluster.nodes));
   }
-  const std::int64_t nics =
-      cluster.node == nullptr
-          ? 1
-          : std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
-  const FabricUse use{std::max<std::int64_t>(3, cluster.nodes * nics), cluster.network.latency,
-                      cluster.network.bandwidth};
-  const auto fabric = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
-  return drawing(graph_of(*fabric, cluster.nodes, nics));
+  return drawing(graph_of(cluster));
+}
+
+/// `path`: "" for standard output.
+void write_page(const std::string& config, std::span<const std::string> sets,
+                const std::string& path, const Terminal& terminal) {
+  const auto document = load_document(config, sets);
+  std::optional<OutputFile> file;  // opened before the run, which may take long
+  if (!path.empty()) file.emplace(path);
+  const std::string page = [&] {
+    ProgressLine line(terminal);
+    const int threads = std::max(1U, std::thread::hardware_concurrency());
+    return report_page(report_data(document, threads, line.listener()));
+  }();
+  if (!file) {
+    terminal.out << page;
+    return;
+  }
+  file->write(page);
+  file->commit();
+  terminal.err << "wrote " << path << ", open it in a browser\n";
 }
 
 }  // namespace
 
 Exit verb_report(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
-  std::string format;
+  std::string format, output;
+  std::vector<std::string> sets;
   TreeQuestion trees;
   po::options_description options("options");
-  options.add_options()("topology", "the machine's links")(
-      "trees", "the trees along which the GPUs of a node add up, one for each as the root")(
-      "format", po::value(&format)->default_value("table"),
-      "table: routes between GPUs, or copies of each tree; dot: the inside of a node, for "
-      "Graphviz; "
-      "json: trees as MXNet's arrays")("planner",
-                                       po::value(&trees.planner)->default_value(trees.planner),
-                                       "with --trees: how they are found")(
-      "penalty", po::value<double>(), "with --trees: the planner's, for each use of a link")(
+  options.add_options()(
+      "output,o", po::value(&output),
+      "the page: one HTML file with charts, which needs no network; left out: standard output")(
+      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
+      "topology", "instead of the page: the machine's links")(
+      "trees",
+      "instead of the page: the trees along which the GPUs of a node add up, one for each as the "
+      "root")("format", po::value(&format)->default_value("table"),
+              "table: routes between GPUs, or copies of each tree; dot: the inside of a node, for "
+              "Graphviz; "
+              "json: trees as MXNet's arrays")(
+      "planner", po::value(&trees.planner)->default_value(trees.planner),
+      "with --trees: how they are found")("penalty", po::value<double>(),
+                                          "with --trees: the planner's, for each use of a link")(
       "gpus", po::value(&trees.gpus), "with --trees: some of the node's, such as 0,1,6,7")(
       "detection", po::value(&trees.detection)->default_value(trees.detection),
       "with --trees: the links that CUDA reports: exact, cuda-9.2 or cuda-9.2-repaired")(
@@ -102,15 +129,30 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
       "number of nodes; default: the config's, 2 of a preset");
   const auto values = parse_arguments(verb, args, options, {"TARGET"}, terminal);
   if (!values) return Exit::kOk;
-  if (values->contains("topology") == values->contains("trees")) {
-    throw InputError(
-        "steptime report: expected either --topology, the links of a machine, or --trees");
+  const auto target = (*values)["TARGET"].as<std::string>();
+  const bool is_page = !values->contains("topology") && !values->contains("trees");
+  if (values->contains("topology") && values->contains("trees"))
+    throw InputError("steptime report: --topology and --trees are two reports");
+  if (is_page) {
+    if (!target.ends_with(".json") && target != "-" && target != "/dev/stdin") {
+      throw InputError(fmt::format(
+          "steptime report: expected a config, such as x.json, or --topology or --trees of a "
+          "machine, got {}",
+          brief(target)));
+    }
+    if (!(*values)["format"].defaulted())
+      throw InputError("steptime report: --format needs --topology or --trees");
+    write_page(target, sets, output, terminal);
+    return Exit::kOk;
+  }
+  if (!output.empty() || !sets.empty()) {
+    throw InputError(fmt::format("steptime report: --{} is for the page about an experiment",
+                                 output.empty() ? "set" : "output"));
   }
   if (values->contains("fabric") && format != "dot")
     throw InputError("steptime report: --fabric needs --format dot");
   const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();
   if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
-  const auto target = (*values)["TARGET"].as<std::string>();
   const Cluster cluster = cluster_of(target, nodes);
   if (values->contains("trees")) {
     if (values->contains("penalty")) trees.penalty = (*values)["penalty"].as<double>();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <numbers>
 #include <tuple>
 #include <utility>
 
@@ -55,7 +57,70 @@ std::vector<int> levels(const FabricGraph& graph) {
   return level;
 }
 
+/// Whether switches can stand above the nodes, rank by rank: no links join what is at one height.
+bool is_layered(const FabricGraph& graph, const std::vector<int>& level) {
+  return std::all_of(graph.edges.begin(), graph.edges.end(), [&](const auto& e) {
+    return level[static_cast<std::size_t>(e.first)] != level[static_cast<std::size_t>(e.second)];
+  });
+}
+
+/// Where the vertices stand: the uppermost side by side, the others below what they hang on; or in
+/// rings around each other where a level has links of its own.
+std::vector<std::pair<double, double>> places(const FabricGraph& graph) {
+  const std::vector<int> level = levels(graph);
+  const bool layered = is_layered(graph, level);
+  const auto count = static_cast<std::size_t>(graph.vertices);
+  const int top = *std::max_element(level.begin(), level.begin() + graph.vertices);
+  std::vector<double> along(count);  // its level, from 0 to 1
+  std::vector<std::pair<double, double>> at(count);
+  std::vector<std::size_t> sizes(static_cast<std::size_t>(top) + 1);
+  for (std::size_t v = 0; v < count; ++v)
+    ++sizes[static_cast<std::size_t>(level[v])];
+  const auto widest = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
+  double radius = 0;
+  for (int l = top; l > 0; --l) {
+    std::vector<std::pair<double, std::size_t>> order;  // by the middle of what they hang on
+    for (std::size_t v = 0; v < count; ++v) {
+      if (level[v] != l) continue;
+      double sum = 0;
+      double above = 0;
+      for (const auto& e : graph.edges) {
+        const auto first = static_cast<std::size_t>(e.first);
+        const auto second = static_cast<std::size_t>(e.second);
+        if (first != v && second != v) continue;
+        const std::size_t other = first == v ? second : first;
+        if (level[other] <= l) continue;
+        sum += along[other];
+        ++above;
+      }
+      order.emplace_back(above > 0 ? sum / above : 0, v);
+    }
+    std::sort(order.begin(), order.end());
+    const auto here = static_cast<double>(order.size());
+    radius = std::max(l == top ? 1 : radius + 1, here / (2 * std::numbers::pi));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::size_t v = order[i].second;
+      along[v] = (static_cast<double>(i) + 0.5) / here;
+      const double angle = 2 * std::numbers::pi * along[v];
+      at[v] = layered ? std::pair(along[v] * widest, static_cast<double>(l))
+                      : std::pair(radius * std::sin(angle), radius * std::cos(angle));
+    }
+  }
+  return at;
+}
+
 }  // namespace
+
+FabricGraph graph_of(const Cluster& cluster) {
+  const std::int64_t nics =
+      cluster.node == nullptr
+          ? 1
+          : std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
+  const FabricUse use{std::max<std::int64_t>(3, cluster.nodes * nics), cluster.network.latency,
+                      cluster.network.bandwidth};
+  const auto fabric = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);
+  return graph_of(*fabric, cluster.nodes, nics);
+}
 
 FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t ports_per_node) {
   const std::vector<Channel> channels = fabric.channels();
@@ -124,10 +189,7 @@ FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t port
 
 std::string drawing(const FabricGraph& graph) {
   const std::vector<int> level = levels(graph);
-  // Switches above the nodes, rank by rank, unless links join what stands at one height.
-  const bool layered = std::all_of(graph.edges.begin(), graph.edges.end(), [&](const auto& e) {
-    return level[static_cast<std::size_t>(e.first)] != level[static_cast<std::size_t>(e.second)];
-  });
+  const bool layered = is_layered(graph, level);
   const std::map<std::int32_t, std::vector<std::int32_t>> inside = nodes_in_switches(graph);
   std::string text = fmt::format(
       "graph fabric {{\n  layout={}; overlap=false; splines=true; fontname=Helvetica;\n"
@@ -152,6 +214,33 @@ std::string drawing(const FabricGraph& graph) {
     text += drawn_link(name_in(graph, e.first), name_in(graph, e.second), style, e.count);
   }
   return text + legend.vertex("") + "}\n";
+}
+
+Json picture(const FabricGraph& graph) {
+  const std::map<std::int32_t, std::vector<std::int32_t>> inside = nodes_in_switches(graph);
+  const auto is_shown = [&](std::int32_t v) { return inside.empty() || v >= graph.nodes; };
+  const std::int32_t hidden = inside.empty() ? 0 : static_cast<std::int32_t>(graph.nodes);
+  const auto at = places(graph);
+  Json vertices = Json::array();
+  for (std::int32_t v = hidden; v < graph.vertices; ++v) {
+    const auto held = inside.find(v);
+    const auto& [x, y] = at[static_cast<std::size_t>(v)];
+    vertices.push_back({{"name", name_in(graph, v)},
+                        {"kind", v < graph.nodes ? "node" : "switch"},
+                        {"holds", held == inside.end() ? 0 : held->second.size()},
+                        {"x", x},
+                        {"y", y}});
+  }
+  Json links = Json::array();
+  for (const auto& e : graph.edges) {
+    if (!is_shown(e.first) || !is_shown(e.second)) continue;
+    links.push_back({{"first", e.first - hidden},
+                     {"second", e.second - hidden},
+                     {"GBps", e.bandwidth.bytes_per_second / 1e9},
+                     {"latency_us", to_seconds(e.latency) * 1e6},
+                     {"count", e.count}});
+  }
+  return {{"vertices", std::move(vertices)}, {"links", std::move(links)}};
 }
 
 }  // namespace steptime

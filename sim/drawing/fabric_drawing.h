@@ -1,6 +1,8 @@
 // What connects the nodes as a graph, and as a picture for Graphviz.
 #pragma once
+#include "sim/config/json.h"
 #include "sim/core/units.h"
+#include "sim/network/cluster.h"
 #include "sim/network/fabric.h"
 
 #include <cstdint>
@@ -25,6 +27,13 @@ struct FabricGraph {
 /// `ports_per_node` consecutive ports are a node. Looks at the route of every pair of ports; a
 /// fabric of fewer than three should be made for three.
 FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t ports_per_node);
+/// What connects the nodes of a cluster.
+FabricGraph graph_of(const Cluster& cluster);
 std::string drawing(const FabricGraph& graph);
+
+/// The same for a page: {"vertices": [{"name", "kind": "node" or "switch", "holds", "x", "y"}],
+/// "links": [{"first", "second", "GBps", "latency_us", "count"}]}. Where many nodes hang on one
+/// switch each they are left out, and "holds" is their number; x and y in steps between neighbours.
+Json picture(const FabricGraph& graph);
 
 }  // namespace steptime

@@ -210,4 +210,27 @@ std::string drawing(const Topology& node, std::span<const LinkUse> uses) {
   return text + legend.vertex(fmt::format(", pos=\"{:.3f},0!\"", places.rightmost() + 2.4)) + "}\n";
 }
 
+Json picture(const Topology& node, std::span<const LinkUse> uses) {
+  const Places places(node);
+  Json vertices = Json::array();
+  for (std::size_t v = 0; v < node.vertices().size(); ++v) {
+    const auto& vertex = node.vertices()[v];
+    const auto [x, y] = places.of(v);
+    vertices.push_back({{"name", vertex.name}, {"kind", name_of(vertex.kind)}, {"x", x}, {"y", y}});
+  }
+  Json links = Json::array();
+  for (const auto& link : node.links()) {
+    links.push_back(
+        {{"first", link.first},
+         {"second", link.second},
+         {"kind", link.kind},
+         {"GBps", link.bandwidth.bytes_per_second / static_cast<double>(link.count) / 1e9},
+         {"latency_us", to_seconds(link.latency) * 1e6},
+         {"count", link.count},
+         {"there", busy(node, link.first, link.second, link.kind, uses)},
+         {"back", busy(node, link.second, link.first, link.kind, uses)}});
+  }
+  return {{"vertices", std::move(vertices)}, {"links", std::move(links)}};
+}
+
 }  // namespace steptime

@@ -16,4 +16,9 @@ Topology node_of(const Cluster& cluster);
 /// links that carry something with the percentage of time for which they do, there and back.
 std::string drawing(const Topology& node, std::span<const LinkUse> uses = {});
 
+/// The same for a page: {"vertices": [{"name", "kind", "x", "y"}], "links": [{"first", "second",
+/// "kind", "GBps", "latency_us", "count", "there", "back"}]}; x and y in inches, GBps of one of
+/// `count` links, there and back the shares of time.
+Json picture(const Topology& node, std::span<const LinkUse> uses);
+
 }  // namespace steptime

@@ -198,8 +198,7 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
 
   Explanation explanation;
   explanation.name = experiment.name;
-  std::vector<SentBucket> buckets;  // asked for in full: with causes
-  explanation.result = simulate(experiment, &buckets, parts.next());
+  explanation.result = simulate(experiment, &explanation.buckets, parts.next());
   // What is varied is the config with its defaults written out: it has to be a config by itself.
   variants.run(variants.config(), {});
   const double step = explanation.result.step_time_s;
@@ -243,7 +242,8 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
     changed["cluster"]["nodes"] = n;
     try {
       const Result r = variants.run(changed, parts.next());
-      explanation.scaling.push_back({n, r.step_time_s, r.speedup, r.scaling_efficiency});
+      explanation.scaling.push_back(
+          {n, r.step_time_s, r.speedup, r.scaling_efficiency, r.step_time_interval_s});
     } catch (const InputError&) {  // such as one node less than there are servers
       continue;
     }
@@ -326,7 +326,9 @@ Json Explanation::json() const {
     scales.push_back({{"nodes", point.nodes},
                       {"step_time_s", point.step_time_s},
                       {"speedup", point.speedup},
-                      {"scaling_efficiency", point.scaling_efficiency}});
+                      {"scaling_efficiency", point.scaling_efficiency},
+                      {"step_time_interval_s",
+                       {point.step_time_interval_s.low, point.step_time_interval_s.high}}});
   }
   return {{"name", name},
           {"step_time_s", result.step_time_s},

@@ -35,11 +35,13 @@ struct ScalePoint {
   double step_time_s = 0;
   double speedup = 0;
   double scaling_efficiency = 0;
+  Interval step_time_interval_s{};  ///< as in a Result
 };
 
 struct Explanation {
   std::string name;
   Result result;
+  std::vector<SentBucket> buckets;  ///< in send order
   std::vector<Elasticity>
       elasticities;                 ///< the strongest first; those that do nothing are left out
   std::vector<StepLimit> limits;    ///< what gains most first; only what gains something

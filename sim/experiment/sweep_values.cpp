@@ -327,6 +327,11 @@ std::vector<SweptValue> swept_values(const Document& document, const std::string
   return all;
 }
 
+std::optional<double> place_on_axis(const Json& value) {
+  const auto amount = amount_in(value);
+  return amount ? std::optional(amount->base()) : std::nullopt;
+}
+
 std::string swept_name(const std::string& pointer) {
   std::string name = pointer;
   if (name.ends_with("/type")) name.resize(name.size() - 5);

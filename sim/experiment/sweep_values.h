@@ -7,6 +7,7 @@
 #pragma once
 #include "sim/config/config.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct SweptValue {
 std::vector<SweptValue> swept_values(const Document& document, const std::string& pointer,
                                      const Json& values);
 
+/// A number, or a quantity in its base unit (s, B, B/s, s/B): where a value stands on an axis.
+std::optional<double> place_on_axis(const Json& value);
 /// The last name of a swept pointer that says something: "type" stands for what it is the type of.
 std::string swept_name(const std::string& pointer);
 /// A value as a cell; of an object that chooses by type, that.

@@ -18,7 +18,6 @@
 namespace steptime {
 namespace {
 
-constexpr double kLeastShare = 0.1;
 constexpr double kFloor = 1.03;
 constexpr double kQuantile = 0.025;
 constexpr double kOwnKind = 1;
@@ -271,6 +270,13 @@ Assessment TrackRecord::assess(const Prediction& p) const {
   result.step_s = {std::max(p.step_s / (1 - low), p.compute_s) / factor,
                    p.step_s * (1 + high) * factor};
   return result;
+}
+
+std::vector<RecordRow> TrackRecord::rows_of(const PredictionKind& kind) const {
+  std::vector<RecordRow> rows;
+  std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(rows),
+               [&](const RecordRow& row) { return row.kind == kind; });
+  return rows;
 }
 
 Assessment TrackRecord::assess_without(const std::string& testbed,

@@ -35,6 +35,9 @@
 
 namespace steptime {
 
+/// c above of a step that communicates nothing.
+inline constexpr double kLeastShare = 0.1;
+
 struct PredictionKind {
   std::string system;     ///< who adds gradients up, such as "all-reduce"
   std::string transport;  ///< channel and coordinator, such as "wire, horovod"
@@ -110,6 +113,8 @@ class TrackRecord {
   static const TrackRecord& shipped();
 
   Assessment assess(const Prediction& prediction) const;
+  /// The measurements of a kind, in the order of the file.
+  std::vector<RecordRow> rows_of(const PredictionKind& kind) const;
   /// By rows of other testbeds only.
   Assessment assess_without(const std::string& testbed, const Prediction& prediction) const;
 

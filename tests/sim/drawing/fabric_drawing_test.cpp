@@ -3,6 +3,7 @@
 
 #include "tests/support/fabric.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -72,6 +73,30 @@ TEST(FabricDrawing, IsGraphviz) {
   // Many nodes stand in their switch.
   EXPECT_NE(picture(40).find("  switch0 [label=\"switch0\\nnode0, 1, 2"), std::string::npos);
   EXPECT_EQ(picture(40).find("--"), std::string::npos);
+}
+
+TEST(FabricDrawing, APageGetsSwitchesAboveTheirNodes) {
+  const Json tree =
+      picture(graph_of(*make_fabric(R"({"type": "fat-tree", "radix": 4})", 16), 16, 1));
+  ASSERT_EQ(tree["vertices"].size(), 16U + 8 + 8 + 4);
+  for (const Json& link : tree["links"]) {
+    const Json& lower = tree["vertices"][link["first"].get<std::size_t>()];
+    const Json& upper = tree["vertices"][link["second"].get<std::size_t>()];
+    EXPECT_EQ(std::abs(lower["y"].get<double>() - upper["y"].get<double>()), 1);
+  }
+}
+
+TEST(FabricDrawing, APageGetsARingInTheRound) {
+  const Json ring = picture(graph_of(*make_fabric(R"({"type": "ring"})", 6), 6, 1));
+  for (const Json& vertex : ring["vertices"])
+    EXPECT_NEAR(std::hypot(vertex["x"].get<double>(), vertex["y"].get<double>()), 1, 1e-12);
+}
+
+TEST(FabricDrawing, ManyNodesAreANumberInTheirSwitch) {
+  const Json shown = picture(graph_of(*make_fabric(R"({"type": "switch"})", 40), 40, 1));
+  ASSERT_EQ(shown["vertices"].size(), 1U);
+  EXPECT_EQ(shown["vertices"][0]["holds"], 40);
+  EXPECT_TRUE(shown["links"].empty());
 }
 
 }  // namespace

@@ -101,5 +101,20 @@ TEST(NodeDrawing, OneVertexAlone) {
   EXPECT_EQ(places(drawing(node)).size(), 1U);
 }
 
+TEST(NodeDrawing, APageGetsThePlacesAndTheLoad) {
+  const std::vector<LinkUse> uses{
+      {.from = "gpu0", .to = "plx0", .kind = "pcie", .bytes = 1, .busy = 0.25}};
+  const Json shown = picture(server(2), uses);
+  const auto at = places(drawing(server(2)));
+  ASSERT_EQ(shown["vertices"].size(), at.size());
+  for (std::size_t v = 0; v < at.size(); ++v)
+    EXPECT_NEAR(shown["vertices"][v]["x"].get<double>(), at[v].first, 5e-4);
+  EXPECT_EQ(shown["vertices"][0]["kind"], "gpu");
+  const Json& link = shown["links"][0];
+  EXPECT_EQ(link["there"], 0.25);
+  EXPECT_EQ(link["back"], 0);
+  EXPECT_EQ(link["GBps"], 12);
+}
+
 }  // namespace
 }  // namespace steptime

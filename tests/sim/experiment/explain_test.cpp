@@ -88,6 +88,10 @@ TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
   EXPECT_NEAR(sum, explanation.result.step_time_s, 1e-12);
   const Json json = explanation.json();
   EXPECT_EQ(json["scaling"].size(), explanation.scaling.size());
+  // Of the experiment as it is, the same as in the result.
+  EXPECT_EQ(json["scaling"][2]["step_time_interval_s"],
+            Json({explanation.result.step_time_interval_s.low,
+                  explanation.result.step_time_interval_s.high}));
   EXPECT_EQ(json["knee_nodes"], 0);
   const std::string text = explanation.text();
   EXPECT_TRUE(

@@ -98,6 +98,13 @@ TEST(SweptValues, LabelsAreGivenOrSayWhatDiffers) {
   EXPECT_EQ(labels(R"([{"a": 1}, 5, [1, 2]])", "/cluster"), R"([{"a":1}][5][[1,2]])");
 }
 
+TEST(SweptValues, StandOnAnAxisInTheirBaseUnit) {
+  EXPECT_EQ(place_on_axis(16), 16);
+  EXPECT_EQ(place_on_axis("10 Gbps"), 1.25e9);
+  EXPECT_EQ(place_on_axis("2 KiB"), 2048);
+  EXPECT_EQ(place_on_axis("wfbp"), std::nullopt);
+}
+
 TEST(SweptValues, SayWhatIsWrong) {
   const std::string at = "x.json: /sweep/~1cluster~1network~1bandwidth";
   EXPECT_EQ(refusal(R"({"from": "10 Gbps", "to": "1 ms", "times": 2})"),

@@ -91,6 +91,14 @@ TEST(TrackRecord, NetworksOfOneClassHaveAboutTheSameLineRate) {
   EXPECT_EQ(network_class(2, 100e9), "more than 400 Gbit/s");
 }
 
+TEST(TrackRecord, HandsOutTheRowsOfAKind) {
+  std::vector<RecordRow> all = rows();
+  all[1].kind.network = "one node";
+  const auto found = TrackRecord(all).rows_of(kKind);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].id, "3");
+}
+
 TEST(TrackRecord, TheFileGivesTheRowsBack) {
   const auto read = parse_record(record_text(rows()), "r.jsonl");
   ASSERT_EQ(read.size(), 3U);
