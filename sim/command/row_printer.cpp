@@ -3,6 +3,8 @@
 #include "sim/core/text_table.h"
 #include "sim/experiment/track_record.h"
 
+#include <algorithm>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -24,9 +26,14 @@ void RowPrinter::add(std::string_view line) {
   if (format_ == "jsonl") terminal_.out << line;
   if (format_ == "json") terminal_.out << (rows_ == 1 ? " " : ",") << line;
   // Most rows need not be taken apart. Parameters that read so only cost the time to look.
-  const bool is_plain =
-      line.find("\"error\":") == line.npos &&
-      (!unvalidated_.empty() || line.find(R"("domain":{"status":"validated")") != line.npos);
+  const auto has = [&](const auto& what) {
+    return std::search(line.begin(), line.end(), what) != line.end();
+  };
+  static constexpr std::string_view kError = R"("error":)";
+  static constexpr std::string_view kValidated = R"("domain":{"status":"validated")";
+  static const std::boyer_moore_horspool_searcher error(kError.begin(), kError.end());
+  static const std::boyer_moore_horspool_searcher validated(kValidated.begin(), kValidated.end());
+  const bool is_plain = !has(error) && (!unvalidated_.empty() || has(validated));
   if (is_plain && format_ != "table" && format_ != "csv") return;
   const Json row = Json::parse(line);
   if (row.contains("error")) {

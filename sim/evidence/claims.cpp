@@ -130,7 +130,11 @@ class ClaimFile {
       if (!value.is_number() || value.get<double>() <= 0) continue;  // no time and no speed
       auto prediction = runner_.step(figure);
       if (!prediction) continue;
-      if (claims_->has("network")) prediction->kind.network = claims_->get<std::string>("network");
+      if (claims_->has("network")) {
+        auto kind = std::make_shared<PredictionKind>(*prediction->kind);
+        kind->network = claims_->get<std::string>("network");
+        prediction->kind = std::move(kind);
+      }
       const auto published = value.get<double>();
       const auto simulated = runner_.simulated(figure, nothing(name_)).get<double>();
       const bool is_speed = figure.object("measure", measure_params()).get<std::string>("value") ==
@@ -139,7 +143,7 @@ class ClaimFile {
       const RecordRow row{
           .id = figure.get<std::string>("id"),
           .testbed = claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
-          .kind = prediction->kind,
+          .kind = *prediction->kind,
           .workers = prediction->workers,
           .share = prediction->share(),
           .error_pct = (ratio - 1) * 100};

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
+constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
+                                                             "/strategy/update"};
 constexpr std::array<std::string_view, 4> kCollectiveSections{
     "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
 constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
@@ -32,14 +34,12 @@ std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
   return prepared;
 }
 
-PredictionKind kind_of(const Config& strategy, const Cluster& cluster) {
+std::string transport_name(const Config& strategy) {
   const Config roles = Transports::instance().chosen(strategy, "transport");
-  std::string transport = Catalogue::type_of(roles, MessageChannel::kNoun);
+  std::string name = Catalogue::type_of(roles, MessageChannel::kNoun);
   if (const auto coordinator = Catalogue::type_of(roles, Coordinator::kNoun); coordinator != "none")
-    transport += ", " + coordinator;
-  return {.system = Catalogue::type_of(strategy, "aggregation"),
-          .transport = std::move(transport),
-          .network = network_class(cluster.nodes, cluster.network.bandwidth.bytes_per_second)};
+    name += ", " + coordinator;
+  return name;
 }
 
 }  // namespace
@@ -50,6 +50,8 @@ std::span<const std::string_view> sections(Part part) {
       return kWorkloadSections;
     case Part::kCluster:
       return kClusterSections;
+    case Part::kTransport:
+      return kTransportSections;
     case Part::kCollective:
       return kCollectiveSections;
     case Part::kSchedule:
@@ -183,14 +185,23 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.cluster =
           std::make_shared<Cluster>(read_cluster(config.object("cluster", cluster_params())));
       return;
-    case Part::kCollective: {
+    case Part::kTransport: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.transport = Transports::instance().make(strategy, "transport");
-      experiment.aggregation = read_aggregation(config, *experiment.transport, *experiment.cluster);
+      experiment.transport_name = std::make_shared<std::string>(transport_name(strategy));
       experiment.update = Updates::instance().make(strategy, "update");
+      return;
+    }
+    case Part::kCollective: {
+      const Config strategy = config.object("strategy", strategy_params());
+      const Cluster& cluster = *experiment.cluster;
+      experiment.aggregation = read_aggregation(config, *experiment.transport, cluster);
       experiment.collective = experiment.aggregation->inside;
       check_update(strategy, *experiment.aggregation, *experiment.update);
-      experiment.kind = std::make_shared<PredictionKind>(kind_of(strategy, *experiment.cluster));
+      experiment.kind = std::make_shared<PredictionKind>(PredictionKind{
+          .system = Catalogue::type_of(strategy, "aggregation"),
+          .transport = *experiment.transport_name,
+          .network = network_class(cluster.nodes, cluster.network.bandwidth.bytes_per_second)});
       return;
     }
     case Part::kSchedule: {

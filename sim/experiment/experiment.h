@@ -58,6 +58,8 @@ struct Experiment {
   std::shared_ptr<const Update> update;
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Transport> transport;
+  /// Its channel and coordinator, as a PredictionKind names them.
+  std::shared_ptr<const std::string> transport_name;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
   /// Of its predictions, as far as cluster, aggregation and transport say.
@@ -67,9 +69,10 @@ struct Experiment {
 
 /// The sections of an experiment and the parts that are built from them. A part depends on the
 /// sections that `sections` lists, and on nothing else.
-enum class Part { kWorkload, kCluster, kCollective, kSchedule, kRun };
-inline constexpr Part kParts[] = {Part::kWorkload, Part::kCluster, Part::kCollective,
-                                  Part::kSchedule, Part::kRun};
+enum class Part { kWorkload, kCluster, kTransport, kCollective, kSchedule, kRun };
+/// In the order in which they are built.
+inline constexpr Part kParts[] = {Part::kWorkload,   Part::kCluster,  Part::kTransport,
+                                  Part::kCollective, Part::kSchedule, Part::kRun};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
 
@@ -95,7 +98,7 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Throws InputError for parts that are right each but say nothing together.
 void check_combination(const std::shared_ptr<const Document>& document,
                        const Experiment& experiment);
-/// Builds one part anew; kCollective needs experiment.cluster.
+/// Builds one part anew; kCollective needs those of kCluster and kTransport.
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
 
 /// The experiment's name, which also names its output files. Throws InputError.

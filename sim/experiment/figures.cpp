@@ -1,5 +1,6 @@
 #include "sim/experiment/figures.h"
 
+#include "sim/config/json_text.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -76,8 +77,23 @@ Json links(const Result& r, const Details* details) {
   return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
-std::string pair(double low, double high) {
-  return fmt::format(FMT_COMPILE("[{},{}]"), low, high);
+void append_pair(std::string& json, double low, double high) {
+  json += '[';
+  append_number(json, low);
+  json += ',';
+  append_number(json, high);
+  json += ']';
+}
+
+std::string fingerprint(const Result& r) {
+  return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint);
+}
+
+/// A text that JSON writes as it stands.
+constexpr Figure plain_text(std::string_view key, std::string_view help,
+                            std::string (*get)(const Result&),
+                            void (*raw)(std::string&, const Result&)) {
+  return {.key = key, .help = help, .text = get, .raw = raw};
 }
 
 constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
@@ -117,25 +133,25 @@ constexpr std::array kFigures{
            .unit = "s",
            .help = "low and high: holds what would be measured with 95 %",
            .raw =
-               [](const Result& r) {
-                 return pair(r.step_time_interval_s.low, r.step_time_interval_s.high);
+               [](std::string& json, const Result& r) {
+                 append_pair(json, r.step_time_interval_s.low, r.step_time_interval_s.high);
                }},
     Figure{.key = "throughput_interval_samples_per_s",
            .unit = "samples/s",
            .help = "the throughputs of these two step times",
-           .raw = [](const Result& r) -> std::string {
-             if (r.step_time_interval_s.low == 0) return "";
-             const double samples = r.throughput_samples_per_s * r.step_time_s;
-             return pair(samples / r.step_time_interval_s.high,
-                         samples / r.step_time_interval_s.low);
-           }},
-    Figure{.key = "interval_from",
-           .help = "what the intervals are of: claims, which are published steps beside simulated "
-                   "ones; both: and the intervals of the profile's collectives",
            .raw =
-               [](const Result& r) {
-                 return std::string(r.profile_interval_s ? R"("both")" : R"("claims")");
+               [](std::string& json, const Result& r) {
+                 if (r.step_time_interval_s.low == 0) return;
+                 const double samples = r.throughput_samples_per_s * r.step_time_s;
+                 append_pair(json, samples / r.step_time_interval_s.high,
+                             samples / r.step_time_interval_s.low);
                }},
+    Figure{
+        .key = "interval_from",
+        .help = "what the intervals are of: claims, which are published steps beside simulated "
+                "ones; both: and the intervals of the profile's collectives",
+        .raw = [](std::string& json,
+                  const Result& r) { json += r.profile_interval_s ? R"("both")" : R"("claims")"; }},
     number("speedup", "", "throughput over that of one worker of the same trace",
            of_step<&Result::speedup>),
     number("scaling_efficiency", "", "speedup / workers = compute_time_s / step_time_s",
@@ -217,7 +233,7 @@ constexpr std::array kFigures{
                "how much the result is worth: status (validated, extrapolated, unvalidated); n, "
                "typical_pct, worst_pct of the measurements of its kind; beyond: reasons",
            .text = [](const Result& r) { return r.domain.text(); },
-           .raw = [](const Result& r) { return r.domain.json(); }},
+           .raw = [](std::string& json, const Result& r) { r.domain.append_json(json); }},
     list("links",
          "what each link carries in a step, and how much of it it is busy, the one that limits "
          "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages",
@@ -226,11 +242,20 @@ constexpr std::array kFigures{
          "what the step's time is spent on along its critical path, which adds up to it: cause, "
          "resource, seconds; in full results, of runs with up to 20 million messages",
          causes),
-    text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
-         [](const Result& r) { return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint); }),
-    list("format_version", "of results as this one: the same number, the same keys",
-         [](const Result&, const Details*) { return Json(kResultFormat); }),
-    text("version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); }),
+    plain_text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
+               fingerprint,
+               [](std::string& json, const Result& r) {
+                 json += '"';
+                 for (int shift = 60; shift >= 0; shift -= 4)
+                   json += "0123456789abcdef"[r.fingerprint >> shift & 15];
+                 json += '"';
+               }),
+    Figure{.key = "format_version",
+           .help = "of results as this one: the same number, the same keys",
+           .raw = [](std::string& json, const Result&) { append_number(json, kResultFormat); }},
+    plain_text(
+        "version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); },
+        [](std::string& json, const Result&) { json += "\"" STEPTIME_VERSION "\""; }),
     list("config", "the experiment with every default written out",
          [](const Result&, const Details* details) {
            return details == nullptr ? Json() : resolved(details->config);

@@ -27,8 +27,9 @@ struct Figure {
   std::string (*text)(const Result&) = nullptr;
   /// In JSON only. `details` may be null.
   Json (*list)(const Result&, const Details* details) = nullptr;
-  /// In JSON only, as JSON's text: for what sweeps write millions of times.
-  std::string (*raw)(const Result&) = nullptr;
+  /// Appends JSON's text, or nothing: for what sweeps write millions of times. In JSON only, unless
+  /// `text` is set, too.
+  void (*raw)(std::string& json, const Result&) = nullptr;
 };
 
 /// In the order in which they are written.

@@ -95,11 +95,14 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
     case Part::kCluster:
       to.cluster = from.cluster;
       return;
+    case Part::kTransport:
+      to.transport = from.transport;
+      to.transport_name = from.transport_name;
+      to.update = from.update;
+      return;
     case Part::kCollective:
       to.aggregation = from.aggregation;
-      to.update = from.update;
       to.collective = from.collective;
-      to.transport = from.transport;
       to.kind = from.kind;
       return;
     case Part::kSchedule:

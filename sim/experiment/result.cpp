@@ -1,27 +1,18 @@
 #include "sim/experiment/result.h"
 
+#include "sim/config/json_text.h"
 #include "sim/core/error.h"
 #include "sim/experiment/figures.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
-
-/// Sweeps write the same few texts, which need no escape, millions of times.
-bool is_plain(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-  });
-}
 
 /// What CSV has, too.
 bool is_cell(const Figure& figure) {
@@ -44,30 +35,35 @@ double Result::figure(std::string_view key) const {
 }
 
 void append_json(std::string& text, const Result& result, const Details* details) {
-  fmt::basic_memory_buffer<char, 1024> row;
-  const auto add = [&](std::string_view key, const auto& value) {
-    fmt::format_to(fmt::appender(row), FMT_COMPILE("\"{}\":{},"), key, value);
-  };
-  for (const Figure& figure : figures()) {
+  static const auto keys = [] {
+    std::vector<std::string> all;
+    for (const Figure& figure : figures())
+      all.push_back(fmt::format("\"{}\":", figure.key));
+    return all;
+  }();
+  const std::size_t before = text.size();
+  const std::span<const Figure> all = figures();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Figure& figure = all[i];
+    const std::size_t start = text.size();
     if (figure.raw != nullptr) {
-      const std::string value = figure.raw(result);
-      if (!value.empty()) add(figure.key, value);
+      text += keys[i];
+      const std::size_t value = text.size();
+      figure.raw(text, result);
+      if (text.size() == value) text.resize(start);
     } else if (figure.number != nullptr) {
-      if (const auto value = figure.number(result)) add(figure.key, *value);
+      if (const auto value = figure.number(result)) append_number(text += keys[i], *value);
     } else if (figure.integer != nullptr) {
-      if (const auto value = figure.integer(result)) add(figure.key, *value);
+      if (const auto value = figure.integer(result)) append_number(text += keys[i], *value);
     } else if (figure.text != nullptr) {
-      const std::string value = figure.text(result);
-      if (is_plain(value))
-        fmt::format_to(fmt::appender(row), FMT_COMPILE("\"{}\":\"{}\","), figure.key, value);
-      else if (!value.empty())
-        add(figure.key, Json(value).dump());
-    } else {
-      const Json value = figure.list(result, details);
-      if (!value.is_null()) add(figure.key, value.dump());
+      if (const auto value = figure.text(result); !value.empty())
+        append_text(text += keys[i], value);
+    } else if (const Json value = figure.list(result, details); !value.is_null()) {
+      (text += keys[i]) += value.dump();
     }
+    if (text.size() > start) text += ',';
   }
-  text.append(row.data(), row.size() - 1);  // without the last comma
+  if (text.size() > before) text.pop_back();  // the last comma
 }
 
 Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config) {

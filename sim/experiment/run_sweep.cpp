@@ -1,12 +1,12 @@
 #include "sim/experiment/run_sweep.h"
 
+#include "sim/config/json_text.h"
 #include "sim/core/error.h"
 #include "sim/experiment/point_runner.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -16,8 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/compile.h>
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
@@ -35,7 +33,9 @@ struct Chunk {
 /// `details`: null for a row without them.
 void append_line(std::string& text, const Sweep& sweep, const SweepRow& row,
                  const Details* details) {
-  fmt::format_to(std::back_inserter(text), FMT_COMPILE("{{\"point\":{},\"params\":{{"), row.point);
+  text += "{\"point\":";
+  append_number(text, row.point);
+  text += ",\"params\":{";
   sweep.append_params(text, row.point);
   text += "},";
   if (row.result)

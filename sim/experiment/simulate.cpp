@@ -393,14 +393,18 @@ void add_interval(const Experiment& experiment, Result& result, const OnProgress
 }  // namespace
 
 Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
-  Prediction prediction{.kind = *e.kind,
+  Prediction prediction{.kind = e.kind,
                         .workers = e.cluster->workers(),
                         .step_s = r.step_time_s,
                         .compute_s = r.compute_time_s,
                         .comm_busy_s = r.comm_busy_s,
                         .modelled = e.workload->workload.trace.modelled,
                         .beyond = std::move(beyond)};
-  if (e.embedding->settings()) prediction.kind.system += ", embedded";
+  if (e.embedding->settings()) {
+    PredictionKind embedded = *e.kind;
+    embedded.system += ", embedded";
+    prediction.kind = std::make_shared<const PredictionKind>(std::move(embedded));
+  }
   return prediction;
 }
 

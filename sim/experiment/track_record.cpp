@@ -2,6 +2,7 @@
 
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/json_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -113,7 +114,7 @@ struct TrackRecord::Errors {
 };
 
 std::string PredictionKind::text() const {
-  return fmt::format("{} over {}, {}", system, transport, network);
+  return fmt::format(FMT_COMPILE("{} over {}, {}"), system, transport, network);
 }
 
 std::string network_class(std::int64_t nodes, double bytes_per_second) {
@@ -158,23 +159,27 @@ std::string Validity::text(const Json& json) {
   return text_of(json.value("status", ""), json.value("beyond", std::vector<std::string>()));
 }
 
-namespace {
-/// As JSON's text: sweeps write the same few, which need no escape, millions of times.
-std::string quoted(const std::string& text) {
-  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-  });
-  return is_plain ? '"' + text + '"' : Json(text).dump();
-}
-}  // namespace
-
 std::string Validity::json() const {
-  std::string reasons;
-  for (const std::string& reason : beyond)
-    reasons += (reasons.empty() ? "" : ",") + quoted(reason);
-  return fmt::format(
-      FMT_COMPILE(R"({{"status":"{}","n":{},"typical_pct":{},"worst_pct":{},"beyond":[{}]}})"),
-      word(), n, typical_pct, worst_pct, reasons);
+  std::string text;
+  append_json(text);
+  return text;
+}
+
+void Validity::append_json(std::string& text) const {
+  text += "{\"status\":\"";
+  text += word();
+  text += "\",\"n\":";
+  append_number(text, n);
+  text += ",\"typical_pct\":";
+  append_number(text, typical_pct);
+  text += ",\"worst_pct\":";
+  append_number(text, worst_pct);
+  text += ",\"beyond\":[";
+  for (std::size_t i = 0; i < beyond.size(); ++i) {
+    if (i > 0) text += ',';
+    append_text(text, beyond[i]);
+  }
+  text += "]}";
 }
 
 TrackRecord::TrackRecord(std::vector<RecordRow> rows) : rows_(std::move(rows)) {
@@ -227,10 +232,10 @@ Assessment TrackRecord::assess(const Prediction& p) const {
     return result;
   }
   const double share = p.share();
-  const auto own = by_kind_.find(p.kind);
+  const auto own = by_kind_.find(*p.kind);
   if (own == by_kind_.end()) {
     domain.status = Validity::Status::kUnvalidated;
-    domain.beyond.push_back("no measurement of " + p.kind.text());
+    domain.beyond.push_back("no measurement of " + p.kind->text());
   } else {
     const Errors& errors = *own->second;
     domain.n = errors.rows;
@@ -239,18 +244,18 @@ Assessment TrackRecord::assess(const Prediction& p) const {
     if (errors.rows < kLeastRows || errors.testbeds < kLeastTestbeds) {
       domain.beyond.push_back(
           fmt::format("{} measurement{} of {}, on {} testbed{}; expected {} on {}", errors.rows,
-                      errors.rows == 1 ? "" : "s", p.kind.text(), errors.testbeds,
+                      errors.rows == 1 ? "" : "s", p.kind->text(), errors.testbeds,
                       errors.testbeds == 1 ? "" : "s", kLeastRows, kLeastTestbeds));
     }
     if (static_cast<double>(p.workers) >
         kWorkersBeyond * static_cast<double>(errors.most_workers)) {
-      domain.beyond.push_back(
-          fmt::format("{} workers, measured with {} at most", p.workers, errors.most_workers));
+      domain.beyond.push_back(fmt::format(FMT_COMPILE("{} workers, measured with {} at most"),
+                                          p.workers, errors.most_workers));
     }
     if (share > kShareBeyond * errors.most_share) {
-      domain.beyond.push_back(
-          fmt::format("communication has a share of {:.2f} in the step, measured {:.2f} at most",
-                      share - kLeastShare, errors.most_share - kLeastShare));
+      domain.beyond.push_back(fmt::format(
+          FMT_COMPILE("communication has a share of {:.2f} in the step, measured {:.2f} at most"),
+          share - kLeastShare, errors.most_share - kLeastShare));
     }
     domain.status =
         domain.beyond.empty() ? Validity::Status::kValidated : Validity::Status::kExtrapolated;
@@ -259,7 +264,7 @@ Assessment TrackRecord::assess(const Prediction& p) const {
   const Errors* nearest = enough(by_kind_, own);
   if (nearest == nullptr) {
     widening = kOtherNetwork;
-    nearest = enough(wider_, wider_.find(any_network(p.kind)));
+    nearest = enough(wider_, wider_.find(any_network(*p.kind)));
   }
   if (nearest == nullptr) {
     widening = kAnyRow;

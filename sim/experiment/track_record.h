@@ -51,7 +51,7 @@ std::string network_class(std::int64_t nodes, double bytes_per_second);
 
 /// What a domain and an interval depend on.
 struct Prediction {
-  PredictionKind kind;
+  std::shared_ptr<const PredictionKind> kind;
   std::int64_t workers = 1;
   double step_s = 0;
   double compute_s = 0;
@@ -91,6 +91,7 @@ struct Validity {
   std::string text() const;
   /// {"status", "n", "typical_pct", "worst_pct", "beyond"}
   std::string json() const;
+  void append_json(std::string& text) const;
   /// What text() says, from what json() wrote.
   static std::string text(const Json& json);
 };

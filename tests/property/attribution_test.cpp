@@ -103,7 +103,7 @@ Experiment experiment(const Setting& s) {
                               {"cluster", Json::object()},
                               {"strategy", parse_json(s.strategy, "x.json")},
                               {"run", parse_json(s.run, "x.json")}}});
-  for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+  for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
   return e;
 }

@@ -42,7 +42,7 @@ struct Question {
                    {"transport", parse_json(transport, "x.json")}}},
              {"run",
               Json{{"steps", jitter > 0 ? 3 : 1}, {"variation", Json{{"jitter", jitter}}}}}}});
-    for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+    for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
       read_part(document, part, e);
     return e;
   }

@@ -69,7 +69,7 @@ Result run(const Setting& s, const Cluster& cluster) {
                              {"schedule", parse_json(s.schedule, "x.json")},
                              {"transport", Json{{"type", "mpi"}, {"streams", s.streams}}}}},
            {"run", Json{{"fidelity", s.fidelity}}}}});
-  for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+  for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
   return simulate(e);
 }

@@ -57,7 +57,7 @@ double exposed_ms(std::shared_ptr<const Cluster> cluster, const std::string& mor
       Document{"x.json", Json{{"name", "test"},
                               {"strategy", parse_json(strategy(aggregation, kSgd, "wfbp"), "x")},
                               {"run", parse_json(run, "x")}}});
-  for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+  for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
   return simulate(e).exposed_comm_s * 1e3;
 }
@@ -162,9 +162,10 @@ std::vector<double> learnt(const std::string& aggregation, const std::string& up
   auto cluster = std::make_shared<Cluster>(*e.cluster);
   cluster->gpus_per_node = 3;
   e.cluster = cluster;
-  read_part(std::make_shared<Document>(
-                Document{"x", Json{{"strategy", parse_json(strategy(aggregation, update), "x")}}}),
-            Part::kCollective, e);
+  const auto document = std::make_shared<Document>(
+      Document{"x", Json{{"strategy", parse_json(strategy(aggregation, update), "x")}}});
+  for (const Part part : {Part::kTransport, Part::kCollective})
+    read_part(document, part, e);
   const Played played(e, c);
   for (std::int64_t w = 1; w < 3; ++w)
     EXPECT_EQ(played.client(w), played.client(0)) << w;
@@ -218,9 +219,11 @@ TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
     Experiment e{.name = "test", .cluster = cluster};
     const Json strategies =
         parse_json(strategy(R"({"type": "kvstore")" + more + "}", update), "x.json");
+    const auto document =
+        std::make_shared<Document>(Document{"x.json", Json{{"strategy", strategies}}});
     try {
-      read_part(std::make_shared<Document>(Document{"x.json", Json{{"strategy", strategies}}}),
-                Part::kCollective, e);
+      for (const Part part : {Part::kTransport, Part::kCollective})
+        read_part(document, part, e);
     } catch (const InputError& error) {
       return std::string(error.what());
     }

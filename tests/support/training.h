@@ -43,7 +43,7 @@ inline Experiment training_experiment(const std::string& strategy, std::int64_t 
                               {"cluster", Json::object()},
                               {"strategy", parse_json(strategy, "x.json")},
                               {"run", parse_json(run, "x.json")}}});
-  for (const Part part : {Part::kCollective, Part::kSchedule, Part::kRun})
+  for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
   return e;
 }

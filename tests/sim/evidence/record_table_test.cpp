@@ -1,6 +1,9 @@
 // Does the table count what lies within the interval that other testbeds give?
 #include "sim/evidence/record_table.h"
 
+#include <memory>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -9,8 +12,11 @@ namespace {
 // c = 0.1 + 0.4 / 0.8 = 0.6 in all of them.
 RecordedStep step(const std::string& testbed, double error_pct) {
   const PredictionKind kind{"all-reduce", "wire", "one node"};
-  const Prediction prediction{
-      .kind = kind, .workers = 8, .step_s = 1, .compute_s = 0.8, .comm_busy_s = 0.4};
+  const Prediction prediction{.kind = std::make_shared<PredictionKind>(kind),
+                              .workers = 8,
+                              .step_s = 1,
+                              .compute_s = 0.8,
+                              .comm_busy_s = 0.4};
   return {.row = {.id = testbed,
                   .testbed = testbed,
                   .kind = kind,

@@ -32,8 +32,8 @@ TEST(ReadExperiment, BuildsEveryPart) {
 }
 
 TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
-  // Every section of an experiment belongs to a part, and a cluster to two: it gives the collective
-  // its alpha, beta and gamma.
+  // Every section of an experiment belongs to a part, and some to two: a cluster gives the
+  // collective its alpha, beta and gamma, and the transport and the update say what goes with it.
   std::map<std::string, int> readers;
   for (const Part part : kParts) {
     for (const std::string_view section : sections(part))
@@ -42,10 +42,10 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
   EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 1},
                                                  {"/cluster", 2},
                                                  {"/strategy/aggregation", 1},
-                                                 {"/strategy/update", 1},
+                                                 {"/strategy/update", 2},
                                                  {"/strategy/schedule", 1},
                                                  {"/strategy/embedding", 1},
-                                                 {"/strategy/transport", 1},
+                                                 {"/strategy/transport", 2},
                                                  {"/run", 1}}));
 }
 

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,11 @@ std::vector<RecordRow> rows() {
 
 // c = 0.1 + max(0.4 / 0.8, 0.2 / 1) = 0.6.
 Prediction prediction(const PredictionKind& kind = kKind) {
-  return {.kind = kind, .workers = 16, .step_s = 1, .compute_s = 0.8, .comm_busy_s = 0.4};
+  return {.kind = std::make_shared<PredictionKind>(kind),
+          .workers = 16,
+          .step_s = 1,
+          .compute_s = 0.8,
+          .comm_busy_s = 0.4};
 }
 
 TEST(TrackRecord, ErrorsGrowWithTheShareOfCommunication) {
