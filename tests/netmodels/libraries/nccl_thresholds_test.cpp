@@ -1,5 +1,5 @@
 // Do 2.3.7 and 2.4.8 change protocol and algorithm where their sources do?
-#include "netmodels/nccl_tuning.h"
+#include "netmodels/libraries/nccl_tuning.h"
 #include "sim/config/json.h"
 
 #include <algorithm>

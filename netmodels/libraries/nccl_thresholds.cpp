@@ -1,10 +1,10 @@
 // NCCL 2.3 and 2.4: size thresholds instead of estimates.
 //
 // Scope: all-reduce, thresholds as shipped, 256 threads (128 doubled on Kepler are not modelled).
-// Validation: tests/netmodels/nccl_thresholds_test.cpp.
+// Validation: tests/netmodels/libraries/nccl_thresholds_test.cpp.
 // Source: NVIDIA/nccl v2.3.7-1 src/include/common_coll.h ncclGetCollResource(); v2.4.8-1
 // src/init.cc ncclTreeThreshold() and ncclThreadThreshold(), src/enqueue.cc getKernelInfo().
-#include "netmodels/nccl_tuning.h"
+#include "netmodels/libraries/nccl_tuning.h"
 
 #include <algorithm>
 #include <bit>

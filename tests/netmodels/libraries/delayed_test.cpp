@@ -1,4 +1,4 @@
-#include "netmodels/delayed.h"
+#include "netmodels/libraries/delayed.h"
 
 #include "sim/collective/message_time.h"
 #include "tests/support/collectives.h"

@@ -9,7 +9,7 @@
 // CUDA takes 7 us (rapidsai/ucx-py issue 334), and there are two.
 // Source: baidu-research/baidu-allreduce 73c7b7f8 collectives.cu; tensorflow
 // contrib/mpi_collectives.
-#include "netmodels/delayed.h"
+#include "netmodels/libraries/delayed.h"
 #include "sim/collective/collective.h"
 
 namespace steptime {

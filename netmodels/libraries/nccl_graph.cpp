@@ -6,9 +6,9 @@
 // a list and gives up after a number of tries; here rings keep the speed of their links, except on
 // Hopper, where the list decides their number, and the search is exhaustive.
 // Validation: DGX-1 rings: 6 over 8 Volta GPUs, 4 over a quad
-// (tests/netmodels/nccl_graph_test.cpp).
+// (tests/netmodels/libraries/nccl_graph_test.cpp).
 // Source: NVIDIA/nccl v2.7.8-1 and v2.18.3-1 src/graph/search.cc.
-#include "netmodels/nccl_graph.h"
+#include "netmodels/libraries/nccl_graph.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 //
 // Scope: trees, rings and NVLS; no CollNet. NCCL computes in single precision, this in double:
 // a choice may differ where two estimates agree to six digits.
-// Validation: tests/netmodels/nccl_tuning_test.cpp, the published formula evaluated independently.
-// Source: NVIDIA/nccl v2.5.7-1, v2.7.8-1, v2.12.12-1 and v2.18.3-1, src/graph/tuning.cc
-// ncclTopoTuneModel() and ncclTopoGetAlgoTime(), src/enqueue.cc getAlgoInfo().
-#include "netmodels/nccl_tuning.h"
+// Validation: tests/netmodels/libraries/nccl_tuning_test.cpp, the published formula evaluated
+// independently. Source: NVIDIA/nccl v2.5.7-1, v2.7.8-1, v2.12.12-1 and v2.18.3-1,
+// src/graph/tuning.cc ncclTopoTuneModel() and ncclTopoGetAlgoTime(), src/enqueue.cc getAlgoInfo().
+#include "netmodels/libraries/nccl_tuning.h"
 
 #include <algorithm>
 #include <array>

@@ -22,7 +22,7 @@
 // ends (openucx/ucx pull 6115), of what is sent and of what is received. The CPU's sums: as for the
 // backend `host`.
 #include "netmodels/backends/host.h"
-#include "netmodels/delayed.h"
+#include "netmodels/libraries/delayed.h"
 #include "sim/collective/collective.h"
 
 #include <algorithm>

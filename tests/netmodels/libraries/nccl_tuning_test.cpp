@@ -1,5 +1,5 @@
 // Are NCCL's estimates those of its published formula?
-#include "netmodels/nccl_tuning.h"
+#include "netmodels/libraries/nccl_tuning.h"
 
 #include "sim/config/json.h"
 

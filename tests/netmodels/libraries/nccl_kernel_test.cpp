@@ -1,5 +1,5 @@
 // Do kernels take the time that their page states?
-#include "netmodels/nccl_kernel.h"
+#include "netmodels/libraries/nccl_kernel.h"
 
 #include <cstdint>
 

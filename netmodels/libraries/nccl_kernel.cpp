@@ -30,7 +30,7 @@
 // Source: NVIDIA/nccl v2.12.12-1 src/collectives/device/all_reduce.h runRing(), prims_ll.h,
 // prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp:
 // traces/nccl/a100_8.csv. Pair: NVIDIA/nccl-tests issue 178. NVLS: issue 212 there.
-#include "netmodels/nccl_kernel.h"
+#include "netmodels/libraries/nccl_kernel.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // What NCCL's topology search finds on a cluster: how many rings, how fast, over what.
 #pragma once
-#include "netmodels/nccl_tuning.h"
+#include "netmodels/libraries/nccl_tuning.h"
 #include "sim/network/cluster.h"
 
 #include <cstdint>

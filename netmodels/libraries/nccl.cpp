@@ -5,10 +5,10 @@
 //          max(g launch, kernel)          a process starts the kernels of its g GPUs one after the
 //                                         other, while those before them run
 //
-// NCCL chooses by an estimate (netmodels/nccl_tuning.cpp), 2.3 and 2.4 by thresholds. What the
-// kernel takes is another matter: netmodels/nccl_kernel.cpp. Trees, and everything between several
-// nodes, take the estimate, but between nodes never less than one of the nodes takes by itself, nor
-// than their network allows. 2.3 and 2.4 publish no estimate, theirs is
+// NCCL chooses by an estimate (netmodels/libraries/nccl_tuning.cpp), 2.3 and 2.4 by thresholds.
+// What the kernel takes is another matter: netmodels/libraries/nccl_kernel.cpp. Trees, and
+// everything between several nodes, take the estimate, but between nodes never less than one of the
+// nodes takes by itself, nor than their network allows. 2.3 and 2.4 publish no estimate, theirs is
 //
 //   latency    that of 2.5.7, the first release with a table
 //   ring       2(n-1)/n M / B      B = channels in use x speed of a channel; LL sends as many flags
@@ -23,12 +23,12 @@
 // some 32 MiB: the estimate knows neither the network's latency nor what a thread block moves.
 // Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
 // found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
-// Validation: tests/netmodels/nccl_test.cpp; configs/papers/collectives.
-// Source: see netmodels/nccl_tuning.cpp, netmodels/nccl_thresholds.cpp; NVIDIA/nccl v2.4.8-1
-// src/collectives/device/all_reduce.h (the two passes).
-#include "netmodels/nccl_graph.h"
-#include "netmodels/nccl_kernel.h"
-#include "netmodels/nccl_tuning.h"
+// Validation: tests/netmodels/libraries/nccl_test.cpp; configs/papers/collectives.
+// Source: see netmodels/libraries/nccl_tuning.cpp, netmodels/libraries/nccl_thresholds.cpp;
+// NVIDIA/nccl v2.4.8-1 src/collectives/device/all_reduce.h (the two passes).
+#include "netmodels/libraries/nccl_graph.h"
+#include "netmodels/libraries/nccl_kernel.h"
+#include "netmodels/libraries/nccl_tuning.h"
 #include "sim/collective/collective.h"
 #include "sim/core/error.h"
 

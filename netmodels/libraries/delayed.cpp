@@ -1,4 +1,4 @@
-#include "netmodels/delayed.h"
+#include "netmodels/libraries/delayed.h"
 
 #include <algorithm>
 #include <optional>

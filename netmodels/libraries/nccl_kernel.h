@@ -1,6 +1,6 @@
 // How long a kernel of NCCL's takes, which is not what NCCL estimates when it chooses one.
 #pragma once
-#include "netmodels/nccl_tuning.h"
+#include "netmodels/libraries/nccl_tuning.h"
 
 #include <cstdint>
 

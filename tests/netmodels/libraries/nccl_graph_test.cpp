@@ -1,5 +1,5 @@
 // How many rings do the links of real machines carry?
-#include "netmodels/nccl_graph.h"
+#include "netmodels/libraries/nccl_graph.h"
 
 #include <cstdint>
 #include <memory>
