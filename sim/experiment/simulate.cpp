@@ -46,6 +46,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   };
   if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
     add(domain);
+  if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
   add(e.transport->channel->outside_domain());
   add(e.transport->backend->outside_domain());
   add(e.transport->coordinator->outside_domain());

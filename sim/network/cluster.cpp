@@ -254,7 +254,8 @@ Cluster read_cluster(const Config& section) {
   }
   Cluster cluster{.nodes = section.get<std::int64_t>("nodes"),
                   .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
-  cluster.network = NetworkKinds::instance().make(section, "network")->link(cluster.nodes);
+  cluster.kind = NetworkKinds::instance().make(section, "network");
+  cluster.network = cluster.kind->link(cluster.nodes);
   cluster.intra_node =
       section.has("intra_node")
           ? NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node)

@@ -28,8 +28,13 @@ class NetworkKind {
  public:
   static constexpr const char* kNoun = "network";
   virtual ~NetworkKind() = default;
-  /// The path between two of `endpoints` neighbours while no other transfer shares it.
+  /// The path between two of `endpoints` neighbours while no other transfer shares it, to a library
+  /// that opens one connection between them.
   virtual Link link(std::int64_t endpoints) const = 0;
+  /// What `connections` between the same two carry together; none: as one does.
+  virtual std::optional<Bandwidth> together(std::int64_t /*connections*/) const { return {}; }
+  /// Why its numbers are no measured ones; "" when they are taken as such.
+  virtual std::string outside_domain() const { return ""; }
 };
 using NetworkKinds = Registry<NetworkKind>;
 
@@ -41,6 +46,7 @@ struct Cluster {
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
   std::string profile;          ///< file of the preset, where that has measured collectives
+  std::shared_ptr<const NetworkKind> kind{};  ///< of `network`; null where only its link is known
 
   /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
   std::optional<Link> gpu_to_gpu;

@@ -74,6 +74,11 @@ const Bindings<GpuNode>& gpu_keys() {
        between(30, 200)},
       {&G::cpu, "cpu", "", "intel", one_of("intel", "amd", "power")},
       {&G::nic_near_gpu, "nic_near_gpu", "every GPU reaches its NIC without crossing a CPU", false},
+      Bindings<G>::Binding{{.key = "nics",
+                            .kind = Kind::kInteger,
+                            .help = "NICs of a node; default: those of \"node\", else one",
+                            .need = Need::kOptional,
+                            .range = {.low = 1, .high = kMostLinks}}},
       {&G::launch, "launch", "time that starting a kernel takes", "0 s", kNotNegative}};
   return keys;
 }
@@ -86,6 +91,7 @@ const Params& gpus_params() {
 
 GpuNode read_gpus(const Config& section, std::int64_t used) {
   GpuNode node = gpu_keys().read(section);
+  if (section.has("nics")) node.nics = section.get<std::int64_t>("nics");
   const auto links = section.get<std::string>("links");
   const auto needs = [&](const char* key, bool needed) {
     if (section.has(key) == needed) return;

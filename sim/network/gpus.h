@@ -22,6 +22,7 @@ struct GpuNode {
   std::int64_t compute_capability = 0;  ///< 70 for 7.0
   Cpu cpu = Cpu::kIntel;
   bool nic_near_gpu = false;  ///< every GPU reaches its NIC without crossing a CPU
+  std::int64_t nics = 0;      ///< of a node; 0: as many as its graph has, without one a single one
   Duration launch{};          ///< time that starting a kernel keeps the calling thread
 };
 

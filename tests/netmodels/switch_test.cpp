@@ -36,5 +36,18 @@ TEST(Switch, LatencyMayBeZeroAndBandwidthMayNot) {
             "x.json: /network/bandwidth: required but missing");
 }
 
+/// 12.5 GB/s are 100 Gbit/s; 12 GB/s are some measured rate; 10 Gbit/s are reached.
+TEST(Switch, ALineRateFromTwentyFiveGigabitsOnIsNoMeasuredOne) {
+  const auto outside = [](const std::string& bandwidth) {
+    return make<NetworkKind>(R"({"type": "switch", "latency": "1 us", "bandwidth": ")" + bandwidth +
+                             "\"}")
+        ->outside_domain();
+  };
+  EXPECT_EQ(outside("12.5 GB/s"),
+            "network at its line rate of 100 Gbit/s, which no host was measured to reach");
+  EXPECT_EQ(outside("12 GB/s"), "");
+  EXPECT_EQ(outside("10 Gbps"), "");
+}
+
 }  // namespace
 }  // namespace steptime
