@@ -3,12 +3,14 @@
 //
 //   time = launch + kernel                one process per GPU
 //          max(g launch, kernel)          a process starts the kernels of its g GPUs one after the
-//                                         other, while those before them run
+//                                         other, while those before them run; from 2.9 on what the
+//                                         kernel takes for its bytes comes on top: so measured on
+//                                         8 A100 (traces/nccl/a100_8.csv), no reason is published
 //
 // NCCL chooses by an estimate (netmodels/libraries/nccl_tuning.cpp), 2.3 and 2.4 by thresholds.
-// What the kernel takes is another matter: netmodels/libraries/nccl_kernel.cpp. Trees, and
-// everything between several nodes, take the estimate, but between nodes never less than one of the
-// nodes takes by itself, nor than their network allows. 2.3 and 2.4 publish no estimate, theirs is
+// What the kernel takes is another matter: netmodels/libraries/nccl_kernel.cpp inside a node,
+// netmodels/libraries/nccl_between.cpp between nodes, but never less than one of the nodes takes by
+// itself. 2.3 and 2.4 publish no estimate, theirs is
 //
 //   latency    that of 2.5.7, the first release with a table
 //   ring       2(n-1)/n M / B      B = channels in use x speed of a channel; LL sends as many flags
@@ -19,13 +21,13 @@
 // 2.7.8). Where a choice makes a larger message faster, the time of the smaller one stands:
 // schedules rely on a time that does not decrease.
 //
-// Scope: all-reduce over all GPUs of the cluster; no other traffic. Least true between nodes below
-// some 32 MiB: the estimate knows neither the network's latency nor what a thread block moves.
+// Scope: all-reduce over all GPUs of the cluster; no other traffic.
 // Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
 // found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
 // Validation: tests/netmodels/libraries/nccl_test.cpp; configs/papers/collectives.
 // Source: see netmodels/libraries/nccl_tuning.cpp, netmodels/libraries/nccl_thresholds.cpp;
 // NVIDIA/nccl v2.4.8-1 src/collectives/device/all_reduce.h (the two passes).
+#include "netmodels/libraries/nccl_between.h"
 #include "netmodels/libraries/nccl_graph.h"
 #include "netmodels/libraries/nccl_kernel.h"
 #include "netmodels/libraries/nccl_tuning.h"
@@ -83,12 +85,14 @@ const Params kParams{
      .range = {.low = 1, .high = 1024}},
     {.key = "sockets",
      .kind = Kind::kInteger,
-     .help = "TCP connections per channel: NCCL_NSOCKS_PERTHREAD x NCCL_SOCKET_NTHREADS",
+     .help =
+         "TCP connections per channel: NCCL_NSOCKS_PERTHREAD x NCCL_SOCKET_NTHREADS; NCCL's own "
+         "default, by the adapter: Amazon 16, Google 4 (from 2.5.6), else 1",
      .need = Need::kOptional,
      .range = {.low = 1, .high = 64}},
     {.key = "socket_bandwidth",
      .kind = Kind::kBandwidth,
-     .help = "the most that one TCP connection carries",
+     .help = "the most that one TCP connection carries; default: as the network says",
      .need = Need::kOptional,
      .range = kPositive}};
 
@@ -144,19 +148,36 @@ std::optional<NcclProtocol> forced_protocol(const Config& config) {
   return word == "ll128" ? NcclProtocol::kLl128 : NcclProtocol::kSimple;
 }
 
+/// The cluster with as many connections between two nodes as NCCL opens: of each ring, which it
+/// uses twice, `sockets`.
+Cluster connected(const Config& config, Cluster cluster) {
+  const std::int64_t sockets = config.has("sockets") ? config.get<std::int64_t>("sockets") : 1;
+  const auto rate = cluster.kind && cluster.nodes > 1 ? cluster.kind->together(2 * sockets)
+                                                      : std::optional<Bandwidth>{};
+  if (config.has("socket_bandwidth") ? !config.has("sockets") : config.has("sockets") && !rate)
+    config.fail("", "expected both or neither of \"sockets\" and \"socket_bandwidth\"");
+  if (!rate) return cluster;
+  if (cluster.gpu_to_gpu && cluster.gpu_to_gpu->bandwidth >= cluster.network.bandwidth)
+    cluster.gpu_to_gpu->bandwidth = *rate;
+  cluster.network.bandwidth = *rate;
+  return cluster;
+}
+
 NcclGraph read_graph(const Config& config, const Cluster& cluster) {
-  NcclGraph graph = nccl_graph(cluster, read_release(config) >= 2008);
+  NcclGraph graph = nccl_graph(connected(config, cluster), read_release(config) >= 2008);
   if (config.has("channels")) graph.channels = config.get<std::int64_t>("channels");
   if (config.has("channel_bandwidth")) {
     graph.channel_gbps = config.get<Bandwidth>("channel_bandwidth").bytes_per_second / 1e9;
   }
-  if (config.has("sockets") != config.has("socket_bandwidth")) {
-    config.fail("", "expected both or neither of \"sockets\" and \"socket_bandwidth\"");
-  }
-  if (config.has("sockets") && cluster.nodes > 1) {
+  if (config.has("socket_bandwidth") && cluster.nodes > 1) {
     const double most = static_cast<double>(config.get<std::int64_t>("sockets")) *
                         config.get<Bandwidth>("socket_bandwidth").bytes_per_second / 1e9;
     graph.channel_gbps = std::min(graph.channel_gbps, most);
+  }
+  if (cluster.nodes > 1 && (config.has("socket_bandwidth") || config.has("channel_bandwidth"))) {
+    graph.tree_gbps = 0;
+    graph.network_gbps =
+        std::min(graph.network_gbps, static_cast<double>(graph.channels) * graph.channel_gbps);
   }
   return graph;
 }
@@ -174,7 +195,9 @@ class Nccl final : public Collective {
         graph_(read_graph(config, cluster)),
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
         process_us_(launch_us_ * static_cast<double>(config.get<std::int64_t>("gpus_per_process"))),
-        exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_) {
+        exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_),
+        data_follows_launches_(config.get<std::int64_t>("gpus_per_process") > 1 &&
+                               read_release(config) >= 2009) {
     if (const auto driven = config.get<std::int64_t>("gpus_per_process");
         driven > cluster.gpus_per_node) {
       config.fail("gpus_per_process", fmt::format("expected at most the {} of a node, got {}",
@@ -196,7 +219,11 @@ class Nccl final : public Collective {
 
   Duration time(Bytes m) const override {
     if (graph_.ranks == 1) return Duration{};
-    return from_seconds(std::max(process_us_, exposed_us_ + kernel_us(m.count)) * 1e-6);
+    const double us = kernel_us(m.count);
+    if (!data_follows_launches_)
+      return from_seconds(std::max(process_us_, exposed_us_ + us) * 1e-6);
+    const double latency = kernel_us(0);
+    return from_seconds((std::max(process_us_, latency) + us - latency) * 1e-6);
   }
   Duration startup() const override { return time(Bytes{0}); }
 
@@ -305,8 +332,10 @@ class Nccl final : public Collective {
 
   /// By the choice for this size, before smaller ones are looked at.
   double own_us(std::int64_t bytes) const {
-    const auto* tuning = std::get_if<NcclTuning>(&rules_);
-    const double us = nccl_kernel_us(tuning ? *tuning : kFirstTable, graph_, decide(bytes), bytes);
+    const auto* own = std::get_if<NcclTuning>(&rules_);
+    const NcclTuning tuning = own ? *own : kFirstTable;
+    if (graph_.nodes == 1) return nccl_kernel_us(tuning, graph_, decide(bytes), bytes);
+    const double us = nccl_between_us(tuning, graph_, decide(bytes), bytes);
     return node_ ? std::max(us, node_->kernel_us(bytes)) : us;
   }
 
@@ -326,7 +355,8 @@ class Nccl final : public Collective {
   NcclGraph graph_;
   double launch_us_ = 0;
   double process_us_ = 0;
-  double exposed_us_ = 0;       ///< launch that no other kernel hides
+  double exposed_us_ = 0;  ///< launch that no other kernel hides
+  bool data_follows_launches_ = false;
   std::unique_ptr<Nccl> node_;  ///< one of several nodes by itself
   /// Sizes from which on a time may fall, and the largest time before each.
   std::vector<std::pair<std::int64_t, double>> steps_;

@@ -1,13 +1,12 @@
 // Rings over the links of a cluster, as NCCL's search finds them.
 //
-// Scope: between nodes a channel per NIC, as fast as the NIC and its share of the links inside;
-// inside a node, rings over NVLink where they close, from 2.8 on also through a third GPU, else one
-// ring over PCIe. NCCL rounds speeds to
-// a list and gives up after a number of tries; here rings keep the speed of their links, except on
-// Hopper, where the list decides their number, and the search is exhaustive.
-// Validation: DGX-1 rings: 6 over 8 Volta GPUs, 4 over a quad
-// (tests/netmodels/libraries/nccl_graph_test.cpp).
-// Source: NVIDIA/nccl v2.7.8-1 and v2.18.3-1 src/graph/search.cc.
+// Scope: between nodes a channel per NIC, as fast as the NIC and its share of the links inside, for
+// trees between two nodes up to twice as fast; inside a node, rings over NVLink where they close,
+// from 2.8 on also through a third GPU, else one ring over PCIe. NCCL rounds speeds to a list and
+// gives up after a number of tries; here rings keep the speed of their links, except on Hopper,
+// where the list decides their number, and the search is exhaustive. Validation: DGX-1 rings: 6
+// over 8 Volta GPUs, 4 over a quad (tests/netmodels/libraries/nccl_graph_test.cpp). Source:
+// NVIDIA/nccl v2.7.8-1 and v2.18.3-1 src/graph/search.cc.
 #include "netmodels/libraries/nccl_graph.h"
 
 #include <algorithm>
@@ -221,6 +220,7 @@ void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, bool tr
 }
 
 std::int64_t nics_of(const Cluster& cluster) {
+  if (cluster.gpus && cluster.gpus->nics > 0) return cluster.gpus->nics;
   if (!cluster.gpus || !cluster.node) return 1;
   return std::max<std::int64_t>(std::ssize(cluster.node->of_kind(VertexKind::kNic)), 1);
 }
@@ -251,6 +251,9 @@ NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
   graph.network_gbps = network * static_cast<double>(graph.channels);
   const auto nics = static_cast<double>(graph.channels);
   graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside / nics) : network;
+  // Between two nodes the search looks for faster links of trees inside, up to twice the NIC.
+  if (cluster.nodes == 2 && cluster.gpus_per_node > 1)
+    graph.tree_gbps = std::min(2 * graph.channel_gbps, inside / nics);
   if (hopper && graph.channels == cluster.gpus_per_node) {
     graph.nvls_gbps = nvls_gbps(cluster.gpus_per_node, graph.switch_gbps, kSpeedsBetween, network);
   }

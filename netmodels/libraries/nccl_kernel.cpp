@@ -1,11 +1,5 @@
 // The kernels inside one node, for n GPUs, c of M bytes being one thread block's chunk. Trees take
-// NCCL's own estimate, and so does what goes between k nodes, but not less than
-//
-//   2 (k - 1) alpha, trees 2 log2 k alpha, + 2 (k - 1) / k M / B
-//
-// with alpha and B of the network that joins them, which the estimate does not know: a ring crosses
-// it once a node for the sum and once for the result, and each node sends and gets what others
-// lack.
+// NCCL's own estimate; between nodes see netmodels/libraries/nccl_between.cpp.
 //
 //   Ring, LL and LL128   base + (2n - 1)(step + c / block)
 //       A block sends 2n - 2 times and copies the last chunk out. Chunks are whole multiples of
@@ -14,8 +8,9 @@
 //   Ring, Simple, NVLink base + (2n - 2) step + 2(n - 1)/n M / bus (1 + ramp)
 //   Ring, Simple, PCIe   base + (2n - 2) max(c / block, c / (2 block) + step)
 //       A chunk is two slices: one travels while the other waits for its flag.
-//   NVLS                 base + (1 + 1/n) M / links (1 + ramp)
-//       A GPU sends its data to the switch, and its share of the sum to all.
+//   NVLS                 base + D(M) + D(min(M, 6 MiB)), D(M) = (1 + 1/n) M / links (1 + ramp)
+//       A GPU sends its data to the switch, and its share of the sum to all. 6 MiB, the pipeline's
+//       filling: fitted to 2 to 16 MiB of 8 H100 (traces/nccl/h100_8.csv).
 //
 // ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: least
 // squares over nine rows of 8 A100, the worst of them 12 % off; no explanation is published. Of two
@@ -49,13 +44,11 @@ constexpr double kMostAmpere = 237;
 constexpr double kPairShare = 208.0 / 237.0;
 /// Of the links: 8 H100 reach 274 GB/s (busbw 480), 9/8 of it over 18 links of 20 GB/s.
 constexpr double kNvlsShare = .856;
-/// GB/s that one thread block moves with LL (4 V100 over PCIe, NCCL 2.4.2: 32 and 64 KiB).
-constexpr double kMostLlPerBlock = 3.5;
-
-double ramp(const NcclGraph& g, double bytes) {
-  if (g.compute_capability < 80) return 1;
-  return 1 + kRampPerDoubling * std::max(0.0, std::log2(kRampEnd / std::max(bytes, 1.0)));
-}
+constexpr double kNvlsRound = 6 << 20;
+/// GB/s that one thread block moves with LL over PCIe (4 V100, NCCL 2.4.2: 32 and 64 KiB), and over
+/// NVLink from Ampere on (8 H100: 32 KiB).
+constexpr double kMostLlPerBlockPcie = 3.5;
+constexpr double kMostLlPerBlock = 19;
 
 /// What a thread block moves at a time, and at most with one step of its buffer.
 struct Grain {
@@ -88,17 +81,20 @@ double chunks(const NcclGraph& g, const NcclChoice& choice, std::int64_t bytes) 
 /// GB/s of one block.
 double block_gbps(const NcclGraph& g, const NcclChoice& choice, std::int64_t bytes) {
   const auto most = static_cast<double>(choice.most_channels);
-  if (g.nvlink || choice.protocol != NcclProtocol::kLl)
-    return kRevised.bus_gbps(g, kRing, choice.protocol) / most;
+  const double bus = kRevised.bus_gbps(g, kRing, choice.protocol);
+  const bool shared = !g.nvlink || g.compute_capability >= 80;
+  if (choice.protocol != NcclProtocol::kLl || !shared) return bus / most;
+  // As many blocks as there are grains share what all of them may have.
   const auto grains =
       static_cast<double>(bytes) / static_cast<double>(g.ranks * grain(g, choice, bytes).least);
-  const double wire = static_cast<double>(g.channels) * g.channel_gbps / 2;
-  return std::min(wire / std::clamp(grains, 1.0, most), kMostLlPerBlock);
+  const double all = g.nvlink ? bus : static_cast<double>(g.channels) * g.channel_gbps / 2;
+  return std::min(all / std::clamp(grains, 1.0, most),
+                  g.nvlink ? kMostLlPerBlock : kMostLlPerBlockPcie);
 }
 
 double ring_lines_us(const NcclTuning& tuning, const NcclGraph& g, const NcclChoice& choice,
                      std::int64_t bytes) {
-  const NcclHop hop = (g.nvlink ? kRevised : tuning).ring_hop(g, choice.protocol);
+  const NcclHop hop = (g.nvlink ? kRevised : tuning).hop(g, kRing, choice.protocol);
   const double copy_us = chunks(g, choice, bytes) / (kGiga * block_gbps(g, choice, bytes));
   return hop.base_us + static_cast<double>(2 * g.ranks - 1) * (hop.step_us + copy_us);
 }
@@ -112,38 +108,33 @@ double ring_simple_us(const NcclGraph& g, NcclHop hop, double bytes) {
     if (g.ranks == 2) bus *= kPairShare;
   }
   const double wire = steps / n * bytes / (kGiga * bus);
-  if (g.nvlink) return hop.base_us + steps * hop.step_us + wire * ramp(g, bytes);
+  if (g.nvlink) return hop.base_us + steps * hop.step_us + wire * nccl_ramp(g, bytes);
   return hop.base_us + std::max(wire, wire / 2 + steps * hop.step_us);
 }
 
 double nvls_us(const NcclGraph& g, double bytes) {
   const double base = kRevised.estimate(g, NcclAlgorithm::kNvls, NcclProtocol::kSimple).latency_us;
-  const double traffic = (1 + 1 / static_cast<double>(g.ranks)) * bytes;
-  return base + traffic / (kGiga * kNvlsShare * g.switch_gbps) * ramp(g, bytes);
-}
-
-/// What the network of several nodes allows.
-double network_us(const NcclGraph& g, NcclAlgorithm algorithm, double bytes) {
-  if (g.network_gbps == 0) return 0;
-  const auto k = static_cast<double>(g.nodes);
-  const bool ring = algorithm == kRing;
-  const double hops =
-      ring ? k - 1 : static_cast<double>(std::bit_width(static_cast<std::uint64_t>(g.nodes)) - 1);
-  return 2 * hops * g.network_us + 2 * (k - 1) / k * bytes / (kGiga * g.network_gbps);
+  const auto data_us = [&](double m) {
+    const double traffic = (1 + 1 / static_cast<double>(g.ranks)) * m;
+    return traffic / (kGiga * kNvlsShare * g.switch_gbps) * nccl_ramp(g, m);
+  };
+  return base + data_us(bytes) + data_us(std::min(bytes, kNvlsRound));
 }
 
 }  // namespace
 
+double nccl_ramp(const NcclGraph& g, double bytes) {
+  if (g.compute_capability < 80) return 1;
+  return 1 + kRampPerDoubling * std::max(0.0, std::log2(kRampEnd / std::max(bytes, 1.0)));
+}
+
 double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
                       std::int64_t bytes) {
-  if (graph.nodes > 1) {
-    return std::max(choice.time_us,
-                    network_us(graph, choice.algorithm, static_cast<double>(bytes)));
-  }
   if (choice.algorithm == NcclAlgorithm::kTree) return choice.time_us;
   if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, static_cast<double>(bytes));
   if (choice.protocol != NcclProtocol::kSimple) return ring_lines_us(tuning, graph, choice, bytes);
-  return ring_simple_us(graph, tuning.ring_hop(graph, choice.protocol), static_cast<double>(bytes));
+  return ring_simple_us(graph, tuning.hop(graph, kRing, choice.protocol),
+                        static_cast<double>(bytes));
 }
 
 }  // namespace steptime

@@ -6,9 +6,12 @@
 
 namespace steptime {
 
-/// Time in us from the first instruction of the kernel that NCCL has chosen to its last.
-/// `tuning`: of the release, or of the first that has a table.
+/// Time in us from the first instruction of the kernel that NCCL has chosen to its last, of a graph
+/// with one node. `tuning`: of the release, or of the first that has a table.
 double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
                       std::int64_t bytes);
+
+/// By how much longer than from 4 GiB on a byte of a message of this size takes.
+double nccl_ramp(const NcclGraph& graph, double bytes);
 
 }  // namespace steptime

@@ -108,9 +108,14 @@ std::size_t at(NcclAlgorithm a) {
   return static_cast<std::size_t>(a);
 }
 
+/// What NCCL takes for one channel: between two nodes trees may have faster ones than rings.
+double channel_gbps(const NcclGraph& g, NcclAlgorithm a) {
+  return a == kTree && g.tree_gbps > 0 ? g.tree_gbps : g.channel_gbps;
+}
+
 double bandwidth_2_5_7(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) {
   // Single-channel speeds were whole numbers then.
-  double bw = static_cast<double>(g.channels) * std::floor(g.channel_gbps);
+  double bw = static_cast<double>(g.channels) * std::floor(channel_gbps(g, a));
   if (a == kRing) {
     if (p == NcclProtocol::kLl) return bw / 4;
     if (p == NcclProtocol::kLl128) return std::min(bw * 120 / 128, 100.0);
@@ -125,7 +130,7 @@ double bandwidth_2_7_8(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) {
   const auto channels = static_cast<double>(g.channels);
   const double most_ll128 = 16.7 * channels;
   const bool ampere = g.compute_capability == 80;
-  double bw = channels * g.channel_gbps;
+  double bw = channels * channel_gbps(g, a);
   if (ampere) bw = std::min(bw, 235.0);
   if (a == kRing) {
     if (p == NcclProtocol::kLl) return bw / 4;
@@ -152,7 +157,7 @@ double bandwidth_2_12(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p, Relea
   const auto nodes = static_cast<std::size_t>(std::min<std::int64_t>(g.nodes, 3) - 1);
   // On one node the GPU limits LL, on several the CPU.
   const double most_ll = kMostLl[g.nodes == 1 ? generation : (g.amd ? 1 : 0)][nodes];
-  double bw = channels * g.channel_gbps;
+  double bw = channels * channel_gbps(g, a);
   if (!newest && generation == 1) bw = std::min(bw, 235.0);
   if (a == kRing) {
     if (p == NcclProtocol::kLl) return std::min(most_ll, bw / 4);
@@ -205,9 +210,9 @@ double NcclTuning::bandwidth(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p
   return bus_gbps(g, a, p) * per_bus;
 }
 
-NcclHop NcclTuning::ring_hop(const NcclGraph& g, NcclProtocol p) const {
+NcclHop NcclTuning::hop(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
   const Latencies& table = latencies(release_);
-  return {table.base[at(kRing)][at(p)], table.step[g.nvlink ? kNvlink : kPci][at(kRing)][at(p)]};
+  return {table.base[at(a)][at(p)], table.step[g.nvlink ? kNvlink : kPci][at(a)][at(p)]};
 }
 
 double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {

@@ -26,6 +26,7 @@ struct NcclGraph {
   std::int64_t nodes = 1;
   std::int64_t channels = 1;  ///< rings, before NCCL uses each one twice
   double channel_gbps = 0;    ///< GB/s (1e9) of one channel
+  double tree_gbps = 0;       ///< of one channel of a tree between two nodes; 0: as of a ring
   double inside_gbps = 0;     ///< of a node's rings, with several nodes of several GPUs
   bool nvlink = false;        ///< the channels run over NVLink inside a node
   int compute_capability = 70;
@@ -71,8 +72,8 @@ class NcclTuning {
   NcclChoice launch(const NcclGraph& graph, NcclAlgorithm, NcclProtocol, std::int64_t bytes) const;
   /// Bandwidth of all channels together, in nccl-tests' sense.
   double bus_gbps(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
-  /// Inside a node.
-  NcclHop ring_hop(const NcclGraph& graph, NcclProtocol) const;
+  /// Inside a node; trees and rings only.
+  NcclHop hop(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
   /// The sizes from which on another correction of trees holds.
   static std::vector<std::int64_t> sizes_of_steps();
 

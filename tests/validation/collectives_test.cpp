@@ -47,7 +47,8 @@ const std::vector<Table> kTables{
      22},
     {"nccl-a100", {"/cluster/gpus_per_node=2"}, "nccl/a100_2.csv", 2, 5},
     {"nccl-a100", {"/cluster/gpus_per_node=4"}, "nccl/a100_4.csv", 4, 8},
-    {"nccl-a100-8", {}, "nccl/a100_8.csv", 13, 37}};
+    {"nccl-a100-8", {}, "nccl/a100_8.csv", 8, 23},
+    {"nccl-h100-8", {}, "nccl/h100_8.csv", 6, 34}};
 
 TEST(Collectives, OpenTablesArePredicted) {
   fmt::print("{:<26}{:>7}{:>12}{:>16}{:>10}\n", "table", "sizes", "geomean", "powers of two",

@@ -167,7 +167,7 @@ TEST(PresetCollectives, NcclIsNoFasterOverNodesThanInsideOne) {
     const auto time = [&](std::int64_t nodes) {
       return make<Collective>(nccl, preset_cluster(preset, nodes, 8))->time(Bytes{1 << 30});
     };
-    EXPECT_GT(time(2), time(1)) << preset;
+    EXPECT_GE(time(2), time(1)) << preset;
   }
 }
 
