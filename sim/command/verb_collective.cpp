@@ -96,6 +96,7 @@ class Asked {
       put(std::string(kCollective) + "/version", values["nccl-version"].as<std::string>());
     }
     if (values.contains("gpus")) use_gpus(values["gpus"].as<std::int64_t>());
+    use_processes(values);
     if (values.contains("fidelity")) put("/run/fidelity", values["fidelity"].as<std::string>());
   }
 
@@ -126,6 +127,23 @@ class Asked {
       throw InputError(
           fmt::format("--nccl-version: expected the collective \"nccl\", got {}", brief(found)));
     }
+  }
+
+  /// As mpirun and nccl-tests count: N processes a node, each with G GPUs.
+  void use_processes(const po::variables_map& values) {
+    const bool has_each = values.contains("gpus-per-process");
+    const std::int64_t each = has_each ? values["gpus-per-process"].as<std::int64_t>() : 1;
+    if (values.contains("processes")) {
+      if (values.contains("gpus"))
+        throw InputError("--processes: expected without --gpus, which it makes up");
+      put("/cluster/gpus_per_node", values["processes"].as<std::int64_t>() * each);
+    }
+    if (!has_each) return;
+    if (const Json& found = type(); found != "nccl") {
+      throw InputError(fmt::format("--gpus-per-process: expected the collective \"nccl\", got {}",
+                                   brief(found)));
+    }
+    put(std::string(kCollective) + "/gpus_per_process", each);
   }
 
   /// The first ones of every node; a process cannot drive more GPUs than there are.
@@ -172,6 +190,9 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   options.add_options()("preset", po::value<std::string>(), "cluster, instead of a config's")(
       "nodes", po::value<std::int64_t>(), "number of nodes")(
       "gpus", po::value<std::int64_t>(), "GPUs per node, the first ones of the machine")(
+      "processes", po::value<std::int64_t>(), "processes per node, instead of --gpus")(
+      "gpus-per-process", po::value<std::int64_t>(),
+      "GPUs that each drives, of the collective nccl")(
       "collective", po::value<std::string>(),
       "name of the collective, reduce-scatter, all-gather, reduce and broadcast included; default: "
       "the config's, ring")("nccl-version", po::value<std::string>(),

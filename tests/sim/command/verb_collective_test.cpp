@@ -107,8 +107,8 @@ TEST(VerbCollective, ComparesWithAFile) {
 }
 
 TEST(VerbCollective, OptionsReplaceThePresetsAndTheConfigs) {
-  const Ran preset = run({"--preset", "k80-10gbe", "--nodes", "4", "--gpus", "2", "--collective",
-                          "nccl", "--nccl-version", "2.4.8", "-b", "8", "-e", "8"});
+  const Ran preset = run({"--preset", "ring", "--nodes", "4", "--gpus", "2", "--collective", "nccl",
+                          "--nccl-version", "2.4.8", "-b", "8", "-e", "8"});
   EXPECT_EQ(preset.exit, 0) << preset.err;
   EXPECT_NE(preset.out.find("/LL x1\n"), std::string::npos) << preset.out;
   const ScratchFile config("x.json", kConfig);
@@ -130,6 +130,24 @@ Json one_row(std::vector<std::string> args, std::int64_t bytes) {
 
 double microseconds(const std::vector<std::string>& args, std::int64_t bytes) {
   return one_row(args, bytes).value("time_us", -1.0);
+}
+
+/// Two processes with two GPUs each are four GPUs, of which each process starts two.
+TEST(VerbCollective, ProcessesAndTheirGpus) {
+  const std::vector<std::string> nccl{"--preset", "dgx-a100", "--collective", "nccl"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), nccl.begin(), nccl.end());
+    return more;
+  };
+  const std::string per_process = "/strategy/aggregation/collective/gpus_per_process=";
+  EXPECT_DOUBLE_EQ(microseconds(with({"--processes", "2", "--gpus-per-process", "2"}), 1024),
+                   microseconds(with({"--gpus", "4", "--set", per_process + "2"}), 1024));
+  EXPECT_DOUBLE_EQ(microseconds(with({"--processes", "4"}), 1024),
+                   microseconds(with({"--gpus", "4"}), 1024));
+  EXPECT_EQ(run(with({"--processes", "4", "--gpus", "4"})).err,
+            "steptime: --processes: expected without --gpus, which it makes up\n");
+  EXPECT_EQ(run({"--preset", "dgx-a100", "--collective", "ring", "--gpus-per-process", "2"}).err,
+            "steptime: --gpus-per-process: expected the collective \"nccl\", got \"ring\"\n");
 }
 
 TEST(VerbCollective, FidelityIsThatOfTheOptionOrTheConfig) {
@@ -217,9 +235,11 @@ TEST(VerbCollective, ParameterServersCountAsAWayToAllReduce) {
 }
 
 TEST(VerbCollective, NcclOptionsFitAConfigAndAPreset) {
-  const ScratchFile config("x.json", kConfig);
+  Json root = Json::parse(kConfig);
+  root["cluster"]["intra_node"] = root["cluster"]["network"];
+  const ScratchFile config("x.json", root.dump());
   for (const std::vector<std::string>& machine :
-       {std::vector<std::string>{config.path()}, {"--preset", "k80-10gbe"}}) {
+       {std::vector<std::string>{config.path()}, {"--preset", "switch"}}) {
     std::vector<std::string> args = machine;
     args.insert(args.end(), {"--nodes", "1", "--gpus", "8", "--collective", "nccl"});
     std::vector<std::string> old = args;
