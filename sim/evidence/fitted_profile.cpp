@@ -94,6 +94,10 @@ Json FittedProfile::json(const std::string& help) const {
                {"/gpus_per_node", "ranks per node, as measured"},
                {"/network/latency", line.latency_source},
                {"/network/bandwidth", line.bandwidth_source}};
+  if (cluster["gpus_per_node"] > 1) {
+    cluster["intra_node"] = cluster["network"];
+    sources["/intra_node"] = "as /network: one line was fitted to all ranks";
+  }
   for (const char* name : {kHostSum, kGpuSum}) {
     const auto sum = operations.find(name);
     if (sum == operations.end()) continue;

@@ -127,7 +127,8 @@ const Params& cluster_params() {
        .choice = NetworkKind::kNoun},
       {.key = "intra_node",
        .kind = Kind::kObject,
-       .help = "between the GPUs of a node; default: as \"network\"",
+       .help = "between the GPUs of a node; required where it has several and neither \"node\" "
+               "nor \"gpus\"",
        .need = Need::kOptional,
        .choice = NetworkKind::kNoun},
       {.key = "reduction",
@@ -243,6 +244,21 @@ void read_graph(const Config& section, Cluster& cluster) {
   cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
 }
 
+/// What a graph or NCCL's own section says of the inside is used instead; the link of both is then
+/// that of the network.
+Link read_inside(const Config& section, const Cluster& cluster) {
+  if (section.has("intra_node"))
+    return NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node);
+  if (cluster.gpus_per_node > 1 && !section.has("node") && !section.has("gpus")) {
+    section.fail(
+        "intra_node",
+        fmt::format("required but missing: the {} GPUs of a node do not have the network's "
+                    "speed; presets such as pcie-4, pcie-8, dgx-a100 have their links",
+                    cluster.gpus_per_node));
+  }
+  return cluster.network;
+}
+
 }  // namespace
 
 Cluster read_cluster(const Config& section) {
@@ -256,10 +272,7 @@ Cluster read_cluster(const Config& section) {
                   .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
   cluster.kind = NetworkKinds::instance().make(section, "network");
   cluster.network = cluster.kind->link(cluster.nodes);
-  cluster.intra_node =
-      section.has("intra_node")
-          ? NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node)
-          : cluster.network;
+  cluster.intra_node = read_inside(section, cluster);
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
   if (section.has("gpus")) {

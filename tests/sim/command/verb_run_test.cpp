@@ -84,7 +84,9 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
 
 /// A ring over four GPUs of a node, as messages.
 constexpr const char* kPlayed =
-    R"({"cluster": {"nodes": 1, "gpus_per_node": 4}, "run": {"fidelity": "message"},
+    R"({"cluster": {"nodes": 1, "gpus_per_node": 4,
+                    "intra_node": {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
+        "run": {"fidelity": "message"},
         "strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})";
 
 TEST(VerbRun, SaysWhatLinksCarry) {

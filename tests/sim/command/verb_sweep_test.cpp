@@ -290,7 +290,9 @@ TEST(VerbSweep, WritesJsonLinesAndCsvIntoAFolder) {
 TEST(VerbSweep, SetsValuesBeforeItSweeps) {
   const TinyFolder folder;
   const Outcome sweep = steptime({"sweep", folder.experiment(kSweep), "--format", "jsonl", "--set",
-                                  "/cluster/gpus_per_node=2"});
+                                  "/cluster/gpus_per_node=2", "--set",
+                                  "/cluster/intra_node={\"type\": \"switch\", \"latency\": "
+                                  "\"0 s\", \"bandwidth\": \"1 GB/s\"}"});
   EXPECT_EQ(Json::parse(lines_of(sweep.out).at(2)).at("workers"), 8);  // 4 nodes of 2
 }
 

@@ -75,7 +75,8 @@ TEST(ClaimRunner, ARatioOfTwoRuns) {
 TEST(ClaimRunner, SetsApplyToBothRunsAndOfOnTopOfThem) {
   // Without gradients to send for one worker: 42 ms. "set" puts 8 nodes, "of" overrides them.
   const ClaimRow row = claim(R"({"measure": {"value": "workers", "set": {"/cluster/nodes": 8,
-      "/cluster/gpus_per_node": 2}, "of": {"/cluster/nodes": 3}, "over": {}}, "published": 0.375})");
+      "/cluster/gpus_per_node": 2, "/cluster/intra_node": {"type": "switch", "latency": "0 s",
+      "bandwidth": "1 GB/s"}}, "of": {"/cluster/nodes": 3}, "over": {}}, "published": 0.375})");
   EXPECT_EQ(row.simulated, 0.375);  // 3 * 2 / (8 * 2)
 }
 

@@ -75,7 +75,8 @@ TEST(FullJson, HasExactlyTheDocumentedKeys) {
 TEST(AppendJson, IsThatOfFullJsonWithoutBucketsAndConfig) {
   const TinyFolder folder;
   for (const char* patch : {"{}", R"({"workload": {"batch": 64, "dataset_samples": 5}})",
-                            R"({"cluster": {"nodes": 10000000, "gpus_per_node": 1024}})"}) {
+                            R"({"cluster": {"nodes": 10000000, "gpus_per_node": 1024,
+                                "intra_node": {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}}})"}) {
     const Experiment e = tiny_experiment(folder, patch);
     const Result r = simulate(e);
     Json full = full_json(r, sent_buckets(e), Json::parse(folder.read("x.json")));

@@ -24,7 +24,8 @@ std::string cluster_error(const std::string& json) {
 
 TEST(Cluster, SpeltOut) {
   const Cluster c = cluster_of(std::string(R"({"nodes": 4, "gpus_per_node": 2, )") + kSwitch +
-                               R"(, "reduction": "2 ns/B"})");
+                               R"(, "intra_node": {"type": "switch", "latency": "1 us",
+                                     "bandwidth": "25 GB/s"}, "reduction": "2 ns/B"})");
   EXPECT_EQ(c.nodes, 4);
   EXPECT_EQ(c.gpus_per_node, 2);
   EXPECT_EQ(c.workers(), 4 * 2);
@@ -39,6 +40,15 @@ TEST(Cluster, Defaults) {
   EXPECT_EQ(c.reduction, TimePerByte{0});
   EXPECT_EQ(c.intra_node.latency, c.network.latency);
   EXPECT_EQ(c.intra_node.bandwidth, c.network.bandwidth);
+}
+
+TEST(Cluster, GpusOfANodeDoNotShareTheNetworksSpeedUnasked) {
+  const std::string two = std::string(R"({"nodes": 1, "gpus_per_node": 2, )") + kSwitch;
+  EXPECT_EQ(cluster_error(two + "}"),
+            "x.json: /intra_node: required but missing: the 2 GPUs of a node do not have the "
+            "network's speed; presets such as pcie-4, pcie-8, dgx-a100 have their links");
+  EXPECT_NO_THROW(cluster_of(two + R"(, "gpus": {"links": "pcie", "link_bandwidth": "9 GB/s",
+                                       "compute_capability": 70}})"));
 }
 
 TEST(Cluster, TheNetworkLimitsAsSoonAsThereAreTwoNodes) {

@@ -73,7 +73,8 @@ TEST(Gpus, ErrorsPointAtTheKey) {
 
 TEST(Gpus, AClusterHasThemWhenItSaysSo) {
   const std::string cluster = R"("nodes": 1, "gpus_per_node": 2,
-      "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"})";
+      "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"},
+      "intra_node": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"})";
   EXPECT_FALSE(read_cluster(config_of("{" + cluster + "}", cluster_params())).gpus.has_value());
   const Cluster with =
       read_cluster(config_of("{" + cluster + R"(, "gpus": {)" + kPair + "}}", cluster_params()));
