@@ -5,6 +5,7 @@
 #include "sim/command/row_printer.h"
 #include "sim/command/sweep_job.h"
 #include "sim/command/sweep_journal.h"
+#include "sim/command/watch.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/point_runner.h"
@@ -366,6 +367,8 @@ Exit run_sweep_command(const SweepRequest& request, const Terminal& terminal,
     if (!is_shared) before.each(in_order, point, [&](std::string_view row) { printer.add(row); });
     in_order = point + 1;
   };
+  if (journal != nullptr)
+    say_when_ended("points that are done are kept; --resume goes on with the others");
   SweepOptions run{.threads = request.threads, .full = request.full};
   if (is_shared)
     run.points = SharedPoints(before, sweep.points(), request.threads, crew);

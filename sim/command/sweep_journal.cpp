@@ -54,10 +54,12 @@ class JournalReader {
     const ssize_t size = ::getline(&line_, &room_, file_.get());
     if (size <= 0 || line_[size - 1] != '\n') return std::nullopt;
     offset_ += static_cast<std::size_t>(size);
+    ++number_;
     return std::string_view(line_, static_cast<std::size_t>(size));
   }
-  /// Behind the line that was read last.
+  /// Behind the line that was read last, and its number.
   std::size_t offset() const { return offset_; }
+  std::size_t number() const { return number_; }
 
   /// Reads the first line. False where there is not even that.
   bool check_head(const SweepIdentity& identity) {
@@ -65,7 +67,8 @@ class JournalReader {
     if (!line) return false;
     const Json head = Json::parse(*line, nullptr, false);
     if (!head.is_object() || head.value("format", Json()) != kFormat)
-      throw InputError(fmt::format("{}: expected rows of an unfinished sweep", path_));
+      throw InputError(fmt::format("{}:1: expected rows of an unfinished sweep, got {}", path_,
+                                   brief(Json(std::string(line->substr(0, line->size() - 1))))));
     const auto expect = [&](const char* key, const Json& value, const char* why) {
       const Json found = head.value(key, Json());
       if (found == value) return;
@@ -99,6 +102,7 @@ class JournalReader {
   char* line_ = nullptr;
   std::size_t room_ = 0;
   std::size_t offset_ = 0;
+  std::size_t number_ = 0;
 };
 
 }  // namespace
@@ -224,7 +228,9 @@ void FinishedPoints::add(const std::string& path, const SweepIdentity& identity)
     if (!row) return;
     const auto point = JournalReader::point_of(*row);
     if (!point || *point < 0 || *point >= identity.points) {
-      spdlog::warn("{}: damaged behind byte {}: what follows is simulated again", path, offset);
+      spdlog::warn("{}:{}: expected the row of a point, got {}: what follows is simulated again",
+                   path, reader.number(),
+                   brief(Json(std::string(row->substr(0, row->size() - 1)))));
       return;
     }
     if (has(*point)) {

@@ -28,8 +28,10 @@ namespace {
 namespace po = boost::program_options;
 
 std::string csv(const Result& result) {
-  const auto keys = result_keys();
-  return csv_row({keys.begin(), keys.end()}) + csv_row(csv_cells(result));
+  std::vector<std::string> head;
+  for (const Column& column : csv_columns())
+    head.push_back(column.name);
+  return csv_row(head) + csv_row(csv_cells(result));
 }
 
 std::string rendered(const std::string& format, const Experiment& experiment, const Result& result,

@@ -7,14 +7,17 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
-#include <string_view>
+#include <string>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace steptime {
 namespace {
 
 std::atomic<bool> interrupted_flag{false};
 std::atomic<bool> closed_flag{false};
+std::atomic<const char*> kept_text{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void on_signal(int signal) {
@@ -30,6 +33,10 @@ bool fill(int descriptor, int mode) {
 }
 
 }  // namespace
+
+void say_when_ended(const char* kept) {
+  kept_text = kept;
+}
 
 Watch::Watch() {
   fill(STDIN_FILENO, O_RDONLY);
@@ -73,8 +80,10 @@ void Watch::look() {
     if (now - heard < kGrace) continue;
     remove_unfinished_outputs();
     if (closed_flag) ::_exit(static_cast<int>(Exit::kOutputClosed));
-    constexpr std::string_view kSaid = "steptime: interrupted: no result before the end\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kSaid.data(), kSaid.size());
+    const char* const kept = kept_text;
+    const std::string said = fmt::format("steptime: interrupted: {}\n",
+                                         kept == nullptr ? "no result before the end" : kept);
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, said.data(), said.size());
     ::_exit(static_cast<int>(Exit::kInterrupted));
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <locale>
 #include <string>
+#include <vector>
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <fmt/format.h>
@@ -20,9 +21,20 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
   for (const std::string& each : known) {
     if (boost::algorithm::iequals(each, word, std::locale::classic())) guess = each;
   }
-  return fmt::format("unknown {}{}; known: {}", brief(word),
-                     guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess),
-                     fmt::join(known, ", "));
+  const std::string question = guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess);
+  constexpr std::size_t kMost = 30;
+  if (known.size() <= kMost)
+    return fmt::format("unknown {}{}; known: {}", brief(word), question, fmt::join(known, ", "));
+  // Of very many, those that have the word's first letters somewhere.
+  const std::string start = word.substr(0, 4);
+  std::vector<std::string> near;
+  for (const std::string& each : known) {
+    if (!start.empty() && boost::algorithm::icontains(each, start, std::locale::classic()))
+      near.push_back(each);
+  }
+  return fmt::format("unknown {}{}; known: {}{}{} names; steptime list prints all", brief(word),
+                     question, fmt::join(near, ", "), near.empty() ? "" : " and others, ",
+                     known.size());
 }
 
 void check_word(const std::string& option, const std::string& word,

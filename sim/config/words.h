@@ -6,6 +6,7 @@
 namespace steptime {
 
 /// unknown "flaot32" (did you mean "float32"?); known: float32, float16
+/// Of more than 30 known ones those that are alike, and how many there are.
 std::string unknown_word(const std::string& word, std::span<const std::string> known);
 
 /// Throws InputError "OPTION: unknown ..." unless `word` is known.

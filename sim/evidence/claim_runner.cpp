@@ -5,6 +5,7 @@
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/figures.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -76,8 +77,9 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
     if (experiment.run->convergence) {
       check_training_run(experiment);
       const auto key = owner.get<std::string>("value");
-      const auto known = result_keys();
-      if (std::find(known.begin(), known.end(), key) != known.end()) return 1;
+      const auto known = figures();
+      if (std::any_of(known.begin(), known.end(), [&](const Figure& f) { return f.key == key; }))
+        return 1;
     }
   }
   const Result& result = run(owner, sets);

@@ -77,14 +77,6 @@ Json links(const Result& r, const Details* details) {
   return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
-void append_pair(std::string& json, double low, double high) {
-  json += '[';
-  append_number(json, low);
-  json += ',';
-  append_number(json, high);
-  json += ']';
-}
-
 std::string fingerprint(const Result& r) {
   return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint);
 }
@@ -103,6 +95,10 @@ constexpr Figure number(std::string_view key, std::string_view unit, std::string
 constexpr Figure integer(std::string_view key, std::string_view help,
                          Integer (*get)(const Result&)) {
   return {.key = key, .help = help, .integer = get};
+}
+constexpr Figure interval(std::string_view key, std::string_view unit, std::string_view help,
+                          std::optional<Interval> (*get)(const Result&)) {
+  return {.key = key, .unit = unit, .help = help, .interval = get};
 }
 constexpr Figure text(std::string_view key, std::string_view help,
                       std::string (*get)(const Result&)) {
@@ -129,23 +125,16 @@ constexpr std::array kFigures{
            of_step<&Result::exposed_comm_s>),
     number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
            of_step<&Result::throughput_samples_per_s>),
-    Figure{.key = "step_time_interval_s",
-           .unit = "s",
-           .help = "low and high: holds what would be measured with 95 %",
-           .raw =
-               [](std::string& json, const Result& r) {
-                 append_pair(json, r.step_time_interval_s.low, r.step_time_interval_s.high);
-               }},
-    Figure{.key = "throughput_interval_samples_per_s",
-           .unit = "samples/s",
-           .help = "the throughputs of these two step times",
-           .raw =
-               [](std::string& json, const Result& r) {
-                 if (r.step_time_interval_s.low == 0) return;
-                 const double samples = r.throughput_samples_per_s * r.step_time_s;
-                 append_pair(json, samples / r.step_time_interval_s.high,
-                             samples / r.step_time_interval_s.low);
-               }},
+    interval("step_time_interval_s", "s", "low and high: holds what would be measured with 95 %",
+             [](const Result& r) { return std::optional(r.step_time_interval_s); }),
+    interval("throughput_interval_samples_per_s", "samples/s",
+             "the throughputs of these two step times",
+             [](const Result& r) -> std::optional<Interval> {
+               if (r.step_time_interval_s.low == 0) return std::nullopt;
+               const double samples = r.throughput_samples_per_s * r.step_time_s;
+               return Interval{samples / r.step_time_interval_s.high,
+                               samples / r.step_time_interval_s.low};
+             }),
     Figure{
         .key = "interval_from",
         .help = "what the intervals are of: claims, which are published steps beside simulated "

@@ -25,6 +25,8 @@ struct Figure {
   std::optional<double> (*number)(const Result&) = nullptr;
   std::optional<std::int64_t> (*integer)(const Result&) = nullptr;
   std::string (*text)(const Result&) = nullptr;
+  /// Two numbers: a list in JSON, two columns in CSV.
+  std::optional<Interval> (*interval)(const Result&) = nullptr;
   /// In JSON only. `details` may be null.
   Json (*list)(const Result&, const Details* details) = nullptr;
   /// Appends JSON's text, or nothing: for what sweeps write millions of times. In JSON only, unless

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -55,6 +56,12 @@ void append_json(std::string& text, const Result& result, const Details* details
       if (const auto value = figure.number(result)) append_number(text += keys[i], *value);
     } else if (figure.integer != nullptr) {
       if (const auto value = figure.integer(result)) append_number(text += keys[i], *value);
+    } else if (figure.interval != nullptr) {
+      if (const auto ends = figure.interval(result)) {
+        append_number((text += keys[i]) += '[', ends->low);
+        append_number(text += ',', ends->high);
+        text += ']';
+      }
     } else if (figure.text != nullptr) {
       if (const auto value = figure.text(result); !value.empty())
         append_text(text += keys[i], value);
@@ -73,26 +80,43 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
   return Json::parse(text += '}');
 }
 
-std::span<const std::string_view> result_keys() {
-  static const auto keys = [] {
-    std::vector<std::string_view> all;
+std::span<const Column> csv_columns() {
+  static const auto columns = [] {
+    std::vector<Column> all;
     for (const Figure& figure : figures()) {
-      if (is_cell(figure)) all.push_back(figure.key);
+      if (!is_cell(figure)) continue;
+      const std::string key(figure.key);
+      if (figure.interval == nullptr) {
+        all.push_back({key, figure.key});
+        continue;
+      }
+      for (const std::size_t end : {0U, 1U}) {  // of step_time_interval_s: step_time_low_s
+        const std::string name =
+            boost::algorithm::replace_first_copy(key, "interval", end == 0 ? "low" : "high");
+        all.push_back({name, figure.key, end});
+      }
     }
     return all;
   }();
-  return keys;
+  return columns;
 }
 
 std::vector<std::string> csv_cells(const Result& result) {
   std::vector<std::string> cells;
+  const auto add = [&](const std::optional<double>& value) {
+    cells.push_back(value ? fmt::format("{}", *value) : "");
+  };
   for (const Figure& figure : figures()) {
     if (!is_cell(figure)) continue;
-    const auto value = value_of(figure, result);
-    if (figure.text != nullptr)
+    if (figure.interval != nullptr) {
+      const auto ends = figure.interval(result);
+      add(ends ? std::optional(ends->low) : std::nullopt);
+      add(ends ? std::optional(ends->high) : std::nullopt);
+    } else if (figure.text != nullptr) {
       cells.push_back(figure.text(result));
-    else
-      cells.push_back(value ? fmt::format("{}", *value) : "");
+    } else {
+      add(value_of(figure, result));
+    }
   }
   return cells;
 }

@@ -8,6 +8,7 @@
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/embedding.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -71,9 +72,15 @@ struct Details {
 void append_json(std::string& text, const Result& result, const Details* details = nullptr);
 /// One object with the details.
 Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config);
-/// The columns of CSV, in order: every figure but the lists.
-std::span<const std::string_view> result_keys();
-/// Cells of a CSV row, in the order of result_keys(); empty where there is no value.
+/// A column of CSV: a figure, or one end of an interval.
+struct Column {
+  std::string name;
+  std::string_view key;              ///< of the figure
+  std::optional<std::size_t> end{};  ///< 0: low, 1: high
+};
+/// In order: every figure but the lists.
+std::span<const Column> csv_columns();
+/// Cells of a CSV row, one for each column; empty where there is no value.
 std::vector<std::string> csv_cells(const Result& result);
 
 }  // namespace steptime

@@ -115,8 +115,8 @@ std::vector<std::string> sweep_csv_head(const Sweep& sweep) {
   std::vector<std::string> cells{"point"};
   for (const std::string& pointer : sweep.pointers())
     cells.push_back(pointer);
-  for (const std::string_view key : result_keys())
-    cells.emplace_back(key);
+  for (const Column& column : csv_columns())
+    cells.push_back(column.name);
   cells.emplace_back("error");
   return cells;
 }
@@ -126,9 +126,12 @@ std::vector<std::string> sweep_csv_cells(const Sweep& sweep, const Json& row) {
   std::vector<std::string> cells{std::to_string(point)};
   for (std::string& cell : params_of(sweep, point))
     cells.push_back(std::move(cell));
-  for (const std::string_view key : result_keys()) {
-    const auto value = row.find(key);
-    cells.push_back(value == row.end() ? "" : figure_cell(*value));
+  for (const Column& column : csv_columns()) {
+    const auto value = row.find(column.key);
+    if (value == row.end())
+      cells.emplace_back();
+    else
+      cells.push_back(figure_cell(column.end ? value->at(*column.end) : *value));
   }
   cells.push_back(joined(row.value("error", "")));
   return cells;

@@ -277,8 +277,9 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
   const std::string model = error_of(R"({"model": "resnet5", "device": "v100", "batch": 64})");
   EXPECT_TRUE(
       model.starts_with("x.json: /workload/model: unknown \"resnet5\" (did you mean "
-                        "\"resnet50\"?); known: alexnet, "))
+                        "\"resnet50\"?); known: caffe/resnet50, "))
       << model;
+  EXPECT_TRUE(model.ends_with(" names; steptime list prints all")) << model;
   const std::string device = error_of(R"({"model": "resnet50", "device": "V100", "batch": 64})");
   EXPECT_TRUE(
       device.starts_with("x.json: /workload/device: unknown \"V100\" (did you mean "

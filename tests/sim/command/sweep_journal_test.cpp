@@ -119,8 +119,9 @@ TEST(SweepJournal, RefusesWhatItIsNotOf) {
     return message_of<InputError>([&] { FinishedPoints().add(path, kIdentity); })
         .substr(path.size());
   };
-  EXPECT_EQ(refusal("{\"name\": \"x\"}\n"), ": expected rows of an unfinished sweep");
-  EXPECT_EQ(refusal("hello\n"), ": expected rows of an unfinished sweep");
+  EXPECT_EQ(refusal("{\"name\": \"x\"}\n"),
+            ":1: expected rows of an unfinished sweep, got \"{\\\"name\\\": \\\"x\\\"}\"");
+  EXPECT_EQ(refusal("hello\n"), ":1: expected rows of an unfinished sweep, got \"hello\"");
   std::string head = kHead + std::string("false}\n");
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string other = head;

@@ -70,15 +70,17 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
   const Outcome run = steptime({"run", folder.experiment(), "--format", "csv"});
   const std::vector<std::string> lines = lines_of(run.out);
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0],
-            "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
-            "throughput_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
-            "staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"
-            "time_to_target_max_s,epochs_to_target,hidden_under_backward_s,hidden_under_forward_s,"
-            "exposed_s,idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,"
-            "simulated_steps,transient_steps,transient_s,funnel_serial_s,"
-            "funnel_over_depcha_forward,funnel_over_depcha_backward,domain,"
-            "fingerprint,version");
+  EXPECT_EQ(
+      lines[0],
+      "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
+      "throughput_samples_per_s,step_time_low_s,step_time_high_s,throughput_low_samples_per_s,"
+      "throughput_high_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
+      "staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"
+      "time_to_target_max_s,epochs_to_target,hidden_under_backward_s,hidden_under_forward_s,"
+      "exposed_s,idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,"
+      "simulated_steps,transient_steps,transient_s,funnel_serial_s,"
+      "funnel_over_depcha_forward,funnel_over_depcha_backward,domain,"
+      "fingerprint,version");
   EXPECT_EQ(lines[1].rfind("0.044,0.042,0.015,0.027,0.008004,0.002,2909.09", 0), 0U) << lines[1];
 }
 

@@ -22,6 +22,17 @@ TEST(Words, AreGuessedWithinTwoEdits) {
   EXPECT_EQ(unknown_word("svg", kKnown), "unknown \"svg\"; known: float32, float16, csv");
 }
 
+TEST(Words, OfVeryManyOnlyThoseAlikeArePrinted) {
+  std::vector<std::string> known{"a/resnet50", "resnet152"};
+  for (int i = 0; i < 40; ++i)
+    known.push_back("x" + std::to_string(i));
+  EXPECT_EQ(unknown_word("Resnet15", known),
+            "unknown \"Resnet15\" (did you mean \"resnet152\"?); known: a/resnet50, resnet152 and "
+            "others, 42 names; steptime list prints all");
+  EXPECT_EQ(unknown_word("vgg", known),
+            "unknown \"vgg\"; known: 42 names; steptime list prints all");
+}
+
 TEST(Words, AreCheckedForAnOption) {
   check_word("--x", "csv", kKnown);
   EXPECT_EQ(message_of<InputError>([] { check_word("--x", "floot16", kKnown); }),

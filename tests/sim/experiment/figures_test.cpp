@@ -20,7 +20,7 @@ TEST(Figures, EachStandsOnceWithItsHelpAndItsWayToBeComputed) {
   for (const Figure& f : figures()) {
     EXPECT_TRUE(keys.insert(f.key).second) << f.key;
     EXPECT_FALSE(f.help.empty()) << f.key;
-    EXPECT_EQ((f.number != nullptr) + (f.integer != nullptr) +
+    EXPECT_EQ((f.number != nullptr) + (f.integer != nullptr) + (f.interval != nullptr) +
                   (f.text != nullptr || f.raw != nullptr) + (f.list != nullptr),
               1)
         << f.key;

@@ -113,15 +113,21 @@ TEST(AppendJson, WritesTheFingerprintAsSixteenDigits) {
   EXPECT_NE(text.find("\"fingerprint\":\"00000000000000ab\""), std::string::npos) << text;
 }
 
-TEST(CsvCells, OnePerKeyAndEmptyWhereThereIsNoValue) {
+TEST(CsvCells, OnePerColumnAndEmptyWhereThereIsNoValue) {
   const TinyFolder folder;
-  const std::vector<std::string> cells = csv_cells(simulate(tiny_experiment(folder)));
-  const auto keys = result_keys();
-  ASSERT_EQ(cells.size(), keys.size());
-  const auto cell = [&](std::string_view key) {
-    return cells.at(
-        static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin()));
+  const Result result = simulate(tiny_experiment(folder));
+  const std::vector<std::string> cells = csv_cells(result);
+  const auto columns = csv_columns();
+  ASSERT_EQ(cells.size(), columns.size());
+  const auto cell = [&](std::string_view name) {
+    const auto found = std::find_if(columns.begin(), columns.end(),
+                                    [&](const Column& column) { return column.name == name; });
+    return cells.at(static_cast<std::size_t>(found - columns.begin()));
   };
+  EXPECT_EQ(std::stod(cell("step_time_low_s")), result.step_time_interval_s.low);
+  EXPECT_EQ(std::stod(cell("step_time_high_s")), result.step_time_interval_s.high);
+  EXPECT_DOUBLE_EQ(std::stod(cell("throughput_low_samples_per_s")),
+                   4 * 32 / result.step_time_interval_s.high);
   EXPECT_EQ(cell("step_time_s"), "0.044");
   EXPECT_EQ(cell("workers"), "4");
   EXPECT_EQ(cell("epoch_time_s"), "");

@@ -35,7 +35,11 @@ TEST(SweepCsv, HasACellForEveryColumnAndOneLineForAnError) {
   const std::vector<std::string> head = sweep_csv_head(sweep);
   EXPECT_EQ(head[1], "/strategy/schedule");
   EXPECT_EQ(head.back(), "error");
-  const auto good = sweep_csv_cells(sweep, Json{{"point", 0}, {"step_time_s", 0.25}});
+  const auto good = sweep_csv_cells(
+      sweep, Json{{"point", 0}, {"step_time_s", 0.25}, {"step_time_interval_s", {0.125, 0.5}}});
+  const auto low = std::find(head.begin(), head.end(), "step_time_low_s") - head.begin();
+  EXPECT_EQ(good[static_cast<std::size_t>(low)], "0.125");
+  EXPECT_EQ(good[static_cast<std::size_t>(low) + 1], "0.5");
   EXPECT_EQ(good.size(), head.size());
   EXPECT_EQ(good[1], "wfbp");
   EXPECT_EQ(good[2], "0.25");
