@@ -95,7 +95,7 @@ Sums sums_of(const Measured& measured) {
 }
 
 Trace trace_of(const LayerTable& table, const Measured& measured, const Backend& backend,
-               std::int64_t batch) {
+               const std::string& precision, std::int64_t batch) {
   Trace trace{.model = table.name, .device = backend.device(), .batch = batch};
   Json spread = Json::array();
   for (std::size_t k = 0; k < table.layers.size(); ++k) {
@@ -108,26 +108,25 @@ Trace trace_of(const LayerTable& table, const Measured& measured, const Backend&
          {"backward_s", {quantile(times.backward, 0.1), quantile(times.backward, 0.9)}}});
   }
   const Sums sums = sums_of(measured);
-  trace.provenance = {
-      {"source", "steptime calibrate compute, " + backend.library()},
-      {"date", today()},
-      {"licence", "none: facts about the machine at hand"},
-      {"note", backend.time() + "; medians. Pooling windows do not overlap; dropout, LRN and "
-                                "concatenation take what ReLU takes."},
-      {"measured",
-       {{"rounds", measured.whole.size()},
-        {"whole_pass_s", sums.whole},
-        {"whole_pass_wall_s", sums.wall},
-        {"spread_10_to_90_pct", spread}}}};
+  trace.provenance = {{"source", "steptime calibrate compute, " + backend.library()},
+                      {"date", today()},
+                      {"licence", "none: facts about the machine at hand"},
+                      {"note", backend.time() + ", " + precision +
+                                   "; medians. Pooling windows do not overlap; dropout, LRN and "
+                                   "concatenation take what ReLU takes."},
+                      {"measured",
+                       {{"rounds", measured.whole.size()},
+                        {"whole_pass_s", sums.whole},
+                        {"whole_pass_wall_s", sums.wall},
+                        {"spread_10_to_90_pct", spread}}}};
   return trace;
 }
 
 }  // namespace
 
-Exit calibrate_compute(const std::string& name,
-                       const std::function<std::unique_ptr<Backend>()>& make_backend,
+Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
                        std::span<const std::string> args, const Terminal& terminal) {
-  std::string backend_name, model, path;
+  std::string backend_name, model, precision, path;
   std::int64_t batch = 1;
   std::int64_t rounds = 5;
   po::options_description options("options");
@@ -136,6 +135,8 @@ Exit calibrate_compute(const std::string& name,
                                                    "layer table, such as torch/resnet50")(
       "batch", po::value(&batch)->default_value(1), "samples")(
       "rounds", po::value(&rounds)->default_value(5), "of all layers")(
+      "precision", po::value(&precision)->default_value("float32"),
+      "of values and products; gpu: tf32, float16 and bfloat16, too")(
       "output,o", po::value(&path), "trace to write; default: standard output");
   const auto values = parse_arguments(kVerb, args, options, {}, terminal);
   if (!values) return Exit::kOk;
@@ -154,7 +155,7 @@ Exit calibrate_compute(const std::string& name,
                                  fmt::join(layer_table_names(), ", ")));
   }
   const LayerTable table = read_layer_table(file);
-  const std::unique_ptr<Backend> backend = make_backend();
+  const std::unique_ptr<Backend> backend = make_backend(precision);
   const std::vector<LayerRun> runs = backend->layer_runs(table.layers, batch);
   const double machine = machine_wait_s();
   const double start = wall_time();
@@ -163,7 +164,7 @@ Exit calibrate_compute(const std::string& name,
     return measure(*backend, runs, rounds, line.listener());
   }();
   const double pressure = (machine_wait_s() - machine) / (wall_time() - start) * 100;
-  const std::string trace = write_trace(trace_of(table, measured, *backend, batch));
+  const std::string trace = write_trace(trace_of(table, measured, *backend, precision, batch));
   const Sums sums = sums_of(measured);
   terminal.err << fmt::format(
       "{} layers, batch {}, {} rounds: layers add up to {:.1f} ms of {}, the whole pass "

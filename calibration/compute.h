@@ -23,8 +23,8 @@ struct LayerRun {
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// A layer table's layers on memory of their own, for batches of float32. What it returns lives
-  /// no longer than the backend. Throws InputError for a layer that it cannot run.
+  /// A layer table's layers. What it returns lives no longer than the backend. Throws InputError
+  /// for a layer that it cannot run.
   virtual std::vector<LayerRun> layer_runs(const std::vector<TableLayer>& layers,
                                            std::int64_t batch) = 0;
   /// Marks the moment at which all that was begun so far is done.
@@ -45,9 +45,10 @@ inline std::int64_t pooling_window(const TableLayer& layer) {
   return layer.input > layer.output ? layer.input / layer.output : 1;
 }
 
-/// `name` is what --backend calls it.
-Exit calibrate_compute(const std::string& name,
-                       const std::function<std::unique_ptr<Backend>()>& make_backend,
+/// `name` is what --backend calls it. `make_backend` takes the precision of values and products,
+/// and throws InputError for one that it does not have.
+using MakeBackend = std::function<std::unique_ptr<Backend>(const std::string& precision)>;
+Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
                        std::span<const std::string> args, const Terminal& terminal);
 
 }  // namespace steptime

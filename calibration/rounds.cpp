@@ -116,6 +116,8 @@ MeasuredRounds measure_rounds(const std::vector<TimedOperation>& all,
   double done = 0;
   for (std::int64_t round = -1; round < options.rounds; ++round) {
     for (std::size_t k = 0; k < operations.size(); ++k) {
+      // After another operation the first one of its kind may take several times as long.
+      operations[k]->seconds(result.series[k].sizes.front().bytes);
       for (SizeTimes& size : result.series[k].sizes) {
         const double seconds = operations[k]->seconds(size.bytes);
         if (round >= 0) size.seconds.push_back(seconds);

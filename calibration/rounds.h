@@ -52,8 +52,9 @@ struct TimedOperation {
 };
 
 /// All operations and sizes, round by round. The first round, in which connections are made and
-/// memory is touched, is not counted. `is_over` is asked after each round, and ends it once there
-/// are two. Throws InputError when `options.only` names none of them.
+/// memory is touched, is not counted, nor is an operation's first call in each round, which comes
+/// after another operation's. `is_over` is asked after each round, and ends it once there are two.
+/// Throws InputError when `options.only` names none of them.
 MeasuredRounds measure_rounds(const std::vector<TimedOperation>& all,
                               std::span<const std::int64_t> sizes, const MeasureOptions& options,
                               const std::function<bool()>& is_over, const OnProgress& on_progress);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cublas_v2.h>
 #include <cudnn.h>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -35,13 +36,37 @@ Shared<Handle> made(cudnnStatus_t (*make)(Handle*), cudnnStatus_t (*destroy)(Han
 }
 
 using Tensor4 = Shared<cudnnTensorDescriptor_t>;
-Tensor4 tensor(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  Tensor4 result = made(cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor);
-  check_dnn(cudnnSetTensor4dDescriptor(result.get(), CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
-                                       static_cast<int>(n), static_cast<int>(c),
-                                       static_cast<int>(h), static_cast<int>(w)),
-            "cudnnSetTensor4dDescriptor");
-  return result;
+
+/// How values are kept and multiplied; sums are float32 in each.
+struct Precision {
+  cudnnDataType_t values;
+  cudaDataType_t blas_values;
+  std::int64_t bytes;  ///< per value
+  cudnnTensorFormat_t format;
+  cudnnMathType_t products;
+  cublasMath_t blas_products;
+};
+
+Precision precision_named(const std::string& name) {
+  constexpr auto kRows = CUDNN_TENSOR_NCHW;
+  constexpr auto kChannelsLast =
+      CUDNN_TENSOR_NHWC;  // what tensor cores take without a transposition
+  static const std::map<std::string, Precision> known{
+      {"float32", {CUDNN_DATA_FLOAT, CUDA_R_32F, 4, kRows, CUDNN_FMA_MATH, CUBLAS_DEFAULT_MATH}},
+      {"tf32",
+       {CUDNN_DATA_FLOAT, CUDA_R_32F, 4, kRows, CUDNN_TENSOR_OP_MATH, CUBLAS_TF32_TENSOR_OP_MATH}},
+      {"float16",
+       {CUDNN_DATA_HALF, CUDA_R_16F, 2, kChannelsLast, CUDNN_TENSOR_OP_MATH, CUBLAS_DEFAULT_MATH}},
+      {"bfloat16",
+       {CUDNN_DATA_BFLOAT16, CUDA_R_16BF, 2, kChannelsLast, CUDNN_TENSOR_OP_MATH,
+        CUBLAS_DEFAULT_MATH}}};
+  const auto found = known.find(name);
+  if (found == known.end())
+    throw InputError(
+        fmt::format("--precision: unknown \"{}\"; known: bfloat16, float16, float32, "
+                    "tf32",
+                    name));
+  return found->second;
 }
 
 constexpr float kOne = 1;
@@ -49,12 +74,13 @@ constexpr float kZero = 0;
 
 class Cudnn final : public Backend {
  public:
-  Cudnn() {
+  explicit Cudnn(const std::string& precision) : precision_(precision_named(precision)) {
     check_dnn(cudnnSetStream(dnn_.get(), stream_.get()), "cudnnSetStream");
     cublasHandle_t handle = nullptr;
     check_blas(cublasCreate(&handle), "cublasCreate");
     blas_.reset(handle);
     check_blas(cublasSetStream(handle, stream_.get()), "cublasSetStream");
+    check_blas(cublasSetMathMode(handle, precision_.blas_products), "cublasSetMathMode");
   }
 
   std::vector<LayerRun> layer_runs(const std::vector<TableLayer>& layers,
@@ -69,7 +95,7 @@ class Cudnn final : public Backend {
     }
     constexpr std::int64_t kStatistics = 1 << 20;  // of batch norm: four values per channel
     for (GpuMemory* memory : {&source_, &target_, &source_gradient_, &target_gradient_})
-      *memory = gpu_memory(4 * batch * most_values);
+      *memory = gpu_memory(precision_.bytes * batch * most_values);
     for (GpuMemory* memory : {&weights_, &weights_gradient_})
       *memory = gpu_memory(std::max(kStatistics, 4 * most_params));
     std::vector<LayerRun> runs;
@@ -130,6 +156,19 @@ class Cudnn final : public Backend {
 
   void* workspace() const { return workspace_.get(); }
 
+  Tensor4 tensor(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
+    return tensor(n, c, h, w, precision_.values);
+  }
+  Tensor4 tensor(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w,
+                 cudnnDataType_t values) const {
+    Tensor4 result = made(cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor);
+    check_dnn(
+        cudnnSetTensor4dDescriptor(result.get(), precision_.format, values, static_cast<int>(n),
+                                   static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)),
+        "cudnnSetTensor4dDescriptor");
+    return result;
+  }
+
   LayerRun convolution(const TableLayer& layer) {
     const auto shape = convolution_shape(layer.macs, layer.input, layer.output, layer.weights());
     if (!shape) {
@@ -141,7 +180,7 @@ class Cudnn final : public Backend {
     const Tensor4 y = tensor(batch_, shape->channels_out, shape->image_out, shape->image_out);
     const auto w = made(cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor);
     const auto kernel = static_cast<int>(shape->kernel);
-    check_dnn(cudnnSetFilter4dDescriptor(w.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+    check_dnn(cudnnSetFilter4dDescriptor(w.get(), precision_.values, precision_.format,
                                          static_cast<int>(shape->channels_out),
                                          static_cast<int>(shape->channels_in), kernel, kernel),
               "cudnnSetFilter4dDescriptor");
@@ -151,6 +190,8 @@ class Cudnn final : public Backend {
     check_dnn(cudnnSetConvolution2dDescriptor(how.get(), padding, padding, stride, stride, 1, 1,
                                               CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
               "cudnnSetConvolution2dDescriptor");
+    check_dnn(cudnnSetConvolutionMathType(how.get(), precision_.products),
+              "cudnnSetConvolutionMathType");
     // The fastest, as frameworks choose it that try them.
     int found = 0;
     cudnnConvolutionFwdAlgoPerf_t forward{};
@@ -194,12 +235,13 @@ class Cudnn final : public Backend {
   void multiply(cublasOperation_t of_a, cublasOperation_t of_b, std::int64_t rows,
                 std::int64_t columns, std::int64_t inner, const GpuMemory& a, std::int64_t lines_a,
                 const GpuMemory& b, std::int64_t lines_b, const GpuMemory& c) {
-    check_blas(cublasSgemm(blas_.get(), of_a, of_b, static_cast<int>(rows),
-                           static_cast<int>(columns), static_cast<int>(inner), &kOne,
-                           static_cast<const float*>(a.get()), static_cast<int>(lines_a),
-                           static_cast<const float*>(b.get()), static_cast<int>(lines_b), &kZero,
-                           static_cast<float*>(c.get()), static_cast<int>(rows)),
-               "cublasSgemm");
+    const cudaDataType_t values = precision_.blas_values;
+    check_blas(
+        cublasGemmEx(blas_.get(), of_a, of_b, static_cast<int>(rows), static_cast<int>(columns),
+                     static_cast<int>(inner), &kOne, a.get(), values, static_cast<int>(lines_a),
+                     b.get(), values, static_cast<int>(lines_b), &kZero, c.get(), values,
+                     static_cast<int>(rows), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmEx");
   }
 
   /// In columns, as cuBLAS has it: weights are input x output, samples columns.
@@ -222,29 +264,31 @@ class Cudnn final : public Backend {
   LayerRun batch_norm(const TableLayer& layer) {
     const std::int64_t channels = layer.tensors.empty() ? channels_ : layer.tensors.front().params;
     const Tensor4 data = tensor(batch_, channels, layer.input / channels, 1);
-    const Tensor4 per_channel = tensor(1, channels, 1, 1);
+    const Tensor4 per_channel = tensor(1, channels, 1, 1, CUDNN_DATA_FLOAT);
     const auto part = [channels](const GpuMemory& memory, std::int64_t index) {
       return static_cast<float*>(memory.get()) + index * channels;
     };
     constexpr double kEpsilon = 1e-5;
+    // With channels last the other one is slow, and frameworks take this one.
+    const auto mode = precision_.format == CUDNN_TENSOR_NHWC ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT
+                                                             : CUDNN_BATCHNORM_SPATIAL;
     return {layer.name,
             [=, this] {
               check_dnn(cudnnBatchNormalizationForwardTraining(
-                            dnn_.get(), CUDNN_BATCHNORM_SPATIAL, &kOne, &kZero, data.get(),
-                            source_.get(), data.get(), target_.get(), per_channel.get(),
-                            part(weights_, 0), part(weights_, 1), 1.0, nullptr, nullptr, kEpsilon,
-                            part(weights_gradient_, 2), part(weights_gradient_, 3)),
+                            dnn_.get(), mode, &kOne, &kZero, data.get(), source_.get(), data.get(),
+                            target_.get(), per_channel.get(), part(weights_, 0), part(weights_, 1),
+                            1.0, nullptr, nullptr, kEpsilon, part(weights_gradient_, 2),
+                            part(weights_gradient_, 3)),
                         "cudnnBatchNormalizationForwardTraining");
             },
             [=, this] {
-              check_dnn(
-                  cudnnBatchNormalizationBackward(
-                      dnn_.get(), CUDNN_BATCHNORM_SPATIAL, &kOne, &kZero, &kOne, &kZero, data.get(),
-                      source_.get(), data.get(), target_gradient_.get(), data.get(),
-                      source_gradient_.get(), per_channel.get(), part(weights_, 0),
-                      part(weights_gradient_, 0), part(weights_gradient_, 1), kEpsilon,
-                      part(weights_gradient_, 2), part(weights_gradient_, 3)),
-                  "cudnnBatchNormalizationBackward");
+              check_dnn(cudnnBatchNormalizationBackward(
+                            dnn_.get(), mode, &kOne, &kZero, &kOne, &kZero, data.get(),
+                            source_.get(), data.get(), target_gradient_.get(), data.get(),
+                            source_gradient_.get(), per_channel.get(), part(weights_, 0),
+                            part(weights_gradient_, 0), part(weights_gradient_, 1), kEpsilon,
+                            part(weights_gradient_, 2), part(weights_gradient_, 3)),
+                        "cudnnBatchNormalizationBackward");
             }};
   }
 
@@ -327,6 +371,7 @@ class Cudnn final : public Backend {
   }
 
   const int gpus_ = gpus();  // says what is missing, before cuDNN does in other words
+  Precision precision_;
   std::int64_t batch_ = 1;
   std::int64_t channels_ = 1;  ///< of the last convolution
   bool has_begun_ = false;
@@ -341,8 +386,8 @@ class Cudnn final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cudnn_backend() {
-  return std::make_unique<Cudnn>();
+std::unique_ptr<Backend> make_cudnn_backend(const std::string& precision) {
+  return std::make_unique<Cudnn>(precision);
 }
 
 }  // namespace steptime

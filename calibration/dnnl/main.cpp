@@ -63,6 +63,14 @@ int main(int argc, char** argv) {
   setenv("OMP_NUM_THREADS", "1", 1);  // before oneDNN's threads begin
   return run_program(argc, argv, [](std::span<const std::string> args, const Terminal& terminal) {
     return calibrate_compute(
-        "cpu", [] { return std::make_unique<OneThread>(); }, args, terminal);
+        "cpu",
+        [](const std::string& precision) {
+          if (precision != "float32") {
+            throw InputError(
+                fmt::format("--precision: on the CPU float32 is measured, got \"{}\"", precision));
+          }
+          return std::make_unique<OneThread>();
+        },
+        args, terminal);
   });
 }

@@ -49,7 +49,8 @@ TEST(Rounds, RefuseWhatCannotBeMeasured) {
             "--rounds: expected 2 to 10000, got 1");
 }
 
-// Three rounds of two operations: the first one counts as warming up; times tell the calls apart.
+// Three rounds of two operations, each with a call before its sizes: of its five calls the first round
+// counts none, the second one 7, 8 and 10. Times tell the calls apart.
 TEST(Rounds, TakeTurnsAndLeaveTheFirstOut) {
   double calls = 0;
   const auto next = [&](std::int64_t) { return ++calls; };
@@ -60,11 +61,11 @@ TEST(Rounds, TakeTurnsAndLeaveTheFirstOut) {
   ASSERT_EQ(measured.series.size(), 2U);
   EXPECT_EQ(measured.series[0].ranks, 2);
   ASSERT_EQ(measured.series[0].sizes.size(), 2U);
-  EXPECT_EQ(measured.series[0].sizes[0].seconds, (std::vector<double>{4, 7}));
-  EXPECT_EQ(measured.series[0].sizes[1].seconds, (std::vector<double>{5, 8}));
+  EXPECT_EQ(measured.series[0].sizes[0].seconds, (std::vector<double>{7, 12}));
+  EXPECT_EQ(measured.series[0].sizes[1].seconds, (std::vector<double>{8, 13}));
   ASSERT_EQ(measured.series[1].sizes.size(), 1U);
   EXPECT_EQ(measured.series[1].sizes[0].bytes, 0);
-  EXPECT_EQ(measured.series[1].sizes[0].seconds, (std::vector<double>{6, 9}));
+  EXPECT_EQ(measured.series[1].sizes[0].seconds, (std::vector<double>{10, 15}));
 }
 
 TEST(Rounds, EndInTimeOnceThereAreTwo) {
