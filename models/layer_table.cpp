@@ -290,7 +290,9 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file,
   config.get<std::int64_t>("version");
   LayerTable table{.name = config.get<std::string>("name"),
                    .aliases = read_aliases(config),
-                   .input = read_input(config)};
+                   .input = read_input(config),
+                   .input_channels = config.raw("input").front().get<std::int64_t>(),
+                   .has_sequences = config.has("sequence")};
   const Config provenance = config.object("provenance", provenance_params());
   for (const Param& p : provenance_params()) {
     if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);

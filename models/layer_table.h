@@ -50,7 +50,9 @@ struct TableLayer {
 struct LayerTable {
   std::string name;  ///< family/model
   std::vector<std::string> aliases;
-  std::int64_t input = 0;  ///< values per sample that enter the first layer
+  std::int64_t input = 0;           ///< values per sample that enter the first layer
+  std::int64_t input_channels = 1;  ///< of an image: its colours
+  bool has_sequences = false;       ///< of tokens, which counts may grow with
   Json provenance;
   std::vector<TableLayer> layers;  ///< in forward order
 };

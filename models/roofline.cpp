@@ -1,16 +1,20 @@
 // Roofline: time of a kernel = max(work / flop rate, bytes moved / memory bandwidth) + overhead.
 //
-// Scope: training of convolutional networks with a vendor library of 2017 (cuDNN 5 to 7) on one
-// GPU, SGD with momentum. One kernel at a time; no fusion of layers, no caches between kernels, no
-// input pipeline. Grouped convolutions count as ordinary ones. Not calibrated: depthwise
-// convolutions, networks on sequences and values of other than 4 bytes; the trace's domain says so.
-// Parameters: data sheet: peak flop rate [flop/s] per size of value, memory_bandwidth [B/s].
-// Fitted: gemm_efficiency [1], filter_gain [1], kernel_overhead [s]. Assumed: memory_efficiency
-// [1]. The device file says what was fitted on what.
-// Validation: tests/validation/single_gpu.json, every published single-GPU row. The form of the
-// model was chosen with all of them in view; its parameters are fitted on the rows marked there.
-// Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast convolution: Lavin
-// and Gray 2016, arXiv 1509.09308.
+// Scope: training on one GPU with a vendor library and its framework. One kernel at a time; no
+// fusion of layers but attention, where the device says so; no caches between kernels, no input
+// pipeline. Grouped convolutions count as ordinary ones. What a precision of a device was not
+// calibrated on (depthwise convolutions, networks on sequences, the precision itself), the trace's
+// domain says. Parameters: data sheet: peak flop rate [flop/s] per precision, memory_bandwidth
+// [B/s]. Fitted: gemm_efficiency, convolution_efficiency, depthwise_efficiency, filter_gain,
+// convolution_traffic [1], gemm_half_size [channels], kernel_overhead [s]. Assumed or measured:
+// memory_efficiency [1]. The device file says what was fitted on what. host_per_kernel [s] is the
+// workload's: what the framework's host thread takes to launch a kernel; 0, as in a CUDA graph,
+// unless a config gives it. Validation: tests/validation/single_gpu.json, every published
+// single-GPU row, and traces/h100/steps.jsonl and traces/h200/steps.jsonl, measured ones. The form
+// of the model was chosen with all of them but H200's in view; its parameters are fitted on the
+// rows marked there. Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast
+// convolution: Lavin and Gray 2016, arXiv 1509.09308; fused attention: Dao et al. 2022, arXiv
+// 2205.14135.
 //
 // Kernels of a layer with X input and Y output values per sample and W weights, and the values that
 // each reads and writes (per sample, weights once per kernel):
@@ -28,11 +32,23 @@
 //   layer-norm      X + Y                           2X + Y
 //   matrix-product  X + Y, macs                     twice the same, one for each factor
 //
+// Fused attention (scores, softmax, dropout, context) is one kernel forward, which moves queries,
+// keys, values and the result, and one backward, which moves each and its gradient and makes the
+// scores again: 5 products for the forward pass's 2. The first of its layers has all its time.
+//
+// Mixed precision (values of 2 bytes, weights of 4): the weights are cast for the forward pass (4 +
+// 2 + 2 bytes) and their gradients back (2 + 2 + 4). In networks on sequences additions, layer
+// norms and softmaxes are made in float32, and the loss in copies of it, which doubles their bytes
+// twice.
+//
 // The first layer with tensors has no data gradient, and layers before it have no backward pass.
 //
-// The optimizer moves five values per parameter (reads gradient, weight, momentum; writes weight,
-// momentum), one kernel per tensor. It runs after the gradients were exchanged and before the next
-// use of the weights, so it counts as forward time: the step is complete and no gradient is late.
+// The optimizer runs after the gradients were exchanged and before the next use of the weights, so
+// it counts as forward time: the step is complete and no gradient is late.
+//
+// Kernels run in the order of the step, forward, backward, update. Each is launched host_per_kernel
+// after the one before it: where all of them together take the host longer than the GPU, the GPU
+// waits, and a layer has what passes until its kernels are done.
 #include "models/roofline.h"
 
 #include "sim/config/config.h"
@@ -49,6 +65,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,6 +79,11 @@ namespace fs = std::filesystem;
 /// Matrix-product kernels compute output channels in tiles of at least this many.
 constexpr double kChannelTile = 64;
 
+/// Tensor cores take twice as many, and products of so many values at a time, which the network's
+/// colours are padded to.
+constexpr double kTensorCoreTile = 128;
+constexpr double kTensorCoreDepth = 16;
+
 /// Fast convolution (Winograd, FFT) exists for filters of 3x3 and more that move by one: those meet
 /// each input value 9 times or more, a little less when the border is not padded. It does not pay
 /// on the few channels of the network's input.
@@ -69,86 +91,15 @@ constexpr double kFastFilterUses = 8;
 
 constexpr double kMostSeconds = 1e6;  // as in a trace file
 
-const Params& validation_params() {
-  static const Params params{
-      {.key = "rows", .kind = Kind::kInteger, .range = {.low = 0, .high = 1e9}},
-      {.key = "typical_pct",
-       .kind = Kind::kNumber,
-       .help = "mean of the absolute errors",
-       .range = {.low = 0, .high = 1e6}},
-      {.key = "worst_pct", .kind = Kind::kNumber, .range = {.low = 0, .high = 1e6}}};
-  return params;
-}
-
-const Params& device_params() {
-  static const Params params{
-      {.key = "format",
-       .kind = Kind::kText,
-       .help = "steptime-device",
-       .words = {"steptime-device"}},
-      {.key = "version", .kind = Kind::kInteger, .help = "1", .range = {.low = 1, .high = 1}},
-      {.key = "name", .kind = Kind::kText, .help = "as the file is called"},
-      {.key = "help", .kind = Kind::kText, .help = "one line"},
-      {.key = "float64_flops",
-       .kind = Kind::kNumber,
-       .help = "peak, flop/s",
-       .need = Need::kOptional,
-       .range = {.low = 1, .high = 1e21}},
-      {.key = "float32_flops",
-       .kind = Kind::kNumber,
-       .help = "peak, flop/s",
-       .range = {.low = 1, .high = 1e21}},
-      {.key = "float16_flops",
-       .kind = Kind::kNumber,
-       .help = "peak, flop/s",
-       .need = Need::kOptional,
-       .range = {.low = 1, .high = 1e21}},
-      {.key = "memory_bandwidth", .kind = Kind::kBandwidth, .help = "peak", .range = kPositive},
-      {.key = "gemm_efficiency",
-       .kind = Kind::kNumber,
-       .help = "share of the peak flop rate that matrix products reach",
-       .range = {.low = 0, .high = 1, .low_is_allowed = false}},
-      {.key = "memory_efficiency",
-       .kind = Kind::kNumber,
-       .help = "share of the peak bandwidth that kernels reach",
-       .range = {.low = 0, .high = 1, .low_is_allowed = false}},
-      {.key = "filter_gain",
-       .kind = Kind::kNumber,
-       .help = "how many times fewer products fast convolution needs; 4 in the limit of F(4x4,3x3)",
-       .range = {.low = 1, .high = 4}},
-      {.key = "kernel_overhead", .kind = Kind::kTime, .help = "per kernel", .range = kNotNegative},
-      {.key = "calibrated_batch", .kind = Kind::kObject, .help = "from, to"},
-      {.key = "calibration", .kind = Kind::kText, .help = "which parameters are fitted, on what"},
-      {.key = "validation",
-       .kind = Kind::kObject,
-       .help = "errors of published rows that are not fitted",
-       .need = Need::kOptional,
-       .table = validation_params},
-      {.key = "sources", .kind = Kind::kObject, .help = "of the data-sheet figures"}};
-  return params;
-}
-
-const Params& batch_params() {
-  static const Params params{
-      {.key = "from", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e9}},
-      {.key = "to", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e9}}};
-  return params;
-}
-
-const Params& source_params() {
-  static const Params params{{.key = "flops", .kind = Kind::kText},
-                             {.key = "memory_bandwidth", .kind = Kind::kText}};
-  return params;
-}
-
 /// One launch on the device.
 struct Kernel {
-  double flops = 0;    ///< per sample
-  double values = 0;   ///< read and written, per sample
-  double weights = 0;  ///< read and written, per launch
+  double flops = 0;       ///< per sample
+  double efficiency = 1;  ///< share of the peak that these reach
+  double values = 0;      ///< read and written, per sample
+  double weights = 0;     ///< read and written per launch, in values
 };
 
-/// What the forward or backward pass of a layer launches.
+/// What a pass of a layer launches.
 using Kernels = std::vector<Kernel>;
 
 /// Output channels of a layer with macs: a weight is used once per output position of its channel.
@@ -158,17 +109,28 @@ double channels(const TableLayer& layer) {
   return std::max(1.0, std::round(count));
 }
 
+double rounded_up(double count, double to) {
+  return std::ceil(count / to) * to;
+}
+
 /// Floating-point operations per sample that the device executes in one pass over the weights.
-double executed_flops(const TableLayer& layer, std::int64_t network_input, double filter_gain) {
+double executed_flops(const TableLayer& layer, const LayerTable& table, const Arithmetic& rates) {
   const double flops = 2 * static_cast<double>(layer.macs);
   if (layer.kind == LayerKind::kDepthwiseConvolution || layer.kind == LayerKind::kMatrixProduct)
     return flops;
   const double count = channels(layer);
-  const double tiled = flops * (std::ceil(count / kChannelTile) * kChannelTile / count);
+  const double tile = rates.has_tensor_cores ? kTensorCoreTile : kChannelTile;
+  const double tiled = flops * (rounded_up(count, tile) / count);
+  if (layer.kind != LayerKind::kConvolution) {
+    const double inputs = static_cast<double>(layer.weights()) / count;
+    return tiled * (1 + rates.gemm_half_size / inputs) * (1 + rates.gemm_half_size / count);
+  }
+  if (layer.input == table.input) {
+    const auto colours = static_cast<double>(table.input_channels);
+    return rates.has_tensor_cores ? tiled * rounded_up(colours, kTensorCoreDepth) / colours : tiled;
+  }
   const double uses = static_cast<double>(layer.macs) / (count * static_cast<double>(layer.input));
-  const bool is_fast = layer.kind == LayerKind::kConvolution && uses >= kFastFilterUses &&
-                       layer.input != network_input;
-  return is_fast ? tiled / filter_gain : tiled;
+  return uses >= kFastFilterUses ? tiled / rates.filter_gain : tiled;
 }
 
 double params_of(const TableLayer& layer) {
@@ -178,89 +140,213 @@ double params_of(const TableLayer& layer) {
   return sum;
 }
 
-Kernels forward_kernels(const TableLayer& layer, double flops) {
-  const auto x = static_cast<double>(layer.input);
-  const auto y = static_cast<double>(layer.output);
-  double values = x + y;
-  if (layer.kind == LayerKind::kBatchNorm) values = 2 * x + y;
-  if (layer.kind == LayerKind::kDropout) values = x + 2 * y;
-  if (layer.kind == LayerKind::kEmbedding) values = 2 * y;
-  Kernels kernels{{flops, values, layer.kind == LayerKind::kEmbedding ? 0 : params_of(layer)}};
-  for (const Tensor& tensor : layer.tensors)
-    kernels.push_back({.weights = 5 * static_cast<double>(tensor.params)});
-  return kernels;
-}
+/// The kernels of a table's layers, in the order of the step.
+class Step {
+ public:
+  Step(const LayerTable& table, const Device& device, const Training& training)
+      : table_(table),
+        rates_(device.precisions.at(training.precision)),
+        is_mixed_(training.weight_bytes > bytes_of(training.precision)),
+        fuses_attention_(device.fuses_attention) {}
 
-/// `is_first`: no layer before this one has tensors, so nobody needs the gradient of its input.
-Kernels backward_kernels(const TableLayer& layer, double flops, bool is_first) {
-  const auto x = static_cast<double>(layer.input);
-  const auto y = static_cast<double>(layer.output);
-  const double weights = params_of(layer);
-  if (is_first && layer.tensors.empty()) return {};
-  switch (layer.kind) {
-    case LayerKind::kConvolution:
-    case LayerKind::kDepthwiseConvolution:
-    case LayerKind::kFullyConnected:
-      return Kernels(is_first ? 1 : 2, Kernel{flops, x + y, weights});
-    case LayerKind::kMatrixProduct:
-      return Kernels(2, Kernel{flops, x + y, weights});
-    case LayerKind::kEmbedding:
-      return {{0, 2 * y, weights}};
-    case LayerKind::kLayerNorm:
-      return {{0, 2 * x + y, weights}};
-    case LayerKind::kBatchNorm:
-      return {{0, is_first ? x + y : 2 * (x + y) + x, weights}};
-    case LayerKind::kActivation:
-    case LayerKind::kDropout:
-      return {{0, 2 * y + x, 0}};
-    case LayerKind::kPooling:
-    case LayerKind::kLrn:
-      return {{0, 2 * (x + y), 0}};
-    case LayerKind::kAdd:
-    case LayerKind::kConcat:
-    case LayerKind::kSoftmax:
-      return {{0, x + y, 0}};
+  /// Of each layer, forward and backward.
+  std::vector<std::pair<Kernels, Kernels>> kernels() const {
+    std::vector<std::pair<Kernels, Kernels>> all;
+    bool is_first = true;
+    for (std::size_t i = 0; i < table_.layers.size(); ++i) {
+      const TableLayer& layer = table_.layers[i];
+      if (const std::size_t parts = fuses_attention_ ? attention_at(i) : 0; parts > 0) {
+        all.push_back(attention(layer, table_.layers[i + 1], table_.layers[i + parts - 1]));
+        all.resize(all.size() + parts - 1);
+        i += parts - 1;
+        continue;
+      }
+      all.emplace_back(Kernels{forward(layer)}, backward(layer, is_first));
+      is_first = is_first && layer.tensors.empty();
+    }
+    return all;
   }
-  return {};
-}
 
-/// The device at one size of value.
-struct Rates {
-  double flops_per_second;
-  double values_per_second;
-  double overhead;  ///< s
+ private:
+  /// How many layers from this one on are an attention: scores, softmax, perhaps dropout, context.
+  std::size_t attention_at(std::size_t first) const {
+    const auto is = [&](std::size_t i, LayerKind kind) {
+      return i < table_.layers.size() && table_.layers[i].kind == kind &&
+             table_.layers[i].tensors.empty();
+    };
+    if (!is(first, LayerKind::kMatrixProduct) || !is(first + 1, LayerKind::kSoftmax)) return 0;
+    const std::size_t parts = is(first + 2, LayerKind::kDropout) ? 4 : 3;
+    return is(first + parts - 1, LayerKind::kMatrixProduct) ? parts : 0;
+  }
+
+  std::pair<Kernels, Kernels> attention(const TableLayer& scores, const TableLayer& softmax,
+                                        const TableLayer& context) const {
+    // Queries and keys; values, which the context reads beside the weights; the result.
+    const auto values =
+        static_cast<double>(scores.input + context.input - softmax.output + context.output);
+    const double flops = 2 * static_cast<double>(scores.macs + context.macs);
+    return {{{flops, rates_.gemm_efficiency, values}},
+            {{2.5 * flops, rates_.gemm_efficiency, 2 * values}}};
+  }
+
+  /// Of a layer's values, by how many bytes more they have than the precision's.
+  double widening(const TableLayer& layer) const {
+    if (!is_mixed_ || !table_.has_sequences) return 1;
+    if (layer.kind == LayerKind::kSoftmax && &layer == &table_.layers.back()) return 4;
+    return layer.kind == LayerKind::kAdd || layer.kind == LayerKind::kLayerNorm ||
+                   layer.kind == LayerKind::kSoftmax
+               ? 2
+               : 1;
+  }
+
+  double efficiency(LayerKind kind) const {
+    if (kind == LayerKind::kConvolution) return rates_.convolution_efficiency;
+    return kind == LayerKind::kDepthwiseConvolution ? rates_.depthwise_efficiency
+                                                    : rates_.gemm_efficiency;
+  }
+
+  /// One pass over a layer with macs; weights in float32 take three times as much for their casts.
+  Kernel products(const TableLayer& layer, bool casts_weights) const {
+    const double traffic = layer.kind == LayerKind::kConvolution ? rates_.convolution_traffic : 1;
+    return {executed_flops(layer, table_, rates_), efficiency(layer.kind),
+            traffic * static_cast<double>(layer.input + layer.output),
+            params_of(layer) * (is_mixed_ && casts_weights ? 4 : 1)};
+  }
+
+  Kernel forward(const TableLayer& layer) const {
+    if (layer.macs > 0) return products(layer, true);
+    const double x = static_cast<double>(layer.input) * widening(layer);
+    const double y = static_cast<double>(layer.output) * widening(layer);
+    double values = x + y;
+    if (layer.kind == LayerKind::kBatchNorm) values = 2 * x + y;
+    if (layer.kind == LayerKind::kDropout) values = x + 2 * y;
+    if (layer.kind == LayerKind::kEmbedding) values = 2 * y;
+    return {.values = values,
+            .weights = layer.kind == LayerKind::kEmbedding ? 0 : params_of(layer)};
+  }
+
+  /// `is_first`: no layer before this one has tensors, so nobody needs the gradient of its input.
+  Kernels backward(const TableLayer& layer, bool is_first) const {
+    const double x = static_cast<double>(layer.input) * widening(layer);
+    const double y = static_cast<double>(layer.output) * widening(layer);
+    const double weights = params_of(layer);
+    const auto moves = [](double values, double of_weights) {
+      return Kernels{{.values = values, .weights = of_weights}};
+    };
+    if (is_first && layer.tensors.empty()) return {};
+    switch (layer.kind) {
+      case LayerKind::kConvolution:
+      case LayerKind::kDepthwiseConvolution:
+      case LayerKind::kFullyConnected: {
+        Kernels kernels{products(layer, true)};
+        if (!is_first) kernels.push_back(products(layer, false));
+        return kernels;
+      }
+      case LayerKind::kMatrixProduct:
+        return Kernels(2, products(layer, false));
+      case LayerKind::kEmbedding:
+        return moves(2 * y, weights);
+      case LayerKind::kLayerNorm:
+        return moves(2 * x + y, weights);
+      case LayerKind::kBatchNorm:
+        return moves(is_first ? x + y : 2 * (x + y) + x, weights);
+      case LayerKind::kActivation:
+      case LayerKind::kDropout:
+        return moves(2 * y + x, 0);
+      case LayerKind::kPooling:
+      case LayerKind::kLrn:
+        return moves(2 * (x + y), 0);
+      case LayerKind::kAdd:
+      case LayerKind::kConcat:
+      case LayerKind::kSoftmax:
+        return moves(x + y, 0);
+    }
+    return {};
+  }
+
+  const LayerTable& table_;
+  const Arithmetic& rates_;
+  bool is_mixed_;
+  bool fuses_attention_;
 };
 
-double seconds(const Kernels& kernels, const Rates& rates, double batch) {
-  double sum = 0;
-  for (const Kernel& k : kernels) {
-    sum += std::max(k.flops * batch / rates.flops_per_second,
-                    (k.values * batch + k.weights) / rates.values_per_second) +
-           rates.overhead;
+/// A kernel that was timed, for a layer's forward or backward pass.
+struct TimedKernel {
+  std::size_t layer = 0;
+  bool is_backward = false;
+  double seconds = 0;
+};
+
+/// In the order of the step.
+std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& device,
+                                       std::int64_t batch, const Training& training) {
+  const Arithmetic& rates = device.precisions.at(training.precision);
+  const double bandwidth = device.memory_bandwidth.bytes_per_second * device.memory_efficiency;
+  const auto value_bytes = static_cast<double>(bytes_of(training.precision));
+  const double overhead = to_seconds(device.kernel_overhead);
+  const auto samples = static_cast<double>(batch);
+  const auto seconds = [&](const Kernel& k) {
+    return std::max(k.flops * samples / (rates.flops * k.efficiency),
+                    (k.values * samples + k.weights) / (bandwidth / value_bytes)) +
+           overhead;
+  };
+  const auto kernels = Step(table, device, training).kernels();
+  std::vector<TimedKernel> timed;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    for (const Kernel& kernel : kernels[i].first)
+      timed.push_back({i, false, seconds(kernel)});
   }
-  return sum;
+  for (std::size_t i = kernels.size(); i-- > 0;) {
+    for (const Kernel& kernel : kernels[i].second)
+      timed.push_back({i, true, seconds(kernel)});
+  }
+  const Optimizer& optimizer = training.optimizer;
+  const double weights_per_second = bandwidth / static_cast<double>(training.weight_bytes);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    for (const Tensor& tensor : table.layers[i].tensors) {
+      timed.push_back({i, false,
+                       optimizer.values * static_cast<double>(tensor.params) / weights_per_second +
+                           (optimizer.has_kernel_per_tensor ? overhead : 0)});
+    }
+  }
+  return timed;
+}
+
+/// Lengthens the kernels for which the GPU waits, as in a step amid others.
+void wait_for_host(std::vector<TimedKernel>& kernels, double host_per_kernel) {
+  double gpu = 0;
+  for (const TimedKernel& kernel : kernels)
+    gpu += kernel.seconds;
+  // With less host than GPU time the host runs ahead, further with each step.
+  if (gpu >= host_per_kernel * static_cast<double>(kernels.size())) return;
+  double launched = 0;
+  double done = 0;
+  for (const bool counts : {false, true}) {
+    for (TimedKernel& kernel : kernels) {
+      launched += host_per_kernel;
+      const double before = std::exchange(done, std::max(launched, done) + kernel.seconds);
+      if (counts) kernel.seconds = done - before;
+    }
+  }
 }
 
 std::string domain(const LayerTable& table, const Device& device, std::int64_t batch,
-                   std::int64_t bytes_per_value) {
+                   const std::string& precision) {
+  const Arithmetic& rates = device.precisions.at(precision);
+  const auto has = [&](LayerKind kind) {
+    return std::any_of(table.layers.begin(), table.layers.end(),
+                       [kind](const TableLayer& layer) { return layer.kind == kind; });
+  };
   std::vector<std::string> outside;
   if (batch < device.batch_from || batch > device.batch_to) {
     outside.push_back(fmt::format("batch {} is outside the calibrated {} to {}", batch,
                                   device.batch_from, device.batch_to));
   }
-  if (bytes_per_value != 4) {
-    outside.push_back(fmt::format("{}-byte values are not calibrated", bytes_per_value));
-  }
-  if (std::any_of(table.layers.begin(), table.layers.end(), [](const TableLayer& layer) {
-        return layer.kind == LayerKind::kDepthwiseConvolution;
-      })) {
+  if (!rates.validation) outside.push_back(fmt::format("{} is not calibrated", precision));
+  if (has(LayerKind::kDepthwiseConvolution) && !rates.knows_depthwise)
     outside.emplace_back("depthwise convolutions are not calibrated");
-  }
-  if (std::any_of(table.layers.begin(), table.layers.end(), [](const TableLayer& layer) {
-        return layer.kind == LayerKind::kMatrixProduct;
-      })) {
+  if (has(LayerKind::kMatrixProduct) && !rates.knows_sequences)
     outside.emplace_back("networks on sequences are not calibrated");
-  }
   return outside.empty() ? "inside" : fmt::format("{}", fmt::join(outside, "; "));
 }
 
@@ -294,23 +380,41 @@ class Roofline final : public DeviceModel {
     if (!std::binary_search(devices.begin(), devices.end(), device))
       request.fail("device", unknown_word(device, devices));
     const Device found = read_device((devices_dir() / (device + ".json")).string());
-    if (!found.flops.contains(bytes_per_value)) {
-      std::vector<std::int64_t> sizes;
-      for (const auto& [bytes, unused] : found.flops)
-        sizes.push_back(bytes);
-      request.fail("dtype", fmt::format("device \"{}\" has no flop rate for values of {} bytes; "
-                                        "known: {}",
-                                        device, bytes_per_value, fmt::join(sizes, ", ")));
-    }
     std::optional<std::int64_t> sequence;
     if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
     try {
-      return roofline(read_layer_table(table, sequence), found, batch, bytes_per_value);
+      return roofline(read_layer_table(table, sequence), found, batch,
+                      training(request, found, bytes_per_value));
     } catch (const std::out_of_range& e) {
       request.fail("sequence", e.what());
     } catch (const std::overflow_error& e) {
       request.fail("batch", e.what());
     }
+  }
+
+ private:
+  static Training training(const Config& request, const Device& device,
+                           std::int64_t bytes_per_value) {
+    Training training{.weight_bytes = bytes_per_value};
+    const char* key = request.has("precision") ? "precision" : "dtype";
+    training.precision = request.get<std::string>(key);
+    if (!device.precisions.contains(training.precision)) {
+      std::vector<std::string> known;
+      for (const auto& [name, unused] : device.precisions)
+        known.push_back(name);
+      request.fail(key, fmt::format("device \"{}\" has no rates for {}; known: {}", device.name,
+                                    training.precision, fmt::join(known, ", ")));
+    }
+    if (request.has("optimizer")) {
+      const auto name = request.get<std::string>("optimizer");
+      const std::vector<std::string> known = optimizer_names();
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        request.fail("optimizer", unknown_word(name, known));
+      training.optimizer = optimizer_named(name);
+    }
+    if (request.has("host_per_kernel"))
+      training.host_per_kernel = request.get<Duration>("host_per_kernel");
+    return training;
   }
 };
 
@@ -320,81 +424,37 @@ const bool kRegistered = Registry<DeviceModel>::instance().add(
 
 }  // namespace
 
-Device parse_device(const std::string& text, const std::string& file) {
-  const Config config(std::make_shared<Document>(Document{file, parse_json(text, file)}),
-                      device_params());
-  config.get<std::string>("format");
-  config.get<std::int64_t>("version");
-  config.get<std::string>("help");
-  const Config batch = config.object("calibrated_batch", batch_params());
-  const Config sources = config.object("sources", source_params());
-  for (const Param& p : source_params())
-    sources.get<std::string>(p.key);
-  Device device{.name = config.get<std::string>("name"),
-                .memory_bandwidth = config.get<Bandwidth>("memory_bandwidth"),
-                .gemm_efficiency = config.get<double>("gemm_efficiency"),
-                .memory_efficiency = config.get<double>("memory_efficiency"),
-                .filter_gain = config.get<double>("filter_gain"),
-                .kernel_overhead = config.get<Duration>("kernel_overhead"),
-                .batch_from = batch.get<std::int64_t>("from"),
-                .batch_to = batch.get<std::int64_t>("to"),
-                .calibration = config.get<std::string>("calibration")};
-  device.flops[4] = config.get<double>("float32_flops");
-  if (config.has("float16_flops")) device.flops[2] = config.get<double>("float16_flops");
-  if (config.has("float64_flops")) device.flops[8] = config.get<double>("float64_flops");
-  if (config.has("validation")) {
-    const Config found = config.object("validation", validation_params());
-    device.validation = {.rows = found.get<std::int64_t>("rows"),
-                         .typical_pct = found.get<double>("typical_pct"),
-                         .worst_pct = found.get<double>("worst_pct")};
-  }
-  if (device.batch_to < device.batch_from) {
-    batch.fail("to", fmt::format("must be at least /calibrated_batch/from, got {} after {}",
-                                 device.batch_to, device.batch_from));
-  }
-  return device;
-}
-
-Device read_device(const std::string& path) {
-  Device device = parse_device(read_file(path), path);
-  if (const std::string stem = fs::path(path).stem().string(); device.name != stem) {
-    throw InputError(
-        fmt::format("{}: /name: expected \"{}\", got {}", path, stem, brief(device.name)));
-  }
-  return device;
-}
-
 Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch,
-               std::int64_t bytes_per_value) {
-  const Rates rates{.flops_per_second = device.flops.at(bytes_per_value) * device.gemm_efficiency,
-                    .values_per_second = device.memory_bandwidth.bytes_per_second *
-                                         device.memory_efficiency /
-                                         static_cast<double>(bytes_per_value),
-                    .overhead = to_seconds(device.kernel_overhead)};
-  Trace trace{.model = table.name,
-              .device = device.name,
-              .batch = batch,
-              .provenance = provenance(table, device),
-              .domain = domain(table, device, batch, bytes_per_value),
-              .modelled = device.validation};
+               const Training& training) {
+  Trace trace{
+      .model = table.name,
+      .device = device.name,
+      .batch = batch,
+      .provenance = provenance(table, device),
+      .domain = domain(table, device, batch, training.precision),
+      .modelled = device.precisions.at(training.precision).validation.value_or(ModelErrors{})};
+  std::vector<TimedKernel> kernels = timed_kernels(table, device, batch, training);
+  wait_for_host(kernels, to_seconds(training.host_per_kernel));
+  struct Passes {
+    double forward = 0;
+    double backward = 0;
+  };
+  std::vector<Passes> passes(table.layers.size());
   double total = 0;
-  bool is_first = true;
-  for (const TableLayer& layer : table.layers) {
-    const double flops =
-        layer.macs == 0 ? 0 : executed_flops(layer, table.input, device.filter_gain);
-    const auto samples = static_cast<double>(batch);
-    const double forward = seconds(forward_kernels(layer, flops), rates, samples);
-    const double backward = seconds(backward_kernels(layer, flops, is_first), rates, samples);
-    total += forward + backward;
-    if (!(total <= kMostSeconds)) {
-      throw std::overflow_error(fmt::format("{} samples take more than {} s of compute in one step",
-                                            batch, kMostSeconds));
-    }
-    trace.layers.push_back({.name = layer.name,
-                            .forward = from_seconds(forward),
-                            .backward = from_seconds(backward),
-                            .tensors = layer.tensors});
-    is_first = is_first && layer.tensors.empty();
+  for (const TimedKernel& kernel : kernels) {
+    Passes& of_layer = passes[kernel.layer];
+    (kernel.is_backward ? of_layer.backward : of_layer.forward) += kernel.seconds;
+    total += kernel.seconds;
+  }
+  if (!(total <= kMostSeconds)) {
+    throw std::overflow_error(
+        fmt::format("{} samples take more than {} s of compute in one step", batch, kMostSeconds));
+  }
+  for (std::size_t i = 0; i < table.layers.size(); ++i) {
+    trace.layers.push_back({.name = table.layers[i].name,
+                            .forward = from_seconds(passes[i].forward),
+                            .backward = from_seconds(passes[i].backward),
+                            .tensors = table.layers[i].tensors});
   }
   return trace;
 }

@@ -27,6 +27,7 @@ constexpr double kAnyRow = 2;
 constexpr std::int64_t kLeastRows = 3;
 constexpr std::int64_t kLeastTestbeds = 2;
 constexpr std::int64_t kLeastDeviceRows = 5;
+constexpr double kMostDevicePct = 10;  ///< of the mean absolute error of a device's times
 /// So far beyond what was measured, a result is still of its kind.
 constexpr double kWorkersBeyond = 2;
 constexpr double kShareBeyond = 1.25;
@@ -212,17 +213,26 @@ Assessment TrackRecord::assess(const Prediction& p) const {
   Validity& domain = result.domain;
   domain.beyond = p.beyond;
   double factor = kFloor;
+  bool device_is_validated = !p.modelled;
   if (p.modelled) {
     factor *= 1 + p.modelled->worst_pct / 100;
     if (p.modelled->rows < kLeastDeviceRows) {
       domain.beyond.push_back(
-          fmt::format("{} published throughputs stand behind the device's times, expected {}",
+          fmt::format("{} measurements stand behind the device's times, expected {}",
                       p.modelled->rows, kLeastDeviceRows));
+    } else if (p.modelled->typical_pct > kMostDevicePct) {
+      domain.beyond.push_back(
+          fmt::format("the device's times are typically {:.1f} % off, expected "
+                      "{:.0f} %",
+                      p.modelled->typical_pct, kMostDevicePct));
+    } else {
+      device_is_validated = true;
     }
   }
   if (p.workers == 1) {  // nothing is communicated: the compute times are all that counts
-    domain.status =
-        domain.beyond.empty() ? Validity::Status::kValidated : Validity::Status::kExtrapolated;
+    domain.status = !device_is_validated    ? Validity::Status::kUnvalidated
+                    : domain.beyond.empty() ? Validity::Status::kValidated
+                                            : Validity::Status::kExtrapolated;
     if (p.modelled) {
       domain.n = p.modelled->rows;
       domain.typical_pct = p.modelled->typical_pct;

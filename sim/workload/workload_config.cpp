@@ -45,6 +45,25 @@ const Params& workload_params() {
        .need = Need::kDefault,
        .fallback = "float32",
        .words = {"float32", "float16", "bfloat16", "float64"}},
+      {.key = "precision",
+       .kind = Kind::kText,
+       .help = "of a layer table's products and activations; float16 and bfloat16 beside gradients "
+               "of float32 are mixed precision; default: dtype",
+       .need = Need::kOptional,
+       .words = {"float32", "tf32", "float16", "bfloat16", "float64"}},
+      {.key = "optimizer",
+       .kind = Kind::kText,
+       .help =
+           "what a layer table's weights are updated by: sgd, sgd-momentum, adam or adamw; with "
+           "\"-foreach\" the last three as PyTorch does by default; default: sgd-momentum",
+       .need = Need::kOptional},
+      {.key = "host_per_kernel",
+       .kind = Kind::kTime,
+       .help =
+           "what the framework's host thread takes to launch a kernel of a layer table; default: "
+           "0, the GPU never waits",
+       .need = Need::kOptional,
+       .range = kNotNegative},
       {.key = "compute_time",
        .kind = Kind::kTime,
        .help = "forward plus backward: scales the trace to it",
@@ -92,7 +111,8 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
                                section.get<std::string>("device"),
                                section.get<std::int64_t>("batch"), value_bytes);
   }
-  for (const char* key : {"device", "device_model", "sequence"}) {
+  for (const char* key :
+       {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");

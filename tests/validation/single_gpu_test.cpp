@@ -7,7 +7,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -34,7 +36,7 @@ double predicted(const Json& row) {
   const auto batch = row.at("batch").get<std::int64_t>();
   const Trace trace =
       roofline(read_layer_table(find_layer_table(row.at("model").get<std::string>())),
-               device_named(device), batch, 4);
+               device_named(device), batch, {});
   return static_cast<double>(batch) / to_seconds(trace.forward() + trace.backward());
 }
 
@@ -77,7 +79,7 @@ TEST(SingleGpu, PublishedThroughputIsPredicted) {
     }
   }
   for (const auto& [device, errors] : inside) {
-    const ModelErrors said = device_named(device).validation;
+    const ModelErrors said = *device_named(device).precisions.at("float32").validation;
     EXPECT_EQ(said.rows, errors.rows) << device;
     EXPECT_NEAR(said.typical_pct, errors.typical_pct / static_cast<double>(errors.rows), .05)
         << device;
@@ -86,6 +88,69 @@ TEST(SingleGpu, PublishedThroughputIsPredicted) {
   for (const auto& [device, sum] : validation) {
     fmt::print("{}: mean absolute error of the {} rows not fitted: {:.1f} %\n", device, sum.second,
                sum.first / sum.second);
+  }
+}
+
+/// Without "weights", as in "bfloat16 weights".
+std::string precision_of(const Json& row) {
+  const auto precision = row.at("precision").get<std::string>();
+  return precision.substr(0, precision.find(' '));
+}
+
+/// A row of traces/<device>/steps.jsonl as the roofline has it.
+Trace step_of(const Json& row, const Device& device) {
+  const auto network = row.at("network").get<std::string>();
+  std::optional<std::int64_t> tokens;
+  if (!row.at("tokens").is_null()) tokens = row.at("tokens").get<std::int64_t>();
+  const std::string table = find_layer_table("torch/" + network.substr(0, network.find(',')));
+  const Training training{
+      .precision = precision_of(row),
+      .weight_bytes = row.at("precision") == "bfloat16 weights" ? 2 : 4,
+      .optimizer =
+          optimizer_named(row.at("optimizer") == "sgd" ? "sgd-momentum-foreach" : "adamw-foreach")};
+  return roofline(read_layer_table(table, tokens), device, row.at("batch").get<std::int64_t>(),
+                  training);
+}
+
+// Steps that were measured on the GPU itself, without the host's part: the device file says how far
+// the rows that are not fitted are off.
+TEST(SingleGpu, MeasuredStepsArePredicted) {
+  for (const std::string name : {"h100", "h200"}) {
+    const Device device = device_named(name);
+    std::ifstream file(data_dir() / "traces" / name / "steps.jsonl");
+    std::map<std::string, ModelErrors> errors;  // by precision
+    std::string line;
+    std::getline(file, line);  // where the rows come from
+    while (std::getline(file, line)) {
+      const Json row = Json::parse(line);
+      const Trace trace = step_of(row, device);
+      const double predicted = to_seconds(trace.forward() + trace.backward());
+      const double measured = row.at("graph_s").get<double>();
+      const double error = (predicted / measured - 1) * 100;
+      const bool calibrated = row.contains("calibrated_on");
+      fmt::print("{} {:<24}{:<17}{:>4}{:>10.2f}{:>10.2f} ms{:>+8.1f}%{}\n", name,
+                 row.at("network").get<std::string>(), row.at("precision").get<std::string>(),
+                 row.at("batch").get<int>(), measured * 1e3, predicted * 1e3, error,
+                 calibrated ? "  fitted" : "");
+      if (calibrated) {
+        EXPECT_LE(std::abs(error), 6) << line;  // 4 parameters or fewer for 4 rows
+        continue;
+      }
+      ModelErrors& of = errors[precision_of(row)];
+      ++of.rows;
+      of.typical_pct += std::abs(error);
+      of.worst_pct = std::max(of.worst_pct, std::abs(error));
+    }
+    EXPECT_GE(errors.size(), 3U);
+    for (auto& [precision, of] : errors) {
+      of.typical_pct /= static_cast<double>(of.rows);
+      fmt::print("{} {}: {} rows not fitted, typically {:.1f} % off, at most {:.1f} %\n", name,
+                 precision, of.rows, of.typical_pct, of.worst_pct);
+      const ModelErrors said = *device.precisions.at(precision).validation;
+      EXPECT_EQ(said.rows, of.rows) << name << " " << precision;
+      EXPECT_NEAR(said.typical_pct, of.typical_pct, .05) << name << " " << precision;
+      EXPECT_NEAR(said.worst_pct, of.worst_pct, .05) << name << " " << precision;
+    }
   }
 }
 

@@ -1,0 +1,78 @@
+// Does a device have what its file says, and does a file that makes no sense say where?
+#include "models/device.h"
+
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::string device_text(std::string_view batch, std::string_view gain = "2") {
+  return fmt::format(R"({{"format": "steptime-device", "version": 2, "name": "d", "help": "h",
+    "precisions": {{
+      "float32": {{"flops": 1e12, "gemm_efficiency": 0.25, "filter_gain": {}}},
+      "bfloat16": {{"flops": 2e12, "gemm_efficiency": 0.5, "convolution_efficiency": 0.4,
+                    "depthwise_efficiency": 0.01, "gemm_half_size": 1200, "convolution_traffic": 2, "tensor_cores": true,
+                    "validation": {{"rows": 3, "typical_pct": 4, "worst_pct": 5}}}}}},
+    "memory_bandwidth": "1 GB/s", "memory_efficiency": 0.75, "kernel_overhead": "5 us",
+    "fused_attention": true, "calibrated_batch": {}, "calibration": "c",
+    "sources": {{"flops": "f", "memory_bandwidth": "m"}}}})",
+                     gain, batch);
+}
+
+TEST(Device, HoldsWhatTheFileSays) {
+  const Device device = parse_device(device_text(R"({"from": 2, "to": 3})"), "d.json");
+  EXPECT_EQ(device.name, "d");
+  ASSERT_EQ(device.precisions.size(), 2U);
+  const Arithmetic& single = device.precisions.at("float32");
+  EXPECT_EQ(single.flops, 1e12);
+  EXPECT_EQ(single.gemm_efficiency, 0.25);
+  EXPECT_EQ(single.filter_gain, 2);
+  // What is not given is as the kind of product that it is a case of.
+  EXPECT_EQ(single.convolution_efficiency, 0.25);
+  EXPECT_EQ(single.depthwise_efficiency, 0.25);
+  EXPECT_EQ(single.convolution_traffic, 1);
+  EXPECT_FALSE(single.has_tensor_cores || single.knows_depthwise || single.knows_sequences);
+  EXPECT_FALSE(single.validation);
+  const Arithmetic& brain = device.precisions.at("bfloat16");
+  EXPECT_EQ(brain.convolution_efficiency, 0.4);
+  EXPECT_EQ(brain.depthwise_efficiency, 0.01);
+  EXPECT_EQ(brain.gemm_half_size, 1200);
+  EXPECT_EQ(brain.convolution_traffic, 2);
+  EXPECT_TRUE(brain.has_tensor_cores && brain.knows_depthwise && brain.knows_sequences);
+  ASSERT_TRUE(brain.validation);
+  EXPECT_EQ(brain.validation->rows, 3);
+  EXPECT_EQ(device.memory_bandwidth, Bandwidth{1e9});
+  EXPECT_EQ(device.memory_efficiency, 0.75);
+  EXPECT_EQ(device.kernel_overhead, Duration(5'000'000));
+  EXPECT_TRUE(device.fuses_attention);
+  EXPECT_EQ(device.batch_from, 2);
+  EXPECT_EQ(device.batch_to, 3);
+}
+
+TEST(Device, RefusesWhatMakesNoSense) {
+  const auto error = [](const std::string& text) {
+    return message_of<InputError>([&] { parse_device(text, "d.json"); });
+  };
+  EXPECT_EQ(error(device_text(R"({"from": 3, "to": 2})")),
+            "d.json: /calibrated_batch/to: must be at least /calibrated_batch/from, got 2 after 3");
+  EXPECT_EQ(error(device_text(R"({"from": 1, "to": 2})", "0.5")),
+            "d.json: /precisions/float32/filter_gain: must be at least 1 and at most 4, got 0.5");
+}
+
+TEST(Device, BytesOfAValue) {
+  EXPECT_EQ(bytes_of("float64"), 8);
+  EXPECT_EQ(bytes_of("float32"), 4);
+  EXPECT_EQ(bytes_of("tf32"), 4);  // ten bits of mantissa, but kept as float32
+  EXPECT_EQ(bytes_of("float16"), 2);
+  EXPECT_EQ(bytes_of("bfloat16"), 2);
+}
+
+}  // namespace
+}  // namespace steptime
