@@ -49,8 +49,8 @@ TEST(Rounds, RefuseWhatCannotBeMeasured) {
             "--rounds: expected 2 to 10000, got 1");
 }
 
-// Three rounds of two operations, each with a call before its sizes: of its five calls the first round
-// counts none, the second one 7, 8 and 10. Times tell the calls apart.
+// Three rounds of two operations, each with a call before its sizes: of its five calls the first
+// round counts none, the second one 7, 8 and 10. Times tell the calls apart.
 TEST(Rounds, TakeTurnsAndLeaveTheFirstOut) {
   double calls = 0;
   const auto next = [&](std::int64_t) { return ++calls; };
