@@ -372,19 +372,11 @@ std::vector<std::string> device_names() {
 
 class Roofline final : public DeviceModel {
  public:
-  Trace trace(const Config& request, const std::string& model, const std::string& device,
+  Trace trace(const Config& request, const std::string& /*model*/, const std::string& /*device*/,
               std::int64_t batch, std::int64_t bytes_per_value) const override {
-    const std::string table = find_layer_table(model);
-    if (table.empty()) request.fail("model", unknown_word(model, layer_table_names()));
-    const std::vector<std::string> devices = device_names();
-    if (!std::binary_search(devices.begin(), devices.end(), device))
-      request.fail("device", unknown_word(device, devices));
-    const Device found = read_device((devices_dir() / (device + ".json")).string());
-    std::optional<std::int64_t> sequence;
-    if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
+    const Device device = device_of(request);
     try {
-      return roofline(read_layer_table(table, sequence), found, batch,
-                      training(request, found, bytes_per_value));
+      return roofline(table_of(request), device, batch, training(request, device, bytes_per_value));
     } catch (const std::out_of_range& e) {
       request.fail("sequence", e.what());
     } catch (const std::overflow_error& e) {
@@ -393,6 +385,30 @@ class Roofline final : public DeviceModel {
   }
 
  private:
+  /// Under "model": a file, or else a shipped table by its name.
+  static LayerTable table_of(const Config& request) {
+    std::optional<std::int64_t> sequence;
+    if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
+    const auto name = request.raw("model").get<std::string>();
+    if (name.ends_with(".json"))
+      return parse_layer_table(request.text_of("model"), request.get<std::string>("model"),
+                               sequence);
+    const std::string table = find_layer_table(name);
+    if (table.empty()) request.fail("model", unknown_word(name, layer_table_names()));
+    return read_layer_table(table, sequence);
+  }
+
+  /// Under "device": a file, or else a shipped device by its name.
+  static Device device_of(const Config& request) {
+    const auto name = request.raw("device").get<std::string>();
+    if (name.ends_with(".json"))
+      return parse_device(request.text_of("device"), request.get<std::string>("device"));
+    const std::vector<std::string> devices = device_names();
+    if (!std::binary_search(devices.begin(), devices.end(), name))
+      request.fail("device", unknown_word(name, devices));
+    return read_device((devices_dir() / (name + ".json")).string());
+  }
+
   static Training training(const Config& request, const Device& device,
                            std::int64_t bytes_per_value) {
     Training training{.weight_bytes = bytes_per_value};

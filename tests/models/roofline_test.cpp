@@ -5,11 +5,14 @@
 // sample take 1 ms.
 #include "models/roofline.h"
 
+#include "sim/config/data_dir.h"
+#include "sim/config/json.h"
 #include "sim/config/registry.h"
 #include "sim/core/error.h"
 #include "sim/workload/workload.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
+#include "tests/support/scratch_file.h"
 
 #include <cstdint>
 #include <string>
@@ -338,6 +341,30 @@ TEST(RooflineWorkload, AliasAndFullNameGiveTheSameTimes) {
   EXPECT_EQ(alias.forward(), full.forward());
   EXPECT_EQ(alias.params(), 25'557'032);
   EXPECT_EQ(alias.domain, "inside");
+}
+
+// Of one's own, beside the config: here copies of shipped ones.
+TEST(RooflineWorkload, FilesAreReadLikeShippedOnes) {
+  const auto text = [](const char* file) {
+    return read_file((data_dir() / "models" / file).string());
+  };
+  const ScratchFile model_file("mine.json", text("torch/vit-b-16.json"));
+  const ScratchFile device_file("gpu.json", text("devices/h100.json"));
+  const std::string model = model_file.path();
+  const std::string device = device_file.path();
+  const Trace own =
+      read(fmt::format(R"({{"model": "{}", "device": "{}", "batch": 8, "precision": "tf32"}})",
+                       model, device))
+          .trace;
+  const Trace shipped =
+      read(R"({"model": "vit-b-16", "device": "h100", "batch": 8, "precision": "tf32"})").trace;
+  EXPECT_EQ(own.forward(), shipped.forward());
+  EXPECT_EQ(own.model, "torch/vit-b-16");
+  EXPECT_EQ(error_of(R"({"model": "/nowhere/x.json", "device": "v100", "batch": 1})"),
+            "x.json: /workload/model: /nowhere/x.json: cannot be read: No such file or directory");
+  const std::string error =
+      error_of(fmt::format(R"({{"model": "vgg16", "device": "{}", "batch": 1}})", model));
+  EXPECT_TRUE(error.starts_with(model + ": /aliases: unknown key; known: format, ")) << error;
 }
 
 TEST(RooflineWorkload, ErrorsPointAtTheKey) {
