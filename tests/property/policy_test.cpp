@@ -4,6 +4,8 @@
 #include "tests/support/generators.h"
 #include "tests/support/training.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -41,7 +43,9 @@ struct Question {
                    {"schedule", parse_json(schedule, "x.json")},
                    {"transport", parse_json(transport, "x.json")}}},
              {"run",
-              Json{{"steps", jitter > 0 ? 3 : 1}, {"variation", Json{{"jitter", jitter}}}}}}});
+              jitter < 0 ? Json::object()  // as many steps as the schedule asks for
+                         : Json{{"steps", jitter > 0 ? 3 : 1},
+                                {"variation", Json{{"jitter", jitter}}}}}}});
     for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
       read_part(document, part, e);
     return e;
@@ -111,6 +115,45 @@ RC_GTEST_PROP(Policy, NoTransportMakesWorkersFasterThanOneAlone, ()) {
        {R"({"type": "mpi"})", R"({"type": "horovod-mpi"})", R"({"type": "baidu"})"}) {
     RC_ASSERT(step(transport, *rc::gen::inRange(2, 9)) >= step(R"({"type": "mpi"})", 1) - 1e-12);
   }
+}
+
+/// One gradient, ready T after its step began; cycles of C; an all-reduce of c. A cycle that finds
+/// nothing is followed by one C later; one that sends ends with its all-reduce, and the next one
+/// begins then, or C after its own begin. Each step finds the cycle at another phase: its time is
+/// the mean over the 20 steps that a schedule with cycles asks for, T + c at least and less than T
+/// + C + c.
+RC_GTEST_PROP(Policy, StepsAreAveragedOverThePhaseOfTheCycle, ()) {
+  const std::int64_t compute = *rc::gen::inRange<std::int64_t>(1, 30'000);  // us
+  const std::int64_t cycle = *rc::gen::inRange<std::int64_t>(1, 10'000);
+  const std::int64_t startup = *rc::gen::inRange<std::int64_t>(0, 5'000);
+  auto prepared = std::make_shared<PreparedWorkload>();
+  prepared->workload = {
+      .trace = {.model = "m",
+                .device = "d",
+                .batch = 1,
+                .layers = {{.name = "l",
+                            .backward = from_seconds(static_cast<double>(compute) * 1e-6),
+                            .tensors = {{"w", 250}}}}},
+      .bytes_per_param = 4};
+  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
+  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
+  const Question q{prepared, startup, 1};  // 1000 B: 1 us more
+  const std::int64_t reduce = startup + 1;
+  std::int64_t begin = 0;  // of the next cycle
+  std::int64_t end = 0;    // of the step before
+  constexpr std::int64_t kSteps = 20;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const std::int64_t ready = end + compute;
+    if (ready > begin) begin += (ready - begin + cycle - 1) / cycle * cycle;
+    end = begin + reduce;
+    begin = std::max(end, begin + cycle);
+  }
+  const std::string schedule =
+      fmt::format(R"({{"type": "tensor-fusion", "cycle": "{} us"}})", cycle);
+  const double mean = simulate(q.experiment(schedule, R"({"type": "mpi"})", 2, -1)).step_time_s;
+  RC_ASSERT(std::abs(mean - static_cast<double>(end) * 1e-6 / kSteps) < 1e-12);
+  RC_ASSERT(mean >= static_cast<double>(compute + reduce) * 1e-6 - 1e-12);
+  RC_ASSERT(mean < static_cast<double>(compute + reduce + cycle) * 1e-6);
 }
 
 RC_GTEST_PROP(Policy, PriorityWithCreditForAllIsWfbp, ()) {
