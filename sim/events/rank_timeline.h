@@ -13,6 +13,12 @@
 
 namespace steptime {
 
+/// A flow of one rank by its number there. Chrome reads ids as doubles: 20 bits of ranks, 32 of
+/// flows.
+constexpr std::uint64_t flow_of(std::int32_t rank, std::uint64_t number) {
+  return (static_cast<std::uint64_t>(rank) << 32 | (number & 0xffffffff)) + 1;
+}
+
 class RankTimeline {
  public:
   RankTimeline(Timeline* timeline, std::int32_t rank)

@@ -257,7 +257,28 @@ class ModuleTraining final : public GpuProcess::Observer {
     const char* lane = kLanes[static_cast<std::size_t>(operation.kind)];
     const bool on_gpu = operation.gpu != GpuProcess::kHost;
     RankTimeline& actor = on_gpu ? drawn_[static_cast<std::size_t>(operation.gpu)] : drawn_.back();
-    actor.add(lane, name, operation.started, clock_.now());
+    actor.add(lane, name, operation.started, clock_.now(), details_of(operation));
+  }
+
+  /// The flow of a key goes from its gradient on each GPU through all that is done to it.
+  Timeline::Details details_of(const GpuProcess::Operation& operation) const {
+    const auto& keys = graph_.keys;
+    Timeline::Details details;
+    std::size_t key = keys.size();
+    if (operation.kind != Kind::kCompute) {
+      const KeyRange range = calls_[index_of(operation)].keys;
+      key = range.first;
+      if (operation.kind == Kind::kCopy) details.bytes = operation.bytes;
+    } else if (const auto& segment = graph_.segments[index_of(operation) - calls_.size()];
+               segment.is_backward && !segment.keys.empty()) {
+      key = static_cast<std::size_t>(segment.keys.front());
+    }
+    if (key == keys.size()) return details;
+    const auto step = static_cast<std::size_t>(step_) - (parity() != operation.label % 2 ? 1 : 0);
+    details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
+    details.tensors = keys[key].name;
+    details.flow = flow_of(0, step * keys.size() + key);
+    return details;
   }
 
   const TrainingGraph& graph_;

@@ -306,7 +306,24 @@ void MxnetRank::draw(DependencyEngine::OperationId operation, std::uint64_t tag)
   if (kind_of(tag) == Kind::kUpdate) lane = "updates";
   if (kind_of(tag) == Kind::kCopyToHost) lane = "copies to host";
   if (kind_of(tag) == Kind::kCopyToDevice) lane = "copies to device";
-  drawn_.add(lane, describe(tag), starts_[operation], domain_.now());
+  const auto& keys = run_.graph.keys;
+  Timeline::Details details;
+  auto key = static_cast<std::size_t>(index_of(tag));
+  if (kind_of(tag) == Kind::kCompute) {
+    // Of several gradients that a segment ends with, its flow is the first one's.
+    const ComputeSegment& segment = run_.graph.segments[key];
+    key = segment.is_backward && !segment.keys.empty()
+              ? static_cast<std::size_t>(segment.keys.front())
+              : keys.size();
+  } else if (kind_of(tag) != Kind::kUpdate) {
+    details.bytes = keys[key].bytes.count;
+  }
+  if (key < keys.size()) {
+    details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
+    details.tensors = keys[key].name;
+    details.flow = flow_of(rank_, static_cast<std::uint64_t>(step_of(tag)) * keys.size() + key);
+  }
+  drawn_.add(lane, describe(tag), starts_[operation], domain_.now(), std::move(details));
 }
 
 void MxnetRank::draw_stuck() {

@@ -1,9 +1,9 @@
 #include "sim/experiment/schema.h"
 
 #include "sim/config/data_dir.h"
+#include "tests/support/json_schema.h"
 
 #include <filesystem>
-#include <memory>
 #include <ostream>
 #include <set>
 #include <string>
@@ -12,38 +12,14 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wrestrict"  // a false positive of GCC 12 in valijson
-#endif
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 
 namespace steptime {
 namespace {
 
 /// "" when the schema accepts the experiment, else what it says first.
 std::string refusal(const Json& experiment) {
-  static const auto schema = [] {
-    auto parsed = std::make_unique<valijson::Schema>();
-    const nlohmann::json text = nlohmann::json::parse(experiment_schema().dump());
-    valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *parsed);
-    return parsed;
-  }();
-  const nlohmann::json target = nlohmann::json::parse(experiment.dump());
-  valijson::ValidationResults results;
-  valijson::Validator validator;
-  if (validator.validate(*schema, valijson::adapters::NlohmannJsonAdapter(target), &results)) {
-    return "";
-  }
-  valijson::ValidationResults::Error error;
-  results.popError(error);
-  std::string place;
-  for (const std::string& part : error.context)
-    place += part;
-  return place + ": " + error.description;
+  static const JsonSchema schema(experiment_schema().dump());
+  return schema.refusal(experiment);
 }
 
 Json experiment() {
