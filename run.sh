@@ -13,7 +13,7 @@ if (($# == 0)) || [[ $1 == -h || $1 == --help ]]; then
 usage: ./run.sh CONFIG [options of "steptime sweep"]
 
 Simulates every point of CONFIG's sweep and prints a table. Writes results/NAME.jsonl and
-results/NAME.csv, and when the sweep varies the number of nodes the figure results/NAME.svg and
+results/NAME.csv, and for a sweep over one or two axes the figure results/NAME.svg and
 results/NAME.png, into the current folder (-o DIR: into DIR).
 
   ./run.sh configs/quickstart.json
@@ -40,21 +40,24 @@ build_program() {
   cmake --build "$build" --target steptime >"$log" 2>&1
 }
 
-# The sweep's axes are known from the CSV's columns between "point" and the results. Returns 1 for
-# a sweep that speedup.gp does not draw.
-is_over_nodes() {
-  local head axis nodes=1
+# The figure for a CSV: speedup for the number of nodes, beside schedules if need be; else the step time
+# over one or two axes. The axes are the columns between "point" and the results. Returns 1 for other sweeps.
+figure_of() {
+  local head axis nodes=0 others=0
   head=$(head -n 1 "$1")
   head=${head#point}
   head=${head%%,step_time_s,*}
-  for axis in ${head//,/ }; do
+  local -a axes
+  IFS=, read -ra axes <<<"${head#,}"
+  ((${#axes[@]} >= 1 && ${#axes[@]} <= 2)) || return
+  for axis in "${axes[@]}"; do
     case $axis in
-      /cluster/nodes) nodes=0 ;;
+      /cluster/nodes) nodes=1 ;;
       /strategy/schedule/type) ;;
-      *) return 1 ;;
+      *) others=1 ;;
     esac
   done
-  return "$nodes"
+  if ((nodes && !others)); then echo speedup.gp; else echo sweep.gp; fi
 }
 
 need_packages build plot
@@ -94,12 +97,12 @@ csv=
 for file in "$folder"/*.csv; do
   [[ $file -ot $started || (-n $csv && $file -ot $csv) ]] || csv=$file
 done
-if [[ -e $csv ]] && is_over_nodes "$csv"; then
+if [[ -e $csv ]] && figure=$(figure_of "$csv"); then
   name=${csv%.csv}
   # Under a temporary name first, so that no half-drawn figure stands under its own.
   quoted=${name//\'/\'\'}  # as gnuplot's strings want it
   if ! gnuplot -e "csv='$quoted.csv'; out='$quoted.tmp'; name='${quoted##*/}'" \
-    "$root/plots/speedup.gp"; then
+    "$root/plots/$figure"; then
     rm -f "$name.tmp.svg" "$name.tmp.png"
     echo "the figure of $csv could not be drawn" >&2
     exit $((status == 0 ? 1 : status))
