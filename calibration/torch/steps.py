@@ -137,6 +137,7 @@ def measure(name, batch, precision, memory_format, optimizer_name, seconds):
     torch.backends.cudnn.allow_tf32 = is_tf32
     torch.manual_seed(0)
     torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()  # what graphs of earlier rows still hold
     with torch.device("cuda"):
         torch.set_default_dtype(torch.bfloat16 if precision == "bfloat16 weights" else torch.float32)
         network, loss, to_channels_last = make(batch, tokens)
@@ -190,7 +191,7 @@ def measure(name, batch, precision, memory_format, optimizer_name, seconds):
         laps += [[a.elapsed_time(b) * 1e-3 for a, b in zip(e, e[1:])] for e in events]
     middle = [statistics.median(column) for column in zip(*laps)]
     tensors = [p for p in network.parameters() if p.requires_grad]
-    memory = torch.cuda.max_memory_allocated()
+    memory = torch.cuda.max_memory_allocated() - before
     return {"forward_s": middle[0], "backward_s": middle[1], "optimizer_s": middle[2],
             "step_s": statistics.median(walls), "steps": len(laps),
             "memory_B": memory, "tensors": len(tensors),
