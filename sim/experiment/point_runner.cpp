@@ -18,6 +18,14 @@ struct PointRunner::State {
     std::vector<std::size_t> axes;
     std::map<std::int64_t, Experiment> built;  ///< only the one part of each is used
     std::optional<std::int64_t> in_use;        ///< which of them the experiment has
+
+    /// Depends on the axes that vary slowest, all of them: no place comes back once it is left.
+    bool is_never_back() const {
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        if (axes[i] != i) return false;
+      }
+      return true;
+    }
   };
   static constexpr std::size_t kMostBuilt = 1024;  // per part: bounds the memory of a huge sweep
 
@@ -130,9 +138,11 @@ const Experiment& PointRunner::read(std::int64_t point) {
     if (found == cache.built.end()) {
       s.write_document();
       read_part(s.document, part, s.experiment);
-      if (cache.built.size() >= State::kMostBuilt) cache.built.clear();
-      found = cache.built.emplace(key, Experiment{}).first;
-      take_part(part, s.experiment, found->second);
+      if (!cache.is_never_back()) {
+        if (cache.built.size() >= State::kMostBuilt) cache.built.clear();
+        found = cache.built.emplace(key, Experiment{}).first;
+        take_part(part, s.experiment, found->second);
+      }
     } else {
       take_part(part, found->second, s.experiment);
     }

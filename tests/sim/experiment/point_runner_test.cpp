@@ -15,11 +15,11 @@ namespace {
 
 TEST(PointRunner, SharesThePartsThatDoNotChange) {
   const TinyFolder folder;
-  const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [2, 4], "/run/seed": [1, 2]})");
+  const Sweep sweep = sweep_of(folder, R"({"/run/seed": [1, 2], "/cluster/nodes": [2, 4]})");
   PointRunner runner(sweep);
   runner.run(0);
   const Experiment first = runner.experiment();
-  runner.run(3);  // 4 nodes, seed 2
+  runner.run(3);  // seed 2, 4 nodes
   EXPECT_EQ(runner.experiment().workload, first.workload);
   EXPECT_EQ(runner.experiment().schedule, first.schedule);
   EXPECT_NE(runner.experiment().cluster, first.cluster);
@@ -28,7 +28,7 @@ TEST(PointRunner, SharesThePartsThatDoNotChange) {
   EXPECT_EQ(runner.experiment().run->seed, 2);
   EXPECT_EQ(runner.config().at("cluster").at("nodes"), 4);
   EXPECT_FALSE(runner.config().contains("sweep"));
-  runner.run(1);  // 2 nodes again: built before
+  runner.run(2);  // 2 nodes again: built before
   EXPECT_EQ(runner.experiment().cluster, first.cluster);
 }
 
