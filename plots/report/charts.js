@@ -205,8 +205,15 @@ const topology = (picture, round, width) => {
   const height = high * ky + 2 * margin + 8;
   const left = (width - 10 - wide * kx) / 2;
   const at = (v) => ({ px: left + (v.x - Math.min(...xs)) * kx, py: margin + (Math.max(...ys) - v.y) * ky });
-  const vertices = picture.vertices.map((v) => ({ ...v, ...at(v), fill: kKinds[v.kind] ?? "#ffffff",
-    text: isTight && v.kind === "node" ? "" : label(v), tip: `${label(v)} (${v.kind})` }));
+  const places = picture.vertices.map(at);
+  // Where boxes would cover each other, what connects the nodes has numbers of nodes, or nothing, for names.
+  const isCrowded = places.some((a, i) => places.some((b, k) => k < i
+    && Math.abs(a.px - b.px) < box && Math.abs(a.py - b.py) < 24));
+  const isFabric = picture.vertices.some((v) => "holds" in v);
+  const text = (v) => (!isFabric || !(isCrowded || isTight) ? label(v) : v.holds > 0 ? String(v.holds)
+    : v.kind === "node" || isCrowded && picture.vertices.length > 48 ? "" : v.name);
+  const vertices = picture.vertices.map((v, i) => ({ ...v, ...places[i], fill: kKinds[v.kind] ?? "#ffffff",
+    text: text(v), tip: `${label(v)} (${v.kind})` }));
   const links = picture.links.map((l) => {
     const a = vertices[l.first], b = vertices[l.second];
     const busy = Math.max(l.there ?? 0, l.back ?? 0);
@@ -216,8 +223,7 @@ const topology = (picture, round, width) => {
       tip: { from: a.name, to: b.name, kind: l.kind ?? "", "GB/s": digits(l.GBps) + (l.count > 1 ? ` x ${l.count}` : ""),
         ...(busy > 0 ? { "busy there": percent(l.there), "busy back": percent(l.back) } : {}) } };
   });
-  const small = isTight && !round;
-  const boxWidth = { signal: small ? "datum.text === '' ? 9 : " + box : String(box) };
+  const boxWidth = { signal: `datum.text === '' ? 9 : min(${box}, length(datum.text) * 6.4 + 16)` };
   return chart(width, height, {
     autosize: "none",
     data: [{ name: "vertices", values: vertices }, { name: "links", values: links }],

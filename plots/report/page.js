@@ -245,10 +245,17 @@ const machine = () => {
     h("div", { class: "pair" },
       node === null ? null : h("div", {}, h("h3", {}, `A node of ${counted(perNode, "GPU")}`),
         figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, width))),
-      fabric === null ? null : h("div", {}, h("h3", {}, `Between ${counted(nodes, "node")}`),
+      fabric === null ? null : h("div", {}, h("h3", {}, `Between ${counted(nodes, "node")}${onEach(fabric)}`),
         figure("fabric", "What connects the nodes", (width) => topology(fabric, isRound(fabric), width))),
       busiest.length === 0 ? null : h("div", {}, h("h3", {}, "Busiest links, share of the step"),
         figure("links", "Load of the busiest links", (width) => bars(busiest, width, 1)))));
+};
+// How many nodes hang on a switch, where they are left out of the picture.
+const onEach = (picture) => {
+  const held = picture.vertices.map((v) => v.holds).filter((n) => n > 0);
+  if (held.length === 0) return "";
+  const [least, most] = [Math.min(...held), Math.max(...held)];
+  return `, ${least === most ? most : `${least} to ${most}`} on a switch`;
 };
 // Rows of switches have whole heights; rings have not.
 const isRound = (picture) => picture.vertices.some((v) => !Number.isInteger(v.y));
