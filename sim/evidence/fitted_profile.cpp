@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -146,9 +147,12 @@ std::string FittedProfile::text() const {
     text += fmt::format("{}: not believed: {} sizes, the first {} B\n", name, sizes.size(),
                         sizes.front());
   for (const auto& [name, list] : advice) {
-    for (const NextSize& a : list)
+    std::set<std::string> reasons;  // the worst size of each stands for those that the file has
+    for (const NextSize& a : list) {
+      if (!reasons.insert(a.reason).second) continue;
       text += fmt::format("{}: measure {} B next: {:.1f} % in doubt, {}\n", name, a.bytes,
                           a.doubt_pct, a.reason);
+    }
   }
   return text;
 }
