@@ -225,6 +225,7 @@ case $mode in
       configs/quickstart.json 50
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
     check "layers on the CPU" tests/calibration/layers_test.sh build/release
+    check "layer tables by PyTorch" tests/models/layer_table_test.sh
     check "report in a browser" tests/sim/drawing/report_browser_test.py build/release/steptime
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
