@@ -84,12 +84,13 @@ std::string fabric_of(const Cluster& cluster) {
 void write_page(const std::string& config, std::span<const std::string> sets,
                 const std::string& path, const Terminal& terminal) {
   const auto document = load_document(config, sets);
-  std::optional<OutputFile> file;  // opened before the run, which may take long
+  const std::string vega = vega_modules();  // before the run, which may take long, like the file
+  std::optional<OutputFile> file;
   if (!path.empty()) file.emplace(path);
   const std::string page = [&] {
     ProgressLine line(terminal);
     const int threads = std::max(1U, std::thread::hardware_concurrency());
-    return report_page(report_data(document, threads, line.listener()));
+    return report_page(report_data(document, threads, line.listener()), vega);
   }();
   if (!file) {
     terminal.out << page;

@@ -11,7 +11,8 @@
 namespace steptime {
 namespace {
 
-/// Of Vega, what marks, scales, axes and tooltips need; the file, and what other modules call it.
+/// Of Vega, what marks, scales, axes and tooltips need, as CommonJS: the file, and what other
+/// modules call it.
 struct Module {
   const char* file;
   const char* name;
@@ -36,8 +37,16 @@ constexpr Module kModules[] = {{"util", "util"},
                                {"view-transforms", "view-transforms"},
                                {"encode", "encode"}};
 
-/// The body of an object whose members are the modules as CommonJS wants them.
-std::string modules_in(const std::string& folder) {
+/// As a script's text: "</script" and "<!--" cannot stand in it.
+std::string in_script(std::string json) {
+  for (auto at = json.find('<'); at != std::string::npos; at = json.find('<', at))
+    json.replace(at, 1, "\\u003c");
+  return json;
+}
+
+}  // namespace
+
+std::string vega_modules(const std::string& folder) {
   std::string text;
   for (const Module& module : kModules) {
     const std::string path = fmt::format("{}/vega-{}.min.js", folder, module.file);
@@ -54,16 +63,7 @@ std::string modules_in(const std::string& folder) {
   return text;
 }
 
-/// As a script's text: "</script" and "<!--" cannot stand in it.
-std::string in_script(std::string json) {
-  for (auto at = json.find('<'); at != std::string::npos; at = json.find('<', at))
-    json.replace(at, 1, "\\u003c");
-  return json;
-}
-
-}  // namespace
-
-std::string report_page(const Json& data, const std::string& vega) {
+std::string report_page(const Json& data, const std::string& vega_modules) {
   const auto folder = data_dir() / "plots" / "report";
   const std::string page = read_file((folder / "page.html").string());
   std::string text;
@@ -79,7 +79,7 @@ std::string report_page(const Json& data, const std::string& vega) {
     if (what == "data")
       text += in_script(data.dump());
     else if (what == "vega")
-      text += modules_in(vega);
+      text += vega_modules;
     else
       text += read_file((folder / what).string());
     at = close + kClose.size();

@@ -6,8 +6,10 @@
 
 namespace steptime {
 
-/// `vega`: the folder of Vega's modules (vega-NAME.min.js, version 5), Debian's by default. Throws
-/// MissingError when they are not there. The page's policy lets nothing leave it.
-std::string report_page(const Json& data, const std::string& vega = "/usr/share/javascript/vega");
+/// The modules of Vega (vega-NAME.min.js, version 5) in a folder, Debian's by default, as members
+/// of an object. Throws MissingError when they are not there.
+std::string vega_modules(const std::string& folder = "/usr/share/javascript/vega");
+/// The page's policy lets nothing leave it.
+std::string report_page(const Json& data, const std::string& vega_modules);
 
 }  // namespace steptime

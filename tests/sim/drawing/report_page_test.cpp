@@ -33,7 +33,8 @@ void write_modules(const TinyFolder& folder) {
 TEST(ReportPage, HoldsItsDataAndVegaAndNothingOfAnotherFile) {
   const TinyFolder folder;
   write_modules(folder);
-  const std::string page = report_page(Json{{"name", "</script><!-- \u00e9"}}, folder.path("."));
+  const std::string page =
+      report_page(Json{{"name", "</script><!-- \u00e9"}}, vega_modules(folder.path(".")));
   EXPECT_EQ(page.substr(0, 15), "<!doctype html>");
   // A name cannot end the script that it stands in.
   EXPECT_NE(page.find("{\"name\":\"\\u003c/script>\\u003c!-- \u00e9\"}"), std::string::npos);
@@ -48,7 +49,7 @@ TEST(ReportPage, HoldsItsDataAndVegaAndNothingOfAnotherFile) {
 
 TEST(ReportPage, SaysHowToGetVega) {
   const TinyFolder folder;
-  EXPECT_EQ(message_of<MissingError>([&] { report_page(Json::object(), folder.path(".")); }),
+  EXPECT_EQ(message_of<MissingError>([&] { vega_modules(folder.path(".")); }),
             folder.path(".") +
                 "/vega-util.min.js is not there: the page's charts are Vega's; apt-get install "
                 "libjs-vega");
