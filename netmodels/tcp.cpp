@@ -34,15 +34,19 @@ struct Preset {
   const char* name;
   const char* help;
   const char* bandwidth;  ///< null: that and the rates below are required
-  const char* range;      ///< what was measured of one host; "": the line rate is reached
+  double slowest = 0;     ///< Gbit/s of the hosts that were measured; 0: the line rate is reached
+  double fastest = 0;
 };
 
 constexpr Preset kPresets[] = {
-    {"tcp", "TCP: line rate, and ceilings of a connection and of a host", nullptr, ""},
-    {"10gbe", "TCP over 10 Gbit/s Ethernet", "10 Gbps", ""},
-    {"25gbe", "TCP over 25 Gbit/s Ethernet", "25 Gbps", "4 to 24 Gbit/s"},
-    {"40gbe", "TCP over 40 Gbit/s Ethernet", "40 Gbps", "4 to 38 Gbit/s"},
-    {"100gbe", "TCP over 100 Gbit/s Ethernet", "100 Gbps", "8 to 60 Gbit/s"}};
+    {"tcp", "TCP: line rate, and ceilings of a connection and of a host", nullptr},
+    {"10gbe", "TCP over 10 Gbit/s Ethernet", "10 Gbps"},
+    {"25gbe", "TCP over 25 Gbit/s Ethernet", "25 Gbps", 4, 24},
+    {"40gbe", "TCP over 40 Gbit/s Ethernet", "40 Gbps", 4, 38},
+    {"100gbe", "TCP over 100 Gbit/s Ethernet", "100 Gbps", 8, 60}};
+
+/// Of one connection: 4 to 20 Gbit/s over the 10 that are taken.
+constexpr NetworkKind::Known kOneConnection{.slowest = .4, .fastest = 2};
 
 class Tcp final : public NetworkKind {
  public:
@@ -52,21 +56,28 @@ class Tcp final : public NetworkKind {
     const auto mtu = static_cast<double>(c.get<Bytes>("mtu").count);
     const double line = c.get<Bandwidth>("bandwidth").bytes_per_second;
     most_ = std::min(line * (mtu - 40) / (mtu + 38), c.get<Bandwidth>("host").bytes_per_second);
-    if (*preset.range != '\0') {
-      outside_ = fmt::format("{}: hosts were measured at {}, {:.3g} is taken", preset.help,
-                             preset.range, most_ * 8e-9);
-    }
+    // Who says what a connection or a host moves knows more than the range.
+    if (preset.slowest == 0 || c.has("connection") || c.has("host")) return;
+    const double taken = most_ * 8e-9;
+    known_ = {std::min(preset.slowest / taken, kOneConnection.slowest),
+              std::max(preset.fastest / taken, kOneConnection.fastest)};
+    outside_ = fmt::format(
+        "{}: hosts were measured at {:g} to {:g} Gbit/s, {:.3g} is taken, {:.3g} of "
+        "one connection",
+        preset.help, preset.slowest, preset.fastest, taken, std::min(taken, connection_ * 8e-9));
   }
   Link link(std::int64_t) const override { return {latency_, *together(1)}; }
   std::optional<Bandwidth> together(std::int64_t connections) const override {
     return Bandwidth{std::min(most_, static_cast<double>(connections) * connection_)};
   }
+  Known known() const override { return known_; }
   std::string outside_domain() const override { return outside_; }
 
  private:
   Duration latency_;
   double connection_;  ///< B/s
   double most_ = 0;    ///< B/s of all together
+  Known known_;
   std::string outside_;
 };
 

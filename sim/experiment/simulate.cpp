@@ -401,6 +401,11 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
                         .comm_busy_s = r.comm_busy_s,
                         .modelled = e.workload->workload.trace.modelled,
                         .beyond = std::move(beyond)};
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
+    const NetworkKind::Known known = e.cluster->kind->known();
+    prediction.slowest_rate = known.slowest;
+    prediction.fastest_rate = known.fastest;
+  }
   if (e.embedding->settings()) {
     PredictionKind embedded = *e.kind;
     embedded.system += ", embedded";

@@ -284,6 +284,10 @@ Assessment TrackRecord::assess(const Prediction& p) const {
   const double high = nearest == nullptr ? 0 : nearest->high * widening * share;
   result.step_s = {std::max(p.step_s / (1 - low), p.compute_s) / factor,
                    p.step_s * (1 + high) * factor};
+  const double exposed = std::max(p.step_s - p.compute_s, 0.0);
+  result.step_s.low =
+      std::max(result.step_s.low - exposed * (1 - 1 / p.fastest_rate), p.compute_s / factor);
+  result.step_s.high += p.comm_busy_s * (1 / p.slowest_rate - 1);
   return result;
 }
 

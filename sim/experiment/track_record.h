@@ -17,6 +17,10 @@
 // compute / f. w = 1 with quantiles of its own kind, 3/2 with those of its system over any network,
 // 2 with those of all rows.
 //
+// Where of a network only a range of rates is known, the interval spans it, too: its upper end is
+// what communication would take longer at the slowest rate later, its lower end what exposed
+// communication would take less at the fastest earlier.
+//
 // Scope: the form and its numbers were chosen with all rows in view. A row's own testbed is left
 // out where `reproduce --record` tells how many rows lie within their interval.
 #pragma once
@@ -58,6 +62,9 @@ struct Prediction {
   double comm_busy_s = 0;
   std::optional<ModelErrors> modelled{};  ///< of the compute times; none: measured ones
   std::vector<std::string> beyond{};      ///< what a part of the simulation extrapolates
+  /// Ends of what is known of the network's rate, over the simulated one.
+  double slowest_rate = 1;
+  double fastest_rate = 1;
   /// c above.
   double share() const;
 };

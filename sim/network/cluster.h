@@ -33,6 +33,12 @@ class NetworkKind {
   virtual Link link(std::int64_t endpoints) const = 0;
   /// What `connections` between the same two carry together; none: as one does.
   virtual std::optional<Bandwidth> together(std::int64_t /*connections*/) const { return {}; }
+  /// Ends of the rates that networks of its name were measured at, over the one that it has.
+  struct Known {
+    double slowest = 1;
+    double fastest = 1;
+  };
+  virtual Known known() const { return {}; }
   /// Why its numbers are no measured ones; "" when they are taken as such.
   virtual std::string outside_domain() const { return ""; }
 };

@@ -38,9 +38,17 @@ TEST(Tcp, APresetOfWhichARangeIsKnownSaysSo) {
   const auto fast = make<NetworkKind>(R"({"type": "100gbe"})");
   EXPECT_EQ(fast->link(2).bandwidth, Bandwidth{1.25e9});
   EXPECT_EQ(fast->together(16), Bandwidth{3.75e9});
-  EXPECT_EQ(fast->outside_domain(),
-            "TCP over 100 Gbit/s Ethernet: hosts were measured at 8 to 60 Gbit/s, 30 is taken");
+  EXPECT_EQ(
+      fast->outside_domain(),
+      "TCP over 100 Gbit/s Ethernet: hosts were measured at 8 to 60 Gbit/s, 30 is taken, 10 of "
+      "one connection");
+  EXPECT_DOUBLE_EQ(fast->known().slowest, 8.0 / 30);
+  EXPECT_DOUBLE_EQ(fast->known().fastest, 2);
   EXPECT_EQ(make<NetworkKind>(R"({"type": "10gbe"})")->outside_domain(), "");
+  // One's own ceilings are no range.
+  const auto own = make<NetworkKind>(R"({"type": "100gbe", "host": "40 Gbps"})");
+  EXPECT_EQ(own->outside_domain(), "");
+  EXPECT_EQ(own->known().slowest, 1);
 }
 
 TEST(Tcp, WithoutAPresetItsCeilingsAreRequired) {

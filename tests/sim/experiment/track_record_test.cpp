@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,19 @@ TEST(TrackRecord, ErrorsGrowWithTheShareOfCommunication) {
             R"({"status":"validated","n":3,"typical_pct":10,"worst_pct":20,"beyond":[]})");
   EXPECT_DOUBLE_EQ(a.step_s.high, 1.03 * (1 + 0.2 * 0.6));
   EXPECT_DOUBLE_EQ(a.step_s.low, 0.8 / 1.03);  // 1 / (1 + 0.5 x 0.6) would be less than the compute
+}
+
+/// Of 0.2 s that communication takes beyond compute half is saved at twice the rate, never compute;
+/// 0.4 s of it take 0.4 s more at half the rate.
+TEST(TrackRecord, AnIntervalSpansWhatIsKnownOfTheNetwork) {
+  const TrackRecord record(rows());
+  const Interval plain = record.assess(prediction()).step_s;
+  Prediction ranged = prediction();
+  ranged.slowest_rate = .5;
+  ranged.fastest_rate = 2;
+  const Interval wide = record.assess(ranged).step_s;
+  EXPECT_DOUBLE_EQ(wide.low, std::max(plain.low - .1, .8 / 1.03));
+  EXPECT_DOUBLE_EQ(wide.high, plain.high + .4);
 }
 
 TEST(TrackRecord, AnotherNetworkWidensAndAnotherSystemWidensMore) {
