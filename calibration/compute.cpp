@@ -131,8 +131,8 @@ Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
   std::int64_t rounds = 5;
   po::options_description options("options");
   options.add_options()("backend", po::value(&backend_name)->default_value(name),
-                        "cpu: oneDNN; gpu: cuDNN")("model", po::value(&model)->required(),
-                                                   "layer table, such as torch/resnet50")(
+                        "cpu: oneDNN; gpu: cuDNN")(
+      "model", po::value(&model)->required(), "layer table, such as torch/resnet50 or mine.json")(
       "batch", po::value(&batch)->default_value(1), "samples")(
       "rounds", po::value(&rounds)->default_value(5), "of all layers")(
       "precision", po::value(&precision)->default_value("float32"),
@@ -149,7 +149,7 @@ Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
     if (value < 1 || value > most)
       throw InputError(fmt::format("{}: expected 1 to {}, got {}", option, most, value));
   }
-  const std::string file = find_layer_table(model);
+  const std::string file = model.ends_with(".json") ? model : find_layer_table(model);
   if (file.empty()) {
     throw InputError(fmt::format("--model: unknown {}; known: {}", brief(Json(model)),
                                  fmt::join(layer_table_names(), ", ")));

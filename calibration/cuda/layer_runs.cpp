@@ -392,8 +392,8 @@ class Cudnn final : public Backend {
             }};
   }
 
-  const int gpus_ = gpus();  // says what is missing, before cuDNN does in other words
   Precision precision_;
+  const int gpus_ = gpus();  // says what is missing, before cuDNN does in other words
   std::int64_t batch_ = 1;
   std::int64_t channels_ = 1;  ///< of the last convolution
   bool has_begun_ = false;

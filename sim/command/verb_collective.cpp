@@ -132,11 +132,19 @@ class Asked {
   /// As mpirun and nccl-tests count: N processes a node, each with G GPUs.
   void use_processes(const po::variables_map& values) {
     const bool has_each = values.contains("gpus-per-process");
-    const std::int64_t each = has_each ? values["gpus-per-process"].as<std::int64_t>() : 1;
+    const auto count = [&](const char* name) -> std::int64_t {
+      if (!values.contains(name)) return 1;
+      const auto value = values[name].as<std::int64_t>();
+      constexpr std::int64_t kMost = 1'000'000;  // their product is far inside its type
+      if (value < 1 || value > kMost)
+        throw InputError(fmt::format("--{}: expected 1 to {}, got {}", name, kMost, value));
+      return value;
+    };
+    const std::int64_t each = count("gpus-per-process");
     if (values.contains("processes")) {
       if (values.contains("gpus"))
         throw InputError("--processes: expected without --gpus, which it makes up");
-      put("/cluster/gpus_per_node", values["processes"].as<std::int64_t>() * each);
+      put("/cluster/gpus_per_node", count("processes") * each);
     }
     if (!has_each) return;
     if (const Json& found = type(); found != "nccl") {

@@ -10,8 +10,8 @@
 //             published step where it is slower
 //   share c = 1/10 + min(1, max(busy communication / compute, exposed communication / step))
 //   q-, q+    the 2.5 and 97.5 % quantiles of e / c, at most and at least 0
-//   f         1.03 (1 + worst error of the device's modelled times); 1.03: by how much steps
-//             differ that no share explains
+//   f         1.03 (1 + worst error of the device's modelled times, 62 % where fewer than five rows
+//             tell it); 1.03: by how much steps differ that no share explains
 //
 // the interval of a step reaches from step / (f (1 - w q- c)) to step f (1 + w q+ c), but not below
 // compute / f. w = 1 with quantiles of its own kind, 3/2 with those of its system over any network,
