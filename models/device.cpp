@@ -1,6 +1,7 @@
 #include "models/device.h"
 
 #include "sim/config/config.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 namespace steptime {
 namespace {
 
+constexpr const char* kUnprintable = "expected printable characters";
 constexpr Range kShare{.low = 0, .high = 1, .low_is_allowed = false};
 
 const Params& validation_params() {
@@ -189,6 +191,7 @@ Device parse_device(const std::string& text, const std::string& file) {
     if (precisions.has(p.key))
       device.precisions[p.key] = read_arithmetic(precisions.object(p.key, arithmetic_params()));
   }
+  if (!is_printable(device.name)) config.fail("name", kUnprintable);
   if (device.precisions.empty()) config.fail("precisions", "expected at least one, got none");
   if (device.batch_to < device.batch_from) {
     batch.fail("to", fmt::format("must be at least /calibrated_batch/from, got {} after {}",

@@ -2,6 +2,7 @@
 
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ constexpr double kMostValues = 1e12;
 constexpr double kMostParams = 1e12;
 constexpr std::size_t kMostLayers = 1'000'000;
 constexpr double kMostTokens = 1e6;
+constexpr const char* kUnprintable = "expected printable characters";
 
 // In the order of LayerKind.
 const std::vector<std::string> kKinds{"activation", "add",         "batch-norm",
@@ -170,6 +172,7 @@ std::int64_t read_count(const Config& config, std::string_view key, double most,
 
 TableLayer read_layer(const Config& config, std::optional<std::int64_t> tokens) {
   const auto kind = std::find(kKinds.begin(), kKinds.end(), config.get<std::string>("kind"));
+  if (!is_printable(config.get<std::string>("name"))) config.fail("name", kUnprintable);
   TableLayer layer{.name = config.get<std::string>("name"),
                    .kind = static_cast<LayerKind>(kind - kKinds.begin()),
                    .input = read_count(config, "input", kMostValues, tokens),
@@ -293,6 +296,7 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file,
                    .input = read_input(config),
                    .input_channels = config.raw("input").front().get<std::int64_t>(),
                    .has_sequences = config.has("sequence")};
+  if (!is_printable(table.name)) config.fail("name", kUnprintable);
   const Config provenance = config.object("provenance", provenance_params());
   for (const Param& p : provenance_params()) {
     if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);

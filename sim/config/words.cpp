@@ -37,6 +37,12 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
                      known.size());
 }
 
+bool is_printable(const std::string& text) {
+  return !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+}
+
 void check_word(const std::string& option, const std::string& word,
                 std::span<const std::string> known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return;

@@ -9,6 +9,9 @@ namespace steptime {
 /// Of more than 30 known ones those that are alike, and how many there are.
 std::string unknown_word(const std::string& word, std::span<const std::string> known);
 
+/// Whether a terminal shows it as it stands: not empty, and without control characters.
+bool is_printable(const std::string& text);
+
 /// Throws InputError "OPTION: unknown ..." unless `word` is known.
 void check_word(const std::string& option, const std::string& word,
                 std::span<const std::string> known);

@@ -64,6 +64,9 @@ TEST(Device, RefusesWhatMakesNoSense) {
             "d.json: /calibrated_batch/to: must be at least /calibrated_batch/from, got 2 after 3");
   EXPECT_EQ(error(device_text(R"({"from": 1, "to": 2})", "0.5")),
             "d.json: /precisions/float32/filter_gain: must be at least 1 and at most 4, got 0.5");
+  std::string escaped = device_text(R"({"from": 1, "to": 2})");
+  escaped.replace(escaped.find(R"("d")"), 3, R"("d\u001b[31m")");
+  EXPECT_EQ(error(escaped), "d.json: /name: expected printable characters");
 }
 
 TEST(Device, BytesOfAValue) {

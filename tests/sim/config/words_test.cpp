@@ -33,6 +33,12 @@ TEST(Words, OfVeryManyOnlyThoseAlikeArePrinted) {
             "unknown \"vgg\"; known: 42 names; steptime list prints all");
 }
 
+TEST(Words, ThatATerminalCanShow) {
+  EXPECT_TRUE(is_printable("V100, 16 GB; \xc3\xbc"));
+  for (const char* odd : {"", "a\nb", "\x1b[31m", "\x7f"})
+    EXPECT_FALSE(is_printable(odd)) << odd;
+}
+
 TEST(Words, AreCheckedForAnOption) {
   check_word("--x", "csv", kKnown);
   EXPECT_EQ(message_of<InputError>([] { check_word("--x", "floot16", kKnown); }),
