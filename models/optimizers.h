@@ -1,11 +1,10 @@
 // What an optimizer's step moves on a device, by the name of workload.optimizer.
 //
-// Scope: float32 or the gradients' own type, all parameters in the device's memory. Without what
-// the host takes for it. Source: "values" of kernels that read the gradient, the weight and the
-// optimizer's state once and write weight and state once are counted. Those of PyTorch's default
-// ("foreach": several kernels over all tensors, with intermediate results) follow from PyTorch 2.11
-// on an H100 and VGG-16's 138,357,544 parameters: 1.671, 3.755 and 4.164 ms at 2.67 TB/s
-// (traces/h100/optimizers.jsonl).
+// Scope: all parameters in the device's memory, in their gradients' type. Without the host's part.
+// Source: "values" of kernels that read the gradient, the weight and the optimizer's state once and
+// write weight and state once are counted. Those of PyTorch's default ("foreach": several kernels
+// over all tensors, with results between them) follow from PyTorch 2.11 on an H100 and VGG-16's
+// 138,357,544 parameters: 1.671, 3.755 and 4.164 ms at 2.67 TB/s (traces/h100/optimizers.jsonl).
 #pragma once
 #include <string>
 #include <vector>

@@ -3,18 +3,17 @@
 // Scope: training on one GPU with a vendor library and its framework. One kernel at a time; no
 // fusion of layers but attention, where the device says so; no caches between kernels, no input
 // pipeline. Grouped convolutions count as ordinary ones. What a precision of a device was not
-// calibrated on (depthwise convolutions, networks on sequences, the precision itself), the trace's
-// domain says. Parameters: data sheet: peak flop rate [flop/s] per precision, memory_bandwidth
-// [B/s]. Fitted: gemm_efficiency, convolution_efficiency, depthwise_efficiency, filter_gain,
+// calibrated on (depthwise convolutions, networks on sequences, itself), the trace's domain says.
+// Parameters: data sheet: peak flop rate [flop/s] per precision, memory_bandwidth [B/s].
+// Fitted: gemm_efficiency, convolution_efficiency, depthwise_efficiency, filter_gain,
 // convolution_traffic [1], gemm_half_size [channels], kernel_overhead [s]. Assumed or measured:
-// memory_efficiency [1]. The device file says what was fitted on what. host_per_kernel [s] is the
-// workload's: what the framework's host thread takes to launch a kernel; 0, as in a CUDA graph,
-// unless a config gives it. Validation: tests/validation/single_gpu.json, every published
-// single-GPU row, and traces/h100/steps.jsonl and traces/h200/steps.jsonl, measured ones. The form
-// of the model was chosen with all of them but H200's in view; its parameters are fitted on the
-// rows marked there. Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast
-// convolution: Lavin and Gray 2016, arXiv 1509.09308; fused attention: Dao et al. 2022, arXiv
-// 2205.14135.
+// memory_efficiency [1]. The device file says which on what. host_per_kernel [s] is the workload's:
+// what the framework's host thread takes to launch a kernel; 0, as in a CUDA graph, by default.
+// Validation: tests/validation/single_gpu.json, every published single-GPU row, and measured steps,
+// traces/h100/steps.jsonl and traces/h200/steps.jsonl. The form of the model was chosen with all of
+// them in view, and so were the rows that it is fitted on; none of H200's is.
+// Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast convolution: Lavin
+// and Gray 2016, arXiv 1509.09308; fused attention: Dao et al. 2022, arXiv 2205.14135.
 //
 // Kernels of a layer with X input and Y output values per sample and W weights, and the values that
 // each reads and writes (per sample, weights once per kernel):

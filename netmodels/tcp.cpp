@@ -10,13 +10,14 @@
 //
 // Scope: as a switch, at both ends one process; the connections of several processes or servers of
 // a host are not counted, so that its port carries what one connection does. CPU time is not taken
-// from anything else. Parameters: latency [time, GPU to GPU by NCCL], bandwidth [B/s, the line
-// rate], mtu [B], connection [B/s], host [B/s]; of the presets all have defaults. Source: line
-// rates 10 to 40: 20 us and 10 Gbit/s a connection. "A single TCP connection usually cannot run up
-// to 25 Gbps" (bytedance/byteps pull 206); Google 3.9 Gbit/s (NVIDIA/nccl issue 209: 31 over 8
-// connections), Amazon 10 Gbit/s within a placement group (EC2 User Guide). 100GbE, hosts: 1.4
-// to 3.75 GB/s (NVIDIA/nccl issue 209), 1 to 5 (450), 7.5 (1447). Presets take 10 Gbit/s a
-// connection and 30 Gbit/s a host; what is known is a range, and they say so.
+// from anything else.
+// Parameters: latency [time, GPU to GPU by NCCL], bandwidth [B/s, the line rate], mtu [B],
+// connection [B/s], host [B/s]; of the presets all have defaults.
+// Source: connections: "A single TCP connection usually cannot run up to 25 Gbps" (bytedance/byteps
+// pull 206); Google 3.9 Gbit/s (NVIDIA/nccl issue 209: 31 over 8 connections), Amazon 10 Gbit/s
+// within a placement group (EC2 User Guide). 100GbE, hosts: 1.4 to 3.75 GB/s (NVIDIA/nccl issue
+// 209), 1 to 5 (450), 7.5 (1447). Presets take 20 us, 10 Gbit/s a connection and 30 Gbit/s a host;
+// what is known is a range, and they say so.
 #include "sim/network/cluster.h"
 
 #include <algorithm>

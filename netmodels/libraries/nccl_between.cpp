@@ -1,9 +1,10 @@
 // The kernels over k nodes of g GPUs, n = k g ranks:
 //
-//   ring     base + r ((2n - 2 - x) max(step, post) + x cross) + 2(n-1)/n M / bus,  x = min(2k,
-//   2n-2) tree     base + 2 ((g - 1) step + ceil(log2 k) t cross) + M / bandwidth NVLS     25 us +
-//   2 ceil(log2 k) (alpha + 18.5 us) + D(M) + D(min(M, 16 MiB)),
-//            D(M) = max((1 + 1/g) M / (.78 links), passes M / NICs)
+//   ring   base + r ((2n - 2 - x) max(step, post) + x cross) + 2(n-1)/n M / bus
+//          with x = min(2k, 2n-2) crossings
+//   tree   base + 2 ((g - 1) step + ceil(log2 k) t cross) + M / bandwidth
+//   NVLS   25 us + 2 ceil(log2 k) (alpha + 18.5 us) + D(M) + D(min(M, 16 MiB))
+//          with D(M) = max((1 + 1/g) M / (.78 links), passes M / NICs)
 //
 // A latency is a sum over the hops of a chunk's way. Inside a node a hop is a step of NVIDIA's
 // table, though never less than a proxy needs to post a message (1 us, AMD 2 us, Simple three
