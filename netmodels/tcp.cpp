@@ -49,6 +49,9 @@ constexpr Preset kPresets[] = {
 /// Of one connection: 4 to 20 Gbit/s over the 10 that are taken.
 constexpr NetworkKind::Known kOneConnection{.slowest = .4, .fastest = 2};
 
+/// B/s: up to there hosts reach the line rate.
+constexpr double kFastLine = 1.05 * 10e9 / 8;
+
 class Tcp final : public NetworkKind {
  public:
   Tcp(const Config& c, const Preset& preset)
@@ -58,8 +61,15 @@ class Tcp final : public NetworkKind {
     const double line = c.get<Bandwidth>("bandwidth").bytes_per_second;
     most_ = std::min(line * (mtu - 40) / (mtu + 38), c.get<Bandwidth>("host").bytes_per_second);
     // Who says what a connection or a host moves knows more than the range.
-    if (preset.slowest == 0 || c.has("connection") || c.has("host")) return;
+    if (c.has("connection") || c.has("host")) return;
     const double taken = most_ * 8e-9;
+    if (preset.slowest == 0) {
+      if (line > kFastLine) {
+        outside_ = fmt::format("{} at {:.3g} Gbit/s: what its hosts carry is assumed, {:.3g}",
+                               preset.help, line * 8e-9, taken);
+      }
+      return;
+    }
     known_ = {std::min(preset.slowest / taken, kOneConnection.slowest),
               std::max(preset.fastest / taken, kOneConnection.fastest)};
     outside_ = fmt::format(

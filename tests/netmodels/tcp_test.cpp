@@ -45,6 +45,8 @@ TEST(Tcp, APresetOfWhichARangeIsKnownSaysSo) {
   EXPECT_DOUBLE_EQ(fast->known().slowest, 8.0 / 30);
   EXPECT_DOUBLE_EQ(fast->known().fastest, 2);
   EXPECT_EQ(make<NetworkKind>(R"({"type": "10gbe"})")->outside_domain(), "");
+  EXPECT_EQ(make<NetworkKind>(R"({"type": "10gbe", "bandwidth": "100 Gbps"})")->outside_domain(),
+            "TCP over 10 Gbit/s Ethernet at 100 Gbit/s: what its hosts carry is assumed, 30");
   // One's own ceilings are no range.
   const auto own = make<NetworkKind>(R"({"type": "100gbe", "host": "40 Gbps"})");
   EXPECT_EQ(own->outside_domain(), "");
