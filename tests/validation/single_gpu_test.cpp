@@ -133,7 +133,7 @@ TEST(SingleGpu, MeasuredStepsArePredicted) {
                  row.at("batch").get<int>(), measured * 1e3, predicted * 1e3, error,
                  calibrated ? "  fitted" : "");
       if (calibrated) {
-        EXPECT_LE(std::abs(error), 6) << line;  // 4 parameters or fewer for 4 rows
+        EXPECT_LE(std::abs(error), 0.5) << line;  // 4 parameters for 4 rows: their rounding
         continue;
       }
       ModelErrors& of = errors[precision_of(row)];
