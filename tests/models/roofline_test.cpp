@@ -401,7 +401,7 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
 
 // More samples take longer, and each sample less: work grows in proportion, overhead does not.
 TEST(RooflineDevices, TimeGrowsWithTheBatchAndTimePerSampleFalls) {
-  for (const char* device : {"k80", "p100", "v100", "h100", "h200"}) {
+  for (const char* device : {"k80", "p100", "v100", "rtx-2080-ti", "a100", "h100", "h200"}) {
     for (const std::string model : {"alexnet", "mobilenet", "resnet50"}) {
       SCOPED_TRACE(std::string(device) + " " + model);
       double before = 0;
