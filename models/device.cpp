@@ -122,6 +122,16 @@ const Params& device_params() {
        .help = "share of the peak bandwidth that kernels reach",
        .range = kShare},
       {.key = "kernel_overhead", .kind = Kind::kTime, .help = "per kernel", .range = kNotNegative},
+      {.key = "multiprocessors",
+       .kind = Kind::kInteger,
+       .help = "that work at once",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "memory",
+       .kind = Kind::kBytes,
+       .help = "that a process may have",
+       .need = Need::kOptional,
+       .range = kPositive},
       {.key = "fused_attention",
        .kind = Kind::kBoolean,
        .help = "attention is one kernel that keeps its weights on the chip",
@@ -186,6 +196,9 @@ Device parse_device(const std::string& text, const std::string& file) {
                 .batch_from = batch.get<std::int64_t>("from"),
                 .batch_to = batch.get<std::int64_t>("to"),
                 .calibration = config.get<std::string>("calibration")};
+  if (config.has("multiprocessors"))
+    device.multiprocessors = config.get<std::int64_t>("multiprocessors");
+  if (config.has("memory")) device.memory = config.get<Bytes>("memory");
   const Config precisions = config.object("precisions", precisions_params());
   for (const Param& p : precisions_params()) {
     if (precisions.has(p.key))

@@ -34,6 +34,8 @@ struct Device {
   Bandwidth memory_bandwidth{};                    ///< peak
   double memory_efficiency = 1;  ///< share of the peak bandwidth that kernels reach
   Duration kernel_overhead{};    ///< per kernel, whatever its size
+  std::optional<std::int64_t> multiprocessors{};
+  std::optional<Bytes> memory{};
   bool fuses_attention = false;  ///< attention is one kernel that keeps its weights on the chip
   std::int64_t batch_from = 1;   ///< the calibrated batch sizes
   std::int64_t batch_to = 1;

@@ -313,6 +313,23 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file,
   return table;
 }
 
+std::size_t attention_at(const LayerTable& table, std::size_t first) {
+  const auto is = [&](std::size_t i, LayerKind kind) {
+    return i < table.layers.size() && table.layers[i].kind == kind &&
+           table.layers[i].tensors.empty();
+  };
+  if (!is(first, LayerKind::kMatrixProduct) || !is(first + 1, LayerKind::kSoftmax)) return 0;
+  const std::size_t parts = is(first + 2, LayerKind::kDropout) ? 4 : 3;
+  return is(first + parts - 1, LayerKind::kMatrixProduct) ? parts : 0;
+}
+
+double attention_values(const LayerTable& table, std::size_t first, std::size_t parts) {
+  const TableLayer& scores = table.layers[first];
+  const TableLayer& weights = table.layers[first + 1];
+  const TableLayer& context = table.layers[first + parts - 1];
+  return static_cast<double>(scores.input + context.input - weights.output + context.output);
+}
+
 LayerTable read_layer_table(const std::string& path, std::optional<std::int64_t> sequence) {
   return parse_layer_table(read_file(path), path, sequence);
 }

@@ -10,6 +10,7 @@
 #pragma once
 #include "sim/workload/workload.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -56,6 +57,13 @@ struct LayerTable {
   Json provenance;
   std::vector<TableLayer> layers;  ///< in forward order
 };
+
+/// How many layers from this one on are an attention: scores, softmax, perhaps dropout, context; 0:
+/// it does not begin here.
+std::size_t attention_at(const LayerTable& table, std::size_t first);
+/// Values per sample that a fused attention of these layers reads and writes: queries, keys, values
+/// and the result.
+double attention_values(const LayerTable& table, std::size_t first, std::size_t parts);
 
 /// Reads and checks a table. `sequence`: tokens of a sample, where the table has counts per token;
 /// none: the usual number. Throws InputError,

@@ -7,13 +7,17 @@ namespace steptime {
 namespace {
 
 const std::vector<Optimizer>& optimizers() {
-  static const std::vector<Optimizer> all{{"sgd", 3},  // reads gradient and weight, writes weight
-                                          {"sgd-momentum", 5},  // and the momentum
-                                          {"adam", 7},          // two moments
-                                          {"adamw", 7},
-                                          {"sgd-momentum-foreach", 8, false},
-                                          {"adam-foreach", 18, false},
-                                          {"adamw-foreach", 20, false}};
+  static const std::vector<Optimizer> all{
+      {"sgd", 3, 0},           // reads gradient and weight, writes weight
+      {"sgd-momentum", 5, 1},  // and the momentum
+      {"adam", 7, 2},          // two moments
+      {"adamw", 7, 2},
+      // Norms of gradients, weights and updates (3 reads), the update from gradient, weight and
+      // moments (4 reads, 3 writes), and the weights by it (2 reads, a write).
+      {"lamb", 13, 2},
+      {"sgd-momentum-foreach", 8, 1, false},
+      {"adam-foreach", 18, 2, false},
+      {"adamw-foreach", 20, 2, false}};
   return all;
 }
 

@@ -14,6 +14,7 @@ namespace steptime {
 struct Optimizer {
   std::string name;
   double values = 0;                  ///< read and written per parameter
+  double state = 0;                   ///< values kept per parameter, beside the weight
   bool has_kernel_per_tensor = true;  ///< or a few for all of them
 };
 

@@ -52,6 +52,7 @@
 // waits, and a layer has what passes until its kernels are done.
 #include "models/roofline.h"
 
+#include "models/memory.h"
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
@@ -147,7 +148,7 @@ class Step {
   Step(const LayerTable& table, const Device& device, const Training& training)
       : table_(table),
         rates_(device.precisions.at(training.precision)),
-        is_mixed_(training.weight_bytes > bytes_of(training.precision)),
+        is_mixed_(training.is_mixed()),
         fuses_attention_(device.fuses_attention) {}
 
   /// Of each layer, forward and backward.
@@ -156,8 +157,8 @@ class Step {
     bool is_first = true;
     for (std::size_t i = 0; i < table_.layers.size(); ++i) {
       const TableLayer& layer = table_.layers[i];
-      if (const std::size_t parts = fuses_attention_ ? attention_at(i) : 0; parts > 0) {
-        all.push_back(attention(layer, table_.layers[i + 1], table_.layers[i + parts - 1]));
+      if (const std::size_t parts = fuses_attention_ ? attention_at(table_, i) : 0; parts > 0) {
+        all.push_back(attention(i, parts));
         all.resize(all.size() + parts - 1);
         i += parts - 1;
         continue;
@@ -169,23 +170,10 @@ class Step {
   }
 
  private:
-  /// How many layers from this one on are an attention: scores, softmax, perhaps dropout, context.
-  std::size_t attention_at(std::size_t first) const {
-    const auto is = [&](std::size_t i, LayerKind kind) {
-      return i < table_.layers.size() && table_.layers[i].kind == kind &&
-             table_.layers[i].tensors.empty();
-    };
-    if (!is(first, LayerKind::kMatrixProduct) || !is(first + 1, LayerKind::kSoftmax)) return 0;
-    const std::size_t parts = is(first + 2, LayerKind::kDropout) ? 4 : 3;
-    return is(first + parts - 1, LayerKind::kMatrixProduct) ? parts : 0;
-  }
-
-  std::pair<Kernels, Kernels> attention(const TableLayer& scores, const TableLayer& softmax,
-                                        const TableLayer& context) const {
-    // Queries and keys; values, which the context reads beside the weights; the result.
-    const auto values =
-        static_cast<double>(scores.input + context.input - softmax.output + context.output);
-    const double flops = 2 * static_cast<double>(scores.macs + context.macs);
+  std::pair<Kernels, Kernels> attention(std::size_t first, std::size_t parts) const {
+    const double values = attention_values(table_, first, parts);
+    const double flops = 2 * static_cast<double>(table_.layers[first].macs +
+                                                 table_.layers[first + parts - 1].macs);
     return {{{flops, rates_.gemm_efficiency, values}},
             {{2.5 * flops, rates_.gemm_efficiency, 2 * values}}};
   }
@@ -276,6 +264,7 @@ struct TimedKernel {
   std::size_t layer = 0;
   bool is_backward = false;
   double seconds = 0;
+  bool is_update = false;  ///< of the weights, by the optimizer
 };
 
 /// In the order of the step.
@@ -307,7 +296,8 @@ std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& de
     for (const Tensor& tensor : table.layers[i].tensors) {
       timed.push_back({i, false,
                        optimizer.values * static_cast<double>(tensor.params) / weights_per_second +
-                           (optimizer.has_kernel_per_tensor ? overhead : 0)});
+                           (optimizer.has_kernel_per_tensor ? overhead : 0),
+                       true});
     }
   }
   return timed;
@@ -450,7 +440,9 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
       .batch = batch,
       .provenance = provenance(table, device),
       .domain = domain(table, device, batch, training.precision),
-      .modelled = device.precisions.at(training.precision).validation.value_or(ModelErrors{})};
+      .modelled = device.precisions.at(training.precision).validation.value_or(ModelErrors{}),
+      .multiprocessors = device.multiprocessors,
+      .memory = training_memory(table, device, batch, training)};
   std::vector<TimedKernel> kernels = timed_kernels(table, device, batch, training);
   wait_for_host(kernels, to_seconds(training.host_per_kernel));
   struct Passes {
@@ -459,7 +451,9 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
   };
   std::vector<Passes> passes(table.layers.size());
   double total = 0;
+  double update = 0;
   for (const TimedKernel& kernel : kernels) {
+    if (kernel.is_update) update += kernel.seconds;
     Passes& of_layer = passes[kernel.layer];
     (kernel.is_backward ? of_layer.backward : of_layer.forward) += kernel.seconds;
     total += kernel.seconds;
@@ -468,6 +462,7 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
     throw std::overflow_error(
         fmt::format("{} samples take more than {} s of compute in one step", batch, kMostSeconds));
   }
+  trace.update = from_seconds(update);
   for (std::size_t i = 0; i < table.layers.size(); ++i) {
     trace.layers.push_back({.name = table.layers[i].name,
                             .forward = from_seconds(passes[i].forward),

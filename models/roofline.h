@@ -17,6 +17,9 @@ struct Training {
   std::int64_t weight_bytes = 4;      ///< per weight; more than the precision's: mixed precision
   Optimizer optimizer = optimizer_named("sgd-momentum");
   Duration host_per_kernel{};  ///< the framework's host thread launches one kernel in this time
+
+  /// Products in a narrower type than the weights'.
+  bool is_mixed() const { return weight_bytes > bytes_of(precision); }
 };
 
 /// Throws std::overflow_error when the step takes longer than any trace may.

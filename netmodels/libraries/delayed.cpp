@@ -72,6 +72,7 @@ class Delayed final : public Collective {
   }
   std::string outside_domain(Bytes m) const override { return plain_->outside_domain(m); }
   std::string choice(Bytes m) const override { return plain_->choice(m); }
+  std::int64_t thread_blocks(Bytes m) const override { return plain_->thread_blocks(m); }
   /// Ranks that fall out of step may hide all delays behind others' messages.
   std::optional<ErrorBound> error_bound() const override {
     auto bound = plain_->error_bound();

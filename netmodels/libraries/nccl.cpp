@@ -234,6 +234,9 @@ class Nccl final : public Collective {
     return fmt::format("{}{}/{} x{}", name(choice.algorithm), trees ? "Tree" : "",
                        name(choice.protocol), choice.channels);
   }
+  std::int64_t thread_blocks(Bytes m) const override {
+    return graph_.ranks == 1 ? 0 : decide(m.count).channels;
+  }
 
  private:
   void find_steps() {

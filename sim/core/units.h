@@ -30,6 +30,14 @@ Duration checked_add(Duration x, Duration y);
 constexpr double to_seconds(Duration d) {
   return static_cast<double>(d.count()) / 1e12;
 }
+/// A time that is `factor` times as long; the same for 1.
+inline Duration scaled(Duration d, double factor) {
+  return factor == 1 ? d : from_seconds(to_seconds(d) * factor);
+}
+/// The time of which `d` is `factor` times as long.
+inline Duration unscaled(Duration d, double factor) {
+  return factor == 1 ? d : from_seconds(to_seconds(d) / factor);
+}
 constexpr Duration since_start(Time t) {
   return t.time_since_epoch();
 }

@@ -314,9 +314,24 @@ void check_merge(const Config& config, const Config& strategy, const Experiment&
 
 }  // namespace
 
+namespace {
+
+/// What engines of frameworks know nothing of.
+void check_engine_workload(const Config& workload) {
+  if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
+    workload.fail("overlap",
+                  "in an engine kernels and collectives cost each other nothing; expected \"none\"");
+  }
+  if (workload.has("input"))
+    workload.fail("input", "an engine waits for no samples; expected none with an embedding or merge");
+}
+
+}  // namespace
+
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
   if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
+  check_engine_workload(config.object("workload", workload_params()));
   const Config strategy = config.object("strategy", strategy_params());
   if (e.embedding->has_one_process() && e.aggregation->merge == nullptr) {
     strategy.fail(

@@ -88,6 +88,14 @@ constexpr Figure plain_text(std::string_view key, std::string_view help,
   return {.key = key, .help = help, .text = get, .raw = raw};
 }
 
+Json memory_json(const TrainingMemory& memory) {
+  return {{"weights_bytes", memory.weights.count},
+          {"gradients_bytes", memory.gradients.count},
+          {"optimizer_bytes", memory.optimizer.count},
+          {"activations_bytes", memory.activations.count},
+          {"context_bytes", memory.context.count}};
+}
+
 constexpr Figure number(std::string_view key, std::string_view unit, std::string_view help,
                         Number (*get)(const Result&)) {
   return {.key = key, .unit = unit, .help = help, .number = get};
@@ -121,7 +129,8 @@ constexpr std::array kFigures{
            "busy in a step",
            of_step<&Result::comm_busy_s>),
     number("exposed_comm_s", "s",
-           "step_time_s - compute_time_s: also waits for the main thread and other ranks",
+           "step_time_s - compute_time_s - exposed_input_s: also waits for the main thread and "
+           "other ranks",
            of_step<&Result::exposed_comm_s>),
     number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
            of_step<&Result::throughput_samples_per_s>),
@@ -150,6 +159,23 @@ constexpr std::array kFigures{
             of_step<&Result::messages>),
     number("epoch_time_s", "s", "steps of an epoch, rounded up, x step_time_s",
            [](const Result& r) { return r.epoch_time_s; }),
+    number("exposed_input_s", "s", "of a step: waits for its samples, and for nothing else",
+           [](const Result& r) { return r.exposed_input_s; }),
+    number("memory_bytes", "B",
+           "that a worker's step needs at least: weights, gradients, optimizer, activations, context",
+           [](const Result& r) -> Number {
+             if (!r.memory) return std::nullopt;
+             return static_cast<double>(r.memory->total().count);
+           }),
+    number("device_memory_bytes", "B", "that the device has",
+           [](const Result& r) -> Number {
+             if (!r.memory || !r.memory->device) return std::nullopt;
+             return static_cast<double>(r.memory->device->count);
+           }),
+    list("memory", "by what it is for",
+         [](const Result& r, const Details* details) {
+           return details != nullptr && r.memory ? memory_json(*r.memory) : Json();
+         }),
     number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
            [](const Result& r) -> Number {
              if (!r.training || !r.training->has_servers) return std::nullopt;

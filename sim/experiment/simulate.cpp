@@ -33,6 +33,7 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   PlannedStep step{
       *e.workload, units,
       plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+  step.plan.input = input_time(e);
   if (e.run->fidelity == Fidelity::kMessage)
     play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
   return step;
@@ -46,6 +47,11 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   };
   if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
     add(domain);
+  if (const auto& memory = e.workload->workload.trace.memory; memory && memory->is_too_much()) {
+    add(fmt::format("a step needs about {:.3g} GB of the {:.3g} GB that the device has",
+                    static_cast<double>(memory->total().count) / 1e9,
+                    static_cast<double>(memory->device->count) / 1e9));
+  }
   if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
   add(e.transport->channel->outside_domain());
   add(e.transport->backend->outside_domain());
@@ -74,6 +80,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
 /// The figures that follow from step and compute time.
 void derive(const Experiment& e, const StepPlan& plan, Result& r) {
   const Workload& workload = e.workload->workload;
+  r.memory = workload.trace.memory;
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto batch = static_cast<double>(workload.trace.batch);
   if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
@@ -133,13 +140,9 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step,
 }
 
 std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
-  std::vector<Duration> ends(step.plan.buckets.size());
-  closed_step(step.plan, ends);
   std::vector<StepRecorder::KeyTimes> times;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Bucket& bucket = step.plan.buckets[i];
-    times.push_back({bucket.ready, ends[i] - bucket.cost, ends[i]});
-  }
+  for (const BucketTimes& bucket : bucket_times(step.plan))
+    times.push_back({bucket.ready, bucket.start, bucket.end});
   return sent_buckets(step, times);
 }
 
@@ -152,6 +155,7 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   r.backward_time_s = to_seconds(plan.backward);
   r.comm_busy_s = to_seconds(times.comm_busy);
   r.exposed_comm_s = to_seconds(times.exposed_comm);
+  if (plan.input > Duration{}) r.exposed_input_s = to_seconds(times.exposed_input);
   r.messages = static_cast<std::int64_t>(plan.buckets.size());
   r.fingerprint = times.fingerprint;
   derive(e, plan, r);
@@ -213,9 +217,11 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
   double messages = 0;
+  double input_s = 0;
   for (const TrainingTimes& run : outcome->runs) {
     r.step_time_s += run.step_s / runs;
     r.compute_time_s += run.compute_s / runs;
+    input_s += run.input_s / runs;
     r.comm_busy_s += run.server_busy_s / runs;
     messages += static_cast<double>(run.messages) / runs / static_cast<double>(plan.steps);
     r.fingerprint = mix(r.fingerprint, run.fingerprint);
@@ -224,7 +230,8 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
   r.forward_time_s = to_seconds(plan.step.forward) * stretch;
   r.backward_time_s = to_seconds(plan.step.backward) * stretch;
-  r.exposed_comm_s = r.step_time_s - r.compute_time_s;
+  if (plan.step.input > Duration{}) r.exposed_input_s = input_s;
+  r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
   r.messages = std::llround(messages);
   if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
     double all_reduces = 0;

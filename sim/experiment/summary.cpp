@@ -60,6 +60,7 @@ void add_step(Lines& lines, const Result& r) {
   lines.add(ms("exposed_comm_s", "  exposed comm"),
             has_servers ? messages
                         : fmt::format("of {} in {}", lines.value(ms("comm_busy_s", "")), messages));
+  lines.add(ms("exposed_input_s", "  exposed input"), "the next step waits for its samples");
 }
 
 /// The way back from the end of the step, the longest causes first.
@@ -78,6 +79,15 @@ void add_causes(Lines& lines, const Result& r) {
         c.resource.empty() ? c.cause : fmt::format("{} ({})", c.cause, c.resource));
     rest -= c.seconds;
   }
+}
+
+/// GB of what is needed and of what there is.
+void add_memory(Lines& lines, const TrainingMemory& memory) {
+  const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count) / 1e9; };
+  std::string note = "at least";
+  if (memory.device) note += fmt::format(", of {:.3g} GB", gb(*memory.device));
+  if (memory.is_too_much()) note += ": it does not fit";
+  lines.add("memory", fmt::format("{:.3g} GB", gb(memory.total())), note);
 }
 
 void add_servers(Lines& lines, const Result& r) {
@@ -165,6 +175,7 @@ std::string summary(const Experiment& e, const Result& r) {
   lines.add({"epoch_time_s", "epoch", 1, 1, " s"},
             fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));
   if (r.training && r.training->learns) add_learning(lines, *r.training);
+  if (r.memory) add_memory(lines, *r.memory);
   add_domain(lines, r.domain);
   lines.add({"fingerprint", "fingerprint"});
   const Trace& trace = e.workload->workload.trace;

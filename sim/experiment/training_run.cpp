@@ -106,6 +106,28 @@ std::function<Duration(Bytes)> inside_time(const Experiment& e, bool plays_alone
 
 }  // namespace
 
+Duration input_time(const Experiment& e) {
+  const Workload& workload = e.workload->workload;
+  if (!workload.input_rate) return {};
+  const std::int64_t samples = e.cluster->gpus_per_node * workload.trace.batch;
+  const double seconds = static_cast<double>(samples) / *workload.input_rate;
+  check_step_length(seconds);
+  return from_seconds(seconds);
+}
+
+namespace {
+
+/// What slows all-reduces of a client and its backward passes down; null: nothing.
+std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan) {
+  if (plan.step.beside.empty() || plan.members() == 1) return {};
+  return [workload = e.workload, collective = e.aggregation->inside](Bytes m) {
+    return workload->workload.overlap->beside(*collective, m,
+                                              workload->workload.trace.multiprocessors);
+  };
+}
+
+}  // namespace
+
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
@@ -121,10 +143,18 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.step =
       plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
+  plan.step.input = input_time(e);
+  plan.beside = slowdown_of(e, plan);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&
                         e.transport->streams == 1 && !plan.step.buckets.empty();
   plan.plays_messages = plays && !is_alone;
+  if (plan.beside && plan.beside(Bytes{1}).collective > 1 &&
+      (plan.plays_messages || e.transport->streams > 1 || aggregation.spread)) {
+    throw PlacedError(
+        "/workload/overlap: slows collectives down, which closed forms of one at a time know only: "
+        "expected one stream and, with servers or several clients, analytic fidelity; or a factor of 1");
+  }
   plan.inside_time = inside_time(e, plays && is_alone);
   plan.inside_plays = plays && is_alone;
   if (plays && is_alone) {

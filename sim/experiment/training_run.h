@@ -39,6 +39,9 @@ struct TrainingOutcome {
 /// Whether the closed form of a step, where all workers move alike, does not do.
 bool needs_training(const Experiment& experiment);
 
+/// What the input pipeline of a node takes for the samples of one step; 0: it never holds up a step.
+Duration input_time(const Experiment& experiment);
+
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
 /// `timeline` may be null; it shows the run of the first seed. `attributes`: the runs' times, too.

@@ -69,8 +69,9 @@ class Carrier : public ParcelCarrier {
   /// What links have carried in `seconds`, for one of so many steps; none where there are no links.
   virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
   /// Adds a message up among the workers of a client, from `start` on, beside what else is under
-  /// way.
-  virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) = 0;
+  /// way. `longer`: by how much kernels beside it slow it down; 0 where it meets other traffic.
+  virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                          Duration longer) = 0;
   /// Sends a bucket from rank 0 of a client to its other workers, from `start` on; a client's
   /// broadcasts go one after another.
   virtual void broadcast(std::int32_t client, std::size_t bucket, When start) = 0;

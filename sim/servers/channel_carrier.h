@@ -40,8 +40,9 @@ class ChannelCarrier final : public Carrier, private CarrierUser {
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return wire_->links(seconds, steps);
   }
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override {
-    wire_->all_reduce(client, message, bytes, start);
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                  Duration longer) override {
+    wire_->all_reduce(client, message, bytes, start, longer);
   }
   void broadcast(std::int32_t client, std::size_t bucket, When start) override {
     wire_->broadcast(client, bucket, start);

@@ -217,8 +217,8 @@ Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
   return sum;
 }
 
-void MessageCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes,
-                                When start) {
+void MessageCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                                Duration) {
   if (members_ == 1) {
     engine_.at(start, Phase::kComplete,
                [this, client, message] { user_.reduced(client, message); });

@@ -33,7 +33,8 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                  Duration longer) override;
   void broadcast(std::int32_t client, std::size_t bucket, When start) override;
   std::vector<LinkUse> links(double seconds, double steps) const override;
 

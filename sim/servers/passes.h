@@ -16,7 +16,8 @@ class Passes {
       : engine_(engine),
         forward_(engine.reason("forward pass", "GPU")),
         backward_(engine.reason("backward pass", "GPU")),
-        slower_(engine.reason("slower worker", "GPU")) {}
+        slower_(engine.reason("slower worker", "GPU")),
+        input_(engine.reason("input", "input pipeline")) {}
 
   /// A forward pass that begins at `origin` comes at `when` to what it waits for, `needed` later.
   /// `held`: what held it up last.
@@ -26,6 +27,8 @@ class Passes {
     engine_.release(held);
     held = engine_.hold(when);
   }
+  /// When samples are ready that someone waits for from `since` on.
+  When samples(When since, Time ready) { return engine_.until(since, ready, input_); }
   /// The end of a forward pass that began at `origin`, on a worker that is `factor` times as slow.
   When forward(Held& held, Time origin, Duration nominal, double factor) {
     return end(engine_.release(std::exchange(held, {})), origin, nominal, factor, forward_);
@@ -46,6 +49,7 @@ class Passes {
   Reason forward_;
   Reason backward_;
   Reason slower_;
+  Reason input_;
 };
 
 }  // namespace steptime

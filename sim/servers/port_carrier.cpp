@@ -25,6 +25,7 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
       one_by_one_(one_by_one || plan.aggregation.beyond),
       ports_(engine, plan.cluster, nodes(plan), plan.aggregation.servers.workers_per_host_link),
       reasons_(engine),
+      overlap_(engine),
       ways_(own_nodes() ? 1 : kWays) {
   for (std::int64_t client = 0; client < plan.aggregation.clients; ++client) {
     const std::int64_t rank_0 = client * members_;
@@ -250,10 +251,12 @@ void PortCarrier::fly(std::int32_t client, const Collective& collective, Bytes b
   flights.start(std::move(stages), done);
 }
 
-void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) {
+void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                             Duration longer) {
   if (flights_.empty()) {
-    const When end = reasons_.end(engine_, start, *plan_.aggregation.inside, bytes,
-                                  plan_.inside_time(bytes), plan_.inside_plays);
+    When end = reasons_.end(engine_, start, *plan_.aggregation.inside, bytes,
+                            plan_.inside_time(bytes), plan_.inside_plays);
+    end = engine_.until(end, longer, overlap_.collective);
     engine_.at(end, Phase::kComplete, [this, client, message] { user_.reduced(client, message); });
     return;
   }

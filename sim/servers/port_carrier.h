@@ -31,7 +31,8 @@ class PortCarrier final : public Carrier {
   void answer(std::span<const Timed> parts) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
   std::optional<Duration> common_latency() const override;
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start) override;
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
+                  Duration longer) override;
   void broadcast(std::int32_t client, std::size_t bucket, When start) override;
 
  private:
@@ -99,6 +100,7 @@ class PortCarrier final : public Carrier {
   bool one_by_one_;
   Ports ports_;
   StageReasons reasons_;
+  OverlapReasons overlap_;
   std::vector<PortEnd> client_ends_;
   std::vector<PortEnd> server_ends_;
   std::vector<Duration> transfers_;  ///< over the network, by slot

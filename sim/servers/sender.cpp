@@ -1,30 +1,40 @@
 #include "sim/servers/sender.h"
 
+#include "sim/step/cycles.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace steptime {
 
 Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentMessages& messages,
-               std::int32_t client)
+               std::int32_t client, std::function<void(Time, When)> computed)
     : plan_(plan),
       engine_(engine),
       carrier_(carrier),
       messages_(messages),
       client_(client),
       backward_(engine.reason("backward pass", "GPU")),
-      timer_(engine.reason("coordinator waits for its time", "coordinator")) {
+      timer_(engine.reason("coordinator waits for its time", "coordinator")),
+      computed_(std::move(computed)),
+      overlap_(engine) {
   if (plan.schedule)
     policy_ = plan.transport->policy(*plan.schedule, plan.step.buckets, plan.cluster);
+  else if (plan.beside)
+    policy_ = std::make_unique<InOrder>();
 }
 
 Time Sender::ready(std::size_t bucket) const {
-  return origin_ + scaled(plan_.step.buckets[bucket].ready, factor_);
+  const Duration alone = scaled(plan_.step.buckets[bucket].ready, factor_);
+  return plan_.beside ? compute_.when(alone) : origin_ + alone;
 }
 
-/// What is ready at `when`, which lies ahead.
-When Sender::is_ready(Time when) {
-  return engine_.until(middle_, std::max(middle_.time, when), backward_);
+/// What is ready at `when`, which lies ahead, and would be after `alone` without collectives beside
+/// it.
+When Sender::is_ready(Time when, Duration alone) {
+  const Time by_itself = std::clamp(origin_ + alone, middle_.time, std::max(middle_.time, when));
+  const When ready = engine_.until(middle_, by_itself, backward_);
+  return engine_.until(ready, std::max(ready.time, when), overlap_.compute);
 }
 
 void Sender::begin_step(Time origin, double factor, When middle) {
@@ -32,6 +42,12 @@ void Sender::begin_step(Time origin, double factor, When middle) {
   factor_ = factor;
   middle_ = middle;
   next_ = 0;
+  if (plan_.beside) {
+    const Duration forward = scaled(plan_.step.forward, factor);
+    compute_.begin(origin, forward + scaled(plan_.step.backward, factor));
+    computes_ = factor > 0;
+    if (computes_) await_end();
+  }
   if (policy_) return hear();
   while (next_ < plan_.step.buckets.size() && under_way_ < plan_.transport->streams)
     send_next();
@@ -39,15 +55,51 @@ void Sender::begin_step(Time origin, double factor, When middle) {
 
 /// Tells the policy of all buckets that are ready by now.
 void Sender::hear() {
-  for (; next_ < plan_.step.buckets.size(); ++next_) {
-    const Time when = ready(next_);
-    if (when > engine_.now()) {
-      engine_.at(is_ready(when), Phase::kComplete, [this] { hear(); });
-      break;
-    }
-    policy_->ready(static_cast<std::int32_t>(next_), engine_.now());
-  }
+  while (next_ < plan_.step.buckets.size() && ready(next_) <= engine_.now())
+    policy_->ready(static_cast<std::int32_t>(next_++), engine_.now());
+  await_gradient();
   decide();
+}
+
+void Sender::await_gradient() {
+  if (gradient_) engine_.cancel(*gradient_);
+  gradient_.reset();
+  if (next_ == plan_.step.buckets.size()) return;
+  const Duration alone = scaled(plan_.step.buckets[next_].ready, factor_);
+  const Time when = std::max(engine_.now(), ready(next_));
+  gradient_ = engine_.at(is_ready(when, alone), Phase::kComplete, [this] {
+    gradient_.reset();
+    hear();
+  });
+}
+
+void Sender::await_end() {
+  if (end_) engine_.cancel(*end_);
+  const Duration alone = compute_.work();
+  const When end = is_ready(compute_.end(), alone);
+  end_ = engine_.at(end, Phase::kComplete, [this] {
+    end_.reset();
+    computes_ = false;
+    computed_(middle_.time, engine_.present());
+  });
+}
+
+/// Of the backward pass, from now on.
+void Sender::change_speed(double slowdown) {
+  if (!computes_) return;
+  compute_.change(engine_.now(), slowdown);
+  await_end();
+  await_gradient();
+}
+
+/// By how much an all-reduce that starts now is longer than by itself.
+Duration Sender::slowed(Message& message) {
+  if (!plan_.beside) return {};
+  const Slowdown beside = plan_.beside(message.bytes);
+  message.slowdown = beside.compute;
+  change_speed(compute_.slowdown() * message.slowdown);
+  if (!computes_) return {};
+  return compute_.longer(engine_.now(), plan_.inside_time(message.bytes), beside.collective);
 }
 
 void Sender::arrived(std::span<const std::int32_t> buckets) {
@@ -95,18 +147,21 @@ void Sender::send_next() {
   messages_[message].list.assign({static_cast<std::int32_t>(bucket)});
   messages_[message].bytes = plan_.step.buckets[bucket].bytes;
   const Time when = ready(bucket);
-  start(message, when > engine_.now() ? is_ready(when) : engine_.present());
+  const Duration alone = scaled(plan_.step.buckets[bucket].ready, factor_);
+  start(message, when > engine_.now() ? is_ready(when, alone) : engine_.present());
 }
 
 void Sender::start(std::uint32_t message, When when) {
   ++under_way_;
   Message& m = messages_[message];
   m.start = when;
-  carrier_.all_reduce(client_, message, m.bytes, when);
+  carrier_.all_reduce(client_, message, m.bytes, when, slowed(m));
 }
 
 const Sender::Message& Sender::ended(std::uint32_t message) {
   --under_way_;
+  const double slowdown = messages_[message].slowdown;
+  if (slowdown > 1) change_speed(under_way_ == 0 ? 1 : compute_.slowdown() / slowdown);
   if (next_waiting_ < waiting_.size()) {
     const std::uint32_t next = waiting_[next_waiting_++];
     if (2 * next_waiting_ >= waiting_.size()) {

@@ -3,8 +3,10 @@
 // waits for a stream, in order.
 //
 // Without a policy the buckets go in order, each when it is ready and a stream is free; that needs
-// no event for a bucket's readiness.
+// no event for a bucket's readiness. Where all-reduces slow the backward pass down, the sender knows
+// how far that is, and tells its end.
 #pragma once
+#include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"
 #include "sim/servers/carrier.h"
 #include "sim/servers/training.h"
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,7 +32,8 @@ class SentMessages {
   struct Message {
     boost::container::small_vector<std::int32_t, 2> list;  ///< of the buckets
     Bytes bytes;
-    When start{};  ///< of its all-reduce
+    When start{};         ///< of its all-reduce
+    double slowdown = 1;  ///< of the backward pass meanwhile
     std::span<const std::int32_t> buckets() const { return {list.data(), list.size()}; }
   };
   std::uint32_t take() {
@@ -54,8 +58,9 @@ class Sender {
   using Message = SentMessages::Message;
 
   /// All must outlive the sender. Not to be moved.
+  /// `computed` hears when a backward pass that all-reduces slow down began and is over.
   Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentMessages& messages,
-         std::int32_t client);
+         std::int32_t client, std::function<void(Time, When)> computed = {});
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
@@ -74,12 +79,16 @@ class Sender {
 
  private:
   void hear();
+  void await_gradient();
+  void await_end();
+  void change_speed(double slowdown);
+  Duration slowed(Message& message);
   void decide();
   void ask();
   void post(std::span<const std::int32_t> buckets);
   void send_next();
   void start(std::uint32_t message, When when);
-  When is_ready(Time when);
+  When is_ready(Time when, Duration alone);
 
   const TrainingPlan& plan_;
   Engine& engine_;
@@ -98,6 +107,13 @@ class Sender {
   std::vector<std::uint32_t> waiting_;  ///< messages, for a stream; those before the next have gone
   std::size_t next_waiting_ = 0;
   std::optional<Time> wakes_{};
+  // Where all-reduces slow the backward pass down:
+  std::function<void(Time, When)> computed_;
+  OverlapReasons overlap_;
+  SharedCompute compute_;  ///< the present step, of the client's slowest worker
+  bool computes_ = false;
+  std::optional<EventId> gradient_{};
+  std::optional<EventId> end_{};
 };
 
 }  // namespace steptime

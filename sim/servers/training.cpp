@@ -48,7 +48,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         carrier_(make_carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
-      senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c);
+      senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c, [this, c](Time begin, When end) {
+        computed(c, begin, end);
+      });
     layers_wait_ = plan.schedule && plan.schedule->layers_wait_for_their_own() && buckets_ > 0 &&
                    !sends_parameters_ && !pulls_first();
     if (timeline != nullptr) {
@@ -116,14 +118,25 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.origin = me.start;
     if (layers_wait_ && me.step > 0) {
       passes_.hold_up(me.held, me.origin_of_next, engine_.present(), {});
+      await_input(me, me.origin_of_next);
       me.is_waiting = me.pulling > 0;
       return me.is_waiting ? void() : go_on(c);
     }
     passes_.hold_up(me.held, me.origin, engine_.present(), {});
+    await_input(me, me.origin);
     if (!pulls_first() || buckets_ == 0) return compute(c);
     me.pulling = buckets_;
     order_pulls(c);
     pull_next(c, 0);
+  }
+
+  /// A forward pass that begins at `origin` needs samples, which the pipeline makes ready step by
+  /// step, as far ahead as it can.
+  void await_input(Client& me, Time& origin) {
+    const Time ready(me.step * plan_.step.input);
+    if (ready <= origin) return;
+    waited_for_input_ += ready - origin;
+    passes_.hold_up(me.held, origin, passes_.samples(engine_.present(), ready), {});
   }
 
   /// The order in which a client's pulls of a step are asked for.
@@ -171,11 +184,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
     const When middle = passes_.forward(me.held, me.origin, plan_.step.forward, me.factor);
-    me.done = passes_.backward(middle, plan_.step.backward, me.factor);
-    if (!drawn_.empty()) {
+    if (!drawn_.empty())
       drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle.time);
-      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", middle.time, me.done.time);
-    }
     me.exchanges = sends_parameters_ && buckets_ > 0 && plan_.update->exchanges(me.step);
     me.is_to_send = me.exchanges && sends_at_end_;
     me.open = 1;
@@ -189,8 +199,16 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       me.open += buckets_;
     }
     if (me.exchanges && !sends_at_end_) push_all(c);
+    me.done = middle;
     if (reduces) sender(c).begin_step(me.origin, me.factor, middle);
-    close(c, me.done);
+    if (reduces && plan_.beside) return;  // the sender will tell the end of the backward pass
+    computed(c, middle.time, passes_.backward(middle, plan_.step.backward, me.factor));
+  }
+
+  void computed(std::int32_t c, Time begin, When end) {
+    if (!drawn_.empty())
+      drawn_[static_cast<std::size_t>(c)].add("compute", "backward", begin, end.time);
+    close(c, end);
   }
 
   /// A client's parameters go to the servers.
@@ -284,6 +302,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.end = engine_.now();
     if (me.step < plan_.steps || layers_wait_) return start_step(c);
     me.held = engine_.hold(engine_.present());
+    await_input(me, me.end);
   }
 
   void learn(std::int32_t c) {
@@ -403,6 +422,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.end_s = to_seconds(since_start(last));
     times_.step_s = (waits_for_all_ ? times_.end_s : ends / clients) / steps;
     times_.compute_s = computed / clients / steps;
+    times_.input_s = to_seconds(waited_for_input_) / clients / steps;
     times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
     times_.all_reduces /= steps;
     times_.reduce_busy_s /= steps;
@@ -465,6 +485,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   TwoLevelExchange exchange_;
   SentMessages sent_messages_;
   std::deque<Sender> senders_;   ///< of every client; one where there are none
+  Duration waited_for_input_{};  ///< sum over clients and steps
   std::size_t come_ = 0;         ///< workers that wait for a collective of all
   bool layers_wait_ = false;     ///< a layer of the next forward pass waits for its own only
   std::int64_t reductions_ = 0;  ///< all-reduces that are over

@@ -55,11 +55,6 @@ struct Issued {
   Duration pull;
 };
 
-/// A time of the plan on a worker that is `factor` times as slow.
-inline Duration scaled(Duration d, double factor) {
-  return factor == 1 ? d : from_seconds(to_seconds(d) * factor);
-}
-
 /// All that a run depends on.
 struct TrainingPlan {
   Cluster cluster;
@@ -71,6 +66,8 @@ struct TrainingPlan {
   /// Of an all-reduce inside a client, when nothing else is under way.
   std::function<Duration(Bytes)> inside_time{};
   bool inside_plays = false;               ///< that is the time of its messages
+  /// Of an all-reduce inside a client and the backward pass beside it; null: none.
+  std::function<Slowdown(Bytes)> beside{};
   StepPlan step;                           ///< cost: of the all-reduce inside a client
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
@@ -127,6 +124,7 @@ struct TrainingTimes {
   /// Mean over steps: of the last client where they wait for each other, else over clients.
   double step_s = 0;
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
+  double input_s = 0;         ///< that of waits for samples, before a forward pass could begin
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
   double end_s = 0;           ///< when the last client is done
   std::int64_t messages = 0;  ///< pushes and pulls with bytes

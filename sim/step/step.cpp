@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -39,21 +40,72 @@ class StepHash {
                                            kFingerprintSeed};
 };
 
-template <class OnEnd>
-StepTimes recurrence(const StepPlan& plan, OnEnd on_end) {
-  StepHash hash(plan.forward, plan.backward);
+/// When the last all-reduce and the backward pass are over.
+struct Ends {
+  Duration communicated{};
+  Duration computed{};
+};
+
+template <class OnBucket>
+Ends recurrence(const StepPlan& plan, OnBucket on_bucket) {
   Duration free{};  // when the channel is free
-  Duration busy{};
   for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
     const Bucket& bucket = plan.buckets[i];
-    free = std::max(free, bucket.ready) + bucket.cost;
-    busy += bucket.cost;
-    hash.add(i, free);
-    on_end(i, free);
+    const Duration start = std::max(free, bucket.ready);
+    free = start + bucket.cost;
+    on_bucket(i, BucketTimes{bucket.ready, start, free});
   }
-  const Duration compute = plan.forward + plan.backward;
-  const Duration step = std::max(compute, free);
-  return {step, busy, step - compute, hash.value()};
+  return {free, plan.forward + plan.backward};
+}
+
+/// Where compute and all-reduces slow each other down.
+template <class OnBucket>
+Ends shared_recurrence(const StepPlan& plan, OnBucket on_bucket) {
+  SharedCompute compute;
+  compute.begin(Time{}, plan.forward + plan.backward);
+  Time free{};
+  std::vector<Duration> ready(plan.buckets.size());
+  std::size_t computed = 0;  // buckets whose gradients exist before the next change
+  std::optional<Time> over;  // the backward pass, if it is before that
+  const auto computes_until = [&](Time end) {
+    for (; computed < ready.size(); ++computed) {
+      const Time when = compute.when(plan.buckets[computed].ready);
+      if (when > end) return;
+      ready[computed] = since_start(when);
+    }
+    if (!over && compute.end() <= end) over = compute.end();
+  };
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+    const Bucket& bucket = plan.buckets[i];
+    const Slowdown slowdown = plan.beside[i];
+    const Time start = i < computed ? free : compute.when(bucket.ready);
+    computes_until(start);
+    compute.change(start, slowdown.compute);
+    free = start + bucket.cost + compute.longer(start, bucket.cost, slowdown.collective);
+    computes_until(free);
+    compute.change(free, 1);
+    on_bucket(i, BucketTimes{ready[i], since_start(start), since_start(free)});
+  }
+  return {since_start(free), since_start(over.value_or(compute.end()))};
+}
+
+template <class OnBucket>
+Ends ends_of(const StepPlan& plan, OnBucket on_bucket) {
+  return plan.beside.empty() ? recurrence(plan, on_bucket) : shared_recurrence(plan, on_bucket);
+}
+
+template <class OnEnd>
+StepTimes times_of(const StepPlan& plan, OnEnd on_end) {
+  StepHash hash(plan.forward, plan.backward);
+  Duration busy{};
+  const Ends ends = ends_of(plan, [&](std::size_t i, const BucketTimes& times) {
+    busy += times.end - times.start;
+    hash.add(i, times.end);
+    on_end(i, times.end);
+  });
+  const Duration over = std::max(ends.computed, ends.communicated);
+  const Duration step = std::max(over, plan.input);
+  return {step, busy, over - plan.forward - plan.backward, hash.value(), step - over};
 }
 
 }  // namespace
@@ -85,11 +137,29 @@ void check_parts(double parts) {
                   parts, kMost));
 }
 
+/// By bucket; none where there is none.
+std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket> buckets,
+                                const Collective& collective) {
+  if (!workload.overlap) return {};
+  std::vector<Slowdown> beside;
+  for (const Bucket& bucket : buckets) {
+    beside.push_back(
+        workload.overlap->beside(collective, bucket.bytes, workload.trace.multiprocessors));
+  }
+  if (std::none_of(beside.begin(), beside.end(), [](const Slowdown& s) { return s.any(); }))
+    return {};
+  return beside;
+}
+
 }  // namespace
 
 StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                    const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
-  StepPlan step{workload.trace.forward(), workload.trace.backward(), {}, plan.after_backward};
+  StepPlan step{
+      .forward = workload.trace.forward(),
+      .backward = workload.trace.backward(),
+      .after_backward = plan.after_backward,
+  };
   double seconds = to_seconds(step.forward) + to_seconds(step.backward);
   check_step_length(seconds);
   if (workers == 1) return step;
@@ -117,30 +187,46 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
     } while (bucket.offset < end);
   }
   check_step_length(seconds);
+  step.beside = slowdowns(workload, step.buckets, collective);
   return step;
 }
 
 StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends) {
-  return recurrence(plan, [&](std::size_t i, Duration end) { ends[i] = end; });
+  return times_of(plan, [&](std::size_t i, Duration end) { ends[i] = end; });
 }
 
 StepTimes closed_step(const StepPlan& plan) {
-  return recurrence(plan, [](std::size_t, Duration) {});
+  return times_of(plan, [](std::size_t, Duration) {});
+}
+
+std::vector<BucketTimes> bucket_times(const StepPlan& plan) {
+  std::vector<BucketTimes> all(plan.buckets.size());
+  ends_of(plan, [&](std::size_t i, const BucketTimes& times) { all[i] = times; });
+  return all;
 }
 
 std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective, bool plays) {
   Causes causes;
   Engine engine(&causes);
   const StageReasons reasons(engine);
+  const OverlapReasons overlap(engine);
   const Reason backward = engine.reason("backward pass", "GPU");
   const When middle = engine.until(When{}, plan.forward, engine.reason("forward pass", "GPU"));
+  /// What takes `alone` by itself, but lasts until `end` beside collectives.
+  const auto computed = [&](Duration alone, Duration end) {
+    const When by_itself = engine.until(middle, Time(std::min(alone, end)), backward);
+    return engine.until(by_itself, Time(end), overlap.compute);
+  };
   When free{};
-  for (const Bucket& bucket : plan.buckets) {
-    const When ready = engine.until(middle, Time(bucket.ready), backward);
+  const Ends ends = ends_of(plan, [&](std::size_t i, const BucketTimes& times) {
+    const Bucket& bucket = plan.buckets[i];
+    const When ready = computed(bucket.ready, times.ready);
     free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost, plays);
-  }
-  const When computed = engine.until(middle, plan.backward, backward);
-  return causes.attribution({later(computed, free)}, 1);
+    free = engine.until(free, Time(times.end), overlap.collective);
+  });
+  const When over = later(computed(plan.forward + plan.backward, ends.computed), free);
+  const Time next = std::max(over.time, Time(plan.input));
+  return causes.attribution({engine.until(over, next, engine.reason("input", "input pipeline"))}, 1);
 }
 
 void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,

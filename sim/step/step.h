@@ -1,6 +1,10 @@
 // One training step of synchronous SGD: forward pass, backward pass, and the all-reduces of the
 // gradient buckets on one communication channel, in the order of the plan. The next step starts
-// when both the backward pass and the last all-reduce are over.
+// when both the backward pass and the last all-reduce are over, and its samples are there: the
+// input pipeline makes them ready beside what runs, one step's after the other's.
+//
+// Where compute and all-reduces cost each other something, both go on more slowly as long as they
+// run side by side.
 //
 // Two executions of the same rules: closed_step, the recurrence of 004 equations 6 to 8, and
 // event_step, which plays the step on the event engine. They agree to the picosecond; the second
@@ -25,6 +29,8 @@ struct StepPlan {
   Duration backward{};
   std::vector<Bucket> buckets;
   bool after_backward = false;  ///< every bucket waits for the end of the backward pass
+  std::vector<Slowdown> beside{};  ///< by bucket: while it travels; none: it costs nothing
+  Duration input{};  ///< what the input pipeline takes for the samples of a step
 };
 
 /// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of
@@ -38,14 +44,23 @@ void check_step_length(double seconds);
 struct StepTimes {
   Duration step{};                ///< from the start of the forward pass to the start of the next
   Duration comm_busy{};           ///< sum over the all-reduces
-  Duration exposed_comm{};        ///< step - forward - backward
+  Duration exposed_comm{};  ///< what is longer than forward and backward pass, but for the input
   std::uint64_t fingerprint = 0;  ///< of compute and bucket end times, one hash per step
+  Duration exposed_input{};       ///< what the next step waits for its samples only
   bool operator==(const StepTimes&) const = default;
 };
 
 /// The times of one step; `ends` (one entry per bucket) gets the end of every all-reduce.
 StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
 StepTimes closed_step(const StepPlan& plan);
+
+/// When a bucket is ready, and travels, after the start of the step.
+struct BucketTimes {
+  Duration ready{};
+  Duration start{};
+  Duration end{};
+};
+std::vector<BucketTimes> bucket_times(const StepPlan& plan);
 
 /// Why the time of the step passes: the way back from its end, which adds up to it. `collective`:
 /// what the buckets' costs are of; `plays`: as its messages do.

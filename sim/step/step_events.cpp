@@ -37,16 +37,17 @@ class StepPlayer {
     engine_.run();
     STEPTIME_CHECK(steps_left_ == 0 && next_bucket_ == plan_.buckets.size() && !comm_is_busy_,
                    "the event list ran empty before the step was over");
-    const Duration forward = forward_end_ - step_start_;
-    const Duration backward = backward_end_ - forward_end_;
-    const Duration step = step_end_ - step_start_;
-    return {step, comm_busy_, step - forward - backward,
-            step_fingerprint(forward, backward, ends_)};
+    return {next_start_ - step_start_, comm_busy_,
+            step_end_ - step_start_ - plan_.forward - plan_.backward,
+            step_fingerprint(plan_.forward, plan_.backward, ends_), next_start_ - step_end_};
   }
 
  private:
   void start_step() {
+    is_over_ = false;
     step_start_ = engine_.now();
+    compute_.begin(step_start_, plan_.forward + plan_.backward);
+    computed_ = {};
     comm_busy_ = {};
     layer_ = 0;
     ready_units_ = 0;
@@ -68,7 +69,7 @@ class StepPlayer {
   }
 
   void start_backward() {
-    forward_end_ = engine_.now();
+    computed_ = plan_.forward;
     layer_ = layers_.size();
     backward_layer();
   }
@@ -76,13 +77,25 @@ class StepPlayer {
   void backward_layer() {
     if (layer_ == 0) {
       backward_is_over_ = true;
-      backward_end_ = engine_.now();
       return decide();
     }
-    const Layer& layer = layers_[--layer_];
-    if (timeline_ != nullptr)
-      span(compute_track_, layer.name + " backward", layer.backward, gradients());
-    engine_.after(layer.backward, Phase::kComplete, [this] {
+    computed_ += layers_[--layer_].backward;
+    layer_start_ = engine_.now();
+    if (plan_.beside.empty()) draw_layer(compute_.when(computed_));
+    await_layer();
+  }
+
+  void draw_layer(Time end) {
+    if (timeline_ == nullptr) return;
+    timeline_->add_span(compute_track_, layers_[layer_].name + " backward", layer_start_, end,
+                        gradients());
+  }
+
+  /// At the speed that the GPU has now.
+  void await_layer() {
+    layer_end_ = engine_.at(compute_.when(computed_), Phase::kComplete, [this] {
+      layer_end_.reset();
+      if (!plan_.beside.empty()) draw_layer(engine_.now());
       while (ready_units_ < units_.size() &&
              static_cast<std::size_t>(units_[ready_units_].layer) == layer_) {
         ++ready_units_;
@@ -90,6 +103,15 @@ class StepPlayer {
       decide();
       backward_layer();
     });
+  }
+
+  /// Collectives begin to slow the layer down, or no longer do.
+  void change_speed(double slowdown) {
+    if (slowdown == compute_.slowdown()) return;
+    compute_.change(engine_.now(), slowdown);
+    if (!layer_end_) return;
+    engine_.cancel(*layer_end_);
+    await_layer();
   }
 
   /// Asks for a decision once everything that completes at this instant has completed.
@@ -112,11 +134,15 @@ class StepPlayer {
     const Bucket& bucket = plan_.buckets[next_bucket_];
     if (!is_ready(bucket)) return;
     comm_is_busy_ = true;
+    const Slowdown slowdown = plan_.beside.empty() ? Slowdown{} : plan_.beside[next_bucket_];
+    change_speed(slowdown.compute);
+    const Duration length = bucket.cost + compute_.longer(engine_.now(), bucket.cost, slowdown.collective);
     if (timeline_ != nullptr)
-      span(comm_track_, bucket_name(bucket), bucket.cost, details(bucket, next_bucket_));
-    engine_.after(bucket.cost, Phase::kComplete, [this] {
+      span(comm_track_, bucket_name(bucket), length, details(bucket, next_bucket_));
+    engine_.after(length, Phase::kComplete, [this, length] {
       comm_is_busy_ = false;
-      comm_busy_ += plan_.buckets[next_bucket_].cost;
+      comm_busy_ += length;
+      change_speed(1);
       ends_[next_bucket_] = engine_.now() - step_start_;
       ++next_bucket_;
       decide();
@@ -124,9 +150,11 @@ class StepPlayer {
   }
 
   void end_step() {
-    if (steps_left_ == 0) return;  // a second decision at the instant of the end
+    if (std::exchange(is_over_, true)) return;  // a second decision at the instant of the end
     step_end_ = engine_.now();
-    if (--steps_left_ > 0) start_step();
+    ++steps_over_;
+    next_start_ = std::max(step_end_, Time(steps_over_ * plan_.input));
+    if (--steps_left_ > 0) engine_.at(next_start_, Phase::kNormal, [this] { start_step(); });
   }
 
   std::string bucket_name(const Bucket& bucket) const {
@@ -183,10 +211,15 @@ class StepPlayer {
   std::uint32_t compute_track_ = 0;
   std::uint32_t comm_track_ = 0;
 
+  SharedCompute compute_;
+  Duration computed_{};  ///< work of the step up to the end of the present layer
+  Time layer_start_{};
+  std::optional<EventId> layer_end_{};
   Time step_start_{};
-  Time forward_end_{};
-  Time backward_end_{};
   Time step_end_{};
+  Time next_start_{};
+  std::int64_t steps_over_ = 0;
+  bool is_over_ = false;  ///< the present step
   std::size_t layer_ = 0;
   std::size_t ready_units_ = 0;  ///< units are ready in order
   std::size_t next_bucket_ = 0;  ///< in flight while comm_is_busy_

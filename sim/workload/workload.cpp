@@ -135,10 +135,6 @@ void check_totals(const Trace& trace, const Config& config) {
   }
 }
 
-Duration scaled(Duration d, double factor) {
-  return from_seconds(to_seconds(d) * factor);
-}
-
 }  // namespace
 
 std::int64_t Layer::params() const {
@@ -233,6 +229,7 @@ void scale_compute(Trace& trace, Duration total) {
   if (now == 0) return;
   const double factor = to_seconds(total) / now;
   if (trace.forward_total) trace.forward_total = scaled(*trace.forward_total, factor);
+  trace.update = scaled(trace.update, factor);
   for (Layer& layer : trace.layers) {
     layer.forward = scaled(layer.forward, factor);
     layer.backward = scaled(layer.backward, factor);

@@ -3,6 +3,7 @@
 #include "sim/config/config.h"
 #include "sim/config/json.h"
 #include "sim/core/units.h"
+#include "sim/workload/overlap.h"
 
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,20 @@ struct ModelErrors {
   double worst_pct = 0;
 };
 
+/// What the step of a worker needs of its GPU's memory at least, by what it is for.
+struct TrainingMemory {
+  Bytes weights{};
+  Bytes gradients{};
+  Bytes optimizer{};    ///< its state
+  Bytes activations{};  ///< what the forward pass keeps for the backward pass
+  Bytes context{};      ///< of the driver and the framework
+  std::optional<Bytes> device{};  ///< what the GPU has, where that is known
+
+  Bytes total() const { return weights + gradients + optimizer + activations + context; }
+  /// Whether it is known not to fit.
+  bool is_too_much() const { return device && total() > *device; }
+};
+
 struct Layer {
   std::string name;
   Duration forward{};
@@ -45,6 +60,9 @@ struct Trace {
   std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
   std::string domain = "inside";            ///< or what was extrapolated to get these times
   std::optional<ModelErrors> modelled{};    ///< where times are those of a device model
+  std::optional<std::int64_t> multiprocessors{};  ///< of the GPU, where a device model knows them
+  Duration update{};  ///< of the forward times, the optimizer's
+  std::optional<TrainingMemory> memory{};  ///< where a device model knows it
 
   Duration forward() const;  ///< forward_total, or the sum over the layers
   Duration backward() const;
@@ -87,6 +105,9 @@ struct Workload {
   Trace trace;
   std::int64_t bytes_per_param = 4;
   std::optional<std::int64_t> dataset_samples{};
+  std::shared_ptr<const Overlap> overlap{};  ///< null: none costs anything
+  /// Samples a second that a node's input pipeline has ready; none: as many as it takes.
+  std::optional<double> input_rate{};
 
   /// In the order in which gradients become ready: layers from last to first, and within a layer
   /// the tensors from last to first.

@@ -81,6 +81,25 @@ const Params& workload_params() {
        .help = "of the forward pass in compute_time, when it is known; default: as in the trace",
        .need = Need::kOptional,
        .range = {.low = 0, .high = 1}},
+      {.key = "overlap",
+       .kind = Kind::kObject,
+       .help = "what kernels and the collectives beside them cost each other; default: "
+               "multiprocessors",
+       .need = Need::kOptional,
+       .choice = Overlap::kNoun},
+      {.key = "accumulate",
+       .kind = Kind::kInteger,
+       .help = "micro-batches of a step, each of `batch` samples, whose gradients are added up "
+               "before they are sent",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "input",
+       .kind = Kind::kNumber,
+       .help = "samples a second that a node's input pipeline makes ready; default: as many as it "
+               "takes",
+       .need = Need::kOptional,
+       .range = kPositive},
       {.key = "dataset_samples",
        .kind = Kind::kInteger,
        .help = "samples of one epoch",
@@ -156,6 +175,7 @@ void fit_passes(const Config& section, Trace& trace, Duration total) {
     section.fail("forward_share", "the trace does not have times of both passes to scale");
   }
   const Duration forward = from_seconds(to_seconds(total) * share);
+  trace.update = {};
   scale_passes(trace, forward, total - forward);
 }
 
@@ -175,8 +195,30 @@ void fit_compute(const Config& section, Trace& trace) {
                                              format_quantity(trace.backward())));
   }
   trace.forward_total = total - trace.backward();
+  trace.update = {};
   for (Layer& layer : trace.layers)
     layer.forward = {};
+}
+
+/// All micro-batches of a step as one: those behind the first take their time between its forward
+/// pass and the last one's backward pass, which makes the gradients that are sent.
+void accumulate(const Config& section, Trace& trace) {
+  const auto count = section.get<std::int64_t>("accumulate");
+  if (count == 1) return;
+  const double more = static_cast<double>(count - 1);
+  const Duration one = trace.forward() - trace.update + trace.backward();
+  if (to_seconds(one) * more > kMostSeconds) {
+    section.fail("accumulate", fmt::format("{} micro-batches take more than {} s", count, kMostSeconds));
+  }
+  trace.batch *= count;
+  if (trace.forward_total) {
+    *trace.forward_total += scaled(one, more);
+    return;
+  }
+  trace.layers.push_back({.name = fmt::format("micro-batches 2 to {}", count),
+                          .forward = scaled(one, more),
+                          .backward = {},
+                          .tensors = {}});
 }
 
 }  // namespace
@@ -196,6 +238,11 @@ Workload read_workload(const Config& section) {
   } else if (section.has("forward_share")) {
     section.fail("forward_share", "expected \"compute_time\" beside it");
   }
+  accumulate(section, workload.trace);
+  Overlaps& overlaps = Overlaps::instance();
+  workload.overlap = section.has("overlap") ? overlaps.make(section, "overlap")
+                                            : overlaps.make_default("multiprocessors");
+  if (section.has("input")) workload.input_rate = section.get<double>("input");
   return workload;
 }
 

@@ -14,6 +14,8 @@ TEST(Optimizers, MoveTheirState) {
   EXPECT_EQ(optimizer_named("sgd").values, 3);
   EXPECT_EQ(optimizer_named("sgd-momentum").values, 3 + 2);
   EXPECT_EQ(optimizer_named("adam").values, 3 + 2 * 2);
+  // LAMB's norms read gradient, weight and update; the update is written, and read with the weight.
+  EXPECT_EQ(optimizer_named("lamb").values, optimizer_named("adam").values + 3 + 3);
   EXPECT_THROW(optimizer_named("adan"), std::out_of_range);
 }
 
@@ -24,7 +26,7 @@ TEST(Optimizers, SeveralKernelsMoveMore) {
     EXPECT_GT(foreach_.values, optimizer_named(name).values);
     EXPECT_FALSE(foreach_.has_kernel_per_tensor);
   }
-  EXPECT_EQ(optimizer_names().size(), 7U);
+  EXPECT_EQ(optimizer_names().size(), 8U);
 }
 
 }  // namespace

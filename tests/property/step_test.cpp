@@ -3,11 +3,13 @@
 
 #include "sim/network/cluster.h"
 #include "sim/step/schedule.h"
+#include "sim/workload/overlap.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/generators.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -48,15 +50,24 @@ std::unique_ptr<Collective> any_collective() {
   }
 }
 
+/// Factors of 1 to 3, in steps of 1/8.
+std::shared_ptr<const Overlap> any_overlap() {
+  const auto factor = [] { return 1 + *rc::gen::inRange(0, 17) / 8.0; };
+  return make<Overlap>(fmt::format(R"({{"type": "factors", "compute": {}, "collective": {}}})",
+                                   factor(), factor()));
+}
+
 RC_GTEST_PROP(Step, TheClosedFormIsTheSimulation, ()) {
-  const Workload workload = *any_workload(12);
+  Workload workload = *any_workload(12);
+  if (*rc::gen::arbitrary<bool>()) workload.overlap = any_overlap();
   const auto collective = any_collective();
   const auto workers = *rc::gen::element<std::int64_t>(1, 2, 64);
   const auto steps = *rc::gen::inRange<std::int64_t>(1, 4);
   for (const auto& schedule : schedules()) {
     const auto units = workload.units(schedule->granularity());
-    const StepPlan plan =
+    StepPlan plan =
         plan_step(workload, units, schedule->plan(units, *collective), *collective, workers);
+    if (*rc::gen::arbitrary<bool>()) plan.input = *any_duration(2 * kLayerTime);
     const StepTimes closed = closed_step(plan);
     RC_ASSERT(event_step(plan, workload, units, steps, nullptr) == closed);
   }
@@ -74,6 +85,22 @@ RC_GTEST_PROP(Step, TheClosedFormIsTheSimulationForAnyPlan, ()) {
   }
   const StepPlan plan = plan_step(workload, units, buckets, *collective, 2);
   RC_ASSERT(event_step(plan, workload, units, 2, nullptr) == closed_step(plan));
+}
+
+// Slowed down by each other, neither gets faster; causes add up to the step all the same.
+RC_GTEST_PROP(Step, OverlapCostsNeverShortenIt, ()) {
+  Workload workload = *any_workload(12);
+  const auto collective = any_collective();
+  const auto schedule = make<Schedule>(R"("wfbp")");
+  const Duration free = closed_step(plan_of(workload, *schedule, *collective)).step;
+  workload.overlap = any_overlap();
+  const StepPlan plan = plan_of(workload, *schedule, *collective);
+  const StepTimes times = closed_step(plan);
+  RC_ASSERT(times.step >= free);
+  double sum = 0;
+  for (const Cause& cause : attribution(plan, *collective, false))
+    sum += cause.seconds;
+  RC_ASSERT(std::abs(sum - to_seconds(times.step)) <= 1e-12 * to_seconds(times.step));
 }
 
 RC_GTEST_PROP(Step, KeepsItsBounds, ()) {

@@ -80,7 +80,7 @@ TEST(Resolved, WritesEveryDefaultOut) {
           ->root);
   EXPECT_EQ(config, Json::parse(R"json({
     "name": "tiny",
-    "workload": {"trace": "trace.json", "dtype": "float32", "rescale": "both"},
+    "workload": {"trace": "trace.json", "dtype": "float32", "rescale": "both", "accumulate": 1},
     "cluster": {"nodes": 4, "gpus_per_node": 1,
                 "network": {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"},
                 "reduction": "0 s/B",

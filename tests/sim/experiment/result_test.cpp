@@ -27,7 +27,7 @@ TEST(Result, FiguresByKey) {
             "\"step_time\" is no figure of a result; known: step_time_s, compute_time_s, "
             "forward_time_s, backward_time_s, comm_busy_s, exposed_comm_s, "
             "throughput_samples_per_s, speedup, scaling_efficiency, workers, messages, "
-            "epoch_time_s, staleness_mean, fullest_server, final_accuracy, time_to_target_s, "
+            "epoch_time_s, exposed_input_s, memory_bytes, device_memory_bytes, staleness_mean, fullest_server, final_accuracy, time_to_target_s, "
             "time_to_target_min_s, "
             "time_to_target_max_s, epochs_to_target, hidden_under_backward_s, "
             "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s, "

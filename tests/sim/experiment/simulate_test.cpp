@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -130,6 +131,55 @@ TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
     EXPECT_EQ(buckets[i].start_s, closed[i].start_s);
     EXPECT_EQ(buckets[i].end_s, closed[i].end_s);
   }
+}
+
+// Three micro-batches: 15 ms forward, 2 x 42 for the second and the third but its backward pass, 27
+// backward, and conv's 2 ms of communication at the end. Before the last one's gradients exist
+// nothing is sent: fc.b from 15 + 84 + 5 on.
+TEST(Simulate, AddsUpMicroBatches) {
+  const TinyFolder folder;
+  for (const char* schedule : {R"("wfbp")", R"({"type": "tensor-fusion", "cycle": "0 s"})"}) {
+    const Experiment e = tiny_experiment(
+        folder, fmt::format(R"({{"workload": {{"accumulate": 3}}, "strategy": {{"schedule": {}}}}})",
+                            schedule));
+    std::vector<SentBucket> buckets;
+    const Result r = simulate(e, &buckets);
+    EXPECT_DOUBLE_EQ(r.step_time_s, 0.128);
+    EXPECT_DOUBLE_EQ(r.compute_time_s, 0.126);
+    EXPECT_DOUBLE_EQ(r.throughput_samples_per_s, 4 * 96 / 0.128);
+    EXPECT_DOUBLE_EQ(buckets.front().start_s, 0.104);
+  }
+}
+
+// 32 samples of a worker at 500 a second are there every 64 ms: the step of 44 ms waits for 20.
+TEST(Simulate, AStepWaitsForItsSamples) {
+  const TinyFolder folder;
+  for (const char* schedule : {R"("wfbp")", R"({"type": "tensor-fusion", "cycle": "0 s"})",
+                               R"({"type": "priority"})"}) {
+    const auto at = [&](double rate) {
+      return tiny_experiment(
+          folder, fmt::format(R"({{"workload": {{"input": {}}}, "run": {{"steps": 5}},
+                                   "strategy": {{"schedule": {}}}}})",
+                              rate, schedule));
+    };
+    std::vector<SentBucket> buckets;
+    const Result r = simulate(at(500), &buckets);
+    EXPECT_DOUBLE_EQ(r.step_time_s, 0.064) << schedule;
+    EXPECT_NEAR(*r.exposed_input_s, 0.064 - r.compute_time_s - r.exposed_comm_s, 1e-15);
+    double sum = 0;
+    double waited = 0;
+    for (const Cause& cause : r.attribution) {
+      sum += cause.seconds;
+      if (cause.cause == "input") waited += cause.seconds;
+    }
+    EXPECT_DOUBLE_EQ(sum, 0.064) << schedule;
+    EXPECT_GT(waited, 0.019) << schedule;
+    const Result enough = simulate(at(1000));
+    EXPECT_EQ(enough.step_time_s, simulate(at(1e6)).step_time_s) << schedule;
+  }
+  const Result r = simulate(tiny_experiment(folder, R"({"workload": {"input": 500}})"));
+  EXPECT_DOUBLE_EQ(*r.exposed_input_s, 0.020);
+  EXPECT_DOUBLE_EQ(r.exposed_comm_s, 0.002);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class Wire final : public Carrier {
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
   std::optional<Duration> common_latency() const override { return milliseconds(1); }
-  void all_reduce(std::int32_t client, std::uint32_t message, Bytes, When) override {
+  void all_reduce(std::int32_t client, std::uint32_t message, Bytes, When, Duration) override {
     user_.reduced(client, message);
   }
   void broadcast(std::int32_t client, std::size_t bucket, When start) override {
@@ -91,7 +91,7 @@ TEST(ChannelCarrier, AddsBothEnds) {
     carrier.push(parts);
     const Timed later{parcel(0, 3, false), When(Time(milliseconds(5)))};
     carrier.answer({&later, 1});
-    carrier.all_reduce(0, 4, {1}, When{});
+    carrier.all_reduce(0, 4, {1}, When{}, {});
     carrier.broadcast(0, 5, When{});
   });
   engine.run();

@@ -199,7 +199,7 @@ TEST(PortCarrier, AnAllReduceTakesItsCost) {
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
-  carrier.all_reduce(0, 0, {1000}, When(Time(milliseconds(2))));
+  carrier.all_reduce(0, 0, {1000}, When(Time(milliseconds(2))), {});
   engine.run();
   EXPECT_EQ(heard.reductions, 1);
   EXPECT_EQ(engine.now(), Time(milliseconds(9)));

@@ -38,7 +38,7 @@ class Instant final : public Carrier {
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
   std::optional<Duration> common_latency() const override { return std::nullopt; }
-  void all_reduce(std::int32_t, std::uint32_t, Bytes, When) override {}
+  void all_reduce(std::int32_t, std::uint32_t, Bytes, When, Duration) override {}
   void broadcast(std::int32_t, std::size_t, When) override {}
   void run() { engine.run(); }
 

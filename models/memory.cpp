@@ -1,0 +1,130 @@
+// Memory of a step = weights + gradients + optimizer's state + what the forward pass keeps for the
+// backward pass + the context of driver and framework.
+//
+// A layer with X input and Y output values per sample keeps
+//
+//   kind                       values
+//   with macs, batch-norm, layer-norm
+//                              X
+//   activation                 X in networks on sequences; else none: it works in place, and its
+//                              result counts where it goes in
+//   dropout                    Y, of a byte each: the mask
+//   pooling                    X, and Y positions of 8 bytes
+//   lrn                        X + Y
+//   softmax                    Y, unless the next layer keeps it; at the end X + 2Y: the loss, with
+//                              the first gradient
+//   add, concat, embedding     none
+//
+// Fused attention keeps queries, keys, values and the result. Values have the precision's bytes; in
+// mixed precision those of layer norm and softmax in networks on sequences are float32, and a copy
+// of the weights in the precision is kept.
+//
+// Scope: PyTorch without checkpointing, on one device. Not counted: workspaces of cuDNN, what the
+// allocator cannot use, copies of the gradients in buckets (DistributedDataParallel without
+// gradient_as_bucket_view): it is the least that a step needs. Layers that share an input keep it
+// once, but count it each.
+// Parameters: none. kContext: PyTorch with CUDA 11.7 or later loads kernels as they are needed: 300
+// to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
+// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 10 % higher,
+// and batches of ResNet-50 and BERT that were found to fit do fit.
+#include "models/memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace steptime {
+namespace {
+
+constexpr Bytes kContext{430'000'000};
+constexpr double kPositionBytes = 8;
+constexpr double kFloatBytes = 4;
+
+class Activations {
+ public:
+  Activations(const LayerTable& table, const Device& device, const Training& training)
+      : table_(table),
+        fuses_attention_(device.fuses_attention),
+        value_bytes_(static_cast<double>(bytes_of(training.precision))),
+        wide_bytes_(table.has_sequences && training.is_mixed() ? kFloatBytes : value_bytes_) {}
+
+  /// B per sample.
+  double bytes() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < table_.layers.size(); ++i) {
+      const std::size_t parts = fuses_attention_ ? attention_at(table_, i) : 0;
+      if (parts == 0) {
+        sum += kept(i);
+        continue;
+      }
+      sum += attention_values(table_, i, parts) * value_bytes_;
+      i += parts - 1;
+    }
+    return sum;
+  }
+
+ private:
+  double kept(std::size_t i) const {
+    const TableLayer& layer = table_.layers[i];
+    const auto x = static_cast<double>(layer.input);
+    const auto y = static_cast<double>(layer.output);
+    switch (layer.kind) {
+      case LayerKind::kConvolution:
+      case LayerKind::kDepthwiseConvolution:
+      case LayerKind::kFullyConnected:
+      case LayerKind::kMatrixProduct:
+      case LayerKind::kBatchNorm:
+        return x * value_bytes_;
+      case LayerKind::kLayerNorm:
+        return x * wide_bytes_;
+      case LayerKind::kActivation:
+        return table_.has_sequences ? x * value_bytes_ : 0;
+      case LayerKind::kDropout:
+        return y;
+      case LayerKind::kPooling:
+        return x * value_bytes_ + y * kPositionBytes;
+      case LayerKind::kLrn:
+        return (x + y) * value_bytes_;
+      case LayerKind::kSoftmax:
+        if (i + 1 == table_.layers.size()) return (x + 2 * y) * wide_bytes_;
+        return table_.layers[i + 1].kind == LayerKind::kMatrixProduct ? 0 : y * wide_bytes_;
+      case LayerKind::kAdd:
+      case LayerKind::kConcat:
+      case LayerKind::kEmbedding:
+        return 0;
+    }
+    return 0;
+  }
+
+  const LayerTable& table_;
+  bool fuses_attention_;
+  double value_bytes_;
+  double wide_bytes_;
+};
+
+/// At most an exabyte, so that the sum has a value, too.
+Bytes rounded(double bytes) {
+  return {std::llround(std::min(bytes, 1e18))};
+}
+
+}  // namespace
+
+TrainingMemory training_memory(const LayerTable& table, const Device& device, std::int64_t batch,
+                               const Training& training) {
+  double params = 0;
+  for (const TableLayer& layer : table.layers) {
+    for (const Tensor& tensor : layer.tensors)
+      params += static_cast<double>(tensor.params);
+  }
+  const auto weight_bytes = static_cast<double>(training.weight_bytes);
+  const auto casts = static_cast<double>(training.is_mixed() ? bytes_of(training.precision) : 0);
+  return {.weights = rounded(params * (weight_bytes + casts)),
+          .gradients = rounded(params * weight_bytes),
+          .optimizer = rounded(params * weight_bytes * training.optimizer.state),
+          .activations = rounded(static_cast<double>(batch) *
+                                 Activations(table, device, training).bytes()),
+          .context = kContext,
+          .device = device.memory};
+}
+
+}  // namespace steptime

@@ -1,0 +1,15 @@
+// What a training step needs of the device's memory: see models/memory.cpp.
+#pragma once
+#include "models/device.h"
+#include "models/layer_table.h"
+#include "models/roofline.h"
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+
+namespace steptime {
+
+TrainingMemory training_memory(const LayerTable& table, const Device& device, std::int64_t batch,
+                               const Training& training);
+
+}  // namespace steptime
