@@ -14,7 +14,7 @@ const std::vector<Optimizer>& optimizers() {
       {"adamw", 7, 2},
       // Norms of gradients, weights and updates (3 reads), the update from gradient, weight and
       // moments (4 reads, 3 writes), and the weights by it (2 reads, a write).
-      {"lamb", 13, 2},
+      {"lamb", 13, 2, false},
       {"sgd-momentum-foreach", 8, 1, false},
       {"adam-foreach", 18, 2, false},
       {"adamw-foreach", 20, 2, false}};

@@ -5,6 +5,7 @@
 // write weight and state once are counted. Those of PyTorch's default ("foreach": several kernels
 // over all tensors, with results between them) follow from PyTorch 2.11 on an H100 and VGG-16's
 // 138,357,544 parameters: 1.671, 3.755 and 4.164 ms at 2.67 TB/s (traces/h100/optimizers.jsonl).
+// LAMB is Apex's FusedLAMB (NVIDIA/apex csrc/multi_tensor_lamb.cu), counted from its kernels.
 #pragma once
 #include <string>
 #include <vector>

@@ -172,8 +172,8 @@ class Step {
  private:
   std::pair<Kernels, Kernels> attention(std::size_t first, std::size_t parts) const {
     const double values = attention_values(table_, first, parts);
-    const double flops = 2 * static_cast<double>(table_.layers[first].macs +
-                                                 table_.layers[first + parts - 1].macs);
+    const double flops =
+        2 * static_cast<double>(table_.layers[first].macs + table_.layers[first + parts - 1].macs);
     return {{{flops, rates_.gemm_efficiency, values}},
             {{2.5 * flops, rates_.gemm_efficiency, 2 * values}}};
   }

@@ -2,8 +2,8 @@
 //
 // Scope: every collective alike, whatever its size.
 // Parameters: compute, collective [1]. Validation: tests/models/overlap/factors_test.cpp (the
-// mechanism). Source of values: kernels beside collectives took 18.9 % longer on average and 40 % at
-// most (A100, H100, MI210, MI250; GPT and LLaMA: arXiv 2507.03114).
+// mechanism). Source of values: kernels beside collectives took 18.9 % longer on average and 40 %
+// at most (A100, H100, MI210, MI250; GPT and LLaMA: arXiv 2507.03114).
 #include "sim/workload/overlap.h"
 
 #include <memory>

@@ -3,8 +3,8 @@
 //
 // Scope: kernels that fill the GPU many times over and are bound by its arithmetic. One that fills
 // it just once takes two rounds instead, up to twice as long; one bound by memory feels the
-// collective's traffic rather than its blocks. Collectives that do not say how many blocks they have
-// (all but `nccl`), and GPUs whose file does not say how many multiprocessors they have, cost
+// collective's traffic rather than its blocks. Collectives that do not say how many blocks they
+// have (all but `nccl`), and GPUs whose file does not say how many multiprocessors they have, cost
 // nothing. The collective itself is not slowed down.
 // Parameters: blocks, multiprocessors [1] instead of what collective and device say.
 // Validation: tests/models/overlap/multiprocessors_test.cpp.

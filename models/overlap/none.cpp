@@ -13,10 +13,8 @@ class None final : public Overlap {
   }
 };
 
-const bool kRegistered = Overlaps::instance().add("none", "neither slows the other", {},
-                                                  [](const Config&) {
-                                                    return std::make_unique<None>();
-                                                  });
+const bool kRegistered = Overlaps::instance().add(
+    "none", "neither slows the other", {}, [](const Config&) { return std::make_unique<None>(); });
 
 }  // namespace
 }  // namespace steptime

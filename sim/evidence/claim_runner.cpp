@@ -149,6 +149,15 @@ double ClaimRunner::measure(const Config& measure, const Config& more) const {
   return figure * measure.get<double>("scale");
 }
 
+namespace {
+
+/// As far as is known.
+bool fits(const Result& result) {
+  return !result.memory || !result.memory->is_too_much();
+}
+
+}  // namespace
+
 std::string ClaimRunner::order(const Config& order, const Config& more) const {
   std::vector<std::pair<double, std::string>> entries;
   const Config set = order.object("set", any_keys());
@@ -159,6 +168,7 @@ std::string ClaimRunner::order(const Config& order, const Config& more) const {
   for (const auto& [label, unused] : of.node().items()) {
     const Config each = of.object(label, any_keys());
     double figure = figure_of({set, each, more});
+    if (order.get<bool>("fits") && !fits(run(order, {set, each, more}))) continue;
     if (order.has("over")) {
       const double over = figure_of({set, each, order.object("over", any_keys()), more});
       if (over == 0) {

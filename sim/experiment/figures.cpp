@@ -161,12 +161,13 @@ constexpr std::array kFigures{
            [](const Result& r) { return r.epoch_time_s; }),
     number("exposed_input_s", "s", "of a step: waits for its samples, and for nothing else",
            [](const Result& r) { return r.exposed_input_s; }),
-    number("memory_bytes", "B",
-           "that a worker's step needs at least: weights, gradients, optimizer, activations, context",
-           [](const Result& r) -> Number {
-             if (!r.memory) return std::nullopt;
-             return static_cast<double>(r.memory->total().count);
-           }),
+    number(
+        "memory_bytes", "B",
+        "that a worker's step needs at least: weights, gradients, optimizer, activations, context",
+        [](const Result& r) -> Number {
+          if (!r.memory) return std::nullopt;
+          return static_cast<double>(r.memory->total().count);
+        }),
     number("device_memory_bytes", "B", "that the device has",
            [](const Result& r) -> Number {
              if (!r.memory || !r.memory->device) return std::nullopt;

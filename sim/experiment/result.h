@@ -33,16 +33,16 @@ struct Result {
   double comm_busy_s = 0;
   double exposed_comm_s = 0;
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
-  double throughput_samples_per_s = 0;  ///< of all workers together
-  double speedup = 0;                   ///< throughput over that of one worker of the same trace
-  double scaling_efficiency = 0;        ///< speedup / workers
+  double throughput_samples_per_s = 0;      ///< of all workers together
+  double speedup = 0;             ///< throughput over that of one worker of the same trace
+  double scaling_efficiency = 0;  ///< speedup / workers
   std::int64_t workers = 0;
-  std::int64_t messages = 0;           ///< all-reduces per step
-  std::optional<double> epoch_time_s;  ///< when the workload says how large an epoch is
+  std::int64_t messages = 0;               ///< all-reduces per step
+  std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
   std::optional<TrainingMemory> memory{};  ///< of a worker, where a device model knows it
-  Validity domain{};                   ///< how much it is worth
-  std::vector<Cause> attribution;      ///< adds up to step_time_s; only where asked for in full
-  std::vector<LinkUse> links{};        ///< that carry messages; only where asked for in full
+  Validity domain{};                       ///< how much it is worth
+  std::vector<Cause> attribution;          ///< adds up to step_time_s; only where asked for in full
+  std::vector<LinkUse> links{};            ///< that carry messages; only where asked for in full
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with

@@ -39,7 +39,8 @@ struct TrainingOutcome {
 /// Whether the closed form of a step, where all workers move alike, does not do.
 bool needs_training(const Experiment& experiment);
 
-/// What the input pipeline of a node takes for the samples of one step; 0: it never holds up a step.
+/// What the input pipeline of a node takes for the samples of one step; 0: it never holds up a
+/// step.
 Duration input_time(const Experiment& experiment);
 
 /// Throws InputError.

@@ -3,8 +3,8 @@
 // waits for a stream, in order.
 //
 // Without a policy the buckets go in order, each when it is ready and a stream is free; that needs
-// no event for a bucket's readiness. Where all-reduces slow the backward pass down, the sender knows
-// how far that is, and tells its end.
+// no event for a bucket's readiness. Where all-reduces slow the backward pass down, the sender
+// knows how far that is, and tells its end.
 #pragma once
 #include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"

@@ -48,9 +48,8 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         carrier_(make_carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
-      senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c, [this, c](Time begin, When end) {
-        computed(c, begin, end);
-      });
+      senders_.emplace_back(plan, engine_, *carrier_, sent_messages_, c,
+                            [this, c](Time begin, When end) { computed(c, begin, end); });
     layers_wait_ = plan.schedule && plan.schedule->layers_wait_for_their_own() && buckets_ > 0 &&
                    !sends_parameters_ && !pulls_first();
     if (timeline != nullptr) {

@@ -226,7 +226,8 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
   });
   const When over = later(computed(plan.forward + plan.backward, ends.computed), free);
   const Time next = std::max(over.time, Time(plan.input));
-  return causes.attribution({engine.until(over, next, engine.reason("input", "input pipeline"))}, 1);
+  return causes.attribution({engine.until(over, next, engine.reason("input", "input pipeline"))},
+                            1);
 }
 
 void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,

@@ -28,9 +28,9 @@ struct StepPlan {
   Duration forward{};
   Duration backward{};
   std::vector<Bucket> buckets;
-  bool after_backward = false;  ///< every bucket waits for the end of the backward pass
+  bool after_backward = false;     ///< every bucket waits for the end of the backward pass
   std::vector<Slowdown> beside{};  ///< by bucket: while it travels; none: it costs nothing
-  Duration input{};  ///< what the input pipeline takes for the samples of a step
+  Duration input{};                ///< what the input pipeline takes for the samples of a step
 };
 
 /// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of
@@ -42,8 +42,8 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
 void check_step_length(double seconds);
 
 struct StepTimes {
-  Duration step{};                ///< from the start of the forward pass to the start of the next
-  Duration comm_busy{};           ///< sum over the all-reduces
+  Duration step{};          ///< from the start of the forward pass to the start of the next
+  Duration comm_busy{};     ///< sum over the all-reduces
   Duration exposed_comm{};  ///< what is longer than forward and backward pass, but for the input
   std::uint64_t fingerprint = 0;  ///< of compute and bucket end times, one hash per step
   Duration exposed_input{};       ///< what the next step waits for its samples only

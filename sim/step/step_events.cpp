@@ -136,7 +136,8 @@ class StepPlayer {
     comm_is_busy_ = true;
     const Slowdown slowdown = plan_.beside.empty() ? Slowdown{} : plan_.beside[next_bucket_];
     change_speed(slowdown.compute);
-    const Duration length = bucket.cost + compute_.longer(engine_.now(), bucket.cost, slowdown.collective);
+    const Duration length =
+        bucket.cost + compute_.longer(engine_.now(), bucket.cost, slowdown.collective);
     if (timeline_ != nullptr)
       span(comm_track_, bucket_name(bucket), length, details(bucket, next_bucket_));
     engine_.after(length, Phase::kComplete, [this, length] {

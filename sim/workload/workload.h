@@ -31,9 +31,9 @@ struct ModelErrors {
 struct TrainingMemory {
   Bytes weights{};
   Bytes gradients{};
-  Bytes optimizer{};    ///< its state
-  Bytes activations{};  ///< what the forward pass keeps for the backward pass
-  Bytes context{};      ///< of the driver and the framework
+  Bytes optimizer{};              ///< its state
+  Bytes activations{};            ///< what the forward pass keeps for the backward pass
+  Bytes context{};                ///< of the driver and the framework
   std::optional<Bytes> device{};  ///< what the GPU has, where that is known
 
   Bytes total() const { return weights + gradients + optimizer + activations + context; }
@@ -56,13 +56,13 @@ struct Trace {
   std::string device;
   std::int64_t batch = 0;  ///< samples per worker and step
   Json provenance;
-  std::vector<Layer> layers;                ///< in forward order
-  std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
-  std::string domain = "inside";            ///< or what was extrapolated to get these times
-  std::optional<ModelErrors> modelled{};    ///< where times are those of a device model
+  std::vector<Layer> layers;                      ///< in forward order
+  std::optional<Duration> forward_total{};        ///< when the layers' forward times are not known
+  std::string domain = "inside";                  ///< or what was extrapolated to get these times
+  std::optional<ModelErrors> modelled{};          ///< where times are those of a device model
   std::optional<std::int64_t> multiprocessors{};  ///< of the GPU, where a device model knows them
-  Duration update{};  ///< of the forward times, the optimizer's
-  std::optional<TrainingMemory> memory{};  ///< where a device model knows it
+  Duration update{};                              ///< of the forward times, the optimizer's
+  std::optional<TrainingMemory> memory{};         ///< where a device model knows it
 
   Duration forward() const;  ///< forward_total, or the sum over the layers
   Duration backward() const;

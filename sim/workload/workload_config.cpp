@@ -208,7 +208,8 @@ void accumulate(const Config& section, Trace& trace) {
   const double more = static_cast<double>(count - 1);
   const Duration one = trace.forward() - trace.update + trace.backward();
   if (to_seconds(one) * more > kMostSeconds) {
-    section.fail("accumulate", fmt::format("{} micro-batches take more than {} s", count, kMostSeconds));
+    section.fail("accumulate",
+                 fmt::format("{} micro-batches take more than {} s", count, kMostSeconds));
   }
   trace.batch *= count;
   if (trace.forward_total) {

@@ -42,9 +42,8 @@ TEST(TrainingMemory, IsWhatLayersKeep) {
   EXPECT_EQ(memory.gradients, Bytes{4 * 25});
   EXPECT_EQ(memory.optimizer, Bytes{4 * 25});  // the momentum
   EXPECT_EQ(memory.activations, Bytes{8 * (4 * 55 + 8 * 5 + 5 + 4 * 9)});
-  EXPECT_EQ(memory.total(),
-            memory.weights + memory.gradients + memory.optimizer + memory.activations +
-                memory.context);
+  EXPECT_EQ(memory.total(), memory.weights + memory.gradients + memory.optimizer +
+                                memory.activations + memory.context);
   EXPECT_EQ(memory.device, Bytes{1'000'000'000});
 }
 

@@ -53,8 +53,8 @@ std::unique_ptr<Collective> any_collective() {
 /// Factors of 1 to 3, in steps of 1/8.
 std::shared_ptr<const Overlap> any_overlap() {
   const auto factor = [] { return 1 + *rc::gen::inRange(0, 17) / 8.0; };
-  return make<Overlap>(fmt::format(R"({{"type": "factors", "compute": {}, "collective": {}}})",
-                                   factor(), factor()));
+  return make<Overlap>(
+      fmt::format(R"({{"type": "factors", "compute": {}, "collective": {}}})", factor(), factor()));
 }
 
 RC_GTEST_PROP(Step, TheClosedFormIsTheSimulation, ()) {

@@ -103,8 +103,8 @@ TEST(OverlapFactors, HoldForPoliciesToo) {
                    step(R"({"type": "wfbp"})"));
 }
 
-// 24 ms of the backward pass are left when the 6.004 ms of fc's all-reduces begin: at half the speed
-// these take 12.008, in which 12.008 / 1.3 ms of the pass are done. Then 2 ms for conv.
+// 24 ms of the backward pass are left when the 6.004 ms of fc's all-reduces begin: at half the
+// speed these take 12.008, in which 12.008 / 1.3 ms of the pass are done. Then 2 ms for conv.
 TEST(OverlapFactors, AreThoseOfTheTinyExperiment) {
   const TinyFolder folder;
   const Result result = simulate(tiny_experiment(folder, R"({"workload": {"overlap": {

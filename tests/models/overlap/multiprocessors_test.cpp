@@ -39,8 +39,8 @@ TEST(OverlapMultiprocessors, AreLeftAloneByWhatSaysNoBlocks) {
 
 TEST(OverlapMultiprocessors, CountTheChannelsOfNccl) {
   const Cluster cluster = star_cluster(2);
-  const auto nccl = collective_of(R"({"type": "nccl", "channels": 4, "channel_bandwidth": "1 GB/s"})",
-                                  cluster);
+  const auto nccl =
+      collective_of(R"({"type": "nccl", "channels": 4, "channel_bandwidth": "1 GB/s"})", cluster);
   const std::int64_t blocks = nccl->thread_blocks(Bytes{100'000'000});
   EXPECT_TRUE(nccl->choice(Bytes{100'000'000}).ends_with(" x" + std::to_string(blocks)));
   EXPECT_GT(blocks, 0);

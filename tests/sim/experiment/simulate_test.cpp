@@ -140,8 +140,9 @@ TEST(Simulate, AddsUpMicroBatches) {
   const TinyFolder folder;
   for (const char* schedule : {R"("wfbp")", R"({"type": "tensor-fusion", "cycle": "0 s"})"}) {
     const Experiment e = tiny_experiment(
-        folder, fmt::format(R"({{"workload": {{"accumulate": 3}}, "strategy": {{"schedule": {}}}}})",
-                            schedule));
+        folder,
+        fmt::format(R"({{"workload": {{"accumulate": 3}}, "strategy": {{"schedule": {}}}}})",
+                    schedule));
     std::vector<SentBucket> buckets;
     const Result r = simulate(e, &buckets);
     EXPECT_DOUBLE_EQ(r.step_time_s, 0.128);
@@ -154,13 +155,13 @@ TEST(Simulate, AddsUpMicroBatches) {
 // 32 samples of a worker at 500 a second are there every 64 ms: the step of 44 ms waits for 20.
 TEST(Simulate, AStepWaitsForItsSamples) {
   const TinyFolder folder;
-  for (const char* schedule : {R"("wfbp")", R"({"type": "tensor-fusion", "cycle": "0 s"})",
-                               R"({"type": "priority"})"}) {
+  for (const char* schedule :
+       {R"("wfbp")", R"({"type": "tensor-fusion", "cycle": "0 s"})", R"({"type": "priority"})"}) {
     const auto at = [&](double rate) {
-      return tiny_experiment(
-          folder, fmt::format(R"({{"workload": {{"input": {}}}, "run": {{"steps": 5}},
+      return tiny_experiment(folder,
+                             fmt::format(R"({{"workload": {{"input": {}}}, "run": {{"steps": 5}},
                                    "strategy": {{"schedule": {}}}}})",
-                              rate, schedule));
+                                         rate, schedule));
     };
     std::vector<SentBucket> buckets;
     const Result r = simulate(at(500), &buckets);

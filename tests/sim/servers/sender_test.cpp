@@ -21,8 +21,7 @@ using std::chrono::milliseconds;
 class FourMs final : public Carrier {
  public:
   explicit FourMs(Engine& engine) : engine_(engine) {}
-  void all_reduce(std::int32_t, std::uint32_t message, Bytes bytes, When start,
-                  Duration) override {
+  void all_reduce(std::int32_t, std::uint32_t message, Bytes bytes, When start, Duration) override {
     starts.emplace_back(bytes.count, since_start(start.time) / milliseconds(1));
     engine_.at(start.time + milliseconds(4), Phase::kComplete, [this, message] {
       const Sender::Message& sent = sender->ended(message);
