@@ -1,9 +1,13 @@
 #include "sim/collective/collective_player.h"
 
+#include "sim/collective/collective.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <memory>
+#include <typeinfo>
+
+#include <boost/core/demangle.hpp>
+#include <fmt/format.h>
 
 namespace steptime {
 
@@ -133,6 +137,30 @@ void ProgramPlayer::delivered(const Message& message) {
   end_one(message.sender);
 }
 
+std::string ProgramPlayer::waiting() const {
+  const auto state = [this](Rank rank) { return states_[static_cast<std::size_t>(rank)]; };
+  const auto find = [&](Rank rank, const Side& side, const char* does) -> std::string {
+    for (Rank k = 0; k < side.count; ++k) {
+      const State peer = state(side.peer(k));
+      if (peer.step == side.step && peer.step < peer.steps) continue;
+      return fmt::format(
+          "rank {} of {} waits in its step {} to {} rank {} in that one's step {}, "
+          "which {}",
+          rank, program_.ranks(), state(rank).step, does, side.peer(k), side.step,
+          peer.step == peer.steps ? std::string("has ended")
+                                  : fmt::format("is in step {}", peer.step));
+    }
+    return "";
+  };
+  for (Rank rank = 0; rank < program_.ranks(); ++rank) {
+    if (state(rank).step == state(rank).steps) continue;
+    const Op op = program_.op(rank, state(rank).step);
+    if (std::string text = find(rank, op.recv, "receive from"); !text.empty()) return text;
+    if (std::string text = find(rank, op.send, "send to"); !text.empty()) return text;
+  }
+  return "its ranks wait for each other";
+}
+
 CollectivePlayer::CollectivePlayer(Network& network, const Programs& programs,
                                    TimePerByte reduction, std::span<const Endpoint> placement,
                                    DataObserver* observer) {
@@ -145,6 +173,27 @@ CollectivePlayer::CollectivePlayer(Network& network, const Programs& programs,
 void CollectivePlayer::start_at(Time time) {
   for (const auto& player : players_)
     player->start_at(time);
+}
+
+void CollectivePlayer::tell(CollectiveUser& user, std::int32_t who) {
+  user_ = &user;
+  name_ = who;
+  for (const auto& player : players_)
+    player->tell(*this, 0);
+}
+
+void CollectivePlayer::over(std::int32_t) {
+  if (++programs_over_ == players_.size()) user_->over(name_);
+}
+
+void CollectivePlayer::expect_over(const Collective* collective) const {
+  for (const auto& player : players_) {
+    if (player->is_over()) continue;
+    const std::string name =
+        collective == nullptr ? "a collective" : boost::core::demangle(typeid(*collective).name());
+    throw InternalError(
+        fmt::format("{}: {}: no such message is ever sent", name, player->waiting()));
+  }
 }
 
 bool CollectivePlayer::is_over() const {

@@ -5,10 +5,16 @@
 #include "sim/core/units.h"
 #include "sim/network/network.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace steptime {
+
+class Collective;
 
 /// Sees the data move, for tests: both calls come in the order of simulated time.
 class DataObserver {
@@ -18,7 +24,7 @@ class DataObserver {
   virtual void delivered(Rank from, Rank to, Slice slice, bool reduce) = 0;
 };
 
-/// Hears that a program is over.
+/// Hears that a program, or a collective, is over.
 class CollectiveUser {
  public:
   virtual ~CollectiveUser() = default;
@@ -45,6 +51,8 @@ class ProgramPlayer final : public MessageSink {
   bool is_over() const { return ranks_over_ == program_.ranks(); }
   /// When the last rank had its result; only once is_over().
   Time end() const { return end_; }
+  /// When nothing is under way and it is not over: which rank waits in which step, and for what.
+  std::string waiting() const;
 
   void delivered(const Message& message) override;
   void device_done(std::int32_t who) override {
@@ -96,21 +104,26 @@ class ProgramPlayer final : public MessageSink {
 };
 
 /// All programs of a collective, started together.
-class CollectivePlayer {
+class CollectivePlayer final : CollectiveUser {
  public:
   CollectivePlayer(Network& network, const Programs& programs, TimePerByte reduction,
                    std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
   void start_at(Time time);
-  /// Calls user.over(who) whenever a program is over.
-  void tell(CollectiveUser& user, std::int32_t who) {
-    for (const auto& player : players_)
-      player->tell(user, who);
-  }
+  /// Calls user.over(who) once, when all programs are over; the player may end with the call.
+  void tell(CollectiveUser& user, std::int32_t who);
   bool is_over() const;
   Time end() const;
+  /// Throws InternalError when it is not over, though nothing is under way any more: a rank waits
+  /// for a message that nobody sends. `collective`: whose programs these are, or null.
+  void expect_over(const Collective* collective) const;
 
  private:
+  void over(std::int32_t) override;
+
   std::vector<std::unique_ptr<ProgramPlayer>> players_;
+  std::size_t programs_over_ = 0;
+  CollectiveUser* user_ = nullptr;
+  std::int32_t name_ = 0;  ///< the user's
 };
 
 /// How long a device takes to add up `bytes`.

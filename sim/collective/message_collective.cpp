@@ -20,7 +20,7 @@ Duration MessageCollective::played(const Programs& programs) const {
   }
   check_events(play_cost(programs, *machine_), "/strategy/aggregation/collective",
                "messages of two links", "collectives with a closed form need not play any");
-  return played_time(programs, *machine_, cluster_.reduction, cluster_.messages);
+  return played_time(programs, *machine_, cluster_.reduction, cluster_.messages, this);
 }
 
 std::vector<Stage> MessageCollective::stages(Bytes m) const {

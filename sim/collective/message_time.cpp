@@ -18,8 +18,8 @@ namespace {
 using OnMessages = std::function<void(double delivered)>;
 
 /// On a network on which nothing is under way.
-Duration play_on(Network& network, const Programs& programs, TimePerByte reduction,
-                 const OnMessages& on_messages) {
+Duration play_on(Network& network, const Collective* collective, const Programs& programs,
+                 TimePerByte reduction, const OnMessages& on_messages) {
   constexpr std::uint64_t kBatch = 1 << 20;
   const Time start = network.now();
   const std::int64_t before = network.messages_delivered();
@@ -28,7 +28,7 @@ Duration play_on(Network& network, const Programs& programs, TimePerByte reducti
   while (network.engine().run(kBatch) == kBatch) {
     if (on_messages) on_messages(static_cast<double>(network.messages_delivered() - before));
   }
-  STEPTIME_CHECK(player.is_over(), "a collective waits for a message that nobody sends");
+  player.expect_over(collective);
   return player.end() - start;
 }
 
@@ -58,10 +58,10 @@ double mean_links(const Program& program, const Routes& routes) {
 }  // namespace
 
 Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
-                     const MessageOptions& options) {
+                     const MessageOptions& options, const Collective* collective) {
   Engine engine;
   Network network(engine, routes, options);
-  return play_on(network, programs, reduction, nullptr);
+  return play_on(network, collective, programs, reduction, nullptr);
 }
 
 double play_cost(const Programs& programs, const Routes& routes) {
@@ -159,7 +159,8 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
     if (on_progress) {
       on_messages = [&](double delivered) { on_progress((done + delivered) / messages); };
     }
-    known_[each.size] = play_on(*network_, each.programs, cluster_.reduction, on_messages);
+    known_[each.size] =
+        play_on(*network_, &collective_, each.programs, cluster_.reduction, on_messages);
     done += each.messages;
   }
 }

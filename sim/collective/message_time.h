@@ -20,9 +20,10 @@ namespace steptime {
 /// Throws PlacedError, beginning with `place`, when the collective is known by its time only.
 void expect_messages(const Collective& collective, std::string_view place);
 
-/// The general path: every message is played on the network.
+/// The general path: every message is played on the network. `collective`: whose programs these
+/// are, for the InternalError about ranks that wait for ever; null: nobody's.
 Duration played_time(const Programs& programs, const Routes& routes, TimePerByte reduction,
-                     const MessageOptions& options);
+                     const MessageOptions& options, const Collective* collective = nullptr);
 
 /// How many messages of two links each would take as long to play as these: a message costs about
 /// as much as the links that it crosses. Looks at some of the messages.

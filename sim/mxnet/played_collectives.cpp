@@ -39,8 +39,6 @@ void PlayedCollectives::start_all() {
 
 void PlayedCollectives::over(std::int32_t place) {
   Flight& flight = flights_[static_cast<std::size_t>(place)];
-  // Programs that end together each say so; by the first one the player has come to its end.
-  if (flight.player == nullptr || !flight.player->is_over()) return;
   flight.player.reset();
   const Callback done = flight.done;  // which may start others
   done();

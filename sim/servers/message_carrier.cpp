@@ -2,6 +2,7 @@
 
 #include "sim/collective/message_time.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -64,7 +65,9 @@ MessageCarrier::MessageCarrier(const TrainingPlan& plan, Engine& engine, Carrier
       channels_(machine_.channels()),
       connections_(machine_, connected(plan), first_server(plan)),
       network_(engine, connections_, plan.cluster.messages),
+      latency_(engine.reason("latency of a push or pull", "messages on links")),
       transfer_(engine.reason("push or pull", "messages on links")),
+      sharing_(engine.reason("push or pull waits or shares", "messages on links")),
       reasons_(engine) {
   const auto clients = static_cast<std::size_t>(plan.aggregation.clients);
   if (copies_in_threads(plan)) copies_.resize(static_cast<std::size_t>(plan.cluster.workers()));
@@ -177,7 +180,7 @@ void MessageCarrier::post(const Parcel& parcel) {
 
 void MessageCarrier::transmit(std::uint32_t index) {
   const Parcel& parcel = parcels_[index];
-  sent_[index] = engine_.begin(engine_.present(), transfer_);
+  sent_[index] = {engine_.now(), engine_.begin(engine_.present(), latency_)};
   Message message{.sink = this,
                   .from = client_end(parcel.client),
                   .to = server_end(parcel.server),
@@ -191,7 +194,7 @@ void MessageCarrier::delivered(const Message& message) {
   const auto index = static_cast<std::uint32_t>(message.sender);
   const Parcel parcel = parcels_[index];
   free_.push_back(index);
-  engine_.because(engine_.finish(sent_[index], engine_.now()));
+  if (engine_.keeps_causes()) engine_.because(arrived(message, sent_[index]));
   if (Copies* const copies = copies_of(parcel); copies != nullptr) {
     if (copies->waiting.empty()) {
       --copies->under_way;
@@ -206,6 +209,26 @@ void MessageCarrier::delivered(const Message& message) {
     if (parcel.is_push) return user_.pushed({&now, 1});
     user_.part_pulled(now);
   });
+}
+
+/// Now, with why it took so long: what it takes on idle links, and what others on them make of it.
+When MessageCarrier::arrived(const Message& message, Held sent) {
+  const MessageOptions& options = plan_.cluster.messages;
+  path_.clear();
+  machine_.route(message.from, message.to, path_);
+  Duration latency = message.bytes <= options.eager_limit.count ? options.eager_overhead
+                                                                : options.rendezvous_overhead;
+  Duration transfer{};
+  for (const ChannelId c : path_) {
+    latency += channels_[c].latency;
+    const Duration hop =
+        transfer_time(static_cast<double>(message.bytes), channels_[c].bandwidth.bytes_per_second);
+    transfer = options.store_and_forward ? transfer + hop : std::max(transfer, hop);
+  }
+  const Time now = engine_.now();
+  const When head = engine_.finish(sent.cause, std::min(now, sent.time + latency));
+  const When tail = engine_.until(head, std::min(now, head.time + transfer), transfer_);
+  return engine_.until(tail, now, sharing_);
 }
 
 Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
@@ -263,8 +286,6 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
 
 void MessageCarrier::over(std::int32_t place) {
   Inside& in = insides_[static_cast<std::size_t>(place)];
-  // Several programs of a collective may end at the same instant.
-  if (in.player == nullptr || !in.player->is_over()) return;
   in.player.reset();
   engine_.because(engine_.finish(in.begun, engine_.now()));
   free_insides_.push_back(place);

@@ -64,6 +64,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
 
   void delivered(const Message& message) override;
   void over(std::int32_t who) override;
+  When arrived(const Message& message, Held sent);
   void post(const Parcel& parcel);
   void transmit(std::uint32_t index);
   Copies* copies_of(const Parcel& parcel);
@@ -82,10 +83,12 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   std::vector<Channel> channels_;
   ConnectedRoutes connections_;
   Network network_;
+  Reason latency_;
   Reason transfer_;
+  Reason sharing_;
   StageReasons reasons_;
   std::vector<Parcel> parcels_;
-  std::vector<CauseId> sent_;        ///< of the parcels
+  std::vector<Held> sent_;           ///< of the parcels
   std::vector<std::uint32_t> free_;  ///< of the parcels, those not under way
   std::vector<Copies> copies_;       ///< of every worker
   std::uint64_t arrivals_ = 0;

@@ -1,10 +1,15 @@
 #include "sim/collective/collective_player.h"
 
 #include "netmodels/programs.h"
+#include "sim/collective/message_collective.h"
+#include "sim/core/error.h"
 #include "tests/support/play.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +73,67 @@ TEST(CollectivePlayer, CollectivesShareTheDevice) {
   engine.run();
   EXPECT_EQ(since_start(first.end()).count(), message_ps(2000) + sum_ps(1000));
   EXPECT_EQ(since_start(second.end()).count(), message_ps(2000) + 2 * sum_ps(1000));
+}
+
+struct Listener final : CollectiveUser {
+  std::vector<std::int32_t> heard;
+  void over(std::int32_t who) override { heard.push_back(who); }
+};
+
+// Rings of 4000 B and of 8000 B side by side end at different times, two of the same size at one.
+TEST(CollectivePlayer, TellsOnceThatAllProgramsAreOver) {
+  for (const std::int64_t second : {4000, 8000}) {
+    const Machine machine(star_cluster(4));
+    Engine engine;
+    Network network(engine, machine);
+    Programs programs = one(ring_all_reduce(4, {0, 4000}));
+    programs.push_back(ring_all_reduce(4, {4000, second}));
+    CollectivePlayer player(network, programs, {});
+    Listener listener;
+    player.tell(listener, 7);
+    player.start_at(Time{});
+    engine.run();
+    EXPECT_EQ(listener.heard, std::vector{7});
+    EXPECT_TRUE(player.is_over());
+    EXPECT_NO_THROW(player.expect_over(nullptr));
+  }
+}
+
+/// Rank 1 waits for a message of rank 2, which sends none.
+class NeverMatches final : public Program {
+ public:
+  Rank ranks() const override { return 3; }
+  std::int32_t steps(Rank rank) const override { return rank == 1 ? 1 : 0; }
+  Op op(Rank, std::int32_t) const override {
+    return {.recv = {.first = 2, .count = 1, .slice = {0, 100}}};
+  }
+  double messages() const override { return 1; }
+};
+
+class Unmatched final : public MessageCollective {
+ public:
+  using MessageCollective::MessageCollective;
+  Programs programs(Bytes) const override { return one(std::make_unique<NeverMatches>()); }
+};
+
+TEST(CollectivePlayer, NamesTheRankThatWaitsForEver) {
+  const auto fault = [](auto run) -> std::string {
+    try {
+      run();
+    } catch (const InternalError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string waits =
+      "rank 1 of 3 waits in its step 0 to receive from rank 2 in that one's step 0, which has "
+      "ended: no such message is ever sent";
+  const Unmatched unmatched(star_cluster(3));
+  EXPECT_EQ(fault([&] { unmatched.time({100}); }),
+            "steptime::(anonymous namespace)::Unmatched: " + waits);
+  const Programs programs = unmatched.programs({100});
+  EXPECT_EQ(fault([&] { played_time(programs, Machine(star_cluster(3)), {}, {}); }),
+            "a collective: " + waits);
 }
 
 TEST(CollectivePlayer, OneRankIsOverAtOnce) {
