@@ -193,11 +193,19 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
     return;
   }
   Open& open = open_[at(c, slot.bucket)];
-  if (in > open.time) open.reach(engine_.until(end, in, request_));
+  if (in > open.time) open.reach(answer_in(end, latency(c, slot_index)));
   if (--open.parts > 0) return;
   if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last());
   engine_.at(open.last(), Phase::kNormal,
              [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
+}
+
+/// When an answer without bytes is at its client: as a rule many leave at one time.
+When Exchange::answer_in(When sent, Duration latency) {
+  const bool same = last_answer_.sent.time == sent.time && last_answer_.sent.cause == sent.cause &&
+                    last_answer_.in.time == sent.time + latency;
+  if (!same) last_answer_ = {sent, engine_.until(sent, latency, request_)};
+  return last_answer_.in;
 }
 
 void Exchange::pull(std::int32_t c, std::size_t bucket) {

@@ -86,6 +86,10 @@ class Exchange {
       cause = static_cast<std::uint32_t>(when.cause);
     }
   };
+  struct Answer {
+    When sent{};
+    When in{};
+  };
   struct Sent {
     Time push{};
     Time pull = Time::max();
@@ -110,6 +114,7 @@ class Exchange {
   void ask_for(std::int32_t c, std::size_t bucket, When when);
   void ask_behind(std::int32_t c, std::uint32_t slot_index);
   void asked(std::int32_t c, std::uint32_t slot_index);
+  When answer_in(When sent, Duration latency);
   When serve_pull(std::int32_t c, std::uint32_t slot_index, When when);
   void count_staleness(std::uint32_t staleness, std::int64_t updates);
 
@@ -130,6 +135,7 @@ class Exchange {
   std::vector<Open> open_;                 ///< per client and bucket
   std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
   std::vector<Sent> sent_;           ///< per client and bucket; only with a timeline
+  Answer last_answer_;               ///< to a push
   std::vector<Parcel> parts_;        ///< scratch of a push
   std::vector<Timed> answers_;       ///< scratch
   std::int64_t messages_ = 0;

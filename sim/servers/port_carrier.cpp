@@ -178,17 +178,22 @@ inline void PortCarrier::leave_server(const Parcel& part, When at) {
   Incoming& in = incoming_[place];
   const Duration transfer = this->transfer(way, part);
   const Passage passage = ports_.leave(way, from, transfer, at);
+  if (!led_.empty()) {
+    Extremes& extremes = extremes_[static_cast<std::size_t>(way)];
+    if (passage.head < in.head) extremes.first = passage;
+    if (passage.tail > in.tail) extremes.last = passage;
+  }
   ++in.parts;
   in.transfer += transfer;
   in.head = std::min(in.head, passage.head);
   in.tail = std::max(in.tail, passage.tail);
-  if (!led_.empty()) keep_what_led(place, way, passage);
 }
 
 /// With the last part of a bucket, looks ahead to the client's port.
 void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
   if (plan_.aggregation.beyond) return;
   const std::size_t first = incoming(client, bucket);
+  if (!led_.empty()) keep_what_led(first);
   const std::span<const Incoming> ways = std::span(incoming_).subspan(first, ways_);
   std::int32_t parts = 0;
   for (const Incoming& each : ways)
@@ -209,13 +214,18 @@ void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
   }
 }
 
-void PortCarrier::keep_what_led(std::size_t incoming, Way way, const Passage& passage) {
-  Led& led = led_[incoming];
-  if (passage.head < led.head.time) {
-    engine_.release(led.head);
-    led.head = engine_.hold(ports_.head(way, passage));
+/// Of parts that left together only the first and the last may lead to anything.
+void PortCarrier::keep_what_led(std::size_t incoming) {
+  for (std::size_t w = 0; w < ways_; ++w) {
+    const auto way = static_cast<Way>(w);
+    const auto [first, last] = std::exchange(extremes_[w], {});
+    Led& led = led_[incoming + w];
+    if (first.head < led.head.time) {
+      engine_.release(led.head);
+      led.head = engine_.hold(ports_.head(way, first));
+    }
+    if (last.tail > led.tail.time) led.tail = ports_.tail(way, last);
   }
-  if (passage.tail > led.tail.time) led.tail = ports_.tail(way, passage);
 }
 
 void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t way) {

@@ -57,6 +57,12 @@ class PortCarrier final : public Carrier {
     Held head{Time::max()};
     When tail{};
   };
+  /// Of the parts that left last and together: the one that is first at the client, and the one
+  /// that is last.
+  struct Extremes {
+    Passage first{.head = Time::max()};
+    Passage last{};
+  };
 
   bool own_nodes() const {
     return plan_.aggregation.servers.placement == ServerGroup::Placement::kOwnNodes;
@@ -87,7 +93,7 @@ class PortCarrier final : public Carrier {
   void enter_servers(const Push& push);
   void leave_server(const Parcel& part, When at);
   void have_left(std::int32_t client, std::size_t bucket);
-  void keep_what_led(std::size_t incoming, Way way, const Passage& passage);
+  void keep_what_led(std::size_t incoming);
   void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
   void fly(std::int32_t client, const Collective& collective, Bytes bytes, Callback done);
   void broadcast_next(std::int32_t client);
@@ -106,7 +112,8 @@ class PortCarrier final : public Carrier {
   std::vector<Duration> transfers_;  ///< over the network, by slot
   std::size_t ways_;                 ///< that messages take: all are over the network, or any
   std::vector<Incoming> incoming_;
-  std::vector<Led> led_;         ///< as incoming_; none without causes
+  std::vector<Led> led_;  ///< as incoming_; none without causes
+  std::array<Extremes, kWays> extremes_{};
   std::vector<Timed> arrivals_;  ///< scratch
   std::deque<Flights> flights_;  ///< of every client; none where a collective is alone
   /// Of every client: buckets whose broadcasts are under way, the first, or wait.

@@ -89,6 +89,7 @@ class Ports {
     return {start, start.time + latency, start.time + latency + transfer};
   }
   When head(Way way, const Passage& message) {
+    if (message.head == message.start.time) return message.start;
     return engine_.until(message.start, message.head, because_of_latency(way));
   }
   When tail(Way way, const Passage& message) {
