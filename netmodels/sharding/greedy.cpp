@@ -2,10 +2,11 @@
 //
 // Parameters: order, "given": keys in forward order, as TensorFlow's GreedyLoadBalancingStrategy by
 // bytes does; "largest-first": by size, equal sizes in forward order, as MXNet's device kvstore
-// places merge buffers on GPUs.
+// places merge buffers on GPUs; moving_averages, as for round-robin.
 // Validation: tests/data/commdevice_merge_buffers.json (largest-first).
 // Source: tensorflow/contrib/training/python/training/device_setter.py; apache/mxnet 1.3.1
 // src/kvstore/comm.h InitMergeBuffer, where the order of equal sizes is not defined.
+#include "sim/servers/moving_averages.h"
 #include "sim/servers/sharding.h"
 
 #include <algorithm>
@@ -23,11 +24,13 @@ const Params kParams{{.key = "order",
                       .help = "in which keys are placed",
                       .need = Need::kDefault,
                       .fallback = "given",
-                      .words = {"given", "largest-first"}}};
+                      .words = {"given", "largest-first"}},
+                     MovingAverages::param()};
 
-class Greedy final : public Sharding {
+class Greedy final : public Sharding, public MovingAverages {
  public:
-  explicit Greedy(bool largest_first) : largest_first_(largest_first) {}
+  Greedy(bool largest_first, bool moving_averages)
+      : MovingAverages(moving_averages), largest_first_(largest_first) {}
 
   std::vector<Shard> shards(std::span<const std::int64_t> elements,
                             std::int64_t servers) const override {
@@ -54,7 +57,8 @@ class Greedy final : public Sharding {
 
 const bool kRegistered = Shardings::instance().add(
     "greedy", "whole keys to the least loaded server", kParams, [](const Config& c) {
-      return std::make_unique<Greedy>(c.get<std::string>("order") == "largest-first");
+      return std::make_unique<Greedy>(c.get<std::string>("order") == "largest-first",
+                                      c.get<bool>(MovingAverages::kKey));
     });
 
 }  // namespace

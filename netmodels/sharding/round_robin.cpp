@@ -1,5 +1,9 @@
 // TensorFlow's default placement: variables to parameter-server tasks in turn, each whole.
+//
+// Parameters: moving_averages, whether those of batch normalisations take their turns, as in
+// TensorFlow they do: they are variables as others are, created behind beta and gamma.
 // Source: tensorflow/python/training/device_setter.py, _RoundRobinStrategy.
+#include "sim/servers/moving_averages.h"
 #include "sim/servers/sharding.h"
 
 #include <memory>
@@ -9,8 +13,12 @@
 namespace steptime {
 namespace {
 
-class RoundRobin final : public Sharding {
+const Params kParams{MovingAverages::param()};
+
+class RoundRobin final : public Sharding, public MovingAverages {
  public:
+  using MovingAverages::MovingAverages;
+
   std::vector<Shard> shards(std::span<const std::int64_t> elements,
                             std::int64_t servers) const override {
     std::vector<Shard> all;
@@ -22,9 +30,11 @@ class RoundRobin final : public Sharding {
   }
 };
 
-const bool kRegistered =
-    Shardings::instance().add("round-robin", "whole keys to the servers in turn, as in TensorFlow",
-                              {}, [](const Config&) { return std::make_unique<RoundRobin>(); });
+const bool kRegistered = Shardings::instance().add(
+    "round-robin", "whole keys to the servers in turn, as in TensorFlow", kParams,
+    [](const Config& c) {
+      return std::make_unique<RoundRobin>(c.get<bool>(MovingAverages::kKey));
+    });
 
 }  // namespace
 }  // namespace steptime

@@ -1,5 +1,6 @@
 // What a training run depends on: parts of keys on servers.
 #include "sim/core/error.h"
+#include "sim/servers/moving_averages.h"
 #include "sim/servers/training.h"
 
 #include <algorithm>
@@ -86,16 +87,30 @@ struct Placed {
   Run run;
 };
 
+/// The shift of a batch normalisation, as TensorFlow and MXNet name it.
+bool is_beta(const Tensor& tensor) {
+  return tensor.name.ends_with("beta");
+}
+
 /// The shards of all tensors, in the order of their elements.
 std::vector<Placed> placed_shards(const Workload& workload, const ServerGroup& servers) {
+  const auto* averages = dynamic_cast<const MovingAverages*>(servers.sharding.get());
   std::vector<std::int64_t> elements;
+  std::vector<bool> has_gradient;
   for (const Layer& layer : workload.trace.layers) {
     for (const Tensor& tensor : layer.tensors)
       elements.push_back(tensor.params);
+    has_gradient.resize(elements.size(), true);
+    if (averages == nullptr || !averages->have_places()) continue;
+    const auto beta = std::find_if(layer.tensors.begin(), layer.tensors.end(), is_beta);
+    if (beta == layer.tensors.end()) continue;
+    elements.insert(elements.end(), 2, beta->params);
+    has_gradient.resize(elements.size(), false);
   }
   std::vector<Placed> shards;
   std::int64_t begin = 0;
   for (const Shard& shard : servers.sharding->shards(elements, servers.count)) {
+    if (!has_gradient[static_cast<std::size_t>(shard.key)]) continue;
     shards.push_back({shard.server, {begin, shard.elements}});
     begin += shard.elements;
   }

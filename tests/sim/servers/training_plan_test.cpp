@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -30,6 +31,30 @@ TEST(TrainingPlan, ABucketIsOneMessagePerServer) {
   ASSERT_EQ(cut[0].size(), 2u);
   EXPECT_EQ(cut[0][0].bytes, Bytes{4000000});
   EXPECT_EQ(cut[0][1].bytes, Bytes{4000000});
+}
+
+TEST(TrainingPlan, MovingAveragesTakeTurns) {
+  // Of the variables kernel, beta, gamma, both averages and weights the last has turn 5, on server
+  // 2 of 3; without the averages turn 3, on server 0.
+  Workload workload{.trace = {.model = "fake", .device = "fake", .batch = 1}, .bytes_per_param = 4};
+  workload.trace.layers = {{.name = "conv", .tensors = {{"conv/kernel", 10}}},
+                           {.name = "bn", .tensors = {{"bn/beta", 2}, {"bn/gamma", 2}}},
+                           {.name = "fc", .tensors = {{"fc/weights", 5}}}};
+  const auto units = workload.units(Granularity::kTensor);
+  for (const bool averages : {false, true}) {
+    const ServerGroup servers{
+        .count = 3,
+        .sharding = make<Sharding>(
+            fmt::format(R"({{"type": "round-robin", "moving_averages": {}}})", averages))};
+    std::vector<Bucket> bucket{{.first_unit = 0, .units = 4}};
+    const auto cut = cut_pieces(workload, units, bucket, servers, LinearCollective(LinearCost{}),
+                                Granularity::kTensor, 0);
+    std::vector<std::int64_t> bytes;
+    for (const Piece& piece : cut.at(0))
+      bytes.push_back(piece.bytes.count);
+    EXPECT_EQ(bytes, averages ? (std::vector<std::int64_t>{4 * 10, 4 * 2, 4 * (2 + 5)})
+                              : (std::vector<std::int64_t>{4 * (10 + 5), 4 * 2, 4 * 2}));
+  }
 }
 
 TEST(TrainingPlan, EveryParameterIsInOnePiece) {
