@@ -265,6 +265,7 @@ struct TimedKernel {
   bool is_backward = false;
   double seconds = 0;
   bool is_update = false;  ///< of the weights, by the optimizer
+  double waited = 0;       ///< of the seconds, for the host
 };
 
 /// In the order of the step.
@@ -316,7 +317,9 @@ void wait_for_host(std::vector<TimedKernel>& kernels, double host_per_kernel) {
     for (TimedKernel& kernel : kernels) {
       launched += host_per_kernel;
       const double before = std::exchange(done, std::max(launched, done) + kernel.seconds);
-      if (counts) kernel.seconds = done - before;
+      if (!counts) continue;
+      kernel.waited = std::max(launched - before, 0.0);
+      kernel.seconds = done - before;
     }
   }
 }
@@ -364,11 +367,11 @@ std::vector<std::string> device_names() {
 
 class Roofline final : public DeviceModel {
  public:
-  Trace trace(const Config& request, const std::string& /*model*/, const std::string& /*device*/,
-              std::int64_t batch, std::int64_t bytes_per_value) const override {
+  Trace trace(const Config& request, std::int64_t bytes_per_value) const override {
     const Device device = device_of(request);
     try {
-      return roofline(table_of(request), device, batch, training(request, device, bytes_per_value));
+      return roofline(table_of(request), device, request.get<std::int64_t>("batch"),
+                      training(request, device, bytes_per_value));
     } catch (const std::out_of_range& e) {
       request.fail("sequence", e.what());
     } catch (const std::overflow_error& e) {
@@ -448,14 +451,18 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
   struct Passes {
     double forward = 0;
     double backward = 0;
+    double& of(const TimedKernel& kernel) { return kernel.is_backward ? backward : forward; }
   };
   std::vector<Passes> passes(table.layers.size());
+  Passes whole;
+  Passes waits;
   double total = 0;
   double update = 0;
   for (const TimedKernel& kernel : kernels) {
     if (kernel.is_update) update += kernel.seconds;
-    Passes& of_layer = passes[kernel.layer];
-    (kernel.is_backward ? of_layer.backward : of_layer.forward) += kernel.seconds;
+    passes[kernel.layer].of(kernel) += kernel.seconds;
+    whole.of(kernel) += kernel.seconds;
+    waits.of(kernel) += kernel.waited;
     total += kernel.seconds;
   }
   if (!(total <= kMostSeconds)) {
@@ -463,6 +470,8 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
         fmt::format("{} samples take more than {} s of compute in one step", batch, kMostSeconds));
   }
   trace.update = from_seconds(update);
+  trace.forward_wait = waits.forward > 0 ? waits.forward / whole.forward : 0;
+  trace.backward_wait = waits.backward > 0 ? waits.backward / whole.backward : 0;
   for (std::size_t i = 0; i < table.layers.size(); ++i) {
     trace.layers.push_back({.name = table.layers[i].name,
                             .forward = from_seconds(passes[i].forward),

@@ -8,15 +8,6 @@
 
 namespace steptime {
 
-/// Why time passes where kernels and collectives slow each other down.
-struct OverlapReasons {
-  explicit OverlapReasons(Engine& engine)
-      : compute(engine.reason("backward pass slowed by collectives", "GPU")),
-        collective(engine.reason("collectives slowed by the backward pass", "GPU")) {}
-  Reason compute;
-  Reason collective;
-};
-
 class StageReasons {
  public:
   static constexpr const char* kInNodeLinks = "links inside nodes";

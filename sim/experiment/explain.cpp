@@ -81,6 +81,9 @@ bool is_zero(const Quantity& quantity) {
   return std::visit(Zero{}, quantity);
 }
 
+/// What a step may wait for, whatever else it does.
+constexpr const char* kSamples = "waits for samples";
+
 /// Places of a config that hold one quantity, or those of a list's elements.
 struct Place {
   std::vector<Json::json_pointer> pointers;
@@ -192,7 +195,7 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
     node_counts.push_back(n);
     if (n < nodes && 2 * n > nodes) node_counts.push_back(nodes);
   }
-  const double runs = 1 + 2 * (static_cast<double>(variants.places().size()) + 1) + 3 +
+  const double runs = 1 + 2 * (static_cast<double>(variants.places().size()) + 1) + 5 +
                       static_cast<double>(node_counts.size());
   Parts parts(on_progress, runs);
 
@@ -231,7 +234,15 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
   add_limit("start-ups and latencies", variants.with_all<Duration>(kNoTime));
   add_limit("limits of bandwidth", variants.with_all<Bandwidth>(1 / kNoTime));
   add_limit("times per byte of sums and hosts", variants.with_all<TimePerByte>(kNoTime));
-  if (explanation.result.compute_time_s < step)
+  Json changed = variants.config();
+  changed["workload"].erase("input");
+  add_limit(kSamples, changed);
+  changed = variants.config();
+  changed["workload"]["overlap"] = "none";
+  add_limit("costs of overlap", changed);
+  // Where samples come too late, there is nothing to gain from the rest.
+  if (explanation.result.compute_time_s < step &&
+      explanation.result.exposed_input_s.value_or(0) == 0)
     explanation.limits.push_back({"communication", explanation.result.compute_time_s});
   std::stable_sort(
       explanation.limits.begin(), explanation.limits.end(),
@@ -265,7 +276,7 @@ std::string Explanation::bottleneck() const {
   for (const StepLimit& limit : limits) {
     const double saved = 1 - limit.step_time_s / step;
     if (limit.without == "communication") continue;
-    if (saved < compute) break;
+    if (saved < compute && limit.without != kSamples) continue;  // samples hold up all the rest
     return fmt::format("{}: without them a step takes {} ms, {:.1f} % less", limit.without,
                        milliseconds(limit.step_time_s), saved * 100);
   }

@@ -3,6 +3,7 @@
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
 #include "sim/servers/training.h"
+#include "sim/step/pass_reasons.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,10 +13,10 @@ namespace steptime {
 class Passes {
  public:
   /// `engine` must outlive this.
-  explicit Passes(Engine& engine)
+  Passes(Engine& engine, const StepPlan& step)
       : engine_(engine),
-        forward_(engine.reason("forward pass", "GPU")),
-        backward_(engine.reason("backward pass", "GPU")),
+        forward_(engine, "forward pass", step.forward_wait),
+        backward_(engine, "backward pass", step.backward_wait),
         slower_(engine.reason("slower worker", "GPU")),
         input_(engine.reason("input", "input pipeline")) {}
 
@@ -39,15 +40,15 @@ class Passes {
   }
 
  private:
-  When end(When since, Time begin, Duration nominal, double factor, Reason reason) {
+  When end(When since, Time begin, Duration nominal, double factor, const PassReasons& reasons) {
     const Time end = begin + scaled(nominal, factor);
     const Time usual = std::clamp(begin + nominal, std::min(since.time, end), end);
-    return engine_.until(engine_.until(since, usual, reason), end, slower_);
+    return engine_.until(reasons.until(engine_, since, usual), end, slower_);
   }
 
   Engine& engine_;
-  Reason forward_;
-  Reason backward_;
+  PassReasons forward_;
+  PassReasons backward_;
   Reason slower_;
   Reason input_;
 };

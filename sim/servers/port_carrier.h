@@ -13,6 +13,7 @@
 #include "sim/servers/flights.h"
 #include "sim/servers/ports.h"
 #include "sim/servers/training.h"
+#include "sim/step/pass_reasons.h"
 
 #include <array>
 #include <cstdint>

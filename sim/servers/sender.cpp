@@ -14,7 +14,7 @@ Sender::Sender(const TrainingPlan& plan, Engine& engine, Carrier& carrier, SentM
       carrier_(carrier),
       messages_(messages),
       client_(client),
-      backward_(engine.reason("backward pass", "GPU")),
+      backward_(engine, "backward pass", plan.step.backward_wait),
       timer_(engine.reason("coordinator waits for its time", "coordinator")),
       computed_(std::move(computed)),
       overlap_(engine) {
@@ -33,7 +33,7 @@ Time Sender::ready(std::size_t bucket) const {
 /// it.
 When Sender::is_ready(Time when, Duration alone) {
   const Time by_itself = std::clamp(origin_ + alone, middle_.time, std::max(middle_.time, when));
-  const When ready = engine_.until(middle_, by_itself, backward_);
+  const When ready = backward_.until(engine_, middle_, by_itself);
   return engine_.until(ready, std::max(ready.time, when), overlap_.compute);
 }
 

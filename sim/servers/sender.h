@@ -6,10 +6,10 @@
 // no event for a bucket's readiness. Where all-reduces slow the backward pass down, the sender
 // knows how far that is, and tells its end.
 #pragma once
-#include "sim/collective/stage_reasons.h"
 #include "sim/events/engine.h"
 #include "sim/servers/carrier.h"
 #include "sim/servers/training.h"
+#include "sim/step/pass_reasons.h"
 #include "sim/step/schedule.h"
 
 #include <cstddef>
@@ -95,7 +95,7 @@ class Sender {
   Carrier& carrier_;
   SentMessages& messages_;
   std::int32_t client_;
-  Reason backward_;
+  PassReasons backward_;
   Reason timer_;
   bool decides_ = false;  ///< at this instant
   std::unique_ptr<Policy> policy_;

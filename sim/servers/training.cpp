@@ -30,7 +30,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
                  Causes* causes)
       : engine_(causes),
         causes_(causes),
-        passes_(engine_),
+        passes_(engine_, plan.step),
         plan_(plan),
         seed_(seed),
         learner_(learner),

@@ -4,6 +4,7 @@
 #include "sim/collective/stage_reasons.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/step/pass_reasons.h"
 
 #include <algorithm>
 #include <array>
@@ -159,6 +160,8 @@ StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units
       .forward = workload.trace.forward(),
       .backward = workload.trace.backward(),
       .after_backward = plan.after_backward,
+      .forward_wait = workload.trace.forward_wait,
+      .backward_wait = workload.trace.backward_wait,
   };
   double seconds = to_seconds(step.forward) + to_seconds(step.backward);
   check_step_length(seconds);
@@ -210,11 +213,12 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
   Engine engine(&causes);
   const StageReasons reasons(engine);
   const OverlapReasons overlap(engine);
-  const Reason backward = engine.reason("backward pass", "GPU");
-  const When middle = engine.until(When{}, plan.forward, engine.reason("forward pass", "GPU"));
+  const PassReasons backward(engine, "backward pass", plan.backward_wait);
+  const When middle = PassReasons(engine, "forward pass", plan.forward_wait)
+                          .until(engine, When{}, Time(plan.forward));
   /// What takes `alone` by itself, but lasts until `end` beside collectives.
   const auto computed = [&](Duration alone, Duration end) {
-    const When by_itself = engine.until(middle, Time(std::min(alone, end)), backward);
+    const When by_itself = backward.until(engine, middle, Time(std::min(alone, end)));
     return engine.until(by_itself, Time(end), overlap.compute);
   };
   When free{};

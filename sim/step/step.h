@@ -31,6 +31,8 @@ struct StepPlan {
   bool after_backward = false;     ///< every bucket waits for the end of the backward pass
   std::vector<Slowdown> beside{};  ///< by bucket: while it travels; none: it costs nothing
   Duration input{};                ///< what the input pipeline takes for the samples of a step
+  double forward_wait = 0;         ///< share of the pass in which the GPU waits for the host
+  double backward_wait = 0;
 };
 
 /// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of

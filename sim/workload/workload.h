@@ -62,7 +62,9 @@ struct Trace {
   std::optional<ModelErrors> modelled{};          ///< where times are those of a device model
   std::optional<std::int64_t> multiprocessors{};  ///< of the GPU, where a device model knows them
   Duration update{};                              ///< of the forward times, the optimizer's
-  std::optional<TrainingMemory> memory{};         ///< where a device model knows it
+  double forward_wait = 0;  ///< share of the pass in which the GPU waits for the host
+  double backward_wait = 0;
+  std::optional<TrainingMemory> memory{};  ///< where a device model knows it
 
   Duration forward() const;  ///< forward_total, or the sum over the layers
   Duration backward() const;
@@ -80,15 +82,14 @@ std::string write_trace(const Trace& trace);
 /// Scales all compute times alike so that forward plus backward is `total`.
 void scale_compute(Trace& trace, Duration total);
 
-/// Turns {"model", "device", "batch"} into a trace: implemented in models/.
+/// Turns a workload's "model", "device", "batch" into a trace: implemented in models/.
 class DeviceModel {
  public:
   static constexpr const char* kNoun = "device-model";
   virtual ~DeviceModel() = default;
   /// `bytes_per_value`: of activations and weights. Throws InputError through `request` for a model
   /// or device that it does not know.
-  virtual Trace trace(const Config& request, const std::string& model, const std::string& device,
-                      std::int64_t batch, std::int64_t bytes_per_value) const = 0;
+  virtual Trace trace(const Config& request, std::int64_t bytes_per_value) const = 0;
 };
 
 /// A group of tensors that is sent as one at the least: a tensor, or a layer's tensors together.

@@ -126,9 +126,7 @@ Trace trace_of(const Config& section, std::int64_t value_bytes) {
       if (!section.has(key)) section.fail(key, "required but missing, as there is no \"trace\"");
     }
     const auto device_model = Registry<DeviceModel>::instance().make(section, "device_model");
-    return device_model->trace(section, section.get<std::string>("model"),
-                               section.get<std::string>("device"),
-                               section.get<std::int64_t>("batch"), value_bytes);
+    return device_model->trace(section, value_bytes);
   }
   for (const char* key :
        {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel"}) {
@@ -196,6 +194,7 @@ void fit_compute(const Config& section, Trace& trace) {
   }
   trace.forward_total = total - trace.backward();
   trace.update = {};
+  trace.forward_wait = 0;
   for (Layer& layer : trace.layers)
     layer.forward = {};
 }
@@ -212,6 +211,12 @@ void accumulate(const Config& section, Trace& trace) {
                  fmt::format("{} micro-batches take more than {} s", count, kMostSeconds));
   }
   trace.batch *= count;
+  const double forward = to_seconds(trace.forward()) * static_cast<double>(count);
+  const double backward = to_seconds(trace.backward()) * more;
+  if (forward + backward > 0) {
+    trace.forward_wait =
+        (trace.forward_wait * forward + trace.backward_wait * backward) / (forward + backward);
+  }
   if (trace.forward_total) {
     *trace.forward_total += scaled(one, more);
     return;

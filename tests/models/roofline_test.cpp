@@ -300,6 +300,10 @@ TEST(Roofline, GpuWaitsForASlowHost) {
   expect_us(on(900).layers[0].backward, 1290);
   expect_us(on(1000).layers[0].forward, 1444 + 266);
   expect_us(on(1000).layers[0].backward, 1290);
+  EXPECT_EQ(on(900).forward_wait, 0);
+  EXPECT_NEAR(on(1000).forward_wait, 154.0 / 1710, 1e-9);  // 1444 instead of 1290
+  EXPECT_EQ(on(1000).backward_wait, 0);
+  expect_us(on(1000).update, 266);
 }
 
 TEST(Roofline, SaysWhatIsExtrapolated) {

@@ -7,6 +7,7 @@
 #include "sim/experiment/overrides.h"
 #include "tests/support/tiny_experiment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -63,6 +64,27 @@ TEST(Explain, LimitsAreRunsInWhichSomethingCostsNothing) {
 }
 
 /// One worker takes 42 ms; more of them 44 ms, as T(M) does not depend on their number.
+// 32 samples at 500 a second take 64 ms; without that wait the step is the 44 ms of the tiny one.
+TEST(Explain, SamplesThatComeTooLateAreTheBottleneck) {
+  const Explanation explanation = explained(R"({"workload": {"input": 500}})");
+  ASSERT_EQ(explanation.limits.size(), 1U);
+  EXPECT_EQ(explanation.bottleneck(),
+            "waits for samples: without them a step takes 44.000 ms, 31.2 % less");
+}
+
+// fc's two all-reduces take 6.004 ms beside the backward pass, which does two thirds of that
+// meanwhile.
+TEST(Explain, CostsOfOverlapAreALimit) {
+  const Explanation explanation =
+      explained(R"({"workload": {"overlap": {"type": "factors", "compute": 1.5}}})");
+  const auto found =
+      std::find_if(explanation.limits.begin(), explanation.limits.end(),
+                   [](const StepLimit& limit) { return limit.without == "costs of overlap"; });
+  ASSERT_NE(found, explanation.limits.end());
+  EXPECT_NEAR(explanation.result.step_time_s, 44e-3 + 6.004e-3 / 3, 1e-12);
+  EXPECT_NEAR(found->step_time_s, 44e-3, 1e-12);
+}
+
 TEST(Explain, ScalingGoesFromOneNodeToFourTimesAsMany) {
   const Explanation explanation = explained(R"({"cluster": {"nodes": 3}})");
   ASSERT_EQ(explanation.scaling.size(), 5U);  // 1, 2, 3, 4, 8

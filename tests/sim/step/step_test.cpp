@@ -65,6 +65,23 @@ TEST(Attribution, IsTheWayBackFromTheEndOfTheStep) {
   EXPECT_DOUBLE_EQ(list[3].seconds, 2e-3);
 }
 
+TEST(Attribution, TellsTheHostFromTheKernelsItLaunches) {
+  // Half of the 4 ms forward and a fifth of the 5 ms backward that the end waits for.
+  StepPlan step = plan({.sizes = {1, 1, 1}});
+  step.forward_wait = 0.5;
+  step.backward_wait = 0.2;
+  double sum = 0;
+  for (const Cause& cause : attribution(step, kCollective, false)) {
+    sum += cause.seconds;
+    if (cause.resource == "host") {
+      EXPECT_EQ(cause.cause, "kernels that are not launched yet");
+      EXPECT_DOUBLE_EQ(cause.seconds, 2e-3 + 1e-3);
+    }
+    if (cause.cause == "backward pass") EXPECT_DOUBLE_EQ(cause.seconds, 4e-3);
+  }
+  EXPECT_DOUBLE_EQ(sum, 13.5e-3);
+}
+
 TEST(PlanStep, AfterBackwardEveryBucketWaitsForTheLastGradient) {
   const StepPlan step = plan({.sizes = {1, 1, 1}, .after_backward = true});
   for (const Bucket& bucket : step.buckets)

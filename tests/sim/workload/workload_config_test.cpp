@@ -22,8 +22,10 @@ constexpr Duration kMs{1'000'000'000};
 /// A layer table in memory: one layer, forward batch x 1 ms, backward batch x value_bytes ms.
 class FakeDevice final : public DeviceModel {
  public:
-  Trace trace(const Config& request, const std::string& model, const std::string& device,
-              std::int64_t batch, std::int64_t bytes_per_value) const override {
+  Trace trace(const Config& request, std::int64_t bytes_per_value) const override {
+    const auto model = request.get<std::string>("model");
+    const auto device = request.get<std::string>("device");
+    const auto batch = request.get<std::int64_t>("batch");
     if (model != "fake") request.fail("model", "unknown \"" + model + "\"");
     Trace trace{.model = model, .device = device, .batch = batch};
     trace.layers.push_back({.name = "l",
