@@ -93,10 +93,11 @@ class Optimal final : public Schedule {
     const auto line = collective.linear();
     return line ? linear_cost(units, *line) : any_cost(units, collective);
   }
+  bool plans_for_the_recurrence() const override { return true; }
 };
 
 const bool kRegistered = Schedules::instance().add(
-    "optimal", "the partition that ends the step earliest (exact)", {granularity_param()},
+    "optimal", "the partition that ends the step earliest: exact where all-reduces go one after another", {granularity_param()},
     [](const Config& c) { return std::make_unique<Optimal>(read_granularity(c)); });
 
 }  // namespace

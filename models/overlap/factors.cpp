@@ -7,6 +7,7 @@
 #include "sim/workload/overlap.h"
 
 #include <memory>
+#include <string>
 
 namespace steptime {
 namespace {
@@ -29,6 +30,10 @@ class Factors final : public Overlap {
   explicit Factors(Slowdown slowdown) : slowdown_(slowdown) {}
   Slowdown beside(const Collective&, Bytes, std::optional<std::int64_t>) const override {
     return slowdown_;
+  }
+
+  std::string outside_domain() const override {
+    return slowdown_.any() ? "what overlap costs is the experiment's own" : "";
   }
 
  private:

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace steptime {
 namespace {
@@ -42,6 +43,9 @@ class Multiprocessors final : public Overlap {
     // Kernels of a framework leave no multiprocessor out, so that one is always theirs.
     const std::int64_t blocks = std::min(blocks_.value_or(collective.thread_blocks(m)), *all - 1);
     return {.compute = static_cast<double>(*all) / static_cast<double>(*all - blocks)};
+  }
+  std::string outside_domain() const override {
+    return blocks_ || multiprocessors_ ? "what overlap costs is the experiment's own" : "";
   }
 
  private:

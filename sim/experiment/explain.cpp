@@ -205,7 +205,9 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
   // What is varied is the config with its defaults written out: it has to be a config by itself.
   variants.run(variants.config(), {});
   const double step = explanation.result.step_time_s;
-  variants.add_compute_time(explanation.result.compute_time_s);
+  // compute_time is that of one micro-batch.
+  if (variants.config().at("workload").value("accumulate", 1) == 1)
+    variants.add_compute_time(explanation.result.compute_time_s);
 
   for (const auto& [name, place] : variants.places()) {
     try {

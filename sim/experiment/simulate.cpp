@@ -48,11 +48,18 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
     add(domain);
   if (const auto& memory = e.workload->workload.trace.memory; memory && memory->is_too_much()) {
-    add(fmt::format("a step needs about {:.3g} GB of the {:.3g} GB that the device has",
+    add(fmt::format("a step needs {:.4g} GB at least, the device has {:.4g} GB",
                     static_cast<double>(memory->total().count) / 1e9,
                     static_cast<double>(memory->device->count) / 1e9));
   }
   if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
+  const bool is_recurrence =
+      !needs_training(e) && !plays_merge(e) && !e.embedding->settings() && plan.beside.empty();
+  if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
+    add("the schedule's plan is the best one only for all-reduces one after another that cost "
+        "kernels nothing");
+  }
+  add(e.workload->workload.overlap->outside_domain());
   add(e.transport->channel->outside_domain());
   add(e.transport->backend->outside_domain());
   add(e.transport->coordinator->outside_domain());
@@ -95,7 +102,9 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
   }
   Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
   r.domain = std::move(assessment.domain);
-  r.step_time_interval_s = assessment.step_s;
+  // What is known of such steps says nothing of the pipeline, which ends none of them earlier.
+  const auto with_input = [&](double seconds) { return std::max(seconds, to_seconds(plan.input)); };
+  r.step_time_interval_s = {with_input(assessment.step_s.low), with_input(assessment.step_s.high)};
 }
 
 /// Of a step whose all-reduces are messages, and not too many.
@@ -232,6 +241,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   r.backward_time_s = to_seconds(plan.step.backward) * stretch;
   if (plan.step.input > Duration{}) r.exposed_input_s = input_s;
   r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
+  if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
   r.messages = std::llround(messages);
   if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
     double all_reduces = 0;
@@ -359,6 +369,7 @@ class PlannedFor final : public Schedule {
     return schedule_->policy(buckets);
   }
   bool layers_wait_for_their_own() const override { return schedule_->layers_wait_for_their_own(); }
+  bool plans_for_the_recurrence() const override { return schedule_->plans_for_the_recurrence(); }
   std::int64_t default_steps() const override { return schedule_->default_steps(); }
 
  private:
@@ -403,7 +414,7 @@ void add_interval(const Experiment& experiment, Result& result, const OnProgress
 Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
   Prediction prediction{.kind = e.kind,
                         .workers = e.cluster->workers(),
-                        .step_s = r.step_time_s,
+                        .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
                         .compute_s = r.compute_time_s,
                         .comm_busy_s = r.comm_busy_s,
                         .modelled = e.workload->workload.trace.modelled,

@@ -85,9 +85,9 @@ void add_causes(Lines& lines, const Result& r) {
 void add_memory(Lines& lines, const TrainingMemory& memory) {
   const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count) / 1e9; };
   std::string note = "at least";
-  if (memory.device) note += fmt::format(", of {:.3g} GB", gb(*memory.device));
+  if (memory.device) note += fmt::format(", of {:.4g} GB", gb(*memory.device));
   if (memory.is_too_much()) note += ": it does not fit";
-  lines.add("memory", fmt::format("{:.3g} GB", gb(memory.total())), note);
+  lines.add("memory", fmt::format("{:.4g} GB", gb(memory.total())), note);
 }
 
 void add_servers(Lines& lines, const Result& r) {

@@ -28,8 +28,12 @@ class Passes {
     engine_.release(held);
     held = engine_.hold(when);
   }
-  /// When samples are ready that someone waits for from `since` on.
-  When samples(When since, Time ready) { return engine_.until(since, ready, input_); }
+  /// A forward pass that would begin at `origin` waits for samples until `ready`.
+  void await_samples(Held& held, Time& origin, Time ready) {
+    const When since = engine_.release(held);
+    held = engine_.hold(engine_.until(since, since.time + (ready - origin), input_));
+    origin = ready;
+  }
   /// The end of a forward pass that began at `origin`, on a worker that is `factor` times as slow.
   When forward(Held& held, Time origin, Duration nominal, double factor) {
     return end(engine_.release(std::exchange(held, {})), origin, nominal, factor, forward_);

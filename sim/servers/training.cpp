@@ -117,25 +117,23 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.origin = me.start;
     if (layers_wait_ && me.step > 0) {
       passes_.hold_up(me.held, me.origin_of_next, engine_.present(), {});
-      await_input(me, me.origin_of_next);
       me.is_waiting = me.pulling > 0;
       return me.is_waiting ? void() : go_on(c);
     }
     passes_.hold_up(me.held, me.origin, engine_.present(), {});
-    await_input(me, me.origin);
     if (!pulls_first() || buckets_ == 0) return compute(c);
     me.pulling = buckets_;
     order_pulls(c);
     pull_next(c, 0);
   }
 
-  /// A forward pass that begins at `origin` needs samples, which the pipeline makes ready step by
-  /// step, as far ahead as it can.
+  /// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
+  /// pipeline makes ready step by step, as far ahead as it can.
   void await_input(Client& me, Time& origin) {
     const Time ready(me.step * plan_.step.input);
     if (ready <= origin) return;
     waited_for_input_ += ready - origin;
-    passes_.hold_up(me.held, origin, passes_.samples(engine_.present(), ready), {});
+    passes_.await_samples(me.held, origin, ready);
   }
 
   /// The order in which a client's pulls of a step are asked for.
@@ -174,11 +172,12 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.end = me.origin;
     if (learner_ != nullptr) learn(c);
     if (c == 0) test(me.step);
-    if (me.step < plan_.steps) compute(c);
+    me.step < plan_.steps ? compute(c) : await_input(me, me.end);
   }
 
   void compute(std::int32_t c) {
     Client& me = client(c);
+    await_input(me, me.origin);
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
     me.computed += compute;
@@ -275,12 +274,16 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     const Client& me = clients_.front();
     ++times_.all_reduces;
     times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
-    if (me.step != first_step_) return;
+    // Where layers wait, the last of them come in the next step.
+    const bool is_first = layers_wait_ ? first_sent_ < buckets_ : me.step == first_step_;
+    if (!is_first) return;
+    first_sent_ += sent.list.size();
+    const Time start = layers_wait_ ? Time{} : me.start;
     Time ready{};
     for (const std::int32_t bucket : sent.buckets())
       ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
     times_.sent.push_back(
-        {{sent.list.begin(), sent.list.end()}, ready - me.start, sent.start.time - me.start, {}});
+        {{sent.list.begin(), sent.list.end()}, ready - start, sent.start.time - start, {}});
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -493,6 +496,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::vector<std::size_t> push_parts_;
   std::vector<Duration> first_ends_;   ///< by bucket: when it was back in that step
   std::size_t first_arrivals_ = 0;     ///< of these
+  std::size_t first_sent_ = 0;         ///< buckets of that step, in all-reduces that are over
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;

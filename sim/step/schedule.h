@@ -81,6 +81,9 @@ class Schedule {
   /// Whether a layer of the next forward pass waits for its own gradients only; else the whole pass
   /// waits for all.
   virtual bool layers_wait_for_their_own() const { return false; }
+  /// Whether its plan is the best one only where all-reduces go one after another, in step, and
+  /// cost kernels nothing.
+  virtual bool plans_for_the_recurrence() const { return false; }
   /// Steps that a mean step time needs, when the config does not say.
   virtual std::int64_t default_steps() const { return 1; }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace steptime {
 
@@ -27,6 +28,8 @@ class Overlap {
   /// none: not known.
   virtual Slowdown beside(const Collective& collective, Bytes m,
                           std::optional<std::int64_t> multiprocessors) const = 0;
+  /// Empty, or why its costs lie outside what was measured.
+  virtual std::string outside_domain() const { return ""; }
 };
 using Overlaps = Registry<Overlap>;
 

@@ -2,6 +2,7 @@
 #include "sim/config/registry.h"
 #include "sim/workload/workload.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -173,7 +174,6 @@ void fit_passes(const Config& section, Trace& trace, Duration total) {
     section.fail("forward_share", "the trace does not have times of both passes to scale");
   }
   const Duration forward = from_seconds(to_seconds(total) * share);
-  trace.update = {};
   scale_passes(trace, forward, total - forward);
 }
 
@@ -193,7 +193,7 @@ void fit_compute(const Config& section, Trace& trace) {
                                              format_quantity(trace.backward())));
   }
   trace.forward_total = total - trace.backward();
-  trace.update = {};
+  trace.update = std::min(trace.update, *trace.forward_total);
   trace.forward_wait = 0;
   for (Layer& layer : trace.layers)
     layer.forward = {};

@@ -122,8 +122,8 @@ TEST(OverlapFactors, SlowNoCollectivesThatMeet) {
   EXPECT_EQ(message_of<InputError>([&] { simulate(experiment); }),
             experiment.file +
                 ": /workload/overlap: slows collectives down, which closed forms of one at a time "
-                "know only: expected one stream and, with servers or several clients, analytic "
-                "fidelity; or a factor of 1");
+                "know only: expected one stream, no broadcasts inside clients (hybrids) and, "
+                "with servers, analytic fidelity; or a factor of 1");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sim/experiment/simulate.h"
 
 #include "sim/core/error.h"
+#include "tests/support/messages.h"
 #include "tests/support/simulated.h"
 
 #include <string>
@@ -152,6 +153,44 @@ TEST(Simulate, AddsUpMicroBatches) {
   }
 }
 
+// The optimizer runs once a step, also where compute_time is given for a layer table: three
+// micro-batches of 300 ms are 900 ms but twice the optimizer's part, which a longer forward pass
+// keeps.
+TEST(Simulate, AddsUpMicroBatchesWithOneUpdate) {
+  const TinyFolder folder;
+  const auto compute = [&](const std::string& more) {
+    return simulate(tiny_experiment(folder, R"({"workload": {"trace": null, "model": "resnet50",
+                     "device": "v100", "batch": 16, "compute_time": "300 ms")" +
+                                                more + "}}"))
+        .compute_time_s;
+  };
+  for (const char* more : {"", R"(, "rescale": "forward")", R"(, "forward_share": 0.4)"}) {
+    const double three = compute(std::string(more) + R"(, "accumulate": 3)");
+    EXPECT_LT(three, 0.9) << more;
+    EXPECT_GT(three, 0.8) << more;
+  }
+}
+
+// fc's all-reduces cost kernels something, which "optimal" does not weigh.
+TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
+  const TinyFolder folder;
+  const auto beyond = [&](const char* schedule, const char* overlap) {
+    return simulate(tiny_experiment(folder, fmt::format(R"({{"workload": {{"overlap": {}}},
+                                                 "strategy": {{"schedule": "{}"}}}})",
+                                                        overlap, schedule)))
+        .domain.beyond;
+  };
+  const std::string own = "what overlap costs is the experiment's own";
+  const char* factors = R"({"type": "factors", "compute": 1.3})";
+  EXPECT_EQ(beyond("optimal", R"("none")"), std::vector<std::string>{});
+  EXPECT_EQ(beyond("wfbp", factors), std::vector<std::string>{own});
+  EXPECT_EQ(
+      beyond("optimal", factors),
+      (std::vector<std::string>{"the schedule's plan is the best one only for all-reduces one "
+                                "after another that cost kernels nothing",
+                                own}));
+}
+
 // 32 samples of a worker at 500 a second are there every 64 ms: the step of 44 ms waits for 20.
 TEST(Simulate, AStepWaitsForItsSamples) {
   const TinyFolder folder;
@@ -181,6 +220,14 @@ TEST(Simulate, AStepWaitsForItsSamples) {
   const Result r = simulate(tiny_experiment(folder, R"({"workload": {"input": 500}})"));
   EXPECT_DOUBLE_EQ(*r.exposed_input_s, 0.020);
   EXPECT_DOUBLE_EQ(r.exposed_comm_s, 0.002);
+  // The pipeline ends no step earlier, and what is known of the rest says no more than 64 ms.
+  EXPECT_DOUBLE_EQ(r.step_time_interval_s.low, 0.064);
+  EXPECT_DOUBLE_EQ(r.step_time_interval_s.high, 0.064);
+  EXPECT_EQ(message_of<InputError>([&] {
+              simulate(tiny_experiment(folder, R"({"workload": {"input": 3.0517578125e-05}})"));
+            }),
+            folder.path("x.json") +
+                ": /workload/input: the samples of a step take 1048576 s, at most 1000000 s");
 }
 
 }  // namespace
