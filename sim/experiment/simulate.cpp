@@ -59,7 +59,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
     add("the schedule's plan is the best one only for all-reduces one after another that cost "
         "kernels nothing");
   }
-  add(e.workload->workload.overlap->outside_domain());
+  if (const auto& overlap = e.workload->workload.overlap) add(overlap->outside_domain());
   add(e.transport->channel->outside_domain());
   add(e.transport->backend->outside_domain());
   add(e.transport->coordinator->outside_domain());

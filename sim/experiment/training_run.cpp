@@ -157,8 +157,8 @@ TrainingPlan plan_training(const Experiment& e) {
       (plan.plays_messages || e.transport->streams > 1 || aggregation.spread)) {
     throw PlacedError(
         "/workload/overlap: slows collectives down, which closed forms of one at a time know only: "
-        "expected one stream and, with servers or several clients, analytic fidelity; or a factor "
-        "of 1");
+        "expected one stream, no broadcasts inside clients (hybrids) and, with servers, analytic "
+        "fidelity; or a factor of 1");
   }
   plan.inside_time = inside_time(e, plays && is_alone);
   plan.inside_plays = plays && is_alone;
