@@ -187,8 +187,8 @@ TrainingPlan plan_training(const Experiment& e) {
                    ? learns->steps(workers)
                    : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
   constexpr double kLimit = 4e6;  // s, as for a single step
-  const double least =
-      to_seconds(plan.step.forward + plan.step.backward) * static_cast<double>(plan.steps);
+  const Duration one = std::max(plan.step.forward + plan.step.backward, plan.step.input);
+  const double least = to_seconds(one) * static_cast<double>(plan.steps);
   if (least > kLimit) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));

@@ -171,6 +171,17 @@ TEST(Simulate, AddsUpMicroBatchesWithOneUpdate) {
   }
 }
 
+// 524,288 s for the samples of a step, twenty times over, are more than simulated time has.
+TEST(Simulate, RefusesInputsWithoutEnd) {
+  const TinyFolder folder;
+  EXPECT_EQ(message_of<InputError>([&] {
+              simulate(tiny_experiment(folder, R"({"workload": {"input": 6.103515625e-05},
+                  "strategy": {"schedule": "tensor-fusion"}})"));
+            }),
+            folder.path("x.json") +
+                ": /: the run takes 10485760 s or more, of the 4000000 s that can be simulated");
+}
+
 // fc's all-reduces cost kernels something, which "optimal" does not weigh.
 TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
   const TinyFolder folder;
