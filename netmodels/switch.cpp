@@ -31,19 +31,20 @@ constexpr double kLineRates[] = {25, 40, 50, 56, 100, 200, 400, 800};  ///< Gbit
 class Switch final : public NetworkKind {
  public:
   explicit Switch(const Config& c)
-      : link_{c.get<Duration>("latency"), c.get<Bandwidth>("bandwidth")} {}
-  Link link(std::int64_t) const override { return link_; }
-  std::string outside_domain() const override {
+      : link_{c.get<Duration>("latency"), c.get<Bandwidth>("bandwidth")} {
     const double gbits = link_.bandwidth.bytes_per_second * 8e-9;
     const bool is_line_rate =
         std::ranges::any_of(kLineRates, [&](double r) { return std::abs(gbits / r - 1) < 1e-6; });
-    if (!is_line_rate) return "";
-    return fmt::format(
+    if (!is_line_rate) return;
+    outside_ = fmt::format(
         "network at its line rate of {:g} Gbit/s, which no host was measured to reach", gbits);
   }
+  Link link(std::int64_t) const override { return link_; }
+  std::string outside_domain() const override { return outside_; }
 
  private:
   Link link_;
+  std::string outside_;
 };
 
 const bool kRegistered = NetworkKinds::instance().add(

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <span>
@@ -56,31 +55,41 @@ BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& colle
 }
 
 BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& cost) {
+  struct Sent {
+    double finish = 0;  ///< F(k), ps
+    double bytes = 0;   ///< b S_k, ps
+    double key() const { return finish - bytes; }
+  };
   const std::size_t n = units.size();
   const auto a = static_cast<double>(cost.a.count());  // ps
   const double b = cost.b.seconds_per_byte * 1e12;     // ps/B
-  std::vector<double> finish(n + 1, 0);                // ps
-  std::vector<double> sent(n + 1, 0);                  // b S_k, ps
+  std::vector<Sent> sent(n + 1);
   std::vector<std::int32_t> best(n + 1, 0);
-  const auto key = [&](std::size_t j) { return finish[j] - sent[j]; };
-  std::deque<std::size_t> late;  // j with F(j) > R_k, keys increasing from front to back
-  std::size_t early = 0;         // the largest j with F(j) <= R_k
+  // j with F(j) > R_k, keys increasing: a queue from `front` up to `back`.
+  std::vector<std::uint32_t> late(n + 1);
+  std::size_t front = 0;
+  std::size_t back = 0;
+  std::size_t early = 0;  // the largest j with F(j) <= R_k
   for (std::size_t k = 1; k <= n; ++k) {
     const auto ready = static_cast<double>(units[k - 1].ready.count());
-    sent[k] = sent[k - 1] + b * static_cast<double>(units[k - 1].bytes.count);
-    while (early + 1 < k && finish[early + 1] <= ready)
+    const double bytes = sent[k - 1].bytes + b * static_cast<double>(units[k - 1].bytes.count);
+    while (early + 1 < k && sent[early + 1].finish <= ready)
       ++early;
-    while (!late.empty() && late.front() <= early)
-      late.pop_front();
-    finish[k] = ready + a + (sent[k] - sent[early]);
+    while (front < back && late[front] <= early)
+      ++front;
+    double finish = ready + a + (bytes - sent[early].bytes);
     best[k] = static_cast<std::int32_t>(early);
-    if (!late.empty() && a + sent[k] + key(late.front()) < finish[k]) {
-      finish[k] = a + sent[k] + key(late.front());
-      best[k] = static_cast<std::int32_t>(late.front());
+    if (front < back) {
+      const double end = a + bytes + sent[late[front]].key();
+      if (end < finish) {
+        finish = end;
+        best[k] = static_cast<std::int32_t>(late[front]);
+      }
     }
-    while (!late.empty() && key(late.back()) >= key(k))
-      late.pop_back();
-    late.push_back(k);
+    sent[k] = {finish, bytes};
+    while (front < back && sent[late[back - 1]].key() >= sent[k].key())
+      --back;
+    late[back++] = static_cast<std::uint32_t>(k);
   }
   return unwind(best);
 }

@@ -2,7 +2,6 @@
 #pragma once
 #include "sim/config/json.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -39,10 +38,12 @@ inline void append_number(std::string& text, std::int64_t value) {
 
 /// A text in quotes; few need an escape.
 inline void append_text(std::string& text, std::string_view value) {
-  const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-  });
-  if (!is_plain) {
+  std::uint8_t odd = 0;
+  for (const char each : value) {  // to the end, so that many characters are looked at at once
+    const auto c = static_cast<std::uint8_t>(each);
+    odd |= c < 0x20 || c >= 0x7f || c == '"' || c == '\\' ? 1 : 0;
+  }
+  if (odd != 0) {
     text += Json(value).dump();
     return;
   }

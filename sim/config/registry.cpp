@@ -27,14 +27,13 @@ std::string Catalogue::type_of(const Config& parent, std::string_view key) {
                 fmt::format("expected a name or an object {{\"type\": ...}}, got {}", brief(node)));
   }
   const auto type = node.find("type");
-  const std::string inside = std::string(key) + "/type";
   if (type == node.end()) {
     throw InputError(
-        fmt::format("{}: {}/{}: required but missing", parent.file(), parent.pointer(), inside));
+        fmt::format("{}: {}/{}/type: required but missing", parent.file(), parent.pointer(), key));
   }
   if (!type->is_string()) {
-    throw InputError(fmt::format("{}: {}/{}: expected a string, got {}", parent.file(),
-                                 parent.pointer(), inside, brief(*type)));
+    throw InputError(fmt::format("{}: {}/{}/type: expected a string, got {}", parent.file(),
+                                 parent.pointer(), key, brief(*type)));
   }
   return type->get<std::string>();
 }

@@ -92,11 +92,14 @@ std::optional<Duration> whole_picoseconds(std::string_view text) {
 }  // namespace
 
 Duration from_seconds(double seconds) {
-  const double ps = std::round(seconds * 1e12);
+  const double ps = seconds * 1e12;
   if (!(std::abs(ps) < kMostPicoseconds)) {
     throw RangeError(fmt::format("{} s is beyond the range of simulated time (106 days)", seconds));
   }
-  return Duration(static_cast<std::int64_t>(ps));
+  // As std::round, which is a call to the library: halves away from zero; the rest is exact.
+  const auto whole = static_cast<std::int64_t>(ps);
+  const double rest = ps - static_cast<double>(whole);
+  return Duration(whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0));
 }
 
 Duration checked_add(Duration x, Duration y) {

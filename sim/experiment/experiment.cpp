@@ -26,14 +26,6 @@ constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule"
                                                             "/strategy/embedding"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
-std::shared_ptr<const PreparedWorkload> prepare(Workload workload) {
-  auto prepared = std::make_shared<PreparedWorkload>();
-  prepared->by_tensor = workload.units(Granularity::kTensor);
-  prepared->by_layer = workload.units(Granularity::kLayer);
-  prepared->workload = std::move(workload);
-  return prepared;
-}
-
 std::string transport_name(const Config& strategy) {
   const Config roles = Transports::instance().chosen(strategy, "transport");
   std::string name = Catalogue::type_of(roles, MessageChannel::kNoun);
@@ -179,7 +171,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
   const Config config(document, experiment_params());
   switch (part) {
     case Part::kWorkload:
-      experiment.workload = prepare(read_workload(config.object("workload", workload_params())));
+      experiment.workload = std::make_shared<PreparedWorkload>(
+          read_workload(config.object("workload", workload_params())));
       return;
     case Part::kCluster:
       experiment.cluster =

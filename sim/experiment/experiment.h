@@ -20,13 +20,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace steptime {
 
-/// A workload with its gradient units, which only depend on it.
+/// A workload with its passes and gradient units, which only depend on it.
 struct PreparedWorkload {
+  explicit PreparedWorkload(Workload of)
+      : workload(std::move(of)),
+        passes(passes_of(workload)),
+        by_tensor(workload.units(Granularity::kTensor)),
+        by_layer(workload.units(Granularity::kLayer)) {}
+
   Workload workload;
+  PassTimes passes;
   std::vector<GradientUnit> by_tensor;
   std::vector<GradientUnit> by_layer;
 

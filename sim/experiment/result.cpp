@@ -39,7 +39,7 @@ void append_json(std::string& text, const Result& result, const Details* details
   static const auto keys = [] {
     std::vector<std::string> all;
     for (const Figure& figure : figures())
-      all.push_back(fmt::format("\"{}\":", figure.key));
+      all.push_back(fmt::format(",\"{}\":", figure.key));
     return all;
   }();
   const std::size_t before = text.size();
@@ -47,30 +47,28 @@ void append_json(std::string& text, const Result& result, const Details* details
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Figure& figure = all[i];
     const std::size_t start = text.size();
-    if (figure.raw != nullptr) {
-      text += keys[i];
+    const std::string_view key = std::string_view(keys[i]).substr(start == before ? 1 : 0);
+    if (figure.number != nullptr) {
+      if (const auto value = figure.number(result)) append_number(text += key, *value);
+    } else if (figure.raw != nullptr) {
+      text += key;
       const std::size_t value = text.size();
       figure.raw(text, result);
       if (text.size() == value) text.resize(start);
-    } else if (figure.number != nullptr) {
-      if (const auto value = figure.number(result)) append_number(text += keys[i], *value);
     } else if (figure.integer != nullptr) {
-      if (const auto value = figure.integer(result)) append_number(text += keys[i], *value);
+      if (const auto value = figure.integer(result)) append_number(text += key, *value);
     } else if (figure.interval != nullptr) {
       if (const auto ends = figure.interval(result)) {
-        append_number((text += keys[i]) += '[', ends->low);
+        append_number((text += key) += '[', ends->low);
         append_number(text += ',', ends->high);
         text += ']';
       }
     } else if (figure.text != nullptr) {
-      if (const auto value = figure.text(result); !value.empty())
-        append_text(text += keys[i], value);
+      if (const auto value = figure.text(result); !value.empty()) append_text(text += key, value);
     } else if (const Json value = figure.list(result, details); !value.is_null()) {
-      (text += keys[i]) += value.dump();
+      (text += key) += value.dump();
     }
-    if (text.size() > start) text += ',';
   }
-  if (text.size() > before) text.pop_back();  // the last comma
 }
 
 Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config) {

@@ -28,6 +28,30 @@ struct Chunk {
   std::vector<SweepRow> rows;
   std::string lines;                   ///< one after the other
   std::vector<std::size_t> line_ends;  ///< in `lines`, by row
+  std::atomic<bool> is_told = true;    ///< may be filled anew
+};
+
+/// What a thread has to itself. Memory that one thread gets and another one gives back would make
+/// both wait for each other, so its chunks return to it.
+class Worker {
+ public:
+  explicit Worker(const Sweep& sweep) : runner(sweep) {}
+  Chunk& chunk() {
+    auto found = std::find_if(chunks_.begin(), chunks_.end(), [](const auto& chunk) {
+      return chunk->is_told.load(std::memory_order_acquire);
+    });
+    if (found == chunks_.end()) found = chunks_.insert(found, std::make_unique<Chunk>());
+    Chunk& chunk = **found;
+    chunk.rows.clear();
+    chunk.lines.clear();
+    chunk.line_ends.clear();
+    chunk.is_told = false;
+    return chunk;
+  }
+  PointRunner runner;
+
+ private:
+  std::vector<std::unique_ptr<Chunk>> chunks_;
 };
 
 /// `details`: null for a row without them.
@@ -57,7 +81,7 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
     constexpr double kAtOnce = 0.02;  // s
     return static_cast<std::size_t>(std::clamp(kAtOnce / seconds_each, 1.0, 256.0));
   };
-  tbb::enumerable_thread_specific<PointRunner> runners([&] { return PointRunner(sweep); });
+  tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(sweep); });
   std::int64_t next = 0;
   const auto all_points = [&](std::size_t at_most) {
     // Smaller towards the end, where the last one to come would keep everybody waiting.
@@ -95,14 +119,14 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
     return points;
   };
   const auto run = [&](const std::vector<std::int64_t>& points) {
-    auto chunk = std::make_shared<Chunk>(Chunk{.points = points.size()});
-    PointRunner& runner = runners.local();
-    chunk->rows.reserve(points.size());
+    Worker& worker = workers.local();
+    Chunk& chunk = worker.chunk();
+    chunk.points = points.size();
     const auto start = std::chrono::steady_clock::now();
-    double share = 0;  // of the point that runs
+    double share = 0;  // of the chunk's points, as far as others were told
     const OnProgress on_progress = [&](double now) {
       if (stopped()) throw Interrupted();
-      advance(share, now);
+      advance(share, static_cast<double>(chunk.rows.size()) + now);
       const std::unique_lock lock(telling, std::try_to_lock);
       if (lock && options.on_progress)
         options.on_progress(done, static_cast<double>(done) + under_way);
@@ -112,9 +136,8 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       SweepRow row{.point = point};
       std::vector<SentBucket> sent;
       std::vector<SentBucket>* const buckets = options.full ? &sent : nullptr;
-      share = 0;
       try {
-        row.result = runner.run(point, buckets, on_progress);
+        row.result = worker.runner.run(point, buckets, on_progress);
       } catch (const Interrupted&) {
         break;
       } catch (const InputError& e) {
@@ -123,20 +146,20 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
         row.error = e.what();  // which may have several lines
       }
       const auto details =
-          options.full ? std::optional(Details{sent, runner.config()}) : std::nullopt;
-      const std::size_t begin = chunk->lines.size();
-      append_line(chunk->lines, sweep, row, details ? &*details : nullptr);
-      chunk->line_ends.push_back(chunk->lines.size());
-      chunk->rows.push_back(std::move(row));
+          options.full ? std::optional(Details{sent, worker.runner.config()}) : std::nullopt;
+      const std::size_t begin = chunk.lines.size();
+      append_line(chunk.lines, sweep, row, details ? &*details : nullptr);
+      chunk.line_ends.push_back(chunk.lines.size());
+      chunk.rows.push_back(std::move(row));
       if (options.on_finished)
-        breaking([&] { options.on_finished(std::string_view(chunk->lines).substr(begin)); });
-      advance(share, 1);
+        breaking([&] { options.on_finished(std::string_view(chunk.lines).substr(begin)); });
     }
+    advance(share, static_cast<double>(chunk.rows.size()));
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     seconds_each = taken.count() / static_cast<double>(points.size());
-    return chunk;
+    return &chunk;
   };
-  const auto emit = [&](const std::shared_ptr<Chunk>& chunk) {
+  const auto emit = [&](Chunk* chunk) {
     if (cut_short) return;
     const std::lock_guard lock(telling);
     cut_short = chunk->rows.size() < chunk->points;
@@ -151,6 +174,7 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       }
     }
     const auto rows = static_cast<std::int64_t>(chunk->rows.size());
+    chunk->is_told.store(true, std::memory_order_release);
     done += rows;
     under_way -= static_cast<double>(rows);
     if (options.on_progress) options.on_progress(done, static_cast<double>(done) + under_way);
@@ -158,9 +182,8 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
   tbb::parallel_pipeline(
       static_cast<std::size_t>(options.threads) * 4,
       tbb::make_filter<void, std::vector<std::int64_t>>(tbb::filter_mode::serial_in_order, cut) &
-          tbb::make_filter<std::vector<std::int64_t>, std::shared_ptr<Chunk>>(
-              tbb::filter_mode::parallel, run) &
-          tbb::make_filter<std::shared_ptr<Chunk>, void>(tbb::filter_mode::serial_in_order, emit));
+          tbb::make_filter<std::vector<std::int64_t>, Chunk*>(tbb::filter_mode::parallel, run) &
+          tbb::make_filter<Chunk*, void>(tbb::filter_mode::serial_in_order, emit));
   return failed;
 }
 

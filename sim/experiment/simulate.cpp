@@ -30,9 +30,9 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
-  PlannedStep step{
-      *e.workload, units,
-      plan_step(e.workload->workload, units, buckets, *e.collective, e.cluster->workers())};
+  PlannedStep step{*e.workload, units,
+                   plan_step(e.workload->workload, e.workload->passes, units, buckets,
+                             *e.collective, e.cluster->workers())};
   step.plan.input = input_time(e);
   if (e.run->fidelity == Fidelity::kMessage)
     play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
@@ -300,8 +300,8 @@ Result merged_result(const Experiment& e, Timeline* timeline, std::vector<SentBu
   const auto& units = e.workload->units(e.schedule->granularity());
   const PlannedStep step{
       *e.workload, units,
-      plan_step(e.workload->workload, units, e.schedule->plan(units, *aggregation.whole),
-                *e.collective, e.cluster->workers())};
+      plan_step(e.workload->workload, e.workload->passes, units,
+                e.schedule->plan(units, *aggregation.whole), *e.collective, e.cluster->workers())};
   spdlog::debug("{}: the kvstore's merge is played in an engine, {} keys a step", e.name,
                 step.plan.buckets.size());
   const auto& settings = e.embedding->settings();

@@ -207,13 +207,13 @@ const TrackRecord& TrackRecord::shipped() {
   return record;
 }
 
-Assessment TrackRecord::assess(const Prediction& p) const {
+Assessment TrackRecord::assess(Prediction p) const {
   const auto enough = [](const auto& map, auto found) -> const Errors* {
     return found == map.end() || found->second->rows < kLeastRows ? nullptr : found->second.get();
   };
   Assessment result;
   Validity& domain = result.domain;
-  domain.beyond = p.beyond;
+  domain.beyond = std::move(p.beyond);
   double factor = kFloor;
   bool device_is_validated = !p.modelled;
   if (p.modelled) {

@@ -120,7 +120,7 @@ class TrackRecord {
   /// traces/record.jsonl. Throws InputError when it cannot be read.
   static const TrackRecord& shipped();
 
-  Assessment assess(const Prediction& prediction) const;
+  Assessment assess(Prediction prediction) const;
   /// The measurements of a kind, in the order of the file.
   std::vector<RecordRow> rows_of(const PredictionKind& kind) const;
   /// By rows of other testbeds only.

@@ -145,8 +145,8 @@ TrainingPlan plan_training(const Experiment& e) {
   if (communicates) {
     buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
   }
-  plan.step =
-      plan_step(e.workload->workload, units, buckets, *aggregation.inside, communicates ? 2 : 1);
+  plan.step = plan_step(e.workload->workload, e.workload->passes, units, buckets,
+                        *aggregation.inside, communicates ? 2 : 1);
   plan.step.input = input_time(e);
   plan.beside = slowdown_of(e, plan);
   const bool plays = e.run->fidelity == Fidelity::kMessage;

@@ -154,42 +154,45 @@ std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket
 
 }  // namespace
 
-StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
-                   const BucketPlan& plan, const Collective& collective, std::int64_t workers) {
-  StepPlan step{
-      .forward = workload.trace.forward(),
-      .backward = workload.trace.backward(),
-      .after_backward = plan.after_backward,
-      .forward_wait = workload.trace.forward_wait,
-      .backward_wait = workload.trace.backward_wait,
-  };
-  double seconds = to_seconds(step.forward) + to_seconds(step.backward);
-  check_step_length(seconds);
+StepPlan plan_step(const Workload& workload, const PassTimes& passes,
+                   std::span<const GradientUnit> units, const BucketPlan& plan,
+                   const Collective& collective, std::int64_t workers) {
+  StepPlan step{.forward = passes.forward,
+                .backward = passes.backward,
+                .after_backward = plan.after_backward,
+                .forward_wait = workload.trace.forward_wait,
+                .backward_wait = workload.trace.backward_wait};
+  double length = static_cast<double>(step.forward.count()) +
+                  static_cast<double>(step.backward.count());  // ps, of all one after the other
+  check_step_length(length / 1e12);
   if (workers == 1) return step;
-  const std::int64_t planned =
-      std::accumulate(plan.sizes.begin(), plan.sizes.end(), std::int64_t{0});
-  STEPTIME_CHECK(planned == static_cast<std::int64_t>(units.size()),
-                 "a plan must cover every gradient, once");
-  std::int32_t unit = 0;
+  const auto send = [&](Bucket& bucket) {
+    bucket.cost = collective.time(bucket.bytes);
+    length += static_cast<double>(bucket.cost.count());
+    step.buckets.push_back(bucket);
+  };
+  std::size_t unit = 0;
   step.buckets.reserve(plan.sizes.size());
   for (const std::int32_t size : plan.sizes) {
-    Bucket bucket{.first_unit = unit, .units = size};
-    for (; unit < bucket.first_unit + size; ++unit)
+    Bucket bucket{.first_unit = static_cast<std::int32_t>(unit), .units = size};
+    const std::size_t next = unit + static_cast<std::size_t>(size);
+    STEPTIME_CHECK(next <= units.size(), "a plan must cover every gradient, once");
+    for (; unit < next; ++unit)
       bucket.bytes += units[unit].bytes;
     bucket.ready = step.forward + (plan.after_backward ? step.backward : units[unit - 1].ready);
+    if (size > 1 || !plan.longest || bucket.bytes <= *plan.longest) {
+      send(bucket);
+      continue;
+    }
     const Bytes end = bucket.bytes;
-    const Bytes longest = size == 1 ? plan.longest.value_or(end) : end;
-    if (end > longest)
-      check_parts(static_cast<double>(end.count) / static_cast<double>(longest.count));
-    do {
-      bucket.bytes = std::min(longest, end - bucket.offset);
-      bucket.cost = collective.time(bucket.bytes);
-      seconds += to_seconds(bucket.cost);
-      step.buckets.push_back(bucket);
-      bucket.offset += bucket.bytes;
-    } while (bucket.offset < end);
+    check_parts(static_cast<double>(end.count) / static_cast<double>(plan.longest->count));
+    for (; bucket.offset < end; bucket.offset += bucket.bytes) {
+      bucket.bytes = std::min(*plan.longest, end - bucket.offset);
+      send(bucket);
+    }
   }
-  check_step_length(seconds);
+  STEPTIME_CHECK(unit == units.size(), "a plan must cover every gradient, once");
+  check_step_length(length / 1e12);
   step.beside = slowdowns(workload, step.buckets, collective);
   return step;
 }

@@ -23,6 +23,15 @@
 
 namespace steptime {
 
+/// How long a worker computes in a step: sums over its layers.
+struct PassTimes {
+  Duration forward{};
+  Duration backward{};
+};
+inline PassTimes passes_of(const Workload& workload) {
+  return {workload.trace.forward(), workload.trace.backward()};
+}
+
 /// All that a step depends on: compute times, and buckets in send order.
 struct StepPlan {
   Duration forward{};
@@ -37,8 +46,14 @@ struct StepPlan {
 
 /// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of
 /// simulated time.
-StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
-                   const BucketPlan& plan, const Collective& collective, std::int64_t workers);
+StepPlan plan_step(const Workload& workload, const PassTimes& passes,
+                   std::span<const GradientUnit> units, const BucketPlan& plan,
+                   const Collective& collective, std::int64_t workers);
+inline StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
+                          const BucketPlan& plan, const Collective& collective,
+                          std::int64_t workers) {
+  return plan_step(workload, passes_of(workload), units, plan, collective, workers);
+}
 
 /// Throws InputError when a step of this length would exceed the range of simulated time.
 void check_step_length(double seconds);

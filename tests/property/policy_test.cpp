@@ -57,11 +57,8 @@ struct Question {
 };
 
 Question any_question(std::int64_t most_startup_us) {
-  auto prepared = std::make_shared<PreparedWorkload>();
-  prepared->workload = *any_workload(12);
-  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
-  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
-  RC_PRE(prepared->workload.trace.forward() + prepared->workload.trace.backward() > Duration{});
+  const auto prepared = std::make_shared<PreparedWorkload>(*any_workload(12));
+  RC_PRE(prepared->passes.forward + prepared->passes.backward > Duration{});
   return {prepared, *rc::gen::inRange<std::int64_t>(0, most_startup_us + 1),
           *rc::gen::inRange<std::int64_t>(1, 1000)};
 }
@@ -126,17 +123,14 @@ RC_GTEST_PROP(Policy, StepsAreAveragedOverThePhaseOfTheCycle, ()) {
   const std::int64_t compute = *rc::gen::inRange<std::int64_t>(1, 30'000);  // us
   const std::int64_t cycle = *rc::gen::inRange<std::int64_t>(1, 10'000);
   const std::int64_t startup = *rc::gen::inRange<std::int64_t>(0, 5'000);
-  auto prepared = std::make_shared<PreparedWorkload>();
-  prepared->workload = {
-      .trace = {.model = "m",
-                .device = "d",
-                .batch = 1,
-                .layers = {{.name = "l",
-                            .backward = from_seconds(static_cast<double>(compute) * 1e-6),
-                            .tensors = {{"w", 250}}}}},
-      .bytes_per_param = 4};
-  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
-  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
+  const auto prepared = std::make_shared<PreparedWorkload>(
+      Workload{.trace = {.model = "m",
+                         .device = "d",
+                         .batch = 1,
+                         .layers = {{.name = "l",
+                                     .backward = from_seconds(static_cast<double>(compute) * 1e-6),
+                                     .tensors = {{"w", 250}}}}},
+               .bytes_per_param = 4});
   const Question q{prepared, startup, 1};  // 1000 B: 1 us more
   const std::int64_t reduce = startup + 1;
   std::int64_t begin = 0;  // of the next cycle

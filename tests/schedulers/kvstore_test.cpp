@@ -43,14 +43,13 @@ enum class Compute { kTwoSeconds, kNone };
 double exposed_ms(std::shared_ptr<const Cluster> cluster, const std::string& more = "",
                   const std::string& run = kMessage, Compute compute = Compute::kTwoSeconds) {
   Experiment e{.name = "test"};
-  auto workload = std::make_shared<PreparedWorkload>(*two_layers());
-  workload->workload.trace.layers[0].backward = Duration{};
+  Workload workload = two_layers()->workload;
+  workload.trace.layers[0].backward = Duration{};
   if (compute == Compute::kNone) {
-    for (Layer& layer : workload->workload.trace.layers)
+    for (Layer& layer : workload.trace.layers)
       layer.forward = layer.backward = Duration{};
   }
-  workload->by_tensor = workload->workload.units(Granularity::kTensor);
-  e.workload = workload;
+  e.workload = std::make_shared<PreparedWorkload>(std::move(workload));
   e.cluster = std::move(cluster);
   const std::string aggregation = R"({"type": "kvstore")" + more + "}";
   const auto document = std::make_shared<Document>(

@@ -15,7 +15,6 @@ namespace steptime {
 
 /// A step of 3 s on two layers with 1,000,000 parameters each, 8 MB together.
 inline std::shared_ptr<const PreparedWorkload> two_layers() {
-  auto prepared = std::make_shared<PreparedWorkload>();
   Trace trace{.model = "two", .device = "none", .batch = 1};
   for (const char* name : {"one", "two"}) {
     trace.layers.push_back({.name = name,
@@ -23,10 +22,7 @@ inline std::shared_ptr<const PreparedWorkload> two_layers() {
                             .backward = std::chrono::milliseconds(1000),
                             .tensors = {{name, 1000000}}});
   }
-  prepared->workload = {.trace = std::move(trace)};
-  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
-  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
-  return prepared;
+  return std::make_shared<PreparedWorkload>(Workload{.trace = std::move(trace)});
 }
 
 /// `workers` nodes with one GPU, on a network of 1 ms and `bandwidth` [B/s]; a strategy and a run

@@ -36,13 +36,9 @@ Result closed(const std::string& aggregation, const std::string& update, std::in
 
 /// One layer of 25,000,000 parameters, 100 MB.
 std::shared_ptr<const PreparedWorkload> hundred_megabytes() {
-  auto prepared = std::make_shared<PreparedWorkload>();
   Trace trace{.model = "one", .device = "none", .batch = 1};
   trace.layers.push_back({.name = "one", .tensors = {{"one", 25'000'000}}});
-  prepared->workload = {.trace = std::move(trace)};
-  prepared->by_tensor = prepared->workload.units(Granularity::kTensor);
-  prepared->by_layer = prepared->workload.units(Granularity::kLayer);
-  return prepared;
+  return std::make_shared<PreparedWorkload>(Workload{.trace = std::move(trace)});
 }
 
 TEST(MessageCarrier, IncastEqualsAFlowSimulator) {
@@ -100,11 +96,10 @@ TEST(MessageCarrier, RingsAndPushesShareALink) {
   const std::string hybrid =
       R"({"type": "hybrid", "clients": 1, "servers": 1, "requests": "pushpull"})";
   Experiment e = training_experiment(strategy(hybrid, kSgd, "wfbp"), 2, messages());
-  auto workload = std::make_shared<PreparedWorkload>(*two_layers());
-  for (Layer& layer : workload->workload.trace.layers)
+  Workload workload = two_layers()->workload;
+  for (Layer& layer : workload.trace.layers)
     layer.backward = Duration{};
-  workload->by_tensor = workload->workload.units(Granularity::kTensor);
-  e.workload = workload;
+  e.workload = std::make_shared<PreparedWorkload>(std::move(workload));
   // Ring of 4 MB over 2: 2 (1 ms + 2 ms) = 6 ms each; push 5 ms, pull 5 ms, broadcast 5 ms. Alone,
   // the second key ends at 12 + 15 ms. The second ring's halves meet the push (0 to the server) on
   // the way out of rank 0, and then the first broadcast.
