@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -308,8 +309,12 @@ LayerTable parse_layer_table(const std::string& text, const std::string& file,
   }
   const auto tokens = read_tokens(config, sequence);
   table.input *= tokens.value_or(1);
-  for (const Config& layer : config.objects("layers", layer_params()))
+  std::set<std::string> names;
+  for (const Config& layer : config.objects("layers", layer_params())) {
     table.layers.push_back(read_layer(layer, tokens));
+    if (!names.insert(table.layers.back().name).second)
+      layer.fail("name", "another layer before has this name");
+  }
   return table;
 }
 

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -38,22 +40,25 @@ MeasuredRounds read_rounds(const FitRequest& request) {
     rounds.provenance.update(request.provenance);
     return rounds;
   }
-  if (request.ranks < 2) {
-    throw InputError(fmt::format(
-        "--ranks: expected how many ranks the table is of, at least 2, got {}", request.ranks));
-  }
+  auto measured = rounds_of_tables(request.files);
+  std::vector<std::string> missing;
+  if (request.ranks == 0) missing.emplace_back("--ranks");
   for (const char* key : {"source", "date", "licence"}) {
-    if (!request.provenance.contains(key)) {
-      throw InputError(fmt::format(
-          "--{}: required but missing, as the table does not say where it is from", key));
-    }
+    if (!request.provenance.contains(key)) missing.push_back(fmt::format("--{}", key));
   }
+  if (!missing.empty()) {
+    throw InputError(
+        fmt::format("steptime calibrate fit: expected {}, which the table does not say",
+                    fmt::join(missing, ", ")));
+  }
+  if (request.ranks < 2)
+    throw InputError(fmt::format("--ranks: expected at least 2, got {}", request.ranks));
   MeasuredRounds rounds{request.nodes > 0 ? request.nodes : request.ranks, request.provenance, {}};
   if (request.ranks % rounds.nodes != 0) {
     throw InputError(fmt::format("--nodes: expected a divisor of {} ranks, got {}", request.ranks,
                                  rounds.nodes));
   }
-  rounds.series.push_back({request.operation, request.ranks, rounds_of_tables(request.files)});
+  rounds.series.push_back({request.operation, request.ranks, std::move(measured)});
   return rounds;
 }
 

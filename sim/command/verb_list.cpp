@@ -123,7 +123,10 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
 }
 
 Exit verb_check(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
-  const po::options_description options("options");
+  std::vector<std::string> sets;
+  po::options_description options("options");
+  options.add_options()("set", po::value(&sets)->composing(),
+                        "/pointer=value: replaces a value of the configs");
   const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("CONFIG")) {
@@ -133,7 +136,7 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
   const OnProgress listener = until_interrupted(terminal);
   for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
     try {
-      const auto document = load_document(path, {});
+      const auto document = load_document(path, sets);
       read_experiment(document);
       const Sweep sweep(document);
       PointRunner runner(sweep);

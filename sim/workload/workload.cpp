@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -175,8 +176,11 @@ Trace parse_trace(const std::string& text, const std::string& file) {
   trace.provenance = provenance.node();
   if (config.has("forward_total_s")) trace.forward_total = read_seconds(config, "forward_total_s");
   if (config.has("domain")) trace.domain = config.get<std::string>("domain");
+  std::set<std::string> names;
   for (const Config& layer : config.objects("layers", layer_params())) {
     trace.layers.push_back(read_layer(layer, !trace.forward_total));
+    if (!names.insert(trace.layers.back().name).second)
+      layer.fail("name", "another layer before has this name");
   }
   if (trace.layers.empty()) config.fail("layers", "expected at least one layer, got an empty list");
   check_totals(trace, config);

@@ -40,11 +40,15 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   const std::string file = folder.write("t.csv", kTable);
   EXPECT_EQ(steptime({"calibrate", "fit"}).err,
             "steptime: steptime calibrate fit: expected FILE; see steptime calibrate --help\n");
-  EXPECT_EQ(steptime({"calibrate", "fit", file}).err,
-            "steptime: --ranks: expected how many ranks the table is of, at least 2, got 0\n");
-  EXPECT_EQ(steptime({"calibrate", "fit", file, "--ranks", "4"}).err,
-            "steptime: --source: required but missing, as the table does not say where it is "
-            "from\n");
+  EXPECT_EQ(steptime({"calibrate", "fit", file, "--date", "2024-02-01"}).err,
+            "steptime: steptime calibrate fit: expected --ranks, --source, --licence, which the "
+            "table does not say\n");
+  std::vector<std::string> of_one = fit_args(file);
+  of_one.at(4) = "1";
+  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected at least 2, got 1\n");
+  const std::string empty = folder.write("empty.csv", "");
+  EXPECT_EQ(steptime({"calibrate", "fit", empty}).err,
+            "steptime: " + empty + ": no measurement found\n");
   EXPECT_EQ(steptime({"calibrate", "rings"}).err,
             "steptime: steptime calibrate: expected all, compute, cuda, fit, mpi or nccl, got "
             "\"rings\"\n");

@@ -130,6 +130,15 @@ TEST(VerbCheck, GoesOnAfterABrokenOne) {
                            ": /name: required but missing\n");
 }
 
+TEST(VerbCheck, LooksAtTheConfigAsItIsSet) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  EXPECT_EQ(
+      steptime({"check", file, "--set", "/cluster/nodes=0"}).err,
+      "steptime: " + file + ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\n");
+  EXPECT_EQ(steptime({"check", file, "--set", "/cluster/nodes=3"}).out, file + ": ok, 1 point\n");
+}
+
 TEST(VerbCheck, NamesThePointThatFails) {
   const TinyFolder folder;
   const std::string file = folder.experiment(R"({"sweep": {"/cluster/nodes": [1, 2, 0]}})");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -78,6 +79,9 @@ TEST(Trace, ErrorsNameThePlace) {
   EXPECT_EQ(trace_error(R"({"name": "a", "forward_s": 0, "backward_s": 0,
                             "tensors": [{"name": "w", "params": 1.5}]})"),
             "t.json: /layers/0/tensors/0/params: expected a whole number, got 1.5");
+  const std::string layer = R"({"name": "a", "forward_s": 0, "backward_s": 0.002})";
+  EXPECT_EQ(trace_error(layer + ", " + layer),
+            "t.json: /layers/1/name: another layer before has this name");
   EXPECT_EQ(trace_error(kThreeLayers, R"("forward_totl_s": 1, )"),
             "t.json: /forward_totl_s: unknown key (did you mean \"forward_total_s\"?); known: "
             "format, version, model, device, batch, provenance, forward_total_s, domain, layers");
@@ -101,15 +105,18 @@ TEST(Trace, FormatVersionAndProvenanceAreRequired) {
 
 TEST(Trace, AbsurdTotalsAreRefused) {
   // 2 * 2^49 + 2^50 = 2^51 parameters; 2^50 are allowed.
-  const std::string half = R"({"name": "a", "forward_s": 0, "backward_s": 0,
-                               "params": 562949953421312})";
-  EXPECT_EQ(trace_of(half + "," + half).params(), std::int64_t{1} << 50);
-  EXPECT_EQ(trace_error(half + "," + half + "," + half),
+  const auto half = [](const char* name) {
+    return fmt::format(R"({{"name": "{}", "forward_s": 0, "backward_s": 0,
+                           "params": 562949953421312}})",
+                       name);
+  };
+  EXPECT_EQ(trace_of(half("a") + "," + half("b")).params(), std::int64_t{1} << 50);
+  EXPECT_EQ(trace_error(half("a") + "," + half("b") + "," + half("c")),
             "t.json: /layers: 1688849860263936 parameters in all, expected at most "
             "1125899906842624");
   const std::string long_layer = R"({"name": "a", "forward_s": 0, "backward_s": 600000})";
   EXPECT_NO_THROW(trace_of(long_layer));
-  EXPECT_EQ(trace_error(long_layer + "," + long_layer),
+  EXPECT_EQ(trace_error(long_layer + R"(, {"name": "b", "forward_s": 0, "backward_s": 600000})"),
             "t.json: /layers: 1200000 s of compute in one step, expected at most 1e6");
 }
 
