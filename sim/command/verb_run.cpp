@@ -8,6 +8,7 @@
 #include "sim/events/timeline.h"
 #include "sim/events/timeline_load.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/link_tracks.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/summary.h"
@@ -107,6 +108,7 @@ Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
   Timeline timeline(window);
   try {
     Result result = simulate(experiment, timeline, &buckets, line.listener());
+    add_link_tracks(timeline, experiment);
     write_timeline(*file, timeline, terminal);
     return result;
   } catch (const ModelFailure&) {
