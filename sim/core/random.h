@@ -1,8 +1,9 @@
 // Random numbers by counter: the n-th number of a stream is a function of (seed, stream, n), so
 // that it does not depend on who asked first, on threads, or on the compiler. The distributions are
-// this file's own, with additions and products only.
+// this file's own, with operations only that every processor rounds alike.
 #pragma once
 #include <Random123/philox.h>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,7 +23,8 @@ enum class Purpose : std::uint32_t {
   kSegmentTime,
   kTest,
   kResample,
-  kSweep
+  kSweep,
+  kFailure
 };
 
 /// The numbers of one purpose, each with a place of two or three coordinates (rank, step, ...).
@@ -46,6 +48,19 @@ class RandomStream {
     for (std::uint32_t i = 0; i < 12; ++i)
       sum += uniform(a, 12 * b + i);
     return sum;
+  }
+
+  /// Exponentially distributed with mean 1: -ln u with u uniform in (0, 1].
+  double exponential(std::uint32_t a, std::uint32_t b = 0) const {
+    // u = m 2^e with m in [1/2, 1); ln m = 2 (s + s^3 / 3 + ...) with s = (m - 1) / (m + 1), at
+    // most 1/3 far from 0: 17 terms leave 2e-18.
+    int e = 0;
+    const double m = std::frexp(1 - uniform(a, b), &e);
+    const double s = (m - 1) / (m + 1);
+    double sum = 0;
+    for (int k = 33; k >= 1; k -= 2)
+      sum = sum * s * s + 1. / k;
+    return -(2 * s * sum + e * 0x1.62e42fefa39efp-1);  // e ln 2
   }
 
  private:

@@ -132,6 +132,9 @@ const Params& convergence_params() {
 const Params& variation_params() {
   return variation_keys().params();
 }
+const Params& failure_params() {
+  return failure_keys().params();
+}
 
 }  // namespace
 
@@ -159,6 +162,11 @@ const Params& run_params() {
        .help = "how workers differ in speed",
        .need = Need::kOptional,
        .table = variation_params},
+      {.key = "failures",
+       .kind = Kind::kObject,
+       .help = "nodes that fail during a long training, and its checkpoints",
+       .need = Need::kOptional,
+       .table = failure_params},
       {.key = "convergence",
        .kind = Kind::kObject,
        .help = "a model to train in simulated time",
@@ -212,6 +220,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       if (run.has("variation")) {
         settings.variation = variation_keys().read(run.object("variation", variation_params()));
       }
+      if (run.has("failures"))
+        settings.failures = failure_keys().read(run.object("failures", failure_params()));
       if (run.has("convergence")) {
         settings.convergence = std::make_shared<Convergence>(
             convergence_keys().read(run.object("convergence", convergence_params())));
@@ -323,6 +333,12 @@ void check_engine_workload(const Config& workload) {
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
   if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
+  if (e.run->variation.seeds > 1) {
+    config.object("run", run_params())
+        .object("variation", variation_params())
+        .fail("seeds", fmt::format("an engine is played for one seed; expected 1, got {}",
+                                   e.run->variation.seeds));
+  }
   check_engine_workload(config.object("workload", workload_params()));
   const Config strategy = config.object("strategy", strategy_params());
   if (e.embedding->has_one_process() && e.aggregation->merge == nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/config/config.h"
+#include "sim/experiment/failures.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/track_record.h"
 #include "sim/learning/learning.h"
@@ -54,6 +55,7 @@ struct RunSettings {
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
+  std::optional<Failures> failures{};                ///< of the training that the step is one of
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.

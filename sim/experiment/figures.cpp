@@ -42,6 +42,22 @@ Number of_bounds(const Result& r) {
   return r.embedded && r.embedded->bounds ? Number((*r.embedded->bounds).*bound) : std::nullopt;
 }
 
+/// Of the seeds of a run that varies.
+template <double Percentiles::*percentile>
+Number of_seeds(const Result& r) {
+  return r.step_percentiles ? Number((*r.step_percentiles).*percentile) : std::nullopt;
+}
+
+/// Of a training on nodes that fail.
+template <double FailureTimes::*value>
+Number of_failures(const Result& r) {
+  return r.failures ? Number((*r.failures).*value) : std::nullopt;
+}
+template <double Percentiles::*percentile>
+Number of_trainings(const Result& r) {
+  return r.failures ? Number(r.failures->percentiles.*percentile) : std::nullopt;
+}
+
 /// What a GPU waited longest for, or null.
 const std::pair<std::string, Duration>* longest_wait(const Result& r) {
   if (!r.embedded || r.embedded->attribution.waits.empty()) return nullptr;
@@ -177,6 +193,22 @@ constexpr std::array kFigures{
          [](const Result& r, const Details* details) {
            return details != nullptr && r.memory ? memory_json(*r.memory) : Json();
          }),
+    number("step_time_p50_s", "s", "of a run that varies: what half of the seeds do not exceed",
+           of_seeds<&Percentiles::p50>),
+    number("step_time_p95_s", "s", "the same of 95 %", of_seeds<&Percentiles::p95>),
+    number("step_time_p99_s", "s", "the same of 99 %", of_seeds<&Percentiles::p99>),
+    number("training_time_s", "s",
+           "of a training on nodes that fail, checkpoints and restarts included; mean over the "
+           "seeds",
+           of_failures<&FailureTimes::mean>),
+    number("training_time_p50_s", "s", "what half of the seeds do not exceed",
+           of_trainings<&Percentiles::p50>),
+    number("training_time_p95_s", "s", "the same of 95 %", of_trainings<&Percentiles::p95>),
+    number("training_time_p99_s", "s", "the same of 99 %", of_trainings<&Percentiles::p99>),
+    number("useful_share", "", "of training_time_s, what the steps take by themselves",
+           of_failures<&FailureTimes::useful_share>),
+    number("checkpoint_interval_s", "s", "of work between two checkpoints",
+           of_failures<&FailureTimes::interval>),
     number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
            [](const Result& r) -> Number {
              if (!r.training || !r.training->has_servers) return std::nullopt;

@@ -40,6 +40,9 @@ struct Result {
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
   std::optional<TrainingMemory> memory{};  ///< of a worker, where a device model knows it
+  /// Of step_time_s, where several seeds were played.
+  std::optional<Percentiles> step_percentiles{};
+  std::optional<FailureTimes> failures{};  ///< of the training that the step is one of
   Validity domain{};                       ///< how much it is worth
   std::vector<Cause> attribution;          ///< adds up to step_time_s; only where asked for in full
   std::vector<LinkUse> links{};            ///< that carry messages; only where asked for in full

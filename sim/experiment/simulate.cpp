@@ -100,6 +100,8 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
+  if (e.run->failures)
+    r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
   Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
   r.domain = std::move(assessment.domain);
   // What is known of such steps says nothing of the pipeline, which ends none of them earlier.
@@ -227,7 +229,9 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   Result r;
   double messages = 0;
   double input_s = 0;
+  std::vector<double> steps;
   for (const TrainingTimes& run : outcome->runs) {
+    steps.push_back(run.step_s);
     r.step_time_s += run.step_s / runs;
     r.compute_time_s += run.compute_s / runs;
     input_s += run.input_s / runs;
@@ -235,6 +239,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     messages += static_cast<double>(run.messages) / runs / static_cast<double>(plan.steps);
     r.fingerprint = mix(r.fingerprint, run.fingerprint);
   }
+  if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
   const double nominal = to_seconds(plan.step.forward + plan.step.backward);
   const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
   r.forward_time_s = to_seconds(plan.step.forward) * stretch;

@@ -55,6 +55,12 @@ void add_step(Lines& lines, const Result& r) {
             between(r.step_time_interval_s) + " on what is known of such runs");
   if (r.profile_interval_s)
     lines.add("", "", between(*r.profile_interval_s) + " by the profile's 95 % intervals");
+  if (r.step_percentiles) {
+    lines.add(ms("step_time_p50_s", "  median"),
+              fmt::format("of {} seeds; p95 {}, p99 {}", r.training->seeds.size(),
+                          lines.value(ms("step_time_p95_s", "")),
+                          lines.value(ms("step_time_p99_s", ""))));
+  }
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));
   lines.add(ms("exposed_comm_s", "  exposed comm"),
@@ -131,6 +137,21 @@ void add_links(Lines& lines, const Result& r) {
   }
 }
 
+/// In hours, as trainings that meet failures take long.
+void add_failures(Lines& lines, const Failures& f) {
+  const auto hours = [](std::string_view key, std::string_view name) {
+    return Shown{key, name, 1. / 3600, 2, " h"};
+  };
+  lines.add(hours("training_time_s", "training"),
+            fmt::format("of {} steps; median {}, p95 {}, p99 {} of {} seeds", f.steps,
+                        lines.value(hours("training_time_p50_s", "")),
+                        lines.value(hours("training_time_p95_s", "")),
+                        lines.value(hours("training_time_p99_s", "")), f.seeds));
+  lines.add({"useful_share", "  useful", 100, 1, " %"},
+            fmt::format("with a checkpoint after every {} of work",
+                        lines.value({"checkpoint_interval_s", "", 1. / 60, 1, " min"})));
+}
+
 void add_learning(Lines& lines, const TrainingOutcome& t) {
   const std::string seeds =
       t.seeds.size() == 1 ? "one seed" : fmt::format("{} seeds", t.seeds.size());
@@ -174,6 +195,7 @@ std::string summary(const Experiment& e, const Result& r) {
                         lines.value({"scaling_efficiency", "", 100, 1})));
   lines.add({"epoch_time_s", "epoch", 1, 1, " s"},
             fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));
+  if (e.run->failures) add_failures(lines, *e.run->failures);
   if (r.training && r.training->learns) add_learning(lines, *r.training);
   if (r.memory) add_memory(lines, *r.memory);
   add_domain(lines, r.domain);

@@ -45,6 +45,10 @@ std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   return values;
 }
 
+std::int64_t seeds_of(const Experiment& e) {
+  return e.run->convergence ? e.run->convergence->seeds : e.run->variation.seeds;
+}
+
 /// A worker's speed, an all-reduce and a message are one, two and five events; measured, at 60 to
 /// 200 ns each.
 void check_training_work(const Experiment& e, const TrainingPlan& plan) {
@@ -68,9 +72,8 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
   const double step = workers + 2 * static_cast<double>(plan.trainers()) +
                       clients * (2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
                       static_cast<double>(e.cluster->nodes) * beyond;
-  const double seeds = e.run->convergence ? static_cast<double>(e.run->convergence->seeds) : 1;
-  check_events(step * static_cast<double>(plan.steps) * seeds, "/run/steps", "events",
-               "fewer steps, workers or servers are fewer");
+  check_events(step * static_cast<double>(plan.steps) * static_cast<double>(seeds_of(e)),
+               "/run/steps", "events", "fewer steps, workers or servers are fewer");
 }
 
 }  // namespace
@@ -226,7 +229,7 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
   if (outcome.servers > 0)
     outcome.fullest_server =
         fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
-  const std::int64_t seeds = learns != nullptr ? learns->seeds : 1;
+  const std::int64_t seeds = seeds_of(e);
   if (plan.on_progress && seeds > 1) {
     plan.on_progress = [&outcome, seeds, whole = plan.on_progress](double share) {
       whole((static_cast<double>(outcome.runs.size()) + share) / static_cast<double>(seeds));
@@ -237,7 +240,8 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     Causes kept;
     Causes* const causes = attributes ? &kept : nullptr;
     if (learns == nullptr) {
-      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0, timeline, causes));
+      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0,
+                                           seed == e.run->seed ? timeline : nullptr, causes));
       continue;
     }
     const std::int64_t trainers = plan.trainers();

@@ -31,6 +31,8 @@ const Bindings<Variation>& variation_keys() {
        between(0, 1)},
       {&V::straggle_chance, "straggle_chance", "of a worker in a step", 0, between(0, 1)},
       {&V::straggle_factor, "straggle_factor", "how much longer a straggler computes", 1,
+       between(1, 1e6)},
+      {&V::seeds, "seeds", "how often the run is repeated, with seed, seed + 1, ...", 1,
        between(1, 1e6)}};
   return keys;
 }

@@ -12,6 +12,8 @@ struct Variation {
   double jitter = 0;           ///< sd from step to step
   double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
   double straggle_factor = 1;
+  /// Runs, with the seeds s, s + 1, ...: what is told of a run are means over them.
+  std::int64_t seeds = 1;
 
   bool any() const { return spread > 0 || jitter > 0 || straggle_chance > 0; }
   /// Of a worker in a step.

@@ -114,6 +114,21 @@ RC_GTEST_PROP(Policy, NoTransportMakesWorkersFasterThanOneAlone, ()) {
   }
 }
 
+/// With one seed workers are as fast, whatever is scheduled: what is compared meets the same
+/// perturbation.
+RC_GTEST_PROP(Policy, WorkersVaryAlikeWhateverIsScheduled, ()) {
+  const Question q = any_question(2000);
+  const double jitter = *rc::gen::inRange(1, 50) * 0.01;
+  const auto computed = [&](const std::string& schedule) {
+    return simulate(q.experiment(schedule, R"({"type": "mpi"})", 3, jitter)).compute_time_s;
+  };
+  const double wfbp = computed(R"("wfbp")");
+  for (const char* schedule :
+       {R"("naive")", R"("sync-easgd")", R"("mg-wfbp")", R"("optimal")", R"("fixed-buckets")",
+        R"({"type": "priority", "partition": "1 KiB", "credit": "4 KiB"})", kNoFusion})
+    RC_ASSERT(computed(schedule) == wfbp);
+}
+
 /// One gradient, ready T after its step began; cycles of C; an all-reduce of c. A cycle that finds
 /// nothing is followed by one C later; one that sends ends with its all-reduce, and the next one
 /// begins then, or C after its own begin. Each step finds the cycle at another phase: its time is

@@ -76,6 +76,8 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
       "throughput_samples_per_s,step_time_low_s,step_time_high_s,throughput_low_samples_per_s,"
       "throughput_high_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
       "exposed_input_s,memory_bytes,device_memory_bytes,"
+      "step_time_p50_s,step_time_p95_s,step_time_p99_s,training_time_s,training_time_p50_s,"
+      "training_time_p95_s,training_time_p99_s,useful_share,checkpoint_interval_s,"
       "staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"
       "time_to_target_max_s,epochs_to_target,hidden_under_backward_s,hidden_under_forward_s,"
       "exposed_s,idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,"

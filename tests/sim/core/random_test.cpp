@@ -1,6 +1,7 @@
 #include "sim/core/random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,18 @@ TEST(Random, ShufflingIsAPermutationOfItsRound) {
   EXPECT_NE(first, second);
   std::sort(first.begin(), first.end());
   EXPECT_EQ(first, sorted);
+}
+
+TEST(Random, ExponentialIsTheLogarithmOfAUniform) {
+  const RandomStream stream(1, Purpose::kTest);
+  double mean = 0;  // of n draws 1 within 5 / sqrt(n) = 0.05
+  for (std::uint32_t i = 0; i < 10000; ++i) {
+    const double drawn = stream.exponential(i);
+    EXPECT_NEAR(drawn, -std::log1p(-stream.uniform(i, 0)), 1e-15 * (1 + drawn));
+    EXPECT_GE(drawn, 0);
+    mean += drawn / 10000;
+  }
+  EXPECT_NEAR(mean, 1, 0.05);
 }
 
 TEST(Random, MomentsOfTheDistributions) {

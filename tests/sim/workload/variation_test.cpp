@@ -33,6 +33,7 @@ TEST(Variation, ReadsItsKeys) {
   EXPECT_EQ(v.jitter, 0);
   EXPECT_EQ(v.straggle_chance, 0.2);
   EXPECT_EQ(v.straggle_factor, 1);
+  EXPECT_EQ(v.seeds, 1);
   EXPECT_TRUE(v.any());
 }
 
