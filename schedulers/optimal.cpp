@@ -106,7 +106,9 @@ class Optimal final : public Schedule {
 };
 
 const bool kRegistered = Schedules::instance().add(
-    "optimal", "the partition that ends the step earliest: exact where all-reduces go one after another", {granularity_param()},
+    "optimal",
+    "the partition that ends the step earliest: exact where all-reduces go one after another",
+    {granularity_param()},
     [](const Config& c) { return std::make_unique<Optimal>(read_granularity(c)); });
 
 }  // namespace

@@ -42,6 +42,7 @@ class Multiprocessors final : public Overlap {
     if (!all) return {};
     // Kernels of a framework leave no multiprocessor out, so that one is always theirs.
     const std::int64_t blocks = std::min(blocks_.value_or(collective.thread_blocks(m)), *all - 1);
+    if (blocks == 0) return {};
     return {.compute = static_cast<double>(*all) / static_cast<double>(*all - blocks)};
   }
   std::string outside_domain() const override {

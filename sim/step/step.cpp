@@ -141,14 +141,14 @@ void check_parts(double parts) {
 /// By bucket; none where there is none.
 std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket> buckets,
                                 const Collective& collective) {
-  if (!workload.overlap) return {};
   std::vector<Slowdown> beside;
-  for (const Bucket& bucket : buckets) {
-    beside.push_back(
-        workload.overlap->beside(collective, bucket.bytes, workload.trace.multiprocessors));
+  for (std::size_t i = 0; workload.overlap && i < buckets.size(); ++i) {
+    const Slowdown slowdown =
+        workload.overlap->beside(collective, buckets[i].bytes, workload.trace.multiprocessors);
+    if (!slowdown.any()) continue;
+    beside.resize(buckets.size());
+    beside[i] = slowdown;
   }
-  if (std::none_of(beside.begin(), beside.end(), [](const Slowdown& s) { return s.any(); }))
-    return {};
   return beside;
 }
 
