@@ -28,31 +28,56 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::array kVerbs{
-    Verb{"run", "CONFIG", "simulates one experiment and prints a summary", verb_run},
-    Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", verb_sweep},
-    Verb{"merge", "CONFIG", "joins the shards of a sweep", verb_merge},
+    Verb{"run", "CONFIG", "simulates one experiment and prints a summary",
+         "steptime run configs/quickstart.json --set /cluster/nodes=16", verb_run},
+    Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"",
+         "steptime sweep configs/quickstart.json -o results", verb_sweep},
+    Verb{"merge", "CONFIG", "joins the shards of a sweep",
+         "for i in 1 2; do steptime sweep configs/quickstart.json --shard $i/2 -o shards; done && "
+         "steptime merge configs/quickstart.json -o shards",
+         verb_merge},
     Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
-         verb_explain},
+         "steptime explain configs/quickstart.json --set /cluster/nodes=16", verb_explain},
     Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",
-         verb_advise},
+         "steptime advise configs/quickstart.json --set /cluster/nodes=16", verb_advise},
     Verb{"compare", "A B", "two sets of results: what got worse, for regression tests",
+         "steptime pin configs/quickstart.json -o pins && steptime compare pins pins",
          verb_compare},
-    Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A", verb_pin},
-    Verb{"reproduce", "[FILTER]", "published figures beside their simulation", verb_reproduce},
-    Verb{"collective", "[CONFIG]", "what an all-reduce takes, size by size", verb_collective},
-    Verb{"import", "FORMAT FILE...", "converts what others measured to a trace or a table",
-         verb_import},
+    Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A",
+         "steptime pin configs/quickstart.json -o pins", verb_pin},
+    Verb{"reproduce", "[FILTER]", "published figures beside their simulation",
+         "steptime reproduce S4-11", verb_reproduce},
+    Verb{
+        "collective", "[CONFIG]", "what an all-reduce takes, size by size",
+        "steptime collective --preset p3.16xlarge --nodes 1 --collective nccl --nccl-version 2.4.8",
+        verb_collective},
+    Verb{
+        "import", "FORMAT FILE...", "converts what others measured to a trace or a table",
+        "steptime import kineto tests/data/imports/kineto_resnet50_1xV100.json.gz --model resnet50 "
+        "--device V100 --batch 32 --source kineto --date 2021-06-09 --licence BSD-3-Clause -o "
+        "trace.json",
+        verb_import},
     Verb{"calibrate", "WHAT [FILE...]", "measures this machine, or fits what was measured",
+         "steptime calibrate fit traces/nccl/v100_4.csv --ranks 4 --nodes 1 --source vTrain "
+         "--date 2023-11-27 --licence MIT",
          verb_calibrate},
     Verb{"replay", "CONFIG", "under mpirun: predicts a step, runs it for real, compares",
-         verb_replay},
+         "mpirun --oversubscribe -n 4 steptime replay tests/calibration/replay.json", verb_replay},
     Verb{"report", "TARGET",
          "a page about an experiment: charts, error bars and config in one HTML file; or the links "
          "of a preset's or a config's machine, and trees over them",
-         verb_report},
-    Verb{"check", "CONFIG...", "validates experiments", verb_check},
-    Verb{"list", "[KIND]", "the names that a config can choose from", verb_list},
-    Verb{"schema", "", "the JSON Schema of experiments", verb_schema}};
+         "steptime report p3.16xlarge --topology", verb_report},
+    Verb{"check", "CONFIG...", "validates experiments", "steptime check configs/quickstart.json",
+         verb_check},
+    Verb{"list", "[KIND]", "the names that a config can choose from", "steptime list schedule",
+         verb_list},
+    Verb{"schema", "", "the JSON Schema of experiments", "steptime schema > steptime.schema.json",
+         verb_schema}};
+
+std::string example_of(const Verb& verb) {
+  const std::string_view example = verb.example;
+  return example.empty() ? "" : fmt::format("example:\n  {}\n\n", example);
+}
 
 void print_help(std::ostream& out) {
   out << "steptime: how long does one distributed training step take, and why?\n\n"
@@ -144,8 +169,8 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   if (values.contains("help")) {
     std::ostringstream text;
     text << shown;
-    terminal.out << fmt::format("usage: steptime {} {} [OPTIONS]\n\n{}\n{}", verb.name, verb.usage,
-                                verb.help, text.str());
+    terminal.out << fmt::format("usage: steptime {} {} [OPTIONS]\n\n{}\n\n{}{}", verb.name,
+                                verb.usage, verb.help, example_of(verb), text.str());
     return std::nullopt;
   }
   Diagnostics::show(values["log-level"].as<std::string>());

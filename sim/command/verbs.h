@@ -16,6 +16,8 @@ struct Verb {
   const char* name;
   const char* usage;  ///< arguments, after the name
   const char* help;   ///< one line
+  /// Runs in the root of a checkout, and may write into the current folder; "": none.
+  const char* example;
   Exit (*run)(const Verb&, std::span<const std::string> args, const Terminal&);
 };
 std::span<const Verb> verbs();

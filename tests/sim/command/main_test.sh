@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program itself: signals. main_test.sh STEPTIME CONFIG
+# The program itself: signals, and the examples of --help. main_test.sh STEPTIME CONFIG
 set -u
 steptime=$1
 config=$2
@@ -28,3 +28,20 @@ said=$(cat "$log")
 rm -f "$log"
 [[ $status == 130 ]] || fail "interrupted: exit $status"
 [[ $said == "steptime: interrupted: no result before the end" ]] || fail "interrupted: $said"
+
+# Every verb's --help has an example that runs.
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../..")
+folder=$(dirname "$(realpath "$steptime")")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for each in configs tests traces; do ln -s "$root/$each" "$scratch/$each"; done
+cd "$scratch" || fail "no scratch folder"
+export PATH=$folder:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+verbs=$(steptime --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+[[ $(wc -w <<<"$verbs") -ge 16 ]] || fail "verbs: $verbs"
+for verb in $verbs; do
+  example=$(steptime "$verb" --help | sed -n '/^example:$/{n;s/^  //p}')
+  [[ $example == *"steptime $verb"* ]] || fail "$verb: no example: $example"
+  [[ $verb != replay || -x $folder/steptime-mpi ]] || continue # where MPI is not found
+  said=$(bash -c "$example" 2>&1) || fail "$verb: $example: exit $?: $said"
+done
