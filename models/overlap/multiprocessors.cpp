@@ -8,8 +8,9 @@
 // nothing. The collective itself is not slowed down.
 // Parameters: blocks, multiprocessors [1] instead of what collective and device say.
 // Validation: tests/models/overlap/multiprocessors_test.cpp.
-// Source: a block of NCCL has a multiprocessor to itself as long as it runs (NCCL's documentation,
-// NCCL_MAX_CTAS: "how much compute NCCL takes away").
+// Source: NCCL takes a multiprocessor for each of its channels, two at least (its maintainer in
+// NVIDIA/nccl issue 689). That kernels slow down in proportion is the simplest assumption, not a
+// measurement.
 #include "sim/workload/overlap.h"
 
 #include <memory>

@@ -237,8 +237,7 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
   add_limit("limits of bandwidth", variants.with_all<Bandwidth>(1 / kNoTime));
   add_limit("times per byte of sums and hosts", variants.with_all<TimePerByte>(kNoTime));
   Json changed = variants.config();
-  changed["workload"].erase("input");
-  add_limit(kSamples, changed);
+  if (changed["workload"].erase("input") > 0) add_limit(kSamples, changed);
   changed = variants.config();
   changed["workload"]["overlap"] = "none";
   add_limit("costs of overlap", changed);

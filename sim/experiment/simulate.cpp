@@ -104,9 +104,14 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
   Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
   r.domain = std::move(assessment.domain);
-  // What is known of such steps says nothing of the pipeline, which ends none of them earlier.
-  const auto with_input = [&](double seconds) { return std::max(seconds, to_seconds(plan.input)); };
-  r.step_time_interval_s = {with_input(assessment.step_s.low), with_input(assessment.step_s.high)};
+  r.step_time_interval_s = assessment.step_s;
+  if (plan.input == Duration{}) return;
+  // No step ends before its pipeline, whose time is as certain as a measured one of a single
+  // worker.
+  const Interval input =
+      TrackRecord::shipped().assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
+  Interval& interval = r.step_time_interval_s;
+  interval = {std::max(interval.low, input.low), std::max(interval.high, input.high)};
 }
 
 /// Of a step whose all-reduces are messages, and not too many.

@@ -7,6 +7,7 @@
 #include "sim/events/engine.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/channel_carrier.h"
+#include "sim/servers/first_step.h"
 #include "sim/servers/passes.h"
 #include "sim/servers/sender.h"
 #include "sim/servers/two_level_exchange.h"
@@ -57,7 +58,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         drawn_.emplace_back(timeline, static_cast<std::int32_t>(c * members()));
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
-    first_ends_.resize(buckets_);
+    first_ = FirstStep(buckets_, layers_wait_);
     if (plan.schedule && servers_count_ > 0) push_parts_.resize(clients_.size() * buckets_);
     if (!sends_at_end_) return;
     while (first_step_ < plan.steps && !plan.update->exchanges(first_step_))
@@ -274,16 +275,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     const Client& me = clients_.front();
     ++times_.all_reduces;
     times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
-    // Where layers wait, the last of them come in the next step.
-    const bool is_first = layers_wait_ ? first_sent_ < buckets_ : me.step == first_step_;
-    if (!is_first) return;
-    first_sent_ += sent.list.size();
-    const Time start = layers_wait_ ? Time{} : me.start;
-    Time ready{};
-    for (const std::int32_t bucket : sent.buckets())
-      ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
-    times_.sent.push_back(
-        {{sent.list.begin(), sent.list.end()}, ready - start, sent.start.time - start, {}});
+    first_.sent(sent, senders_.front(), me.start, me.step == first_step_);
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -375,11 +367,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void end_bucket(std::int32_t c, std::size_t bucket, When end) {
     Client& me = client(c);
-    const bool is_first = layers_wait_ ? first_arrivals_ < buckets_ : me.step == first_step_;
-    if (c == 0 && is_first) {
-      ++first_arrivals_;
-      first_ends_[bucket] = layers_wait_ ? since_start(end.time) : end.time - me.start;
-    }
+    if (c == 0) first_.arrived(bucket, end.time, me.start, me.step == first_step_);
     if (!layers_wait_) return close(c, end);
     passes_.hold_up(me.held, me.origin_of_next, end, scaled(plan_.needed[bucket], me.next_factor));
     if (--me.pulling == 0 && me.is_waiting) go_on(c);
@@ -428,7 +416,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
     times_.all_reduces /= steps;
     times_.reduce_busy_s /= steps;
-    summarise_first_step();
+    times_.sent = first_.messages();
     if (causes_ != nullptr) attribute();
     times_.links = carrier_->links(times_.end_s, steps);
     times_.messages = exchange_.messages();
@@ -452,17 +440,6 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     }
     const auto steps = static_cast<double>(plan_.steps);
     times_.attribution = causes_->attribution(ends, static_cast<double>(ends.size()) * steps);
-  }
-
-  void summarise_first_step() {
-    if (times_.sent.empty()) {  // no client adds anything up
-      for (std::size_t b = 0; b < buckets_; ++b)
-        times_.sent.push_back({{static_cast<std::int32_t>(b)}});
-    }
-    for (TrainingTimes::Sent& sent : times_.sent) {
-      for (const std::int32_t bucket : sent.buckets)
-        sent.end = std::max(sent.end, first_ends_[static_cast<std::size_t>(bucket)]);
-    }
   }
 
   Engine engine_;
@@ -494,9 +471,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::int64_t first_step_ = 0;  ///< of client 0 in which it exchanges
   /// By client and bucket: parts of a push that are not in yet; only with a policy and servers.
   std::vector<std::size_t> push_parts_;
-  std::vector<Duration> first_ends_;   ///< by bucket: when it was back in that step
-  std::size_t first_arrivals_ = 0;     ///< of these
-  std::size_t first_sent_ = 0;         ///< buckets of that step, in all-reduces that are over
+  FirstStep first_{0, false};
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;
