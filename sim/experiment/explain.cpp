@@ -236,11 +236,11 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
   add_limit("start-ups and latencies", variants.with_all<Duration>(kNoTime));
   add_limit("limits of bandwidth", variants.with_all<Bandwidth>(1 / kNoTime));
   add_limit("times per byte of sums and hosts", variants.with_all<TimePerByte>(kNoTime));
-  Json changed = variants.config();
-  if (changed["workload"].erase("input") > 0) add_limit(kSamples, changed);
-  changed = variants.config();
-  changed["workload"]["overlap"] = "none";
-  add_limit("costs of overlap", changed);
+  Json endless = variants.config();
+  if (endless["workload"].erase("input") > 0) add_limit(kSamples, endless);
+  Json apart = variants.config();
+  apart["workload"]["overlap"] = "none";
+  add_limit("costs of overlap", apart);
   // Where samples come too late, there is nothing to gain from the rest.
   if (explanation.result.compute_time_s < step &&
       explanation.result.exposed_input_s.value_or(0) == 0)
