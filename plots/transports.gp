@@ -6,9 +6,9 @@
 # the parts of the critical path on 16 GPUs that are not compute, on the right samples/s over the number of GPUs.
 
 set datafile separator comma
-models = "tf/resnet50 tf/mobilenet tf/nasnetlarge"
+models = "tf/resnet50 tf/inception3 tf/vgg16 tf/mobilenet tf/nasnetlarge"
 transports = "grpc grpc-mpi grpc-verbs baidu horovod-mvapich2 horovod-nccl horovod-mpi-opt"
-parts = "staging encode negotiation wire sum"
+parts = "overlap staging encode negotiation wire sum"
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 array colours[7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
@@ -16,9 +16,9 @@ of(model, gpus) = sprintf("< awk -F, '$1 == \"%s\" && $3 == %d' %s", model, gpus
 line(model, transport) = sprintf("< awk -F, '$1 == \"%s\" && $2 == \"%s\"' %s", model, transport, csv)
 
 do for [terminal in "svg png"] {
-  eval sprintf("set terminal %s size 1200, 1100 enhanced", terminal eq "svg" ? "svg" : "pngcairo")
+  eval sprintf("set terminal %s size 1200, 1700 enhanced", terminal eq "svg" ? "svg" : "pngcairo")
   set output sprintf("%s.%s", out, terminal)
-  set multiplot layout 3, 2
+  set multiplot layout 5, 2
   do for [m = 1 : words(models)] {
     model = word(models, m)
     set title sprintf("%s, 16 GPUs: exposed beside compute", model)

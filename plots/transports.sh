@@ -14,7 +14,8 @@ if ! [ -x "$steptime" ]; then
 fi
 mkdir -p "$folder"
 
-# The parts of the critical path of each point, which add up to its step.
+# The parts of the critical path of each point, which add up to its step; overlap is what kernels
+# and collectives beside each other lose.
 parts() { # MODEL TRANSPORT
   awk -v model="$1" -v transport="$2" '
     function value(key, from, rest) {
@@ -24,6 +25,7 @@ parts() { # MODEL TRANSPORT
     }
     function part(cause) {
       if (cause ~ /pass$|^slower worker/) return "compute"
+      if (cause ~ /slowed by/) return "overlap"
       if (cause ~ /^copies/) return "staging"
       if (cause ~ /^encoding|^messages|^streams|^control/) return "encode"
       if (cause ~ /^coordinator/) return "negotiation"
@@ -40,15 +42,15 @@ parts() { # MODEL TRANSPORT
         seconds[part(cause)] += value("seconds", causes[i])
       }
       printf "%s,%s,%d,%.3f", model, transport, value("workers", $0), value("throughput_samples_per_s", $0)
-      split("compute staging encode negotiation wire sum", names, " ")
-      for (i = 1; i <= 6; i++) printf ",%.3f", seconds[names[i]] * 1e3
+      split("compute overlap staging encode negotiation wire sum", names, " ")
+      for (i = 1; i <= 7; i++) printf ",%.3f", seconds[names[i]] * 1e3
       printf ",%.3f\n", value("step_time_s", $0) * 1e3
     }'
 }
 
 csv=$folder/transports.csv
-echo "model,transport,gpus,samples_per_s,compute_ms,staging_ms,encode_ms,negotiation_ms,wire_ms,sum_ms,step_ms" >"$csv"
-for model in tf/resnet50 tf/mobilenet tf/nasnetlarge; do
+echo "model,transport,gpus,samples_per_s,compute_ms,overlap_ms,staging_ms,encode_ms,negotiation_ms,wire_ms,sum_ms,step_ms" >"$csv"
+for model in tf/resnet50 tf/inception3 tf/vgg16 tf/mobilenet tf/nasnetlarge; do
   batch=64
   if [ "$model" = tf/nasnetlarge ]; then batch=16; fi
   for transport in grpc grpc-mpi grpc-verbs baidu horovod-mvapich2 horovod-nccl horovod-mpi-opt; do
