@@ -34,6 +34,13 @@ constexpr std::array kByteUnits{Unit{"B", 1},
                                 Unit{"MiB", kKi* kKi},
                                 Unit{"GiB", kKi* kKi* kKi},
                                 Unit{"TiB", kKi* kKi* kKi* kKi}};
+/// Values of a type, such as thresholds that a program counts in elements: "4 Mi float32" is 16
+/// MiB.
+constexpr std::array kValueTypes{Unit{"bfloat16", 2}, Unit{"float16", 2}, Unit{"float32", 4},
+                                 Unit{"float64", 8}};
+constexpr std::array kCounts{Unit{"", 1},          Unit{"k", 1e3},           Unit{"K", 1e3},
+                             Unit{"M", 1e6},       Unit{"G", 1e9},           Unit{"Ki", kKi},
+                             Unit{"Mi", kKi* kKi}, Unit{"Gi", kKi* kKi* kKi}};
 constexpr std::array kBandwidthUnits{
     Unit{"B/s", 1},        Unit{"kB/s", 1e3},       Unit{"KB/s", 1e3},
     Unit{"MB/s", 1e6},     Unit{"GB/s", 1e9},       Unit{"TB/s", 1e12},
@@ -50,8 +57,8 @@ std::string names(std::span<const Unit> units) {
   return all;
 }
 
-/// The number of the text in the base unit of `units`.
-double parse(std::string_view text, std::span<const Unit> units) {
+/// The number of the text in the base unit of `units`; none: it is no such text.
+std::optional<double> parsed(std::string_view text, std::span<const Unit> units) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
@@ -62,6 +69,11 @@ double parse(std::string_view text, std::span<const Unit> units) {
       if (u.name == unit) return value * u.factor;
     }
   }
+  return std::nullopt;
+}
+
+double parse(std::string_view text, std::span<const Unit> units) {
+  if (const auto number = parsed(text, units)) return *number;
   throw InputError(fmt::format("\"{}\" is not a number followed by one of {}", text, names(units)));
 }
 
@@ -120,9 +132,25 @@ Duration parse_quantity<Duration>(std::string_view text) {
   }
 }
 
+namespace {
+
+double parse_bytes(std::string_view text) {
+  for (const Unit& type : kValueTypes) {
+    if (!text.ends_with(type.name)) continue;
+    std::string_view count = text.substr(0, text.size() - type.name.size());
+    while (count.ends_with(' '))
+      count.remove_suffix(1);
+    if (const auto number = parsed(count, kCounts)) return *number * type.factor;
+    throw InputError(fmt::format("\"{}\" is not a number of values, as \"4 Mi float32\" is", text));
+  }
+  return parse(text, kByteUnits);
+}
+
+}  // namespace
+
 template <>
 Bytes parse_quantity<Bytes>(std::string_view text) {
-  const double bytes = parse(text, kByteUnits);
+  const double bytes = parse_bytes(text);
   // "1.005 kB" is 1005 B, although 1.005 has no exact double.
   const double whole = std::round(bytes);
   if (std::abs(bytes - whole) > 4 * std::numeric_limits<double>::epsilon() * std::abs(bytes)) {

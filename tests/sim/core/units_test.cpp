@@ -51,6 +51,16 @@ TEST(Units, TimesParse) {
   EXPECT_EQ(parse_quantity<Duration>("0 s"), Duration(0));
 }
 
+TEST(Units, BytesMayBeCountedInValues) {
+  EXPECT_EQ(parse_quantity<Bytes>("7 float32").count, 7 * 4);
+  EXPECT_EQ(parse_quantity<Bytes>("4Mi float32").count, 4 * 1024 * 1024 * 4);
+  EXPECT_EQ(parse_quantity<Bytes>("1.5 k float64").count, 1500 * 8);
+  EXPECT_EQ(parse_quantity<Bytes>("2 M bfloat16").count, 2'000'000 * 2);
+  EXPECT_EQ(parse_quantity<Bytes>("3 float16").count, 3 * 2);
+  EXPECT_EQ(message_of<InputError>([] { parse_quantity<Bytes>("x float32"); }),
+            "\"x float32\" is not a number of values, as \"4 Mi float32\" is");
+}
+
 TEST(Units, SiIs1000AndIecIs1024) {
   EXPECT_EQ(parse_quantity<Bytes>("3 B").count, 3);
   EXPECT_EQ(parse_quantity<Bytes>("1 kB").count, 1'000);
