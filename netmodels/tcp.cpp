@@ -8,8 +8,11 @@
 // A library that opens one connection between two processes (ps-lite, BytePS, gRPC, MPI) gets n =
 // 1; NCCL opens as many sockets per channel as its parameter `sockets` says.
 //
-// Scope: as a switch, at both ends one process; the connections of several processes or servers of
-// a host are not counted, so that its port carries what one connection does. CPU time is not taken
+// With servers a port carries what the connections of its clients, or to all servers, do together
+// (server_port() of sim/servers/aggregation.h).
+//
+// Scope: as a switch. Collectives of several processes on a host go over one connection, and with
+// servers a single message gets what a port's connections carry together. CPU time is not taken
 // from anything else.
 // Parameters: latency [time, GPU to GPU by NCCL], bandwidth [B/s, the line rate], mtu [B],
 // connection [B/s], host [B/s]; of the presets all have defaults.

@@ -28,8 +28,8 @@ const Params kParams{{.key = "compute",
 class Factors final : public Overlap {
  public:
   explicit Factors(Slowdown slowdown) : slowdown_(slowdown) {}
-  Slowdown beside(const Collective&, Bytes, std::optional<std::int64_t>) const override {
-    return slowdown_;
+  Slowdown beside(const Pair& collective, Bytes m, std::optional<std::int64_t>) const override {
+    return {.compute = slowdown_.compute, .collective = slowdown_.collective * collective.ratio(m)};
   }
 
   std::string outside_domain() const override {

@@ -38,19 +38,24 @@ class Multiprocessors final : public Overlap {
   Multiprocessors(Count blocks, Count multiprocessors)
       : blocks_(blocks), multiprocessors_(multiprocessors) {}
 
-  Slowdown beside(const Collective& collective, Bytes m, Count multiprocessors) const override {
-    const Count all = multiprocessors_ ? multiprocessors_ : multiprocessors;
-    if (!all) return {};
-    // Kernels of a framework leave no multiprocessor out, so that one is always theirs.
-    const std::int64_t blocks = std::min(blocks_.value_or(collective.thread_blocks(m)), *all - 1);
-    if (blocks == 0) return {};
-    return {.compute = static_cast<double>(*all) / static_cast<double>(*all - blocks)};
+  Slowdown beside(const Pair& collective, Bytes m, Count multiprocessors) const override {
+    return {.compute = compute(collective.alone, m, multiprocessors),
+            .collective = collective.ratio(m)};
   }
   std::string outside_domain() const override {
     return blocks_ || multiprocessors_ ? "what overlap costs is the experiment's own" : "";
   }
 
  private:
+  double compute(const Collective& collective, Bytes m, Count multiprocessors) const {
+    const Count all = multiprocessors_ ? multiprocessors_ : multiprocessors;
+    if (!all) return 1;
+    // Kernels of a framework leave no multiprocessor out, so that one is always theirs.
+    const std::int64_t blocks = std::min(blocks_.value_or(collective.thread_blocks(m)), *all - 1);
+    if (blocks == 0) return 1;
+    return static_cast<double>(*all) / static_cast<double>(*all - blocks);
+  }
+
   Count blocks_;
   Count multiprocessors_;
 };

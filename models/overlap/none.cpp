@@ -8,9 +8,7 @@ namespace {
 
 class None final : public Overlap {
  public:
-  Slowdown beside(const Collective&, Bytes, std::optional<std::int64_t>) const override {
-    return {};
-  }
+  Slowdown beside(const Pair&, Bytes, std::optional<std::int64_t>) const override { return {}; }
 };
 
 const bool kRegistered = Overlaps::instance().add(

@@ -61,6 +61,12 @@ std::string_view expectation(Kind kind) {
   return "a value";
 }
 
+void check_word(const Config& config, std::string_view key, const std::string& text,
+                const std::vector<std::string>& words) {
+  if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
+    config.fail(key, unknown_word(text, words));
+}
+
 std::string range_text(const Param& param) {
   const Range& range = param.range;
   const auto number = [&](double bound) {
@@ -226,9 +232,7 @@ std::string Config::get<std::string>(std::string_view key) const {
     fail(key, fmt::format("expected {}, got {}", expectation(p.kind), brief(json)));
   }
   auto text = json.get<std::string>();
-  if (!p.words.empty() && std::find(p.words.begin(), p.words.end(), text) == p.words.end()) {
-    fail(key, unknown_word(text, p.words));
-  }
+  check_word(*this, key, text, p.words);
   if (p.kind == Kind::kPath) {
     if (text.empty() || text.find('\0') != std::string::npos) {
       fail(key, fmt::format("expected a file name, got {}", brief(json)));
@@ -343,7 +347,10 @@ void Config::check_values() const {
         get<std::string>(key);
         break;
       case Kind::kObject:
-        if (param(key).choice.empty() || !raw(key).is_string()) object(key, any_keys());
+        if (raw(key).is_string() && !param(key).words.empty())
+          check_word(*this, key, raw(key).get<std::string>(), param(key).words);
+        else if (param(key).choice.empty() || !raw(key).is_string())
+          object(key, any_keys());
         break;
       case Kind::kList:
       case Kind::kAny:

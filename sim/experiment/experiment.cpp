@@ -129,9 +129,6 @@ namespace {
 const Params& convergence_params() {
   return convergence_keys().params();
 }
-const Params& variation_params() {
-  return variation_keys().params();
-}
 const Params& failure_params() {
   return failure_keys().params();
 }
@@ -159,8 +156,9 @@ const Params& run_params() {
        .range = {.low = 0, .high = 9e18}},
       {.key = "variation",
        .kind = Kind::kObject,
-       .help = "how workers differ in speed",
+       .help = "how workers differ in speed: \"typical\", or",
        .need = Need::kOptional,
+       .words = variation_presets(),
        .table = variation_params},
       {.key = "failures",
        .kind = Kind::kObject,
@@ -202,7 +200,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.kind = std::make_shared<PredictionKind>(PredictionKind{
           .system = Catalogue::type_of(strategy, "aggregation"),
           .transport = *experiment.transport_name,
-          .network = network_class(cluster.nodes, cluster.network.bandwidth.bytes_per_second)});
+          .network = network_class(
+              cluster.nodes, network_port(cluster, *experiment.aggregation).bytes_per_second)});
       return;
     }
     case Part::kSchedule: {
@@ -217,9 +216,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       RunSettings settings{.seed = run.get<std::int64_t>("seed"),
                            .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
       if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
-      if (run.has("variation")) {
-        settings.variation = variation_keys().read(run.object("variation", variation_params()));
-      }
+      if (run.has("variation")) settings.variation = read_variation(run);
       if (run.has("failures"))
         settings.failures = failure_keys().read(run.object("failures", failure_params()));
       if (run.has("convergence")) {
@@ -270,7 +267,13 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
                   "its coordinator reduces one after another; expected 1 under \"streams\", or "
                   "{\"type\": \"none\"} under \"coordinator\"");
   }
-  for (auto* made : {&aggregation->inside, &aggregation->whole}) {
+  if (cluster.intra_node_beside_kernels > 1) {
+    aggregation->beside_kernels =
+        Aggregations::instance()
+            .make(strategy, "aggregation", backend.seen(cluster.beside_kernels()))
+            ->inside;
+  }
+  for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
     if (*made) *made = backend.all_reduce(*made);
   }
   return aggregation;
@@ -320,6 +323,11 @@ void check_merge(const Config& config, const Config& strategy, const Experiment&
 namespace {
 
 /// What engines of frameworks know nothing of.
+void check_engine_overlap(const Config& cluster, const Experiment& e) {
+  if (e.aggregation->beside_kernels == nullptr) return;
+  cluster.fail("intra_node_beside_kernels",
+               "in engines of frameworks kernels slow nothing down; expected 1");
+}
 void check_engine_workload(const Config& workload) {
   if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
     workload.fail("overlap", "unexpected, as in engines of frameworks nothing slows anything down");
@@ -340,6 +348,7 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
                                    e.run->variation.seeds));
   }
   check_engine_workload(config.object("workload", workload_params()));
+  check_engine_overlap(config.object("cluster", cluster_params()), e);
   const Config strategy = config.object("strategy", strategy_params());
   if (e.embedding->has_one_process() && e.aggregation->merge == nullptr) {
     strategy.fail(

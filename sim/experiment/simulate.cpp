@@ -30,9 +30,10 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
-  PlannedStep step{*e.workload, units,
-                   plan_step(e.workload->workload, e.workload->passes, units, buckets,
-                             *e.collective, e.cluster->workers())};
+  PlannedStep step{
+      *e.workload, units,
+      plan_step(e.workload->workload, e.workload->passes, units, buckets, *e.collective,
+                e.cluster->workers(), e.aggregation->beside_kernels.get())};
   step.plan.input = input_time(e);
   if (e.run->fidelity == Fidelity::kMessage)
     play_buckets(step.plan, *e.cluster, *e.collective, on_progress);

@@ -127,9 +127,11 @@ namespace {
 /// What slows all-reduces of a client and its backward passes down; null: nothing.
 std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan) {
   if (plan.step.beside.empty() || plan.members() == 1) return {};
-  return [workload = e.workload, collective = e.aggregation->inside](Bytes m) {
-    return workload->workload.overlap->beside(*collective, m,
-                                              workload->workload.trace.multiprocessors);
+  return [workload = e.workload, aggregation = e.aggregation](Bytes m) {
+    const auto& beside = aggregation->beside_kernels;
+    return workload->workload.overlap->beside(
+        {.alone = *aggregation->inside, .beside_kernels = beside ? *beside : *aggregation->inside},
+        m, workload->workload.trace.multiprocessors);
   };
 }
 
@@ -143,25 +145,31 @@ TrainingPlan plan_training(const Experiment& e) {
                     .aggregation = aggregation,
                     .update = e.update,
                     .variation = e.run->variation};
+  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   const bool communicates = workers > 1 || aggregation.servers.count > 0;
   BucketPlan buckets;
   if (communicates) {
     buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
   }
-  plan.step = plan_step(e.workload->workload, e.workload->passes, units, buckets,
-                        *aggregation.inside, communicates ? 2 : 1);
+  plan.step =
+      plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
+                communicates ? 2 : 1, aggregation.beside_kernels.get());
   plan.step.input = input_time(e);
   plan.beside = slowdown_of(e, plan);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&
                         e.transport->streams == 1 && !plan.step.buckets.empty();
   plan.plays_messages = plays && !is_alone;
-  if (plan.beside && plan.beside(Bytes{1}).collective > 1 &&
-      (plan.plays_messages || e.transport->streams > 1 || aggregation.spread)) {
+  if (plan.beside && (plan.plays_messages || e.transport->streams > 1 || aggregation.spread) &&
+      std::any_of(plan.step.beside.begin(), plan.step.beside.end(),
+                  [](const Slowdown& s) { return s.collective > 1; })) {
+    const char* place =
+        aggregation.beside_kernels ? "/cluster/intra_node_beside_kernels" : "/workload/overlap";
     throw PlacedError(
-        "/workload/overlap: slows collectives down, which closed forms of one at a time know only: "
-        "expected one stream, no broadcasts inside clients (hybrids) and, with servers, analytic "
-        "fidelity; or a factor of 1");
+        fmt::format("{}: slows collectives down, which closed forms of one at a time know only: "
+                    "expected one stream, no broadcasts inside clients (hybrids) and, with "
+                    "servers, analytic fidelity; or a factor of 1",
+                    place));
   }
   plan.inside_time = inside_time(e, plays && is_alone);
   plan.inside_plays = plays && is_alone;

@@ -131,6 +131,12 @@ const Params& cluster_params() {
                "nor \"gpus\"",
        .need = Need::kOptional,
        .choice = NetworkKind::kNoun},
+      {.key = "intra_node_beside_kernels",
+       .kind = Kind::kNumber,
+       .help = "how many times as long a byte takes between the GPUs of a node while their kernels "
+               "run, where \"intra_node\" joins them; default: 1",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 100}},
       {.key = "reduction",
        .kind = Kind::kTimePerByte,
        .help = "gamma, the time to add one more byte of gradients",
@@ -273,6 +279,12 @@ Cluster read_cluster(const Config& section) {
   cluster.kind = NetworkKinds::instance().make(section, "network");
   cluster.network = cluster.kind->link(cluster.nodes);
   cluster.intra_node = read_inside(section, cluster);
+  if (section.has("intra_node_beside_kernels"))
+    cluster.intra_node_beside_kernels = section.get<double>("intra_node_beside_kernels");
+  if (cluster.intra_node_beside_kernels > 1 && (section.has("node") || section.has("gpus"))) {
+    section.fail("intra_node_beside_kernels",
+                 "unexpected, as \"node\" or \"gpus\" says what joins the GPUs; expected 1");
+  }
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
   if (section.has("gpus")) {

@@ -47,8 +47,10 @@ using NetworkKinds = Registry<NetworkKind>;
 struct Cluster {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
-  Link network;                 ///< between nodes, NIC to NIC where `node` has NICs
-  Link intra_node;              ///< between the GPUs of a node
+  Link network;     ///< between nodes, NIC to NIC where `node` has NICs
+  Link intra_node;  ///< between the GPUs of a node
+  /// How many times as long a byte takes between them while their kernels run; at least 1.
+  double intra_node_beside_kernels = 1;
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
   std::string profile;          ///< file of the preset, where that has measured collectives
@@ -66,6 +68,12 @@ struct Cluster {
   bool fifo_ports = false;  ///< a port of the fabric carries one message at a time
 
   std::int64_t workers() const { return nodes * gpus_per_node; }
+  /// As collectives find it while kernels run on every GPU.
+  Cluster beside_kernels() const {
+    Cluster slower = *this;
+    slower.intra_node.bandwidth.bytes_per_second /= intra_node_beside_kernels;
+    return slower;
+  }
   /// Between GPUs of different nodes, in a closed form.
   const Link& between_nodes() const { return gpu_to_gpu ? *gpu_to_gpu : network; }
   /// The link that a flat collective over all workers runs at: that between nodes as soon as there

@@ -47,9 +47,25 @@ const Bindings<ServerGroup>& server_keys() {
   return keys;
 }
 
+Bandwidth server_port(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
+  if (cluster.kind == nullptr || clients < cluster.nodes) return cluster.network.bandwidth;
+  const bool own = servers.placement == ServerGroup::Placement::kOwnNodes;
+  const std::int64_t per_server_node =
+      own ? 1 : (servers.count + cluster.nodes - 1) / cluster.nodes;
+  const std::int64_t of_client = clients / cluster.nodes * servers.count;
+  const std::int64_t of_server = per_server_node * clients;
+  return cluster.kind->together(std::max(of_client, of_server)).value_or(cluster.network.bandwidth);
+}
+
+Bandwidth network_port(const Cluster& cluster, const Aggregation& aggregation) {
+  if (aggregation.beyond) return server_port(cluster, cluster.nodes, aggregation.beyond->servers);
+  if (aggregation.servers.count == 0) return cluster.network.bandwidth;
+  return server_port(cluster, aggregation.clients, aggregation.servers);
+}
+
 LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
   const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
-  const double port = 2 * inverse(cluster.network.bandwidth).seconds_per_byte;
+  const double port = 2 * inverse(server_port(cluster, clients, servers)).seconds_per_byte;
   const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
   return {(servers.fused ? 2 : 4) * cluster.network.latency, {per_server * std::max(port, thread)}};
 }

@@ -75,7 +75,9 @@ struct Aggregation {
   static constexpr const char* kNoun = "aggregation";
   std::int64_t clients = 1;                  ///< divides the number of workers
   std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
-  ServerGroup servers{};                     ///< count 0: pure MPI
+  /// The same on links as they are while kernels run. Null: no slower there.
+  std::shared_ptr<const Collective> beside_kernels{};
+  ServerGroup servers{};  ///< count 0: pure MPI
   /// What a pull brought, from rank 0 to the other workers of a client. Null: clients of one
   /// worker.
   std::shared_ptr<const Collective> spread{};
@@ -95,6 +97,13 @@ using Aggregations = Registry<Aggregation, const Cluster&>;
 
 /// The keys of parameter servers.
 const Bindings<ServerGroup>& server_keys();
+
+/// What a node's port to the network carries for servers and their clients: all connections of the
+/// end that has more of them, a client to all servers or a server to all clients, as that is the
+/// busier end. A client of several nodes has one connection's.
+Bandwidth server_port(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
+/// That of an aggregation; without servers one connection's.
+Bandwidth network_port(const Cluster& cluster, const Aggregation& aggregation);
 
 /// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
 /// on ports of their own, and pull them.

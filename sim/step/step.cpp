@@ -140,7 +140,7 @@ void check_parts(double parts) {
 
 /// By bucket; none where there is none.
 std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket> buckets,
-                                const Collective& collective) {
+                                const Overlap::Pair& collective) {
   std::vector<Slowdown> beside;
   for (std::size_t i = 0; workload.overlap && i < buckets.size(); ++i) {
     const Slowdown slowdown =
@@ -156,7 +156,8 @@ std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket
 
 StepPlan plan_step(const Workload& workload, const PassTimes& passes,
                    std::span<const GradientUnit> units, const BucketPlan& plan,
-                   const Collective& collective, std::int64_t workers) {
+                   const Collective& collective, std::int64_t workers,
+                   const Collective* beside_kernels) {
   StepPlan step{.forward = passes.forward,
                 .backward = passes.backward,
                 .after_backward = plan.after_backward,
@@ -193,7 +194,9 @@ StepPlan plan_step(const Workload& workload, const PassTimes& passes,
   }
   STEPTIME_CHECK(unit == units.size(), "a plan must cover every gradient, once");
   check_step_length(length / 1e12);
-  step.beside = slowdowns(workload, step.buckets, collective);
+  step.beside = slowdowns(
+      workload, step.buckets,
+      {.alone = collective, .beside_kernels = beside_kernels ? *beside_kernels : collective});
   return step;
 }
 

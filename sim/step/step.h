@@ -44,15 +44,17 @@ struct StepPlan {
   double backward_wait = 0;
 };
 
-/// `workers` == 1 communicates nothing. Throws InputError when a step would exceed the range of
+/// `workers` == 1 communicates nothing. `beside_kernels`: the collective on links as they are while
+/// kernels run, where these slow it down. Throws InputError when a step would exceed the range of
 /// simulated time.
 StepPlan plan_step(const Workload& workload, const PassTimes& passes,
                    std::span<const GradientUnit> units, const BucketPlan& plan,
-                   const Collective& collective, std::int64_t workers);
+                   const Collective& collective, std::int64_t workers,
+                   const Collective* beside_kernels = nullptr);
 inline StepPlan plan_step(const Workload& workload, std::span<const GradientUnit> units,
                           const BucketPlan& plan, const Collective& collective,
-                          std::int64_t workers) {
-  return plan_step(workload, passes_of(workload), units, plan, collective, workers);
+                          std::int64_t workers, const Collective* beside_kernels = nullptr) {
+  return plan_step(workload, passes_of(workload), units, plan, collective, workers, beside_kernels);
 }
 
 /// Throws InputError when a step of this length would exceed the range of simulated time.

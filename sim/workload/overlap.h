@@ -24,9 +24,20 @@ class Overlap {
  public:
   static constexpr const char* kNoun = "overlap";
   virtual ~Overlap() = default;
+  /// A collective, by itself and on links as they are while kernels run.
+  struct Pair {
+    const Collective& alone;
+    const Collective& beside_kernels;
+    /// How many times as long the second takes for `m` bytes.
+    double ratio(Bytes m) const {
+      if (&alone == &beside_kernels) return 1;
+      const double time = to_seconds(alone.time(m));
+      return time == 0 ? 1 : std::max(1.0, to_seconds(beside_kernels.time(m)) / time);
+    }
+  };
   /// While a message of `m` bytes is added up by `collective` on a GPU of so many multiprocessors;
   /// none: not known.
-  virtual Slowdown beside(const Collective& collective, Bytes m,
+  virtual Slowdown beside(const Pair& collective, Bytes m,
                           std::optional<std::int64_t> multiprocessors) const = 0;
   /// Empty, or why its costs lie outside what was measured.
   virtual std::string outside_domain() const { return ""; }

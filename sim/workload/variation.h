@@ -1,8 +1,10 @@
 // How workers differ in speed.
 #pragma once
-#include "sim/config/binding.h"
+#include "sim/config/config.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace steptime {
 
@@ -22,6 +24,9 @@ struct Variation {
   double most() const { return (1 + 6 * spread) * (1 + 6 * jitter) * straggle_factor; }
 };
 
-const Bindings<Variation>& variation_keys();
+/// "variation" of the `run` section: an object, or the name of a preset.
+Variation read_variation(const Config& run);
+const Params& variation_params();
+std::vector<std::string> variation_presets();
 
 }  // namespace steptime

@@ -89,6 +89,26 @@ TEST(OverlapFactors, AreCausesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(slowed, 1e-3);
 }
 
+// A byte takes twice as long beside kernels, a start-up does not: 1 ms + 0.1 ms/B become 3, 5 and
+// 2 ms, of which none is left when the backward pass ends: 6 + 3 = 9, 9 + 5 = 14 (12 without
+// kernels, which end at 10: of 5 ms one is done, a fifth, and 4/5 of 3 ms are left) and 1.5 ms.
+TEST(OverlapFactors, AddToWhatLinksAreSlowedDown) {
+  Workload w = workload("\"multiprocessors\"");
+  const LinearCollective beside_kernels = line(1 * kMs, 2 * kTenthMs);
+  const auto units = w.units(Granularity::kTensor);
+  const StepPlan plan = plan_step(w, units, {.sizes = {1, 1, 1}}, kCollective, 2, &beside_kernels);
+  EXPECT_EQ(event_step(plan, w, units, 2, nullptr), closed_step(plan));
+  const std::vector<BucketTimes> times = bucket_times(plan);
+  EXPECT_EQ(times[0].end, 9 * kMs);
+  EXPECT_EQ(times[1].end, 10 * kMs + 24 * kTenthMs);
+  EXPECT_EQ(times[2].end, 10 * kMs + 24 * kTenthMs + 15 * kTenthMs);
+  w.overlap = make<Overlap>(R"({"type": "factors", "collective": 2})");
+  const std::vector<BucketTimes> both =
+      bucket_times(plan_step(w, units, {.sizes = {1, 1, 1}}, kCollective, 2, &beside_kernels));
+  // Twice 3 ms, but after 4 of these the backward pass is over, and of the 2 ms a third is left.
+  EXPECT_EQ(both[0].end, 10 * kMs + Duration(666'666'667));
+}
+
 // The same step from a policy that hears of each gradient by itself, and from the recurrence.
 TEST(OverlapFactors, HoldForPoliciesToo) {
   const TinyFolder folder;
@@ -112,6 +132,41 @@ TEST(OverlapFactors, AreThoseOfTheTinyExperiment) {
   EXPECT_NEAR(result.step_time_s, 42e-3 + 12.008e-3 * (1 - 1 / 1.3) + 2e-3, 1e-12);
   EXPECT_NEAR(result.comm_busy_s, 12.008e-3 + 2e-3, 1e-12);
   EXPECT_DOUBLE_EQ(result.compute_time_s, 42e-3);
+}
+
+// A ring of two GPUs takes 1 ns/B, and nine beside kernels: fc.b 20 .. 20.036 ms; of the 4 ms of
+// fc.w 21.964 / 9 are done when the backward pass ends at 42; then the rest, and 1 ms for conv.
+TEST(LinksInsideANode, AreSlowerBesideKernels) {
+  const TinyFolder folder;
+  const auto step = [&](const char* overlap, const char* schedule) {
+    return simulate(tiny_experiment(folder, fmt::format(R"({{
+      "workload": {{"overlap": "{}"}},
+      "cluster": {{"nodes": 1, "gpus_per_node": 2, "intra_node_beside_kernels": 9,
+        "intra_node": {{"type": "switch", "latency": "0 s", "bandwidth": "1 GB/s"}}}},
+      "strategy": {{"aggregation": {{"collective": {{"type": "ring", "a": null, "b": null}}}},
+                    "schedule": {}}}, "run": {{"steps": 1}}}})",
+                                                        overlap, schedule)))
+        .step_time_s;
+  };
+  const double slower = 42e-3 + (4e-3 - 21.964e-3 / 9) + 1e-3;
+  EXPECT_NEAR(step("multiprocessors", R"("wfbp")"), slower, 1e-12);
+  const char* policy = R"({"type": "tensor-fusion", "threshold": "0 B", "cycle": "0 s"})";
+  EXPECT_NEAR(step("multiprocessors", policy), slower, 1e-12);
+  EXPECT_NEAR(step("none", R"("wfbp")"), 43e-3, 1e-12);
+}
+
+TEST(LinksInsideANode, AreSlowerForOneCollectiveAtATime) {
+  const TinyFolder folder;
+  const Experiment experiment = tiny_experiment(folder, R"({
+      "cluster": {"nodes": 2, "gpus_per_node": 2, "intra_node_beside_kernels": 3,
+        "intra_node": {"type": "switch", "latency": "0 s", "bandwidth": "1 GB/s"}},
+      "strategy": {"aggregation": {"type": "hybrid", "clients": 2, "servers": 2,
+                                   "collective": {"type": "ring", "a": null, "b": null}}}})");
+  EXPECT_EQ(message_of<InputError>([&] { simulate(experiment); }),
+            experiment.file +
+                ": /cluster/intra_node_beside_kernels: slows collectives down, which closed forms "
+                "of one at a time know only: expected one stream, no broadcasts inside clients "
+                "(hybrids) and, with servers, analytic fidelity; or a factor of 1");
 }
 
 TEST(OverlapFactors, SlowNoCollectivesThatMeet) {

@@ -10,7 +10,9 @@ namespace {
 
 TEST(NoOverlapCost, IsNone) {
   const auto none = make<Overlap>(R"("none")");
-  EXPECT_EQ(none->beside(line({}, Duration(1)), Bytes{100}, 80), Slowdown{});
+  const LinearCollective alone = line({}, Duration(1));
+  const LinearCollective beside_kernels = line({}, Duration(2));
+  EXPECT_EQ(none->beside({alone, beside_kernels}, Bytes{100}, 80), Slowdown{});
 }
 
 }  // namespace

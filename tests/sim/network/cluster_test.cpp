@@ -51,6 +51,20 @@ TEST(Cluster, GpusOfANodeDoNotShareTheNetworksSpeedUnasked) {
                                        "compute_capability": 70}})"));
 }
 
+TEST(Cluster, LinksInsideANodeMayBeSlowerBesideKernels) {
+  const std::string two = std::string(R"({"nodes": 3, "gpus_per_node": 2, )") + kSwitch;
+  const Cluster cluster = cluster_of(two + R"(, "intra_node_beside_kernels": 2, "intra_node":
+      {"type": "switch", "latency": "1 us", "bandwidth": "8 GB/s"}})");
+  const Cluster slower = cluster.beside_kernels();
+  EXPECT_EQ(slower.intra_node.bandwidth, Bandwidth{4e9});
+  EXPECT_EQ(slower.intra_node.latency, cluster.intra_node.latency);
+  EXPECT_EQ(slower.network.bandwidth, cluster.network.bandwidth);
+  EXPECT_EQ(cluster_error(two + R"(, "intra_node_beside_kernels": 2, "gpus": {"links": "pcie",
+                                    "link_bandwidth": "9 GB/s", "compute_capability": 70}})"),
+            "x.json: /intra_node_beside_kernels: unexpected, as \"node\" or \"gpus\" says what "
+            "joins the GPUs; expected 1");
+}
+
 TEST(Cluster, TheNetworkLimitsAsSoonAsThereAreTwoNodes) {
   const std::string rest = std::string(R"(, "gpus_per_node": 8, )") + kSwitch +
                            R"(, "intra_node": {"type": "switch", "latency": "1 us",

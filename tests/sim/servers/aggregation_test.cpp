@@ -78,5 +78,21 @@ TEST(Aggregation, ServerCostIsTheIncastBothWays) {
   EXPECT_EQ(server_cost(cluster, 8, servers).a, std::chrono::milliseconds(4));
 }
 
+// Connections of 10 Gbit/s, at most 30 of a host.
+TEST(Aggregation, PortsCarryAllConnectionsOfTheBusierEnd) {
+  const auto rate = [](std::int64_t nodes, std::int64_t clients, std::int64_t servers) {
+    const Cluster cluster = read_cluster(config_of(
+        R"({"nodes": )" + std::to_string(nodes) + R"(, "network": "100gbe"})", cluster_params()));
+    return server_port(cluster, clients, {.count = servers}).bytes_per_second * 8e-9;
+  };
+  EXPECT_DOUBLE_EQ(rate(1, 1, 1), 10);
+  EXPECT_DOUBLE_EQ(rate(2, 2, 1), 20);  // two clients at one server
+  EXPECT_DOUBLE_EQ(rate(1, 1, 2), 20);  // or two servers of one client
+  EXPECT_DOUBLE_EQ(rate(1, 4, 1), 30);  // four processes of a node, as a host carries
+  EXPECT_DOUBLE_EQ(rate(4, 2, 8), 10);  // clients of two nodes
+  const Cluster wire{.nodes = 8, .network = {{}, {1e9}}};
+  EXPECT_EQ(server_port(wire, 8, {.count = 4}), Bandwidth{1e9});
+}
+
 }  // namespace
 }  // namespace steptime

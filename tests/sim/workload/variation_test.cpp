@@ -1,12 +1,24 @@
 // Are factors drawn for each worker and step, and within their bounds?
 #include "sim/workload/variation.h"
 
+#include "sim/core/error.h"
 #include "tests/support/config_text.h"
+#include "tests/support/messages.h"
+
+#include <string>
 
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
+
+const Params kRun{{.key = "variation", .kind = Kind::kObject, .words = variation_presets()}};
+
+Variation read(const std::string& json) {
+  const Config run = config_of(R"({"variation": )" + json + "}", kRun);
+  run.check_values();
+  return read_variation(run);
+}
 
 TEST(Variation, FactorsAreDrawnPerWorkerAndStep) {
   const Variation spread{.spread = 0.2};
@@ -27,14 +39,28 @@ TEST(Variation, NoFactorExceedsTheMost) {
 }
 
 TEST(Variation, ReadsItsKeys) {
-  const Variation v = variation_keys().read(
-      config_of(R"({"spread": 0.1, "straggle_chance": 0.2})", variation_keys().params()));
+  const Variation v = read(R"({"spread": 0.1, "straggle_chance": 0.2})");
   EXPECT_EQ(v.spread, 0.1);
   EXPECT_EQ(v.jitter, 0);
   EXPECT_EQ(v.straggle_chance, 0.2);
   EXPECT_EQ(v.straggle_factor, 1);
   EXPECT_EQ(v.seeds, 1);
   EXPECT_TRUE(v.any());
+}
+
+// The whiskers of a box plot of normal numbers are 4 x 1.349 sd apart, here 8 %.
+TEST(Variation, OfAPresetIsItsSourcesSpread) {
+  EXPECT_NEAR(read("\"typical\"").spread, 0.08 / (4 * 1.349), 1e-4);
+  const Variation more = read(R"({"preset": "typical", "jitter": 0.02, "seeds": 7})");
+  EXPECT_EQ(more.spread, read("\"typical\"").spread);
+  EXPECT_EQ(more.jitter, 0.02);
+  EXPECT_EQ(more.seeds, 7);
+  EXPECT_EQ(read(R"({"preset": "typical", "spread": 0.1})").spread, 0.1);
+}
+
+TEST(Variation, OfAnUnknownPresetSaysTheKnownOnes) {
+  EXPECT_EQ(message_of<InputError>([] { read("\"typicl\""); }),
+            "x.json: /variation: unknown \"typicl\" (did you mean \"typical\"?); known: typical");
 }
 
 }  // namespace
