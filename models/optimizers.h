@@ -6,6 +6,10 @@
 // over all tensors, with results between them) follow from PyTorch 2.11 on an H100 and VGG-16's
 // 138,357,544 parameters: 1.671, 3.755 and 4.164 ms at 2.67 TB/s (traces/h100/optimizers.jsonl).
 // LAMB is Apex's FusedLAMB (NVIDIA/apex csrc/multi_tensor_lamb.cu), counted from its kernels.
+// PyTorch's loops over tensors (foreach=False, and all before 1.9;
+// torch/optim/{sgd,adam,adamw}.py), which transformers' AdamW equals but for the decay, and
+// BertAdam (NVIDIA/DeepLearningExamples@ 78ec680 PyTorch/LanguageModeling/BERT/optimization.py),
+// counted from their operations, a kernel each.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,9 +18,9 @@ namespace steptime {
 
 struct Optimizer {
   std::string name;
-  double values = 0;                  ///< read and written per parameter
-  double state = 0;                   ///< values kept per parameter, beside the weight
-  bool has_kernel_per_tensor = true;  ///< or a few for all of them
+  double values = 0;       ///< read and written per parameter
+  double state = 0;        ///< values kept per parameter, beside the weight
+  int tensor_kernels = 1;  ///< launched for each tensor; 0: a few for all of them
 };
 
 /// Throws std::out_of_range for an unknown name.

@@ -295,10 +295,12 @@ std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& de
   const double weights_per_second = bandwidth / static_cast<double>(training.weight_bytes);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Tensor& tensor : table.layers[i].tensors) {
-      timed.push_back({i, false,
-                       optimizer.values * static_cast<double>(tensor.params) / weights_per_second +
-                           (optimizer.has_kernel_per_tensor ? overhead : 0),
-                       true});
+      const double moved =
+          optimizer.values * static_cast<double>(tensor.params) / weights_per_second;
+      const int kernels_of_it = std::max(1, optimizer.tensor_kernels);
+      const double start = optimizer.tensor_kernels == 0 ? 0 : overhead;
+      for (int k = 0; k < kernels_of_it; ++k)
+        timed.push_back({i, false, moved / kernels_of_it + start, true});
     }
   }
   return timed;

@@ -24,9 +24,12 @@ TEST(Optimizers, SeveralKernelsMoveMore) {
   for (const char* name : {"sgd-momentum", "adam", "adamw"}) {
     const Optimizer& foreach_ = optimizer_named(std::string(name) + "-foreach");
     EXPECT_GT(foreach_.values, optimizer_named(name).values);
-    EXPECT_FALSE(foreach_.has_kernel_per_tensor);
+    EXPECT_EQ(foreach_.tensor_kernels, 0);
+    const Optimizer& loop = optimizer_named(std::string(name) + "-loop");
+    EXPECT_EQ(loop.values, foreach_.values);
+    EXPECT_GT(loop.tensor_kernels, 1);
   }
-  EXPECT_EQ(optimizer_names().size(), 8U);
+  EXPECT_EQ(optimizer_names().size(), 12U);
 }
 
 }  // namespace

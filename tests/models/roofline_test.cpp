@@ -224,6 +224,10 @@ TEST(Roofline, OptimizersMoveTheirState) {
                 .layers[0]
                 .forward,
             1280 + 10 + 921.6);
+  // In a loop over tensors each of the 7 kernels starts by itself.
+  expect_us(
+      run({fully_connected()}, 1000, {.optimizer = optimizer_named("adam-loop")}).layers[0].forward,
+      1280 + 10 + 921.6 + 7 * 10);
 }
 
 // Half precision's 320 us of products; at batch one 1640 values of 2 bytes and the weights, read as
@@ -391,7 +395,8 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
             "float32, float64");
   EXPECT_EQ(error_of(R"({"model": "resnet50", "device": "v100", "batch": 1, "optimizer": "adan"})"),
             "x.json: /workload/optimizer: unknown \"adan\" (did you mean \"adam\"?); known: sgd, "
-            "sgd-momentum, adam, adamw, lamb, sgd-momentum-foreach, adam-foreach, adamw-foreach");
+            "sgd-momentum, adam, adamw, lamb, sgd-momentum-foreach, adam-foreach, adamw-foreach, "
+            "sgd-momentum-loop, adam-loop, adamw-loop, bert-adam");
   EXPECT_EQ(error_of(R"({"model": "bert-base", "device": "v100", "batch": 1, "sequence": 513})"),
             "x.json: /workload/sequence: torch/bert-base takes 1 to 512 tokens a sample, got 513");
   EXPECT_EQ(

@@ -36,11 +36,7 @@ std::string trained_in(const Json& row) {
 
 Optimizer optimizer_of(const Json& row) {
   const std::string name = row.value("optimizer", "sgd-momentum");
-  if (name == "none") return {.name = name, .has_kernel_per_tensor = false};
-  // NVIDIA/DeepLearningExamples@78ec680 PyTorch/LanguageModeling/BERT/optimization.py, one kernel
-  // an operation. Values that each moves per parameter: two norms 1 + 1, m * b1 2, m + g 3, v * b2
-  // 2, v + g^2 3, sqrt v 2, + e 2, m / it 3, decay * w 2, sum 3, * rate 2, negative 2, w + it 3.
-  if (name == "bert-adam") return {.name = name, .values = 31};
+  if (name == "none") return {.name = name, .tensor_kernels = 0};
   return optimizer_named(name);
 }
 
