@@ -90,7 +90,7 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
   }
 }
 
-std::optional<Prediction> ClaimRunner::step(const Config& claim) const {
+std::optional<ClaimRunner::Step> ClaimRunner::step(const Config& claim) const {
   if (!claim.has("measure") || claim.get<std::string>("relation") != "=" ||
       claim.get<std::string>("kind") != "predicted" || !claim.get<bool>("settings_are_known"))
     return std::nullopt;
@@ -107,7 +107,8 @@ std::optional<Prediction> ClaimRunner::step(const Config& claim) const {
   }
   const Experiment experiment = read_experiment(with({set, of}));
   if (experiment.run->convergence || experiment.cluster->workers() == 1) return std::nullopt;
-  return prediction_of(experiment, run(measure, {set, of}), {});
+  return Step{prediction_of(experiment, run(measure, {set, of}), {}),
+              experiment.workload->workload.trace.model};
 }
 
 double ClaimRunner::collective(const Config& measure, Sets sets) const {

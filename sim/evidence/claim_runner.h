@@ -26,7 +26,11 @@ class ClaimRunner {
   Json simulated(const Config& claim, const Config& more) const;
   /// The step behind a claim, where this is an equality about the time or speed of a step by
   /// itself, or about its speed over that of one worker; else none. Throws InputError.
-  std::optional<Prediction> step(const Config& claim) const;
+  struct Step {
+    Prediction prediction;
+    std::string model;  ///< that is trained
+  };
+  std::optional<Step> step(const Config& claim) const;
   /// The rows of a "map". Throws InputError.
   std::vector<SizeMap::Row> map(const Config& map) const;
 

@@ -128,12 +128,13 @@ class ClaimFile {
     for (const Config& figure : asked("figures", claim_params())) {
       const Json& value = figure.raw("published");
       if (!value.is_number() || value.get<double>() <= 0) continue;  // no time and no speed
-      auto prediction = runner_.step(figure);
-      if (!prediction) continue;
+      auto step = runner_.step(figure);
+      if (!step) continue;
+      Prediction& prediction = step->prediction;
       if (claims_->has("network")) {
-        auto kind = std::make_shared<PredictionKind>(*prediction->kind);
+        auto kind = std::make_shared<PredictionKind>(*prediction.kind);
         kind->network = claims_->get<std::string>("network");
-        prediction->kind = std::move(kind);
+        prediction.kind = std::move(kind);
       }
       const auto published = value.get<double>();
       const auto simulated = runner_.simulated(figure, nothing(name_)).get<double>();
@@ -143,11 +144,11 @@ class ClaimFile {
       const RecordRow row{
           .id = figure.get<std::string>("id"),
           .testbed = claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
-          .kind = *prediction->kind,
-          .workers = prediction->workers,
-          .share = prediction->share(),
+          .kind = *prediction.kind,
+          .workers = prediction.workers,
+          .share = prediction.share(),
           .error_pct = (ratio - 1) * 100};
-      steps.push_back({row, *prediction, name_});
+      steps.push_back({row, prediction, step->model, name_});
     }
     return steps;
   }

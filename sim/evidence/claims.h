@@ -40,6 +40,7 @@ struct ClaimRow {
 struct RecordedStep {
   RecordRow row;
   Prediction prediction;
+  std::string model;   ///< that is trained
   std::string config;  ///< as above
 };
 

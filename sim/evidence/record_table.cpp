@@ -21,7 +21,35 @@ struct Group {
   std::set<std::string> testbeds;
   std::vector<double> errors_pct;  ///< absolute
   int within = 0;
+
+  void add(const RecordedStep& step, bool is_within) {
+    testbeds.insert(step.row.testbed);
+    errors_pct.push_back(std::abs(step.row.error_pct));
+    within += is_within ? 1 : 0;
+  }
+  std::vector<std::string> cells() {
+    const double worst = *std::max_element(errors_pct.begin(), errors_pct.end());
+    return {fmt::format("{}", testbeds.size()), fmt::format("{}", errors_pct.size()),
+            fmt::format("{:.1f} %", median(errors_pct)), fmt::format("{:.1f} %", worst),
+            fmt::format("{}", within)};
+  }
 };
+
+using Groups = std::map<std::vector<std::string>, Group>;
+
+/// A line for each group, below the names of what they are grouped by.
+std::string table_of(Groups& groups, std::vector<std::string> names) {
+  for (const char* name : {"testbeds", "rows", "typical", "worst", "within"})
+    names.emplace_back(name);
+  TextTable table(std::move(names));
+  for (auto& [key, group] : groups) {
+    std::vector<std::string> cells = key;
+    for (std::string& cell : group.cells())
+      cells.push_back(std::move(cell));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
 
 }  // namespace
 
@@ -30,7 +58,8 @@ std::string record_table(std::span<const RecordedStep> steps) {
   for (const RecordedStep& step : steps)
     rows.push_back(step.row);
   const TrackRecord record(std::move(rows));
-  std::map<PredictionKind, Group> groups;
+  Groups by_kind;
+  Groups by_model;
   Group all;
   std::vector<double> widths;
   for (const RecordedStep& step : steps) {
@@ -38,25 +67,14 @@ std::string record_table(std::span<const RecordedStep> steps) {
     const double published = step.prediction.step_s * (1 + step.row.error_pct / 100);
     const bool is_within = interval.low <= published && published <= interval.high;
     widths.push_back((interval.high - interval.low) / step.prediction.step_s);
-    for (Group* group : {&groups[step.row.kind], &all}) {
-      group->testbeds.insert(step.row.testbed);
-      group->errors_pct.push_back(std::abs(step.row.error_pct));
-      group->within += is_within ? 1 : 0;
+    const PredictionKind& kind = step.row.kind;
+    for (Group* group : {&by_kind[{kind.system, kind.transport, kind.network}],
+                         &by_model[{kind.network, step.model, kind.system}], &all}) {
+      group->add(step, is_within);
     }
   }
-  TextTable table(
-      {"system", "transport", "network", "testbeds", "rows", "typical", "worst", "within"});
-  const auto add = [&](const PredictionKind& kind, Group& group) {
-    table.add({kind.system, kind.transport, kind.network, fmt::format("{}", group.testbeds.size()),
-               fmt::format("{}", group.errors_pct.size()),
-               fmt::format("{:.1f} %", median(group.errors_pct)),
-               fmt::format("{:.1f} %",
-                           *std::max_element(group.errors_pct.begin(), group.errors_pct.end())),
-               fmt::format("{}", group.within)});
-  };
-  for (auto& [kind, group] : groups)
-    add(kind, group);
-  return table.text() +
+  return table_of(by_kind, {"system", "transport", "network"}) + "\n" +
+         table_of(by_model, {"network", "model", "system"}) +
          fmt::format(
              "\n{} of {} measured steps lie within the interval that other testbeds give "
              "({:.1f} %), whose median width is {:.1f} %; typical error {:.1f} %\n",

@@ -24,6 +24,7 @@ RecordedStep step(const std::string& testbed, double error_pct) {
                   .share = prediction.share(),
                   .error_pct = error_pct},
           .prediction = prediction,
+          .model = "tiny",
           .config = "x.json"};
 }
 
@@ -38,6 +39,10 @@ TEST(RecordTable, CountsWhatLiesWithin) {
       "system      transport  network   testbeds  rows  typical   worst  within\n"
       "----------  ---------  --------  --------  ----  -------  ------  ------\n"
       "all-reduce  wire       one node         2     5    2.0 %  30.0 %       3\n"
+      "\n"
+      "network   model  system      testbeds  rows  typical   worst  within\n"
+      "--------  -----  ----------  --------  ----  -------  ------  ------\n"
+      "one node  tiny   all-reduce         2     5    2.0 %  30.0 %       3\n"
       "\n"
       "3 of 5 measured steps lie within the interval that other testbeds give (60.0 %), whose "
       "median width is 5.9 %; typical error 2.0 %\n");
