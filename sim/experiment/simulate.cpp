@@ -435,10 +435,12 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
     prediction.slowest_rate = known.slowest;
     prediction.fastest_rate = known.fastest;
   }
-  if (e.embedding->settings()) {
-    PredictionKind embedded = *e.kind;
-    embedded.system += ", embedded";
-    prediction.kind = std::make_shared<const PredictionKind>(std::move(embedded));
+  const bool has_priority = e.schedule->layers_wait_for_their_own();
+  if (e.embedding->settings() || has_priority) {
+    PredictionKind kind = *e.kind;
+    if (e.embedding->settings()) kind.system += ", embedded";
+    if (has_priority) kind.system += ", priority";
+    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
   }
   return prediction;
 }

@@ -202,6 +202,17 @@ TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
                                 own}));
 }
 
+// No published step tells how good they are, as ByteScheduler's have costs that are not simulated.
+TEST(Simulate, PredictionsOfPriorityAreAKindOfTheirOwn) {
+  const TinyFolder folder;
+  const Result result =
+      simulate(tiny_experiment(folder, R"({"strategy": {"schedule": "priority"}})"));
+  EXPECT_EQ(result.domain.status, Validity::Status::kUnvalidated);
+  EXPECT_EQ(result.domain.beyond, (std::vector<std::string>{"no measurement of all-reduce, "
+                                                            "priority over wire, up to 10 "
+                                                            "Gbit/s"}));
+}
+
 // 32 samples of a worker at 500 a second are there every 64 ms: the step of 44 ms waits for 20.
 TEST(Simulate, AStepWaitsForItsSamples) {
   const TinyFolder folder;
