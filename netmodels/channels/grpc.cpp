@@ -22,14 +22,12 @@
 // (mpicbg-scicomp/gearshifft pull 82). AR-gRPC: up to 4.1 times as fast as gRPC over IP over
 // InfiniBand (Biswas, Lu and Panda, Accelerating TensorFlow with Adaptive RDMA-Based gRPC, HiPC
 // 2018, abstract), which of 800 MB/s is 3.3 GB/s.
-#include "netmodels/channels/engines.h"
-#include "sim/servers/channel.h"
+#include "netmodels/channels/ends.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -62,96 +60,69 @@ Params grpc_params(const char* stream) {
   return params;
 }
 
-struct Settings {
-  Bandwidth stream;
-  std::int64_t threads = 1;
-  Duration request{};
-  std::optional<Bandwidth> copy{};  ///< none: adapters move what is in the GPUs' memory
-};
-
 class GrpcEnds final : public ChannelEnds {
  public:
+  struct Settings {
+    Bandwidth stream;
+    std::int64_t threads = 1;
+    Duration request{};
+    std::optional<Bandwidth> copy{};  ///< none: adapters move what is in the GPUs' memory
+  };
+
   GrpcEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
       : engine_(engine),
-        settings_(settings),
-        first_server_(static_cast<std::size_t>(ends.clients + ends.hosts)),
-        threads_(first_server_ + static_cast<std::size_t>(ends.servers),
+        request_(settings.request),
+        processes_(ends),
+        threads_(static_cast<std::size_t>(processes_.count()),
                  Free(static_cast<std::size_t>(settings.threads))),
-        to_host_(settings.copy ? ends.clients : 0),
-        to_gpu_(settings.copy ? ends.clients : 0),
-        copies_(engine.reason("copies between GPU and host", "copy engines")),
         requests_(engine.reason("requests", "gRPC threads")),
-        streams_(engine, settings.stream, engine.reason("streams of tensors", "gRPC threads")) {}
+        streams_(engine, settings.stream, engine.reason("streams of tensors", "gRPC threads")) {
+    if (settings.copy) copies_.emplace(engine, ends, *settings.copy);
+  }
 
   When send(const Parcel& message) override {
     When at = engine_.present();
-    if (message.is_push) at = copy(to_host_, message, at);
-    When& thread = idle_thread(process(message, message.is_push));
-    const When head = engine_.until(later(at, thread), settings_.request, requests_);
+    if (copies_) at = copies_->before_sending(message, at);
+    When& thread = idle_thread(processes_.sender(message));
+    const When head = engine_.until(later(at, thread), request_, requests_);
     streams_.write(message, head, thread);
     return head;
   }
 
   When receive(const Parcel& message) override {
-    const When has = streams_.read(message, idle_thread(process(message, !message.is_push)));
-    return message.is_push ? has : copy(to_gpu_, message, has);
+    const When has = streams_.read(message, idle_thread(processes_.receiver(message)));
+    return copies_ ? copies_->after_receiving(message, has) : has;
   }
 
  private:
   using Free = std::vector<When>;
 
-  /// Where the message is sent from, or arrives: clients come first.
-  std::size_t process(const Parcel& message, bool is_client) const {
-    return is_client ? static_cast<std::size_t>(message.client)
-                     : first_server_ + static_cast<std::size_t>(message.server);
-  }
   /// Of a process, the thread that is free first.
-  When& idle_thread(std::size_t process) {
-    Free& threads = threads_[process];
+  When& idle_thread(std::int64_t process) {
+    Free& threads = threads_[static_cast<std::size_t>(process)];
     return *std::min_element(threads.begin(), threads.end(),
                              [](When a, When b) { return a.time < b.time; });
   }
-  /// What a host has needs no copy.
-  When copy(Engines& engines, const Parcel& message, When at) {
-    if (!engines.has(message.client)) return at;
-    return engines.use(engine_, message.client, at, time_of(message.bytes, *settings_.copy),
-                       copies_);
-  }
+
   Engine& engine_;
-  Settings settings_;
-  std::size_t first_server_;
+  Duration request_;
+  Processes processes_;
   std::vector<Free> threads_;  ///< of every process, when they are free
-  Engines to_host_;            ///< copy engines of every client's GPU
-  Engines to_gpu_;
-  Reason copies_;
+  std::optional<GpuCopies> copies_;
   Reason requests_;
   Streams streams_;
 };
 
-class Grpc final : public MessageChannel {
- public:
-  explicit Grpc(Settings settings) : settings_(settings) {}
-  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
-    return std::make_unique<GrpcEnds>(engine, settings_, ends);
-  }
-  std::string outside_domain() const override {
-    return "gRPC's rates are reports from other machines";
-  }
-
- private:
-  Settings settings_;
-};
-
-Settings read(const Config& c) {
-  return {.stream = c.get<Bandwidth>("stream"),
-          .threads = c.get<std::int64_t>("threads"),
-          .request = c.get<Duration>("request")};
+std::unique_ptr<MessageChannel> make_grpc(const Config& c, bool copies) {
+  return std::make_unique<ChannelOf<GrpcEnds>>(
+      GrpcEnds::Settings{.stream = c.get<Bandwidth>("stream"),
+                         .threads = c.get<std::int64_t>("threads"),
+                         .request = c.get<Duration>("request"),
+                         .copy = copies ? std::optional(c.get<Bandwidth>("copy")) : std::nullopt},
+      "gRPC's rates are reports from other machines");
 }
-
 std::unique_ptr<MessageChannel> make_with_copies(const Config& c) {
-  Settings settings = read(c);
-  settings.copy = c.get<Bandwidth>("copy");
-  return std::make_unique<Grpc>(settings);
+  return make_grpc(c, true);
 }
 
 const bool kRegistered =
@@ -163,7 +134,7 @@ const bool kRegistered =
                                     grpc_params("3.3 GB/s"), make_with_copies) &&
     MessageChannels::instance().add(
         "grpc-gdr", "adapters read and write the GPUs' memory, tensor by tensor, as TensorFlow",
-        stream_params("3.4 GB/s"), [](const Config& c) { return std::make_unique<Grpc>(read(c)); });
+        stream_params("3.4 GB/s"), [](const Config& c) { return make_grpc(c, false); });
 
 }  // namespace
 }  // namespace steptime

@@ -13,11 +13,10 @@
 // Source: tensorflow contrib/mpi/mpi_rendezvous_mgr.cc (MPI_OPTIMAL_PATH is 0 by default).
 // Estimates: two copies in the host's memory, at 6 GB/s each, to encode a tensor and to decode it;
 // 10 us a loop.
-#include "netmodels/channels/engines.h"
-#include "sim/servers/channel.h"
+#include "netmodels/channels/ends.h"
 
+#include <cstdint>
 #include <memory>
-#include <string>
 
 namespace steptime {
 namespace {
@@ -36,74 +35,59 @@ const Params kParams{{.key = "loop",
                       .range = kPositive},
                      copy_param()};
 
-struct Settings {
-  Duration loop{};
-  Bandwidth encode;
-  Bandwidth copy;
-};
-
 class GrpcMpiEnds final : public ChannelEnds {
  public:
+  struct Settings {
+    Duration loop{};
+    Bandwidth encode;
+    Bandwidth copy;
+  };
+
   GrpcMpiEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
       : engine_(engine),
         settings_(settings),
-        threads_(ends.clients + ends.hosts + ends.servers),
-        to_gpu_(ends.clients),
-        first_server_(ends.clients + ends.hosts),
-        copies_(engine.reason("copies between GPU and host", "polling threads")),
+        processes_(ends),
+        threads_(processes_.count()),
+        copies_on_threads_(engine.reason("copies between GPU and host", "polling threads")),
         loops_(engine.reason("messages", "polling threads")),
         codes_(engine.reason("encoding and decoding", "polling threads")),
-        to_gpus_(engine.reason("copies between GPU and host", "copy engines")) {}
+        copies_(engine, ends, settings.copy) {}
 
   When send(const Parcel& message) override {
-    const std::int64_t process = message.is_push ? message.client : first_server_ + message.server;
+    const std::int64_t process = processes_.sender(message);
     When at = threads_.use(engine_, process, engine_.present(), settings_.loop, loops_);
-    if (message.is_push && to_gpu_.has(message.client))
-      at = threads_.use(engine_, process, at, time_of(message.bytes, settings_.copy), copies_);
+    if (copies_.leaves_gpu(message))
+      at = threads_.use(engine_, process, at, copies_.time(message), copies_on_threads_);
     return threads_.use(engine_, process, at, time_of(message.bytes, settings_.encode), codes_);
   }
 
   When receive(const Parcel& message) override {
-    const std::int64_t process = message.is_push ? first_server_ + message.server : message.client;
-    When at = threads_.use(engine_, process, engine_.present(), settings_.loop, loops_);
-    at = threads_.use(engine_, process, at, time_of(message.bytes, settings_.encode), codes_);
-    if (message.is_push || !to_gpu_.has(message.client)) return at;
-    return to_gpu_.use(engine_, message.client, at, time_of(message.bytes, settings_.copy),
-                       to_gpus_);
+    const std::int64_t process = processes_.receiver(message);
+    const When at = threads_.use(engine_, process, engine_.present(), settings_.loop, loops_);
+    return copies_.after_receiving(
+        message,
+        threads_.use(engine_, process, at, time_of(message.bytes, settings_.encode), codes_));
   }
 
  private:
   Engine& engine_;
   Settings settings_;
-  Engines threads_;  ///< of every process: clients, hosts, servers
-  Engines to_gpu_;   ///< copy engines of every client's GPU
-  std::int64_t first_server_;
-  Reason copies_;
+  Processes processes_;
+  Engines threads_;  ///< of every process
+  Reason copies_on_threads_;
   Reason loops_;
   Reason codes_;
-  Reason to_gpus_;
-};
-
-class GrpcMpi final : public MessageChannel {
- public:
-  explicit GrpcMpi(Settings settings) : settings_(settings) {}
-  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
-    return std::make_unique<GrpcMpiEnds>(engine, settings_, ends);
-  }
-  std::string outside_domain() const override {
-    return "what gRPC+MPI's thread takes for a message is an estimate";
-  }
-
- private:
-  Settings settings_;
+  GpuCopies copies_;
 };
 
 const bool kRegistered = MessageChannels::instance().add(
     "grpc-mpi", "one thread a process copies, encodes and decodes all tensors, as TensorFlow",
     kParams, [](const Config& c) {
-      return std::make_unique<GrpcMpi>(Settings{.loop = c.get<Duration>("loop"),
-                                                .encode = c.get<Bandwidth>("encode"),
-                                                .copy = c.get<Bandwidth>("copy")});
+      return std::make_unique<ChannelOf<GrpcMpiEnds>>(
+          GrpcMpiEnds::Settings{.loop = c.get<Duration>("loop"),
+                                .encode = c.get<Bandwidth>("encode"),
+                                .copy = c.get<Bandwidth>("copy")},
+          "what gRPC+MPI's thread takes for a message is an estimate");
     });
 
 }  // namespace

@@ -11,11 +11,9 @@
 // Parameters: control [time], copy [B/s].
 // Source: tensorflow contrib/verbs (README.md, rdma.cc). Estimate: 10 us for a control message, the
 // thread that takes it, and its answer.
-#include "netmodels/channels/engines.h"
-#include "sim/servers/channel.h"
+#include "netmodels/channels/ends.h"
 
 #include <memory>
-#include <string>
 
 namespace steptime {
 namespace {
@@ -30,62 +28,45 @@ const Params kParams{{.key = "control",
 
 class VerbsEnds final : public ChannelEnds {
  public:
-  VerbsEnds(Engine& engine, Duration control, Bandwidth copy, const ConnectionEnds& ends)
+  struct Settings {
+    Duration control{};
+    Bandwidth copy;
+  };
+
+  VerbsEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
       : engine_(engine),
-        control_time_(control),
-        copy_(copy),
+        control_time_(settings.control),
         servers_(ends.servers),
-        to_host_(ends.clients),
-        to_gpu_(ends.clients),
         control_((ends.clients + ends.hosts) * ends.servers),
-        copies_(engine.reason("copies between GPU and host", "copy engines")),
+        copies_(engine, ends, settings.copy),
         controls_(engine.reason("control messages", "connections")) {}
 
   When send(const Parcel& message) override {
-    When at = engine_.present();
-    if (message.is_push && to_host_.has(message.client))
-      at = to_host_.use(engine_, message.client, at, time_of(message.bytes, copy_), copies_);
-    return control_.use(engine_, message.client * servers_ + message.server, at, control_time_,
+    return control_.use(engine_, message.client * servers_ + message.server,
+                        copies_.before_sending(message, engine_.present()), control_time_,
                         controls_);
   }
 
   When receive(const Parcel& message) override {
-    const When in = engine_.present();
-    if (message.is_push || !to_gpu_.has(message.client)) return in;
-    return to_gpu_.use(engine_, message.client, in, time_of(message.bytes, copy_), copies_);
+    return copies_.after_receiving(message, engine_.present());
   }
 
  private:
   Engine& engine_;
   Duration control_time_;
-  Bandwidth copy_;
   std::int64_t servers_;
-  Engines to_host_;  ///< copy engines of every client's GPU
-  Engines to_gpu_;
   Engines control_;  ///< of every pair of a client and a server
-  Reason copies_;
+  GpuCopies copies_;
   Reason controls_;
-};
-
-class Verbs final : public MessageChannel {
- public:
-  Verbs(Duration control, Bandwidth copy) : control_(control), copy_(copy) {}
-  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
-    return std::make_unique<VerbsEnds>(engine, control_, copy_, ends);
-  }
-  std::string outside_domain() const override {
-    return "what a control message of gRPC+Verbs takes is an estimate";
-  }
-
- private:
-  Duration control_;
-  Bandwidth copy_;
 };
 
 const bool kRegistered = MessageChannels::instance().add(
     "grpc-verbs", "copies to pinned memory, and RDMA after a control message, as TensorFlow",
     kParams, [](const Config& c) {
-      return std::make_unique<Verbs>(c.get<Duration>("control"), c.get<Bandwidth>("copy"));
+      return std::make_unique<ChannelOf<VerbsEnds>>(
+          VerbsEnds::Settings{.control = c.get<Duration>("control"),
+                              .copy = c.get<Bandwidth>("copy")},
+          "what a control message of gRPC+Verbs takes is an estimate");
     });
 
 }  // namespace

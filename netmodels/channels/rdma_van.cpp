@@ -13,11 +13,9 @@
 // src/rdma_transport.h (SendPushRequest and SendPullResponse: a write, then a write with
 // immediate). Estimate: 5 us until the thread that waits for a message has it, over two queues
 // between threads.
-#include "netmodels/channels/engines.h"
-#include "sim/servers/channel.h"
+#include "netmodels/channels/ends.h"
 
 #include <memory>
-#include <string>
 
 namespace steptime {
 namespace {
@@ -32,61 +30,45 @@ const Params kParams{{.key = "completion",
 
 class RdmaVanEnds final : public ChannelEnds {
  public:
-  RdmaVanEnds(Engine& engine, Duration completion, Bandwidth copy, const ConnectionEnds& ends)
+  struct Settings {
+    Duration completion{};
+    Bandwidth copy;
+  };
+
+  RdmaVanEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
       : engine_(engine),
-        completion_(completion),
-        copy_(copy),
-        first_server_(ends.clients + ends.hosts),
-        threads_(first_server_ + ends.servers),
-        to_host_(ends.clients),
-        to_gpu_(ends.clients),
-        copies_(engine.reason("copies between GPU and host", "copy engines")),
+        completion_(settings.completion),
+        processes_(ends),
+        threads_(processes_.count()),
+        copies_(engine, ends, settings.copy),
         completions_(engine.reason("completions", "polling threads")) {}
 
   When send(const Parcel& message) override {
-    const When at = engine_.present();
-    if (!message.is_push || !to_host_.has(message.client)) return at;
-    return to_host_.use(engine_, message.client, at, time_of(message.bytes, copy_), copies_);
+    return copies_.before_sending(message, engine_.present());
   }
 
   When receive(const Parcel& message) override {
-    const std::int64_t process = message.is_push ? first_server_ + message.server : message.client;
-    const When has = threads_.use(engine_, process, engine_.present(), completion_, completions_);
-    if (message.is_push || !to_gpu_.has(message.client)) return has;
-    return to_gpu_.use(engine_, message.client, has, time_of(message.bytes, copy_), copies_);
+    return copies_.after_receiving(
+        message, threads_.use(engine_, processes_.receiver(message), engine_.present(), completion_,
+                              completions_));
   }
 
  private:
   Engine& engine_;
   Duration completion_;
-  Bandwidth copy_;
-  std::int64_t first_server_;
-  Engines threads_;  ///< of every process: clients, hosts, servers
-  Engines to_host_;  ///< copy engines of every client's GPU
-  Engines to_gpu_;
-  Reason copies_;
+  Processes processes_;
+  Engines threads_;  ///< of every process
+  GpuCopies copies_;
   Reason completions_;
-};
-
-class RdmaVan final : public MessageChannel {
- public:
-  RdmaVan(Duration completion, Bandwidth copy) : completion_(completion), copy_(copy) {}
-  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
-    return std::make_unique<RdmaVanEnds>(engine, completion_, copy_, ends);
-  }
-  std::string outside_domain() const override {
-    return "what the RDMA van's thread takes for a message is an estimate";
-  }
-
- private:
-  Duration completion_;
-  Bandwidth copy_;
 };
 
 const bool kRegistered = MessageChannels::instance().add(
     "rdma-van", "copies to registered memory, and RDMA from there, as BytePS' ps-lite", kParams,
     [](const Config& c) {
-      return std::make_unique<RdmaVan>(c.get<Duration>("completion"), c.get<Bandwidth>("copy"));
+      return std::make_unique<ChannelOf<RdmaVanEnds>>(
+          RdmaVanEnds::Settings{.completion = c.get<Duration>("completion"),
+                                .copy = c.get<Bandwidth>("copy")},
+          "what the RDMA van's thread takes for a message is an estimate");
     });
 
 }  // namespace

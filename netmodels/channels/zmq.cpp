@@ -13,11 +13,10 @@
 // zmq_msg_init_data sends, and a message is used where it came in), bytedance/ps-lite src/zmq_van.h
 // (BYTEPS_ZMQ_NTHREADS, 4 by default). Estimate: 1 GB/s of a thread, of which the ZeroMQ guide says
 // in chapter 2: one I/O thread per gigabyte in or out per second.
-#include "netmodels/channels/engines.h"
-#include "sim/servers/channel.h"
+#include "netmodels/channels/ends.h"
 
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace steptime {
@@ -37,80 +36,60 @@ const Params kParams{{.key = "threads",
                       .range = kPositive},
                      copy_param()};
 
-struct Settings {
-  std::int64_t threads = 1;
-  Bandwidth rate;
-  Bandwidth copy;
-};
-
 class ZmqEnds final : public ChannelEnds {
  public:
+  struct Settings {
+    std::int64_t threads = 1;
+    Bandwidth rate;
+    Bandwidth copy;
+  };
+
   ZmqEnds(Engine& engine, const Settings& settings, const ConnectionEnds& ends)
       : engine_(engine),
-        settings_(settings),
-        first_server_(ends.clients + ends.hosts),
-        threads_(static_cast<std::size_t>((first_server_ + ends.servers) * settings.threads)),
-        to_host_(ends.clients),
-        to_gpu_(ends.clients),
-        copies_(engine.reason("copies between GPU and host", "copy engines")),
+        threads_of_process_(settings.threads),
+        processes_(ends),
+        threads_(static_cast<std::size_t>(processes_.count() * settings.threads)),
+        copies_(engine, ends, settings.copy),
         streams_(engine, settings.rate, engine.reason("messages", "ZeroMQ I/O threads")) {}
 
   When send(const Parcel& message) override {
-    When at = engine_.present();
-    if (message.is_push && to_host_.has(message.client))
-      at = to_host_.use(engine_, message.client, at, copy_time(message), copies_);
-    When& thread = thread_of(message, message.is_push);
-    const When head = later(at, thread);
+    When& thread =
+        thread_of(processes_.sender(message), message.is_push ? message.server : message.client);
+    const When head = later(copies_.before_sending(message, engine_.present()), thread);
     streams_.write(message, head, thread);
     return head;
   }
 
   When receive(const Parcel& message) override {
-    const When has = streams_.read(message, thread_of(message, !message.is_push));
-    if (message.is_push || !to_gpu_.has(message.client)) return has;
-    return to_gpu_.use(engine_, message.client, has, copy_time(message), copies_);
+    When& thread =
+        thread_of(processes_.receiver(message), message.is_push ? message.client : message.server);
+    return copies_.after_receiving(message, streams_.read(message, thread));
   }
 
  private:
-  Duration copy_time(const Parcel& message) const { return time_of(message.bytes, settings_.copy); }
-  /// ZeroMQ gives a new connection to the thread that has the fewest: to each in turn.
-  When& thread_of(const Parcel& message, bool at_client) {
-    const std::int64_t process = at_client ? message.client : first_server_ + message.server;
-    const std::int64_t connection = at_client ? message.server : message.client;
-    return threads_[static_cast<std::size_t>(process * settings_.threads +
-                                             connection % settings_.threads)];
+  /// ZeroMQ gives a new connection, here the one with `other`, to the thread that has the fewest:
+  /// to each in turn.
+  When& thread_of(std::int64_t process, std::int64_t other) {
+    return threads_[static_cast<std::size_t>(process * threads_of_process_ +
+                                             other % threads_of_process_)];
   }
 
   Engine& engine_;
-  Settings settings_;
-  std::int64_t first_server_;
-  std::vector<When> threads_;  ///< of every process, when they are free: clients, hosts, servers
-  Engines to_host_;            ///< copy engines of every client's GPU
-  Engines to_gpu_;
-  Reason copies_;
+  std::int64_t threads_of_process_;
+  Processes processes_;
+  std::vector<When> threads_;  ///< of every process, when they are free
+  GpuCopies copies_;
   Streams streams_;
-};
-
-class Zmq final : public MessageChannel {
- public:
-  explicit Zmq(Settings settings) : settings_(settings) {}
-  std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
-    return std::make_unique<ZmqEnds>(engine, settings_, ends);
-  }
-  std::string outside_domain() const override {
-    return "what an I/O thread of ZeroMQ carries is a rule of thumb";
-  }
-
- private:
-  Settings settings_;
 };
 
 const bool kRegistered = MessageChannels::instance().add(
     "zmq", "copies to the host, and I/O threads that have all bytes in hand, as ps-lite", kParams,
     [](const Config& c) {
-      return std::make_unique<Zmq>(Settings{.threads = c.get<std::int64_t>("threads"),
-                                            .rate = c.get<Bandwidth>("rate"),
-                                            .copy = c.get<Bandwidth>("copy")});
+      return std::make_unique<ChannelOf<ZmqEnds>>(
+          ZmqEnds::Settings{.threads = c.get<std::int64_t>("threads"),
+                            .rate = c.get<Bandwidth>("rate"),
+                            .copy = c.get<Bandwidth>("copy")},
+          "what an I/O thread of ZeroMQ carries is a rule of thumb");
     });
 
 }  // namespace
