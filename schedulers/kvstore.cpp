@@ -120,13 +120,6 @@ IssuingThread read_issuing(const Config& c) {
           .pushes_first = c.get<std::string>("calls") == "pushes-first"};
 }
 
-std::shared_ptr<const Sharding> read_sharding(const Config& c, const char* key) {
-  std::shared_ptr<const Sharding> sharding = Shardings::instance().make(c, key);
-  if (sharding->keys() != KeyKind::kTensor)
-    c.fail(key, "places what is sent as one, but kvstore merges and sends keys");
-  return sharding;
-}
-
 /// Whether the config says what would stand without it, as a config with all defaults written out
 /// does.
 bool is_default(const Config& c, const std::string& key) {
@@ -154,7 +147,7 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
     c.fail("updater_time", "with servers the optimizer runs on these: request_time, update_cost");
   ServersBeyond beyond{.servers = keys_of_servers().read(c)};
   beyond.servers.count = count;
-  beyond.servers.sharding = c.has("server_sharding") ? read_sharding(c, "server_sharding")
+  beyond.servers.sharding = c.has("server_sharding") ? read_key_sharding(c, "server_sharding")
                                                      : Shardings::instance().make_default("mxnet");
   if (c.has("client_rate")) beyond.client_rate = c.get<Bandwidth>("client_rate");
   return beyond;
@@ -174,7 +167,7 @@ ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& mer
       .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
       .workers_per_host_link = on_gpus ? 1 : gpus,
-      .sharding = read_sharding(c, "sharding"),
+      .sharding = read_key_sharding(c, "sharding"),
       .copies_at_once = c.get<std::int64_t>("copy_threads"),
       .last_bucket_first = c.get<std::string>("priority") == "first-key"};
 }

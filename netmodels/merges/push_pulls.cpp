@@ -68,7 +68,7 @@ class PushPulls final : public Collective {
                                   cluster.nodes, cluster.gpus_per_node));
     }
     merge_ = read_merge(c, cluster);
-    sharding_ = Shardings::instance().make(c, "sharding");
+    sharding_ = read_key_sharding(c, "sharding");
     costs_ = {.engine_push = c.get<Duration>("engine_push"),
               .gpu_operation = c.get<Duration>("gpu_operation"),
               .uses_host = merge_->place() == Merge::Place::kHost};
@@ -130,7 +130,7 @@ class PushPulls final : public Collective {
   Duration python_call_;
   GpuProcess::Costs costs_;
   std::unique_ptr<Merge> merge_;
-  std::unique_ptr<Sharding> sharding_;
+  std::shared_ptr<const Sharding> sharding_;
   std::vector<std::int64_t> elements_;  ///< of a model's tensors
 };
 

@@ -6,7 +6,7 @@
 // Validation: tests/data/commdevice_merge_buffers.json (largest-first).
 // Source: tensorflow/contrib/training/python/training/device_setter.py; apache/mxnet 1.3.1
 // src/kvstore/comm.h InitMergeBuffer, where the order of equal sizes is not defined.
-#include "sim/servers/moving_averages.h"
+#include "netmodels/sharding/moving_averages.h"
 #include "sim/servers/sharding.h"
 
 #include <algorithm>
@@ -25,12 +25,14 @@ const Params kParams{{.key = "order",
                       .need = Need::kDefault,
                       .fallback = "given",
                       .words = {"given", "largest-first"}},
-                     MovingAverages::param()};
+                     moving_averages_param()};
 
-class Greedy final : public Sharding, public MovingAverages {
+class Greedy final : public Sharding {
  public:
   Greedy(bool largest_first, bool moving_averages)
-      : MovingAverages(moving_averages), largest_first_(largest_first) {}
+      : largest_first_(largest_first), moving_averages_(moving_averages) {}
+
+  bool places_moving_averages() const override { return moving_averages_; }
 
   std::vector<Shard> shards(std::span<const std::int64_t> elements,
                             std::int64_t servers) const override {
@@ -53,12 +55,13 @@ class Greedy final : public Sharding, public MovingAverages {
 
  private:
   bool largest_first_;
+  bool moving_averages_;
 };
 
 const bool kRegistered = Shardings::instance().add(
     "greedy", "whole keys to the least loaded server", kParams, [](const Config& c) {
       return std::make_unique<Greedy>(c.get<std::string>("order") == "largest-first",
-                                      c.get<bool>(MovingAverages::kKey));
+                                      c.get<bool>(kMovingAverages));
     });
 
 }  // namespace

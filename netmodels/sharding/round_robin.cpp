@@ -3,7 +3,7 @@
 // Parameters: moving_averages, whether those of batch normalisations take their turns, as in
 // TensorFlow they do: they are variables as others are, created behind beta and gamma.
 // Source: tensorflow/python/training/device_setter.py, _RoundRobinStrategy.
-#include "sim/servers/moving_averages.h"
+#include "netmodels/sharding/moving_averages.h"
 #include "sim/servers/sharding.h"
 
 #include <memory>
@@ -13,11 +13,13 @@
 namespace steptime {
 namespace {
 
-const Params kParams{MovingAverages::param()};
+const Params kParams{moving_averages_param()};
 
-class RoundRobin final : public Sharding, public MovingAverages {
+class RoundRobin final : public Sharding {
  public:
-  using MovingAverages::MovingAverages;
+  explicit RoundRobin(bool moving_averages) : moving_averages_(moving_averages) {}
+
+  bool places_moving_averages() const override { return moving_averages_; }
 
   std::vector<Shard> shards(std::span<const std::int64_t> elements,
                             std::int64_t servers) const override {
@@ -28,13 +30,14 @@ class RoundRobin final : public Sharding, public MovingAverages {
     }
     return all;
   }
+
+ private:
+  bool moving_averages_;
 };
 
 const bool kRegistered = Shardings::instance().add(
     "round-robin", "whole keys to the servers in turn, as in TensorFlow", kParams,
-    [](const Config& c) {
-      return std::make_unique<RoundRobin>(c.get<bool>(MovingAverages::kKey));
-    });
+    [](const Config& c) { return std::make_unique<RoundRobin>(c.get<bool>(kMovingAverages)); });
 
 }  // namespace
 }  // namespace steptime

@@ -49,4 +49,13 @@ std::unique_ptr<Merge> read_merge(const Config& c, const Cluster& cluster) {
   return merge;
 }
 
+std::shared_ptr<const Sharding> read_key_sharding(const Config& c, const char* key) {
+  std::shared_ptr<const Sharding> sharding = Shardings::instance().make(c, key);
+  if (sharding->keys() != KeyKind::kTensor)
+    c.fail(key, "places what is sent as one, but kvstore merges and sends keys");
+  if (sharding->places_moving_averages())
+    c.fail(key, "places moving averages, but MXNet keeps those out of its kvstore");
+  return sharding;
+}
+
 }  // namespace steptime

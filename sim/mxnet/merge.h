@@ -74,4 +74,8 @@ const Params& merge_params();
 /// What the first two of these say.
 std::unique_ptr<Merge> read_merge(const Config& c, const Cluster& cluster);
 
+/// Where a kvstore's keys are merged, or held. Throws InputError for a sharding of what no kvstore
+/// has: buckets, or moving averages.
+std::shared_ptr<const Sharding> read_key_sharding(const Config& c, const char* key);
+
 }  // namespace steptime

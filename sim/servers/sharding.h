@@ -28,6 +28,9 @@ class Sharding {
   static constexpr const char* kNoun = "sharding";
   virtual ~Sharding() = default;
   virtual KeyKind keys() const { return KeyKind::kTensor; }
+  /// Whether the two moving averages of a batch normalisation are keys as well, behind its tensors.
+  /// They have no gradients, but take a turn, or a server's room.
+  virtual bool places_moving_averages() const { return false; }
   /// `elements`: of every key. The shards of a key follow one another, in the order of its
   /// elements, and add up to it; no shard is empty unless its key is.
   virtual std::vector<Shard> shards(std::span<const std::int64_t> elements,

@@ -1,6 +1,5 @@
 // What a training run depends on: parts of keys on servers.
 #include "sim/core/error.h"
-#include "sim/servers/moving_averages.h"
 #include "sim/servers/training.h"
 
 #include <algorithm>
@@ -94,14 +93,13 @@ bool is_beta(const Tensor& tensor) {
 
 /// The shards of all tensors, in the order of their elements.
 std::vector<Placed> placed_shards(const Workload& workload, const ServerGroup& servers) {
-  const auto* averages = dynamic_cast<const MovingAverages*>(servers.sharding.get());
   std::vector<std::int64_t> elements;
   std::vector<bool> has_gradient;
   for (const Layer& layer : workload.trace.layers) {
     for (const Tensor& tensor : layer.tensors)
       elements.push_back(tensor.params);
     has_gradient.resize(elements.size(), true);
-    if (averages == nullptr || !averages->have_places()) continue;
+    if (!servers.sharding->places_moving_averages()) continue;
     const auto beta = std::find_if(layer.tensors.begin(), layer.tensors.end(), is_beta);
     if (beta == layer.tensors.end()) continue;
     elements.insert(elements.end(), 2, beta->params);

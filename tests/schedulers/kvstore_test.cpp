@@ -239,6 +239,15 @@ TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
       text(R"(, "servers": 1, "server_sharding": {"type": "byteps"})", kSgd, 2),
       "x.json: /strategy/aggregation/server_sharding: places what is sent as one, but kvstore "
       "merges and sends keys");
+  for (const char* key : {"sharding", "server_sharding"}) {
+    EXPECT_EQ(text(fmt::format(R"(, "servers": 1, "{}": {{"type": "greedy",
+                                                          "moving_averages": true}})",
+                               key),
+                   kSgd, 2),
+              fmt::format("x.json: /strategy/aggregation/{}: places moving averages, but MXNet "
+                          "keeps those out of its kvstore",
+                          key));
+  }
   EXPECT_EQ(
       text(R"(, "servers": 1)", R"({"type": "esgd"})", 2),
       "x.json: /strategy/update: esgd exchanges parameters, which a kvstore's nodes would add "
