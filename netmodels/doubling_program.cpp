@@ -12,10 +12,12 @@ namespace {
 
 class Doubling final : public Program {
  public:
-  Doubling(Rank n, Slice data, bool halves)
+  enum class Kind { kWhole, kFarthestFirst, kNearestFirst };
+  Doubling(Rank n, Slice data, Kind kind)
       : n_(n),
         data_(data),
-        halves_(halves),
+        halves_(kind != Kind::kWhole),
+        nearest_first_(kind == Kind::kNearestFirst),
         levels_(static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(n))) - 1),
         folded_(n - (1 << levels_)) {}
 
@@ -65,11 +67,21 @@ class Doubling final : public Program {
   /// The rank that has number `core` among the 2^k.
   Rank rank_of(Rank core) const { return core < folded_ ? 2 * core + 1 : core + folded_; }
 
+  /// The part of the slice whose sum a core rank has when all is halved: with the nearest first,
+  /// its number read from the other end.
+  Rank part_of_core(Rank core) const {
+    if (!nearest_first_) return core;
+    Rank part = 0;
+    for (std::int32_t bit = 0; bit < levels_; ++bit)
+      part |= (core >> bit & 1) << (levels_ - 1 - bit);
+    return part;
+  }
+
   Op core(Rank core, std::int32_t step) const {
-    // Halving starts with the far partner, doubling ends with it.
+    // Halving starts with half of all parts, doubling ends with it.
     const bool reduces = !halves_ || step < levels_;
     const std::int32_t bit = !halves_ ? step : (reduces ? levels_ - 1 - step : step - levels_);
-    const Rank partner = core ^ (1 << bit);
+    const Rank partner = core ^ (1 << (nearest_first_ ? levels_ - 1 - bit : bit));
     Op op{.reduce = reduces};
     op.send = {.first = rank_of(partner),
                .count = 1,
@@ -79,7 +91,8 @@ class Doubling final : public Program {
     if (halves_) {
       const auto block = [&](Rank of) {
         const Rank width = 1 << bit;
-        return parts_of(data_, of - of % width, width, 1 << levels_);
+        const Rank part = part_of_core(of);
+        return parts_of(data_, part - part % width, width, 1 << levels_);
       };
       op.send.slice = block(reduces ? partner : core);
       op.recv.slice = block(reduces ? core : partner);
@@ -90,6 +103,7 @@ class Doubling final : public Program {
   Rank n_;
   Slice data_;
   bool halves_;
+  bool nearest_first_;
   std::int32_t levels_;  ///< floor(log2 n)
   Rank folded_;          ///< n - 2^levels
 };
@@ -97,10 +111,11 @@ class Doubling final : public Program {
 }  // namespace
 
 std::unique_ptr<Program> recursive_doubling(Rank n, Slice data) {
-  return std::make_unique<Doubling>(n, data, false);
+  return std::make_unique<Doubling>(n, data, Doubling::Kind::kWhole);
 }
-std::unique_ptr<Program> halving_doubling(Rank n, Slice data) {
-  return std::make_unique<Doubling>(n, data, true);
+std::unique_ptr<Program> halving_doubling(Rank n, Slice data, bool nearest_first) {
+  return std::make_unique<Doubling>(
+      n, data, nearest_first ? Doubling::Kind::kNearestFirst : Doubling::Kind::kFarthestFirst);
 }
 
 }  // namespace steptime

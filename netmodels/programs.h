@@ -46,8 +46,10 @@ std::unique_ptr<Program> chain_broadcast(Rank n, Slice data, std::int32_t segmen
 /// data to a neighbour before, and gets the sum from it afterwards, as in MPICH ("folding").
 std::unique_ptr<Program> recursive_doubling(Rank n, Slice data);
 /// A reduce-scatter in which pairs exchange half of what they still add up, then an all-gather in
-/// which they exchange all that they have; with the same folding.
-std::unique_ptr<Program> halving_doubling(Rank n, Slice data);
+/// which they exchange all that they have; with the same folding. The longest messages, half of the
+/// slice, go between ranks that are half of all ranks apart or, where the `nearest_first`, between
+/// neighbours.
+std::unique_ptr<Program> halving_doubling(Rank n, Slice data, bool nearest_first = false);
 
 /// Ranks k gpus to (k + 1) gpus - 1 are the GPUs of node k. Every node reduces to its first GPU
 /// along a binomial tree, the first GPUs all-reduce around a ring of nodes, and every node

@@ -26,7 +26,7 @@ const bool kRegistered = Collectives::instance().add(
     [](const Config&, const Cluster& c) {
       const RoundLinks links(c);
       RoundSum sum(c.reduction, kEstimate);
-      sum.add_doubling(links, false);
+      sum.add_doubling(links);
       const auto n = static_cast<Rank>(c.workers());
       return std::make_unique<CollectiveOfRounds>(
           sum, links, [n](Slice whole) { return one(recursive_doubling(n, whole)); });

@@ -20,17 +20,30 @@ void RoundSum::add_binomial(const RoundLinks& links, bool reduces) {
     add(1, links.tree(distance), 1, reduces ? 1 : 0);
 }
 
-void RoundSum::add_doubling(const RoundLinks& links, bool halves) {
+/// `round`: what the ranks that have not folded do at each distance.
+void RoundSum::add_folded(const RoundLinks& links,
+                          const std::function<void(std::int64_t distance)>& round) {
   const std::int64_t cores = unfolded(links.workers());
   const bool folds = cores < links.workers();
   if (folds) add(1, links.fold(), 1, 1);
-  for (std::int64_t distance = 1; distance < cores; distance *= 2) {
-    const double share = halves ? static_cast<double>(distance) / static_cast<double>(cores) : 1;
+  for (std::int64_t distance = 1; distance < cores; distance *= 2)
+    round(distance);
+  if (folds) add(1, links.fold(), 1, 0);
+}
+
+void RoundSum::add_doubling(const RoundLinks& links) {
+  add_folded(links, [&](std::int64_t distance) { add(1, links.swap(distance), 1, 1); });
+}
+
+void RoundSum::add_halving(const RoundLinks& links, bool nearest_first) {
+  const auto cores = static_cast<double>(unfolded(links.workers()));
+  add_folded(links, [&](std::int64_t distance) {
+    const auto apart = static_cast<double>(distance);
+    const double share = nearest_first ? .5 / apart : apart / cores;
     const RoundTime time = links.swap(distance);
     add(1, time, share, share);
-    if (halves) add(1, time, share, 0);
-  }
-  if (folds) add(1, links.fold(), 1, 0);
+    add(1, time, share, 0);
+  });
 }
 
 double RoundSum::Term::seconds(double bytes, TimePerByte gamma) const {
@@ -96,6 +109,13 @@ std::optional<LinearCost> line_through_messages(const CollectiveOfRounds::MakePr
   return LinearCost{*none, {std::max(played + sums / static_cast<double>(programs.size()), sums)}};
 }
 
+double messages_of(const Programs& programs) {
+  double messages = 0;
+  for (const auto& program : programs)
+    messages += program->messages();
+  return messages;
+}
+
 }  // namespace
 
 CollectiveOfRounds::CollectiveOfRounds(RoundSum sum, const RoundLinks& links, MakePrograms programs,
@@ -106,9 +126,13 @@ CollectiveOfRounds::CollectiveOfRounds(RoundSum sum, const RoundLinks& links, Ma
       left_out_(what_is_left_out(links, sum_.exact())),
       programs_(std::move(programs)),
       operation_(operation),
-      workers_(links.workers()) {
-  if (!programs_ || sum_.in_step() || links.workers() > kMostPlayed) return;
-  if (const auto line = line_through_messages(programs_, links, sum_)) linear_ = line;
+      is_of_many_(links.workers() > kMostPlayed) {
+  if (!programs_ || sum_.in_step()) return;
+  if (is_of_many_ && messages_of(programs_({0, 0})) > kMostMessages) return;
+  const auto line = line_through_messages(programs_, links, sum_);
+  if (!line) return;
+  linear_ = line;
+  is_of_many_ = false;
 }
 
 Duration CollectiveOfRounds::time(Bytes m) const {
@@ -121,7 +145,7 @@ Programs CollectiveOfRounds::programs(Bytes m) const {
 
 std::optional<ErrorBound> CollectiveOfRounds::error_bound() const {
   if (sum_.exact()) return std::nullopt;
-  return workers_ > kMostPlayed && !sum_.overlaps() ? kOfMany : sum_.estimate();
+  return is_of_many_ && !sum_.overlaps() ? sum_.of_many() : sum_.estimate();
 }
 
 std::vector<Stage> CollectiveOfRounds::stages(Bytes m) const {

@@ -18,9 +18,11 @@ namespace steptime {
 /// soon as its own messages are in, and the sum is an estimate.
 class RoundSum {
  public:
-  /// `estimate`: how far the collective may be from its messages where they fall out of step.
-  explicit RoundSum(TimePerByte gamma, ErrorBound estimate = {})
-      : gamma_(gamma), estimate_(estimate) {}
+  /// `estimate`: how far the collective may be from its messages where they fall out of step;
+  /// `of_many`: the same where they are too many to be played, by default what 513 to 768 ranks of
+  /// rings and trees were.
+  explicit RoundSum(TimePerByte gamma, ErrorBound estimate = {}, ErrorBound of_many = {-.04, .09})
+      : gamma_(gamma), estimate_(estimate), of_many_(of_many) {}
   /// The links that the rounds added from here on occupy; kAny, as at first: those of the cluster's
   /// other collectives.
   void on(Pairs where) { where_ = where; }
@@ -31,8 +33,11 @@ class RoundSum {
   /// The rounds of a binomial tree over all ranks, towards rank 0 where it `reduces`, or away from
   /// it.
   void add_binomial(const RoundLinks& links, bool reduces);
-  /// The rounds of recursive doubling, or where it `halves` of halving and doubling, with folding.
-  void add_doubling(const RoundLinks& links, bool halves);
+  /// The rounds of recursive doubling, with folding.
+  void add_doubling(const RoundLinks& links);
+  /// Those of halving and doubling, with folding: half of the data goes to the farthest rank, or to
+  /// the nearest.
+  void add_halving(const RoundLinks& links, bool nearest_first);
   /// Ranks send while they add up, which the sum does not know: it is an estimate.
   void set_overlapping() { overlaps_ = true; }
 
@@ -51,6 +56,7 @@ class RoundSum {
   bool overlaps() const { return overlaps_; }
   bool exact() const { return in_step_ && !overlaps_; }
   ErrorBound estimate() const { return estimate_; }
+  ErrorBound of_many() const { return of_many_; }
   TimePerByte gamma() const { return gamma_; }
 
  private:
@@ -62,22 +68,24 @@ class RoundSum {
     Pairs where = Pairs::kAny;
     double seconds(double bytes, TimePerByte gamma) const;
   };
+  void add_folded(const RoundLinks& links, const std::function<void(std::int64_t distance)>& round);
   std::vector<Term> terms_;
   Pairs where_ = Pairs::kAny;
   TimePerByte gamma_;
   ErrorBound estimate_;
+  ErrorBound of_many_;
   bool in_step_ = true;
   bool overlaps_ = false;
 };
 
 /// A collective that takes the sum over its rounds. Where ranks fall out of step, up to kMostPlayed
-/// of them, its messages are played twice, without bytes and with many, and the line through both
-/// times stands in for the sum. Several programs are played without what they add up. With more
-/// ranks the sum stands; it was within kOfMany of the messages of 513 to 768 ranks.
+/// of them or kMostMessages, its messages are played twice, without bytes and with many, and the
+/// line through both times stands in for the sum. Several programs are played without what they add
+/// up. With more the sum stands, within the RoundSum's bound for many.
 class CollectiveOfRounds : public MessageCollective {
  public:
   static constexpr std::int64_t kMostPlayed = 512;
-  static constexpr ErrorBound kOfMany{-.04, .09};
+  static constexpr double kMostMessages = 2.0 * 512 * 511;  // those of a ring
   /// Null: no messages take the time of the sum.
   using MakePrograms = std::function<Programs(Slice whole)>;
   CollectiveOfRounds(RoundSum sum, const RoundLinks& links, MakePrograms programs,
@@ -97,7 +105,7 @@ class CollectiveOfRounds : public MessageCollective {
   std::string left_out_;
   MakePrograms programs_;
   Operation operation_;
-  std::int64_t workers_;
+  bool is_of_many_;
 };
 
 /// The number of parts to cut data into, from `least` to `most`, for which `seconds(parts)` is

@@ -6,7 +6,9 @@
 //                         `queries` x `query`. A pointer cache leaves these out: whether the first
 //                         look-up fills it or intercepted allocations do, it is full after the
 //                         first message.
-//   halving-doubling      MPI-Opt: between the GPUs' buffers; a kernel adds up, which takes
+//   halving-doubling      both: half of the data goes to the nearest rank, as in MPICH, so that
+//                         most of it stays in a node.
+//                         MPI-Opt: between the GPUs' buffers; a kernel adds up, which takes
 //                         `kernel` to start, and the GPU's gamma.
 //                         As it was: on the host, between copies of `copy` and `call`, of which
 //                         there are two where the buffer is reduced in place, and three where it is
@@ -15,7 +17,8 @@
 // Scope: the GDR release is closed: the copies are those of the open one.
 // Parameters: above, and `reduction`, the CPU's gamma; alpha, beta and gamma are the cluster's.
 // Source: 002 section V; MVAPICH2 2.3.3 src/mpi/coll/allreduce_osu.c
-// MPIR_Allreduce_index_tuned_intra_MV2 (buffers from malloc, hence pageable copies). A query takes
+// MPIR_Allreduce_index_tuned_intra_MV2 (buffers from malloc, hence pageable copies); MPICH
+// src/mpi/coll/allreduce (halving begins with processes that are distance 1 apart). A query takes
 // 0.25 to 0.5 us (openucx/ucx pull 2362; rapidsai/ucx-py issue 402 has 0.33), pageable copies 5 to
 // 6 GB/s (rapidsai/dask-cuda pull 98), a call of cudaMemcpy over 7 us (rapidsai/ucx-py issue 334),
 // which the start of a kernel is assumed to take, too. Eight queries: two for a fragment at both
@@ -136,8 +139,15 @@ const Params& opt_params() {
   return params;
 }
 
-std::shared_ptr<const Collective> made(const char* name, const Cluster& cluster) {
-  return Collectives::instance().make_default(name, cluster);
+std::shared_ptr<const Collective> halving(const Cluster& cluster) {
+  static const Params params = [] {
+    Params all = Collectives::instance().items().at("halving-doubling").params;
+    for (Param& p : all) {
+      if (p.key == "first") p.fallback = "nearest";
+    }
+    return all;
+  }();
+  return Collectives::instance().make_from("halving-doubling", Config(params), cluster);
 }
 
 Cluster with_host_sums(const Config& c, Cluster cluster) {
@@ -152,7 +162,7 @@ Duration all_queries(const Config& c) {
 }
 
 std::shared_ptr<const Collective> doubling(const Cluster& hosts, Duration queries) {
-  return delayed(made("recursive-doubling", hosts),
+  return delayed(Collectives::instance().make_default("recursive-doubling", hosts),
                  {.per_step = queries, .reduction = hosts.reduction});
 }
 
@@ -162,8 +172,7 @@ std::unique_ptr<Collective> as_it_was(const Config& c, const Cluster& cluster) {
                           .call = c.get<Duration>("call"),
                           .before = c.get<bool>("in_place") ? 1 : 2,
                           .reduction = hosts.reduction};
-  return std::make_unique<Faster>(doubling(hosts, all_queries(c)),
-                                  on_host(made("halving-doubling", hosts), copies),
+  return std::make_unique<Faster>(doubling(hosts, all_queries(c)), on_host(halving(hosts), copies),
                                   "staged halving-doubling");
 }
 
@@ -171,8 +180,7 @@ std::unique_ptr<Collective> opt(const Config& c, const Cluster& cluster) {
   const Duration queries = c.get<bool>("pointer_cache") ? Duration{} : all_queries(c);
   return std::make_unique<Faster>(
       doubling(with_host_sums(c, cluster), queries),
-      delayed(made("halving-doubling", cluster),
-              {.per_step = queries, .per_sum = c.get<Duration>("kernel")}),
+      delayed(halving(cluster), {.per_step = queries, .per_sum = c.get<Duration>("kernel")}),
       "halving-doubling");
 }
 

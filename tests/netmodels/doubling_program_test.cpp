@@ -95,10 +95,27 @@ TEST(DoublingProgram, CostsItsClosedFormAtPowersOfTwo) {
                 rounds * (message_ps(m) + sum_ps(m)));
       if (m % n != 0) continue;
       // 2 log2 N alpha + (N - 1) / N M (2 beta + gamma)
-      EXPECT_EQ(play(halving_doubling(n, {0, m}), star_cluster(n, kGamma)),
-                2 * rounds * kLatencyPs + (n - 1) * (m / n) * (2 * kPsPerByte + 1000));
+      for (const bool nearest_first : {false, true}) {
+        EXPECT_EQ(play(halving_doubling(n, {0, m}, nearest_first), star_cluster(n, kGamma)),
+                  2 * rounds * kLatencyPs + (n - 1) * (m / n) * (2 * kPsPerByte + 1000));
+      }
     }
   }
+}
+
+TEST(DoublingProgram, HalvesWithTheNearestFirst) {
+  // As MPICH: rank 2 of 4 exchanges halves with rank 3 and keeps the first, of which it gives rank
+  // 0 the first quarter; then it gets both back.
+  const auto program = halving_doubling(4, {0, 100}, true);
+  const auto send = [&](std::int32_t step) { return program->op(2, step).send; };
+  EXPECT_EQ(send(0).first, 3);
+  EXPECT_EQ(send(0).slice, (Slice{50, 50}));
+  EXPECT_EQ(send(1).first, 0);
+  EXPECT_EQ(send(1).slice, (Slice{0, 25}));
+  EXPECT_EQ(send(2).first, 0);
+  EXPECT_EQ(send(2).slice, (Slice{25, 25}));
+  EXPECT_EQ(send(3).first, 3);
+  EXPECT_EQ(send(3).slice, (Slice{0, 50}));
 }
 
 TEST(DoublingProgram, LeavesTheSumOnEveryRank) {
@@ -106,8 +123,11 @@ TEST(DoublingProgram, LeavesTheSumOnEveryRank) {
     for (const std::int64_t m : {0, 1, 6, 97, 500 + 13 * n}) {
       EXPECT_TRUE(all_reduces(one(recursive_doubling(n, {0, m})), n, m, star_cluster(n, kGamma)))
           << n << ' ' << m;
-      EXPECT_TRUE(all_reduces(one(halving_doubling(n, {0, m})), n, m, star_cluster(n, kGamma)))
-          << n << ' ' << m;
+      for (const bool nearest_first : {false, true}) {
+        EXPECT_TRUE(all_reduces(one(halving_doubling(n, {0, m}, nearest_first)), n, m,
+                                star_cluster(n, kGamma)))
+            << n << ' ' << m << ' ' << nearest_first;
+      }
     }
   }
 }

@@ -39,6 +39,24 @@ TEST(HalvingDoubling, AllGpusOfANodeSendOverItsNic) {
   EXPECT_EQ(made->startup(), Duration(24'000'000));
   EXPECT_DOUBLE_EQ(made->linear()->b.seconds_per_byte, 2 * 2.09375e-9 + .875 * .5e-9);
   EXPECT_EQ(made->outside_domain(Bytes{1}), "");
+  // With the neighbour first, halves and quarters stay inside, and eighths go between the nodes:
+  //   2 (12 us + (.25 / 2 + .25 / 4 + 4 / 8) ns/B M) + 7/8 gamma M.
+  const auto near =
+      make<Collective>(R"({"type": "halving-doubling", "first": "nearest"})", cluster);
+  EXPECT_EQ(near->startup(), Duration(24'000'000));
+  EXPECT_DOUBLE_EQ(near->linear()->b.seconds_per_byte, 2 * .6875e-9 + .875 * .5e-9);
+}
+
+TEST(HalvingDoubling, TheNearestFirstTakesAsLongOnEqualLinks) {
+  for (const std::int64_t n : {2, 5, 8, 12}) {
+    const auto line = [&](const char* config) {
+      return *make<Collective>(config, flat_cluster(n))->linear();
+    };
+    const LinearCost far = line(R"({"type": "halving-doubling"})");
+    const LinearCost near = line(R"({"type": "halving-doubling", "first": "nearest"})");
+    EXPECT_EQ(near.a, far.a) << n;
+    EXPECT_DOUBLE_EQ(near.b.seconds_per_byte, far.b.seconds_per_byte) << n;
+  }
 }
 
 }  // namespace

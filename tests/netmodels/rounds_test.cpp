@@ -23,7 +23,7 @@ TEST(RoundSum, AddsUpItsRounds) {
   //   2 (12 us + (4/2 + .25/4 + .25/8) ns/B M) + (1/2 + 1/4 + 1/8) gamma M
   const Cluster cluster = cluster_of(2, 4);
   RoundSum sum(cluster.reduction);
-  sum.add_doubling(RoundLinks(cluster), true);
+  sum.add_halving(RoundLinks(cluster), false);
   ASSERT_TRUE(sum.linear().has_value());
   EXPECT_EQ(sum.linear()->a, std::chrono::microseconds(24));
   EXPECT_DOUBLE_EQ(sum.linear()->b.seconds_per_byte, 2 * 2.09375e-9 + .875 * .5e-9);
@@ -35,7 +35,7 @@ TEST(RoundSum, FoldsRanksThatAreTooMany) {
   // 3 ranks: 0 to 1, 1 with 2, 1 to 0, all of M: 3 (alpha + M beta) + 2 M gamma.
   const Cluster cluster = cluster_of(3, 1);
   RoundSum sum(cluster.reduction);
-  sum.add_doubling(RoundLinks(cluster), false);
+  sum.add_doubling(RoundLinks(cluster));
   EXPECT_EQ(sum.linear()->a, std::chrono::microseconds(30));
   EXPECT_DOUBLE_EQ(sum.linear()->b.seconds_per_byte, 4e-9);
 }
@@ -69,7 +69,7 @@ TEST(RoundSum, PortsThatTakeTurnsPutRanksOutOfStep) {
   Cluster cluster = cluster_of(2, 4);
   cluster.fifo_ports = true;
   RoundSum sum(cluster.reduction);
-  sum.add_doubling(RoundLinks(cluster), true);
+  sum.add_halving(RoundLinks(cluster), false);
   EXPECT_FALSE(sum.exact());
 }
 

@@ -51,6 +51,20 @@ TEST(MpiOpt, AddsUpInKernels) {
               1e-9);
 }
 
+TEST(MpiOpt, KeepsMostBytesInANode) {
+  // 2 nodes of 4 GPUs with 12 GB/s inside: halves and quarters stay in the node, and the four
+  // eighths cross a NIC of 10 GB/s, there and back, against one half each with the farthest first.
+  Cluster cluster{.nodes = 2, .gpus_per_node = 4};
+  cluster.network = {microseconds(1), {10e9}};
+  cluster.intra_node = {microseconds(1), {12e9}};
+  const auto made = collective_of(R"({"type": "mpi-opt", "kernel": "0 s"})", cluster);
+  const Bytes m{80'000'000};
+  EXPECT_NEAR(to_seconds(made->time(m)),
+              6e-6 + 80e6 * 2 * (.75 / 12e9 + 4 * .125 / 10e9) +
+                  80e6 * .875 * cluster.reduction.seconds_per_byte,
+              1e-9);
+}
+
 TEST(MpiOpt, LeadsOnRi2) {
   // Of an empty message between GPUs, 1.29 us and twice 0.5, there are four rounds: 9.16 us against
   // NCCL's 69. The lead over what asks the driver falls with size, as transfers count more.
