@@ -2,6 +2,7 @@
 // share a network; their messages then contend.
 #pragma once
 #include "sim/collective/collective_program.h"
+#include "sim/collective/played_parts.h"
 #include "sim/core/units.h"
 #include "sim/network/network.h"
 
@@ -34,9 +35,10 @@ class CollectiveUser {
 class ProgramPlayer final : public MessageSink {
  public:
   /// `placement`: the endpoint of each rank; empty: rank r is at endpoint r. All references must
-  /// outlive the player.
+  /// outlive the player. `tells_parts`: it keeps what led to where ranks are.
   ProgramPlayer(Network& network, const Program& program, TimePerByte reduction,
-                std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+                std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr,
+                bool tells_parts = false);
   ProgramPlayer(const ProgramPlayer&) = delete;
   ProgramPlayer& operator=(const ProgramPlayer&) = delete;
 
@@ -51,14 +53,13 @@ class ProgramPlayer final : public MessageSink {
   bool is_over() const { return ranks_over_ == program_.ranks(); }
   /// When the last rank had its result; only once is_over().
   Time end() const { return end_; }
+  /// What the time from the start to the end passed for, where it tells.
+  const PlayedParts& parts() const { return parts_; }
   /// When nothing is under way and it is not over: which rank waits in which step, and for what.
   std::string waiting() const;
 
   void delivered(const Message& message) override;
-  void device_done(std::int32_t who) override {
-    --states_[static_cast<std::size_t>(who)].works;
-    go_on(who);
-  }
+  void device_done(std::int32_t who) override;
 
  private:
   struct State {
@@ -69,16 +70,24 @@ class ProgramPlayer final : public MessageSink {
     std::int32_t behind = 0;  ///< of these, as many do not keep the step from ending
     bool reduces = false;
   };
+  /// What led to a rank's coming to its step, and to its device's first work since it was idle.
+  struct Led {
+    PlayedParts here;
+    PlayedParts works;
+  };
   Endpoint place(Rank rank) const {
     return placement_.empty() ? rank : placement_[static_cast<std::size_t>(rank)];
   }
   void come_to(Rank rank, std::int32_t step);
   void transfer(Rank from, Rank to, Slice slice);
-  void work(Rank rank, Duration length);
-  void end_one(Rank rank);
-  void go_on(Rank rank);
+  void work(Rank rank, Duration length, const PlayedParts& since);
+  void end_one(Rank rank, const PlayedParts& because);
+  void go_on(Rank rank, const PlayedParts& because);
+  bool tells_parts() const { return !led_.empty(); }
+  const PlayedParts& led_here(Rank rank) const;
+  PlayedParts led_by(const Message& message) const;
   Slice incoming(Rank from, Rank to) const;
-  void receive(Rank from, Rank to, std::int64_t bytes);
+  void receive(Rank from, Rank to, std::int64_t bytes, const PlayedParts& because);
   bool is_awaited(Rank from, Rank to) const;
   bool take_early(Rank from, Rank to, std::int32_t step);
 
@@ -88,6 +97,7 @@ class ProgramPlayer final : public MessageSink {
   std::span<const Endpoint> placement_;
   DataObserver* observer_;
   std::vector<State> states_;
+  std::vector<Led> led_;  ///< of every rank; none: nobody asks
   /// A message that lies in a buffer: its receiver has not come to it.
   struct Early {
     Rank from = 0;
@@ -98,7 +108,9 @@ class ProgramPlayer final : public MessageSink {
   const bool buffered_;
   std::vector<Early> early_;
   Rank ranks_over_ = 0;
+  Time start_{};
   Time end_{};
+  PlayedParts parts_;
   CollectiveUser* user_ = nullptr;
   std::int32_t name_ = 0;  ///< the user's
 };
@@ -107,12 +119,15 @@ class ProgramPlayer final : public MessageSink {
 class CollectivePlayer final : CollectiveUser {
  public:
   CollectivePlayer(Network& network, const Programs& programs, TimePerByte reduction,
-                   std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr);
+                   std::span<const Endpoint> placement = {}, DataObserver* observer = nullptr,
+                   bool tells_parts = false);
   void start_at(Time time);
   /// Calls user.over(who) once, when all programs are over; the player may end with the call.
   void tell(CollectiveUser& user, std::int32_t who);
   bool is_over() const;
   Time end() const;
+  /// Of the program that ended last.
+  const PlayedParts& parts() const;
   /// Throws InternalError when it is not over, though nothing is under way any more: a rank waits
   /// for a message that nobody sends. `collective`: whose programs these are, or null.
   void expect_over(const Collective* collective) const;

@@ -17,19 +17,24 @@ namespace {
 
 using OnMessages = std::function<void(double delivered)>;
 
+struct Played {
+  Duration time{};
+  PlayedParts parts{};  ///< where it tells them
+};
+
 /// On a network on which nothing is under way.
-Duration play_on(Network& network, const Collective* collective, const Programs& programs,
-                 TimePerByte reduction, const OnMessages& on_messages) {
+Played play_on(Network& network, const Collective* collective, const Programs& programs,
+               TimePerByte reduction, bool tells_parts, const OnMessages& on_messages) {
   constexpr std::uint64_t kBatch = 1 << 20;
   const Time start = network.now();
   const std::int64_t before = network.messages_delivered();
-  CollectivePlayer player(network, programs, reduction);
+  CollectivePlayer player(network, programs, reduction, {}, nullptr, tells_parts);
   player.start_at(start);
   while (network.engine().run(kBatch) == kBatch) {
     if (on_messages) on_messages(static_cast<double>(network.messages_delivered() - before));
   }
   player.expect_over(collective);
-  return player.end() - start;
+  return {player.end() - start, player.parts()};
 }
 
 /// The mean number of links of some of the program's messages.
@@ -61,7 +66,7 @@ Duration played_time(const Programs& programs, const Routes& routes, TimePerByte
                      const MessageOptions& options, const Collective* collective) {
   Engine engine;
   Network network(engine, routes, options);
-  return play_on(network, collective, programs, reduction, nullptr);
+  return play_on(network, collective, programs, reduction, false, nullptr).time;
 }
 
 double play_cost(const Programs& programs, const Routes& routes) {
@@ -84,6 +89,12 @@ Duration checked_times(Duration d, std::int64_t count) {
 
 std::optional<Duration> symmetric_time(const Programs& programs, const Machine& machine,
                                        TimePerByte reduction, const MessageOptions& options) {
+  const auto parts = symmetric_parts(programs, machine, reduction, options);
+  return parts ? std::optional(parts->whole()) : std::nullopt;
+}
+
+std::optional<PlayedParts> symmetric_parts(const Programs& programs, const Machine& machine,
+                                           TimePerByte reduction, const MessageOptions& options) {
   // Larger messages must not be faster: then the largest one decides how long a step is.
   if (programs.size() != 1 || options.store_and_forward ||
       options.rendezvous_overhead < options.eager_overhead) {
@@ -91,7 +102,8 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
   }
   const auto rounds = programs.front()->rounds();
   if (!rounds) return std::nullopt;
-  Duration sum{};
+  PlayedParts parts;
+  Duration sum{};  // which is checked, and longer than each of its parts
   for (const Round& round : *rounds) {
     if (round.count == 0) continue;
     const auto link = machine.uniform(round.where);
@@ -101,12 +113,15 @@ std::optional<Duration> symmetric_time(const Programs& programs, const Machine& 
                                   : options.rendezvous_overhead;
     const Duration transfer =
         transfer_time(static_cast<double>(round.message), link->bandwidth.bytes_per_second);
-    const Duration step =
-        checked_add(checked_add(overhead, link->latency),
-                    checked_add(transfer, reduction_time(round.reduced, reduction)));
+    const Duration startup = checked_add(overhead, link->latency);
+    const Duration sums = reduction_time(round.reduced, reduction);
+    const Duration step = checked_add(startup, checked_add(transfer, sums));
     sum = checked_add(sum, checked_times(step, round.count));
+    parts.startup += round.count * startup;
+    parts.transfer += round.count * transfer;
+    parts.sums += round.count * sums;
   }
-  return sum;
+  return parts;
 }
 
 void expect_messages(const Collective& collective, std::string_view place) {
@@ -117,8 +132,8 @@ void expect_messages(const Collective& collective, std::string_view place) {
       place));
 }
 
-MessageTimes::MessageTimes(const Cluster& cluster, const Collective& collective)
-    : cluster_(cluster), collective_(collective), machine_(cluster) {
+MessageTimes::MessageTimes(const Cluster& cluster, const Collective& collective, bool tells_parts)
+    : cluster_(cluster), collective_(collective), machine_(cluster), tells_parts_(tells_parts) {
   expect_messages(collective, "/run/fidelity:");
 }
 
@@ -135,10 +150,10 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
     if (known_.contains(size.count)) continue;
     Programs programs = collective_.programs(size);
     if (const auto symmetric =
-            symmetric_time(programs, machine_, cluster_.reduction, cluster_.messages)) {
+            symmetric_parts(programs, machine_, cluster_.reduction, cluster_.messages)) {
       spdlog::debug("{} B: every rank does the same on equal links, one stands for all",
                     size.count);
-      known_[size.count] = *symmetric;
+      known_[size.count] = {symmetric->whole(), *symmetric};
       continue;
     }
     known_[size.count] = {};  // what is there twice is played once
@@ -159,13 +174,14 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
     if (on_progress) {
       on_messages = [&](double delivered) { on_progress((done + delivered) / messages); };
     }
-    known_[each.size] =
-        play_on(*network_, &collective_, each.programs, cluster_.reduction, on_messages);
+    const Played played = play_on(*network_, &collective_, each.programs, cluster_.reduction,
+                                  tells_parts_, on_messages);
+    known_[each.size] = {played.time, played.parts};
     done += each.messages;
   }
 }
 
-Duration MessageTimes::time(Bytes m) {
+const MessageTimes::Known& MessageTimes::known(Bytes m) {
   play({&m, 1});
   return known_.at(m.count);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/collective/collective_program.h"
+#include "sim/collective/played_parts.h"
 #include "sim/core/limits.h"
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
@@ -33,24 +34,37 @@ double play_cost(const Programs& programs, const Routes& routes);
 /// Equal to played_time() wherever it is set.
 std::optional<Duration> symmetric_time(const Programs& programs, const Machine& machine,
                                        TimePerByte reduction, const MessageOptions& options);
+/// The same, with what it passes for.
+std::optional<PlayedParts> symmetric_parts(const Programs& programs, const Machine& machine,
+                                           TimePerByte reduction, const MessageOptions& options);
 
 /// Times of a collective by size, on the path that fits. A size is played once: the network is idle
 /// when a collective starts, so that its time does not depend on when that is.
 class MessageTimes {
  public:
   /// Throws PlacedError when the collective is known by its time only. Both must outlive this.
-  MessageTimes(const Cluster& cluster, const Collective& collective);
+  /// `tells_parts`: it keeps what the times pass for, which costs a little.
+  MessageTimes(const Cluster& cluster, const Collective& collective, bool tells_parts = false);
   /// Plays all of these sizes, or throws PlacedError when that is too much work.
   void play(std::span<const Bytes> sizes, const OnProgress& on_progress = {});
-  Duration time(Bytes m);
+  Duration time(Bytes m) { return known(m).time; }
+  /// What that passes for, where it tells.
+  PlayedParts parts(Bytes m) { return known(m).parts; }
 
  private:
+  struct Known {
+    Duration time{};
+    PlayedParts parts{};
+  };
+  const Known& known(Bytes m);
+
   const Cluster& cluster_;
   const Collective& collective_;
   Machine machine_;
   Engine engine_;
   std::optional<Network> network_;  ///< made when the first message is played
-  std::map<std::int64_t, Duration> known_;
+  std::map<std::int64_t, Known> known_;
+  bool tells_parts_;
 };
 
 }  // namespace steptime

@@ -1,6 +1,7 @@
 // Why the time of a collective passes, stage by stage.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/collective/played_parts.h"
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
 
@@ -12,6 +13,7 @@ class StageReasons {
  public:
   static constexpr const char* kInNodeLinks = "links inside nodes";
   static constexpr const char* kBetweenNodesLinks = "links between nodes";
+  static constexpr const char* kMessages = "messages on links";
 
   explicit StageReasons(Engine& engine)
       : in_node_(engine, kInNodeLinks),
@@ -19,7 +21,9 @@ class StageReasons {
         sums_(engine.reason("sums of collectives", "receiving devices")),
         line_startup_(engine.reason("start-up of collectives", "measured line")),
         alone_(engine.reason("collectives", "known by their time only")),
-        played_(engine.reason("collectives", "messages on links")),
+        played_startup_(engine.reason("start-up of collectives", kMessages)),
+        played_transfer_(engine.reason("transfer of collectives", kMessages)),
+        played_sharing_(engine.reason("collectives wait or share", kMessages)),
         copies_(engine.reason("copies between GPU and host", "copy engines")) {}
 
   Reason startup(const Stage& stage) const { return of(stage).startup; }
@@ -29,16 +33,24 @@ class StageReasons {
   }
   /// Of a collective that is known by its time only.
   Reason alone() const { return alone_; }
-  /// Of one that is played as messages.
-  Reason played() const { return played_; }
+  /// Of one that is played as messages, and has only just begun.
+  Reason played() const { return played_startup_; }
+  /// The end of what has begun for that reason, when all of it is known.
+  When end_of_played(Engine& engine, CauseId begun, Time start, const PlayedParts& parts) const {
+    const When end = engine.finish(begun, start + parts.startup);
+    return after_startup(engine, end, parts);
+  }
 
-  /// The end of a collective that meets no other, and takes `time` from `start` on; `plays`: as its
-  /// messages do.
+  /// The end of a collective that meets no other, and takes `time` from `start` on. `played`: what
+  /// it is for, where messages take it; else null.
   When end(Engine& engine, When start, const Collective& collective, Bytes bytes, Duration time,
-           bool plays) const {
+           const PlayedParts* played) const {
     const Time end = start.time + time;
     if (!engine.keeps_causes()) return When(end);
-    if (plays) return engine.until(start, end, played_);
+    if (played != nullptr) {
+      start = engine.until(start, played->startup, played_startup_);
+      return after_startup(engine, start, *played);
+    }
     const auto stages = collective.stages(bytes);
     if (const auto line = collective.linear(); line && stages.empty())
       start = engine.until(start, std::min(line->a, time), line_startup_);
@@ -64,6 +76,11 @@ class StageReasons {
     Reason transfer;
     Reason work;
   };
+  When after_startup(Engine& engine, When since, const PlayedParts& parts) const {
+    since = engine.until(since, parts.transfer, played_transfer_);
+    since = engine.until(since, parts.sharing, played_sharing_);
+    return engine.until(since, parts.sums, sums_);
+  }
   const Reasons& of(const Stage& stage) const {
     return stage.where == Pairs::kInNode ? in_node_ : between_nodes_;
   }
@@ -73,7 +90,9 @@ class StageReasons {
   Reason sums_;
   Reason line_startup_;
   Reason alone_;
-  Reason played_;
+  Reason played_startup_;
+  Reason played_transfer_;
+  Reason played_sharing_;
   Reason copies_;
 };
 

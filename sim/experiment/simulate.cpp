@@ -26,7 +26,8 @@ struct PlannedStep {
   StepPlan plan;
 };
 
-PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
+/// `explains`: what played collectives take is told in parts.
+PlannedStep plan_of(const Experiment& e, bool explains, const OnProgress& on_progress) {
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
@@ -36,7 +37,7 @@ PlannedStep plan_of(const Experiment& e, const OnProgress& on_progress) {
                 e.cluster->workers(), e.aggregation->beside_kernels.get())};
   step.plan.input = input_time(e);
   if (e.run->fidelity == Fidelity::kMessage)
-    play_buckets(step.plan, *e.cluster, *e.collective, on_progress);
+    play_buckets(step.plan, *e.cluster, *e.collective, explains, on_progress);
   return step;
 }
 
@@ -184,7 +185,7 @@ Result closed_result(const Experiment& e, const PlannedStep& step, const StepTim
   Result result = result_of(e, step.plan, times);
   if (buckets == nullptr) return result;
   *buckets = sent_buckets(step);
-  result.attribution = attribution(step.plan, *e.collective, e.run->fidelity == Fidelity::kMessage);
+  result.attribution = attribution(step.plan, *e.collective);
   result.links = links_of(e, step.plan, result.step_time_s);
   return result;
 }
@@ -266,7 +267,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     *buckets = sent_buckets(e, plan, outcome->runs.front());
     r.attribution = outcome->attribution();
     r.links = outcome->runs.front().links;
-    if (plan.inside_plays) r.links = links_of(e, plan.step, r.step_time_s);
+    if (plan.inside_parts) r.links = links_of(e, plan.step, r.step_time_s);
   }
   r.training = std::move(outcome);
   derive(e, plan.step, r);
@@ -392,7 +393,7 @@ Result run(const Experiment& experiment, std::vector<SentBucket>* buckets,
            const OnProgress& on_progress) {
   if (needs_training(experiment)) return training_result(experiment, nullptr, buckets, on_progress);
   if (plays_merge(experiment)) return merged_result(experiment, nullptr, buckets, on_progress);
-  const PlannedStep step = plan_of(experiment, on_progress);
+  const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
   if (experiment.embedding->settings())
     return embedded_result(experiment, step, nullptr, buckets, on_progress);
   spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step", experiment.name,
@@ -465,7 +466,7 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
     if (needs_training(experiment))
       return training_result(experiment, &timeline, buckets, on_progress);
     if (plays_merge(experiment)) return merged_result(experiment, &timeline, buckets, on_progress);
-    const PlannedStep step = plan_of(experiment, on_progress);
+    const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets, on_progress);
     const std::int64_t steps = experiment.run->steps.value_or(1);

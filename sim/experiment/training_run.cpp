@@ -99,12 +99,15 @@ std::string name_of(const Bucket& bucket, std::span<const GradientUnit> units) {
 
 /// Of all-reduces that go one after another and meet nothing else on the links: closed forms, or
 /// each size played by itself.
-std::function<Duration(Bytes)> inside_time(const Experiment& e, bool plays_alone) {
-  if (!plays_alone) return [inside = e.aggregation->inside](Bytes m) { return inside->time(m); };
-  auto times = std::make_shared<MessageTimes>(*e.cluster, *e.aggregation->inside);
-  return [times, cluster = e.cluster, inside = e.aggregation->inside](Bytes m) {
-    return times->time(m);
-  };
+void set_inside_time(const Experiment& e, bool plays_alone, TrainingPlan& plan) {
+  const auto inside = e.aggregation->inside;
+  if (!plays_alone) {
+    plan.inside_time = [inside](Bytes m) { return inside->time(m); };
+    return;
+  }
+  const auto times = std::make_shared<MessageTimes>(*e.cluster, *inside, true);
+  plan.inside_time = [times, cluster = e.cluster, inside](Bytes m) { return times->time(m); };
+  plan.inside_parts = [times, cluster = e.cluster, inside](Bytes m) { return times->parts(m); };
 }
 
 }  // namespace
@@ -171,8 +174,7 @@ TrainingPlan plan_training(const Experiment& e) {
                     "servers, analytic fidelity; or a factor of 1",
                     place));
   }
-  plan.inside_time = inside_time(e, plays && is_alone);
-  plan.inside_plays = plays && is_alone;
+  set_inside_time(e, plays && is_alone, plan);
   if (plays && is_alone) {
     for (Bucket& bucket : plan.step.buckets)
       bucket.cost = plan.inside_time(bucket.bytes);

@@ -17,6 +17,9 @@ class CollectivesInFlight {
   virtual void start(std::int32_t key, Callback done) = 0;
   /// How long the all-reduce of a key takes at least, whatever else is in flight.
   virtual Duration least(std::int32_t key) const = 0;
+  /// When nothing is under way any more: throws InternalError when one is not over, with the rank
+  /// that waits, in which step, and for whom.
+  virtual void expect_over() const {}
   /// Whether both know MpiWorld::kBarrier, too; else a barrier takes a time of its own.
   virtual bool has_barrier() const { return false; }
 };

@@ -170,6 +170,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     if (run.on_progress && events % kBatch == 0)
       run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
   }
+  collectives.expect_over();
   for (const Process& program : main_threads)
     program.check();
   const bool all_done = std::all_of(main_threads.begin(), main_threads.end(),

@@ -44,6 +44,12 @@ void PlayedCollectives::over(std::int32_t place) {
   done();
 }
 
+void PlayedCollectives::expect_over() const {
+  for (const Flight& flight : flights_) {
+    if (flight.player != nullptr) flight.player->expect_over(&collective_);
+  }
+}
+
 const Programs& PlayedCollectives::programs(std::int32_t key) {
   const Bytes bytes = graph_.keys[static_cast<std::size_t>(key)].bytes;
   const auto [known, is_new] = programs_.try_emplace(bytes.count);

@@ -84,10 +84,10 @@ void Network::find_path(const Flow& flow, std::vector<ChannelId>& path) const {
   if (options_.store_and_forward && path.size() > 1) path = {path[flow.hop]};
 }
 
-Duration Network::overhead(const Flow& flow) const {
-  if (!has_overhead_ || flow.hop > 0) return {};
-  return flow.message.bytes <= options_.eager_limit.count ? options_.eager_overhead
-                                                          : options_.rendezvous_overhead;
+Duration Network::overhead(const Message& message) const {
+  if (!has_overhead_) return {};
+  return message.bytes <= options_.eager_limit.count ? options_.eager_overhead
+                                                     : options_.rendezvous_overhead;
 }
 
 Duration Network::path_latency(std::span<const ChannelId> path) const {
@@ -112,7 +112,7 @@ void Network::begin(FlowId id, bool from_queue) {
   if (has_fifo_ && waits(id, path_, from_queue)) return;
   flow.start = now();
   double rate = std::numeric_limits<double>::infinity();
-  Duration latency = overhead(flow);
+  Duration latency = flow.hop > 0 ? Duration{} : overhead(flow.message);
   Time free{};
   std::uint32_t sharers = 0;
   for (const ChannelId c : path_) {
@@ -123,14 +123,15 @@ void Network::begin(FlowId id, bool from_queue) {
     free = std::max(free, state.busy_until);
     sharers += state.sharers;
   }
+  flow.rate = rate;
   if (flow.message.bytes == 0 || path_.empty()) {
+    flow.drained = now();
     push(now() + latency, id, What::kDeliver, flow.generation);
     return;
   }
   if (free > now() || sharers > 0) {
     return share(id, path_);
   }
-  flow.rate = rate;
   flow.drained = now() + transfer_time(static_cast<double>(flow.message.bytes), rate);
   for (const ChannelId c : path_) {
     states_[c].busy_until = flow.drained;
@@ -165,7 +166,6 @@ void Network::release(ChannelId channel) {
 
 /// Makes the flow, and whoever is alone on one of its channels, share.
 void Network::share(FlowId id, std::span<const ChannelId> path) {
-  flows_[id].rate = 0;
   for (const ChannelId c : path) {
     if (states_[c].busy_until > now()) convert(states_[c].user);
   }
@@ -179,7 +179,6 @@ void Network::convert(FlowId id) {
   const double left = flow.start == now() ? static_cast<double>(flow.message.bytes)
                                           : to_seconds(flow.drained - now()) * flow.rate;
   ++flow.generation;  // its delivery is no longer certain
-  flow.rate = 0;
   for (const ChannelId c : shared_path_)
     states_[c].busy_until = now();
   join(id, shared_path_, left);
@@ -284,8 +283,21 @@ inline void Network::deliver(FlowId id) {
   }
   const Message message = flow.message;
   free_flow(id);
+  in_delivery_ = id;
   ++delivered_;
   message.sink->delivered(message);
+}
+
+Network::Alone Network::alone() const {
+  const Flow& flow = flows_[in_delivery_];
+  const auto bytes = static_cast<double>(flow.message.bytes);
+  if (!options_.store_and_forward) return {now() - flow.drained, transfer_time(bytes, flow.rate)};
+  std::vector<ChannelId> path;
+  routes_.route(flow.message.from, flow.message.to, path);
+  Alone alone{path_latency(path) + overhead(flow.message)};
+  for (const ChannelId c : path)
+    alone.transfer += transfer_time(bytes, states_[c].rate);
+  return alone;
 }
 
 /// Ends the flows of a channel that have all their bytes; false when none has.
@@ -306,6 +318,7 @@ bool Network::end_flows(std::uint32_t index) {
 
 void Network::drain(FlowId id) {
   Flow& flow = flows_[id];
+  flow.drained = now();
   find_path(flow, shared_path_);
   for (const ChannelId c : shared_path_)
     --states_[c].sharers;
@@ -313,7 +326,9 @@ void Network::drain(FlowId id) {
   solver_.remove(id);
   if (std::exchange(is_settled_, false)) settle_later();
   ++flow.generation;
-  push(now() + path_latency(shared_path_) + overhead(flow), id, What::kDeliver, flow.generation);
+  const Duration latency =
+      path_latency(shared_path_) + (flow.hop > 0 ? Duration{} : overhead(flow.message));
+  push(now() + latency, id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;
   const std::vector<ChannelId> path = shared_path_;  // a release may begin other flows
   for (const ChannelId c : path)

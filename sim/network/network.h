@@ -75,6 +75,14 @@ class Network final : public Lane {
   /// sink.device_done(who) at the end of it.
   void occupy_device(Endpoint endpoint, Duration length, MessageSink& sink, std::int32_t who);
 
+  /// What the message that is being delivered would have taken with nothing else on its way. For
+  /// its sink, before this sends anything.
+  struct Alone {
+    Duration latency{};
+    Duration transfer{};
+  };
+  Alone alone() const;
+
   std::int64_t messages_delivered() const { return delivered_; }
   /// Bytes that have been sent over the channel.
   std::int64_t carried(ChannelId channel) const { return states_[channel].carried; }
@@ -124,7 +132,7 @@ class Network final : public Lane {
     Message message;
     Time start{};
     Time drained{};                ///< when it leaves its channels, if nothing else comes
-    double rate = 0;               ///< B/s
+    double rate = 0;               ///< of its slowest channel, B/s
     std::uint32_t generation = 0;  ///< events of an earlier one are void
     std::uint32_t hop = 0;         ///< for store-and-forward
   };
@@ -152,7 +160,7 @@ class Network final : public Lane {
   bool is_there(const Finish& finish, std::uint32_t index) const;
   Time next_end(std::uint32_t index);
   void schedule_end(std::uint32_t index);
-  Duration overhead(const Flow& flow) const;
+  Duration overhead(const Message& message) const;
   Duration path_latency(std::span<const ChannelId> path) const;
   bool is_busy(ChannelId c) const {
     return states_[c].busy_until > now() || states_[c].sharers > 0;
@@ -181,6 +189,7 @@ class Network final : public Lane {
   std::vector<ChannelId> shared_path_;
   std::vector<std::uint32_t> solver_path_;
   std::int64_t delivered_ = 0;
+  FlowId in_delivery_ = kNone;
   MaxMin solver_;  ///< its channels are those of sharing_, its flows have our numbers
   bool is_settled_ = true;
 };

@@ -68,6 +68,9 @@ class Carrier : public ParcelCarrier {
  public:
   /// What links have carried in `seconds`, for one of so many steps; none where there are no links.
   virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
+  /// When nothing is under way any more: throws InternalError when a collective is not over, with
+  /// the rank that waits, in which step, and for whom.
+  virtual void expect_over() const {}
   /// Adds a message up among the workers of a client, from `start` on, beside what else is under
   /// way. `longer`: by how much kernels beside it slow it down; 0 where it meets other traffic.
   virtual void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,

@@ -40,6 +40,7 @@ class ChannelCarrier final : public Carrier, private CarrierUser {
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return wire_->links(seconds, steps);
   }
+  void expect_over() const override { wire_->expect_over(); }
   void all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
                   Duration longer) override {
     wire_->all_reduce(client, message, bytes, start, longer);

@@ -118,6 +118,14 @@ std::vector<LinkUse> MessageCarrier::links(double seconds, double steps) const {
                    {seconds, steps, guests_of(plan_.cluster, plan_.aggregation).hosts});
 }
 
+void MessageCarrier::expect_over() const {
+  const Aggregation& aggregation = plan_.aggregation;
+  for (const Inside& in : insides_) {
+    if (in.player == nullptr) continue;
+    in.player->expect_over(in.broadcasts ? aggregation.spread.get() : aggregation.inside.get());
+  }
+}
+
 void MessageCarrier::push(std::span<const Parcel> parts) {
   // Every client begins with another server, as its messages may have to wait for each other.
   const std::size_t first = static_cast<std::size_t>(parts.front().client) % parts.size();
@@ -194,7 +202,7 @@ void MessageCarrier::delivered(const Message& message) {
   const auto index = static_cast<std::uint32_t>(message.sender);
   const Parcel parcel = parcels_[index];
   free_.push_back(index);
-  if (engine_.keeps_causes()) engine_.because(arrived(message, sent_[index]));
+  if (engine_.keeps_causes()) engine_.because(arrived(sent_[index]));
   if (Copies* const copies = copies_of(parcel); copies != nullptr) {
     if (copies->waiting.empty()) {
       --copies->under_way;
@@ -212,22 +220,11 @@ void MessageCarrier::delivered(const Message& message) {
 }
 
 /// Now, with why it took so long: what it takes on idle links, and what others on them make of it.
-When MessageCarrier::arrived(const Message& message, Held sent) {
-  const MessageOptions& options = plan_.cluster.messages;
-  path_.clear();
-  machine_.route(message.from, message.to, path_);
-  Duration latency = message.bytes <= options.eager_limit.count ? options.eager_overhead
-                                                                : options.rendezvous_overhead;
-  Duration transfer{};
-  for (const ChannelId c : path_) {
-    latency += channels_[c].latency;
-    const Duration hop =
-        transfer_time(static_cast<double>(message.bytes), channels_[c].bandwidth.bytes_per_second);
-    transfer = options.store_and_forward ? transfer + hop : std::max(transfer, hop);
-  }
+When MessageCarrier::arrived(Held sent) {
+  const Network::Alone alone = network_.alone();
   const Time now = engine_.now();
-  const When head = engine_.finish(sent.cause, std::min(now, sent.time + latency));
-  const When tail = engine_.until(head, std::min(now, head.time + transfer), transfer_);
+  const When head = engine_.finish(sent.cause, std::min(now, sent.time + alone.latency));
+  const When tail = engine_.until(head, std::min(now, head.time + alone.transfer), transfer_);
   return engine_.until(tail, now, sharing_);
 }
 
@@ -274,20 +271,23 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
   const Aggregation& aggregation = plan_.aggregation;
   const Collective& collective = broadcasts ? *aggregation.spread : *aggregation.inside;
   Inside& in = insides_[static_cast<std::size_t>(place)];
-  in = {client,  broadcasts,
-        what,    collective.programs(bytes),
-        nullptr, engine_.begin(engine_.present(), reasons_.played())};
+  in = {client,       broadcasts,
+        what,         collective.programs(bytes),
+        nullptr,      engine_.begin(engine_.present(), reasons_.played()),
+        engine_.now()};
   in.player = std::make_unique<CollectivePlayer>(
       network_, in.programs, plan_.cluster.reduction,
-      std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]));
+      std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]), nullptr,
+      engine_.keeps_causes());
   in.player->tell(*this, place);
   in.player->start_at(engine_.now());
 }
 
 void MessageCarrier::over(std::int32_t place) {
   Inside& in = insides_[static_cast<std::size_t>(place)];
+  if (engine_.keeps_causes())
+    engine_.because(reasons_.end_of_played(engine_, in.begun, in.start, in.player->parts()));
   in.player.reset();
-  engine_.because(engine_.finish(in.begun, engine_.now()));
   free_insides_.push_back(place);
   const std::int32_t client = in.client;
   if (!in.broadcasts) return user_.reduced(client, in.what);

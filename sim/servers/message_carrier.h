@@ -37,6 +37,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
                   Duration longer) override;
   void broadcast(std::int32_t client, std::size_t bucket, When start) override;
   std::vector<LinkUse> links(double seconds, double steps) const override;
+  void expect_over() const override;
 
  private:
   /// A collective inside a client.
@@ -47,6 +48,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
     Programs programs;
     std::unique_ptr<CollectivePlayer> player;
     CauseId begun = 0;
+    Time start{};
   };
   /// What a GPU has under way, and what waits for that.
   struct Copies {
@@ -64,7 +66,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
 
   void delivered(const Message& message) override;
   void over(std::int32_t who) override;
-  When arrived(const Message& message, Held sent);
+  When arrived(Held sent);
   void post(const Parcel& parcel);
   void transmit(std::uint32_t index);
   Copies* copies_of(const Parcel& parcel);

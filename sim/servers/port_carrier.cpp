@@ -264,8 +264,9 @@ void PortCarrier::fly(std::int32_t client, const Collective& collective, Bytes b
 void PortCarrier::all_reduce(std::int32_t client, std::uint32_t message, Bytes bytes, When start,
                              Duration longer) {
   if (flights_.empty()) {
+    const PlayedParts parts = plan_.inside_parts ? plan_.inside_parts(bytes) : PlayedParts{};
     When end = reasons_.end(engine_, start, *plan_.aggregation.inside, bytes,
-                            plan_.inside_time(bytes), plan_.inside_plays);
+                            plan_.inside_time(bytes), plan_.inside_parts ? &parts : nullptr);
     end = engine_.until(end, longer, overlap_.collective);
     engine_.at(end, Phase::kComplete, [this, client, message] { user_.reduced(client, message); });
     return;

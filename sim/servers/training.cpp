@@ -73,6 +73,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     constexpr std::uint64_t kBatch = 1 << 12;  // in a long run the only sign of life for a while
     while (engine_.run(kBatch) == kBatch)
       report();
+    carrier_->expect_over();
     summarise();
     return std::move(times_);
   }

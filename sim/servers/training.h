@@ -65,7 +65,8 @@ struct TrainingPlan {
   std::shared_ptr<const Schedule> schedule{};  ///< null: buckets go in order
   /// Of an all-reduce inside a client, when nothing else is under way.
   std::function<Duration(Bytes)> inside_time{};
-  bool inside_plays = false;  ///< that is the time of its messages
+  /// What that passes for, where it is the time of its messages; null: a closed form.
+  std::function<PlayedParts(Bytes)> inside_parts{};
   /// Of an all-reduce inside a client and the backward pass beside it; null: none.
   std::function<Slowdown(Bytes)> beside{};
   StepPlan step;                           ///< cost: of the all-reduce inside a client

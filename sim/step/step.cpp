@@ -214,7 +214,7 @@ std::vector<BucketTimes> bucket_times(const StepPlan& plan) {
   return all;
 }
 
-std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective, bool plays) {
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective) {
   Causes causes;
   Engine engine(&causes);
   const StageReasons reasons(engine);
@@ -231,7 +231,8 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
   const Ends ends = ends_of(plan, [&](std::size_t i, const BucketTimes& times) {
     const Bucket& bucket = plan.buckets[i];
     const When ready = computed(bucket.ready, times.ready);
-    free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost, plays);
+    free = reasons.end(engine, later(ready, free), collective, bucket.bytes, bucket.cost,
+                       plan.played.empty() ? nullptr : &plan.played[i]);
     free = engine.until(free, Time(times.end), overlap.collective);
   });
   const When over = later(computed(plan.forward + plan.backward, ends.computed), free);
@@ -241,9 +242,9 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
 }
 
 void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,
-                  const OnProgress& on_progress) {
+                  bool tells_parts, const OnProgress& on_progress) {
   if (plan.buckets.empty()) return;
-  MessageTimes times(cluster, collective);
+  MessageTimes times(cluster, collective, tells_parts);
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : plan.buckets)
     sizes.push_back(bucket.bytes);
@@ -251,6 +252,7 @@ void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& coll
   double seconds = to_seconds(plan.forward + plan.backward);
   for (Bucket& bucket : plan.buckets) {
     bucket.cost = times.time(bucket.bytes);
+    if (tells_parts) plan.played.push_back(times.parts(bucket.bytes));
     seconds += to_seconds(bucket.cost);
   }
   check_step_length(seconds);

@@ -10,6 +10,7 @@
 // event_step, which plays the step on the event engine. They agree to the picosecond; the second
 // one is the first one's oracle and draws the timeline.
 #pragma once
+#include "sim/collective/played_parts.h"
 #include "sim/core/limits.h"
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
@@ -42,6 +43,7 @@ struct StepPlan {
   Duration input{};                ///< what the input pipeline takes for the samples of a step
   double forward_wait = 0;         ///< share of the pass in which the GPU waits for the host
   double backward_wait = 0;
+  std::vector<PlayedParts> played{};  ///< by bucket: what its cost is for; none: a closed form
 };
 
 /// `workers` == 1 communicates nothing. `beside_kernels`: the collective on links as they are while
@@ -82,8 +84,8 @@ struct BucketTimes {
 std::vector<BucketTimes> bucket_times(const StepPlan& plan);
 
 /// Why the time of the step passes: the way back from its end, which adds up to it. `collective`:
-/// what the buckets' costs are of; `plays`: as its messages do.
-std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective, bool plays);
+/// what the buckets' costs are of.
+std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective);
 
 /// The fingerprint of a step with these compute times and bucket ends.
 std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<const Duration> ends);
@@ -93,8 +95,9 @@ std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<co
 StepTimes event_step(const StepPlan& plan, const Workload& workload,
                      std::span<const GradientUnit> units, std::int64_t steps, Timeline* timeline);
 
-/// Replaces the cost of every bucket by its time at message fidelity.
+/// Replaces the cost of every bucket by its time at message fidelity, and says what that is for
+/// where it `tells_parts`.
 void play_buckets(StepPlan& plan, const Cluster& cluster, const Collective& collective,
-                  const OnProgress& on_progress = {});
+                  bool tells_parts = false, const OnProgress& on_progress = {});
 
 }  // namespace steptime

@@ -98,7 +98,7 @@ RC_GTEST_PROP(Step, OverlapCostsNeverShortenIt, ()) {
   const StepTimes times = closed_step(plan);
   RC_ASSERT(times.step >= free);
   double sum = 0;
-  for (const Cause& cause : attribution(plan, *collective, false))
+  for (const Cause& cause : attribution(plan, *collective))
     sum += cause.seconds;
   RC_ASSERT(std::abs(sum - to_seconds(times.step)) <= 1e-12 * to_seconds(times.step));
 }

@@ -81,7 +81,7 @@ TEST(OverlapFactors, AreCausesOfTheirOwn) {
       plan_step(w, w.units(Granularity::kTensor), {.sizes = {1, 1, 1}}, kCollective, 2);
   double sum = 0;
   double slowed = 0;
-  for (const Cause& cause : attribution(plan, kCollective, false)) {
+  for (const Cause& cause : attribution(plan, kCollective)) {
     sum += cause.seconds;
     if (cause.cause == "backward pass slowed by collectives") slowed += cause.seconds;
   }

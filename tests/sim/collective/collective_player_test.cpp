@@ -1,9 +1,10 @@
 #include "sim/collective/collective_player.h"
 
 #include "netmodels/programs.h"
-#include "sim/collective/message_collective.h"
 #include "sim/core/error.h"
+#include "tests/support/messages.h"
 #include "tests/support/play.h"
+#include "tests/support/unmatched.h"
 
 #include <array>
 #include <cstdint>
@@ -75,6 +76,71 @@ TEST(CollectivePlayer, CollectivesShareTheDevice) {
   EXPECT_EQ(since_start(second.end()).count(), message_ps(2000) + 2 * sum_ps(1000));
 }
 
+/// What a collective that began at `start` passed for, and that this is all of its time.
+void expect_parts(const CollectivePlayer& player, Time start, const PlayedParts& expected) {
+  const PlayedParts& parts = player.parts();
+  EXPECT_EQ(parts.whole(), player.end() - start);
+  EXPECT_EQ(parts.startup, expected.startup);
+  EXPECT_EQ(parts.transfer, expected.transfer);
+  EXPECT_EQ(parts.sharing, expected.sharing);
+  EXPECT_EQ(parts.sums, expected.sums);
+}
+
+TEST(CollectivePlayer, TellsWhatItsTimePassesFor) {
+  // A ring of 4 ranks, 1000 B a message: 6 rounds, of which 3 add up. Played by itself on links of
+  // its own, and as messages that are whole at each hop: two hops of a star, of 25 us and 800 ps/B
+  // each.
+  const Duration transfer(1000 * kPsPerByte);
+  for (const bool hops : {false, true}) {
+    const Machine machine(star_cluster(4, kGamma));
+    Engine engine;
+    Network network(engine, machine, {.store_and_forward = hops});
+    const Programs programs = one(ring_all_reduce(4, {0, 4000}));
+    CollectivePlayer player(network, programs, kGamma, {}, nullptr, true);
+    player.start_at(Time(Duration(77)));
+    engine.run();
+    expect_parts(player, Time(Duration(77)),
+                 {.startup = 6 * Duration(kLatencyPs),
+                  .transfer = 6 * (hops ? 2 : 1) * transfer,
+                  .sums = 3 * Duration(sum_ps(1000))});
+  }
+}
+
+TEST(CollectivePlayer, TellsWhatOthersMakeOfItsTime) {
+  // Two rings on the same ranks: each message gets half of its links, and takes twice as long.
+  const Machine machine(star_cluster(4));
+  Engine engine;
+  Network network(engine, machine);
+  const Programs programs = one(ring_all_reduce(4, {0, 4'000'000}));
+  CollectivePlayer first(network, programs, {}, {}, nullptr, true);
+  CollectivePlayer second(network, programs, {});
+  first.start_at(Time{});
+  second.start_at(Time{});
+  engine.run();
+  const Duration transfer(6'000'000 * kPsPerByte);
+  expect_parts(first, Time{},
+               {.startup = 6 * Duration(kLatencyPs), .transfer = transfer, .sharing = transfer});
+}
+
+TEST(CollectivePlayer, WaitsForTheDeviceAreSums) {
+  // As above on two endpoints, with sums that take turns: the second waits for that of the first.
+  const Machine machine(star_cluster(2));
+  Engine engine;
+  Network network(engine, machine);
+  const Programs programs = one(binomial_reduce(2, {0, 1000}));
+  CollectivePlayer first(network, programs, kGamma);
+  CollectivePlayer second(network, programs, kGamma, {}, nullptr, true);
+  first.start_at(Time{});
+  second.start_at(Time{});
+  engine.run();
+  const Duration transfer(1000 * kPsPerByte);
+  expect_parts(second, Time{},
+               {.startup = Duration(kLatencyPs),
+                .transfer = transfer,
+                .sharing = transfer,
+                .sums = 2 * Duration(sum_ps(1000))});
+}
+
 struct Listener final : CollectiveUser {
   std::vector<std::int32_t> heard;
   void over(std::int32_t who) override { heard.push_back(who); }
@@ -99,41 +165,14 @@ TEST(CollectivePlayer, TellsOnceThatAllProgramsAreOver) {
   }
 }
 
-/// Rank 1 waits for a message of rank 2, which sends none.
-class NeverMatches final : public Program {
- public:
-  Rank ranks() const override { return 3; }
-  std::int32_t steps(Rank rank) const override { return rank == 1 ? 1 : 0; }
-  Op op(Rank, std::int32_t) const override {
-    return {.recv = {.first = 2, .count = 1, .slice = {0, 100}}};
-  }
-  double messages() const override { return 1; }
-};
-
-class Unmatched final : public MessageCollective {
- public:
-  using MessageCollective::MessageCollective;
-  Programs programs(Bytes) const override { return one(std::make_unique<NeverMatches>()); }
-};
-
 TEST(CollectivePlayer, NamesTheRankThatWaitsForEver) {
-  const auto fault = [](auto run) -> std::string {
-    try {
-      run();
-    } catch (const InternalError& e) {
-      return e.what();
-    }
-    return "";
-  };
-  const std::string waits =
-      "rank 1 of 3 waits in its step 0 to receive from rank 2 in that one's step 0, which has "
-      "ended: no such message is ever sent";
   const Unmatched unmatched(star_cluster(3));
-  EXPECT_EQ(fault([&] { unmatched.time({100}); }),
-            "steptime::(anonymous namespace)::Unmatched: " + waits);
+  EXPECT_EQ(message_of<InternalError>([&] { unmatched.time({100}); }),
+            "steptime::Unmatched: " + kWaits);
   const Programs programs = unmatched.programs({100});
-  EXPECT_EQ(fault([&] { played_time(programs, Machine(star_cluster(3)), {}, {}); }),
-            "a collective: " + waits);
+  EXPECT_EQ(
+      message_of<InternalError>([&] { played_time(programs, Machine(star_cluster(3)), {}, {}); }),
+      "a collective: " + kWaits);
 }
 
 TEST(CollectivePlayer, OneRankIsOverAtOnce) {

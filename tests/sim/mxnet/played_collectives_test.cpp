@@ -8,7 +8,9 @@
 #include "netmodels/programs.h"
 #include "sim/mxnet/closed_collectives.h"
 #include "tests/support/embedded.h"
+#include "tests/support/messages.h"
 #include "tests/support/play.h"
+#include "tests/support/unmatched.h"
 
 #include <vector>
 
@@ -46,6 +48,18 @@ struct Two {
     });
   }
 };
+
+TEST(PlayedCollectives, NamesWhoWaitsForEver) {
+  const Cluster cluster = star_cluster(3);
+  const Unmatched unmatched(cluster);
+  const TrainingGraph graph{.keys = {{"a", {kBytes}}}};
+  Engine clock;
+  PlayedCollectives played(clock, graph, cluster, unmatched);
+  clock.at(Time{}, Phase::kNormal, [&] { played.start(0, {}); });
+  clock.run();
+  EXPECT_EQ(message_of<InternalError>([&] { played.expect_over(); }),
+            "steptime::Unmatched: " + kWaits);
+}
 
 TEST(PlayedCollectives, AloneTakesItsTime) {
   Two two({});

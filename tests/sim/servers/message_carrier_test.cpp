@@ -4,7 +4,9 @@
 #include "sim/core/error.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
+#include "tests/support/messages.h"
 #include "tests/support/training.h"
+#include "tests/support/unmatched.h"
 
 #include <chrono>
 #include <memory>
@@ -39,6 +41,18 @@ std::shared_ptr<const PreparedWorkload> hundred_megabytes() {
   Trace trace{.model = "one", .device = "none", .batch = 1};
   trace.layers.push_back({.name = "one", .tensors = {{"one", 25'000'000}}});
   return std::make_shared<PreparedWorkload>(Workload{.trace = std::move(trace)});
+}
+
+TEST(MessageCarrier, NamesWhoWaitsForEver) {
+  // Two streams: collectives are in flight together, and the first never ends.
+  const Experiment e = training_experiment(
+      R"({"aggregation": )" + kRing +
+          R"(, "update": {"type": "sgd"}, "schedule": {"type": "wfbp"}, "transport": {"type": "mpi", "streams": 2}})",
+      3, messages());
+  TrainingPlan plan = plan_training(e);
+  plan.aggregation.inside = std::make_shared<Unmatched>(*e.cluster);
+  EXPECT_EQ(message_of<InternalError>([&] { play_training(plan, 1, nullptr, nullptr, 0); }),
+            "steptime::Unmatched: " + kWaits);
 }
 
 TEST(MessageCarrier, IncastEqualsAFlowSimulator) {

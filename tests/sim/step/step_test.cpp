@@ -53,7 +53,7 @@ TEST(PlanStep, FillsBucketsInSendOrder) {
 TEST(Attribution, IsTheWayBackFromTheEndOfTheStep) {
   // 13.5 - 1.5 = 12 - 3 = 9: the second gradient was ready then, after 4 ms forward and 5 backward;
   // 2 start-ups and 20 + 5 bytes are on the way.
-  const auto list = attribution(plan({.sizes = {1, 1, 1}}), kCollective, false);
+  const auto list = attribution(plan({.sizes = {1, 1, 1}}), kCollective);
   ASSERT_EQ(list.size(), 4U);
   EXPECT_EQ(list[0].cause, "backward pass");
   EXPECT_DOUBLE_EQ(list[0].seconds, 5e-3);
@@ -71,7 +71,7 @@ TEST(Attribution, TellsTheHostFromTheKernelsItLaunches) {
   step.forward_wait = 0.5;
   step.backward_wait = 0.2;
   double sum = 0;
-  for (const Cause& cause : attribution(step, kCollective, false)) {
+  for (const Cause& cause : attribution(step, kCollective)) {
     sum += cause.seconds;
     if (cause.resource == "host") {
       EXPECT_EQ(cause.cause, "kernels that are not launched yet");
