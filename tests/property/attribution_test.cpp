@@ -43,7 +43,8 @@ std::string any_aggregation(const Cluster& cluster) {
       return fmt::format(
           R"("aggregation": {{"type": "all-reduce", "collective": {{"type": "{}"}}}},
              "update": {{"type": "{}"}})",
-          *rc::gen::element<std::string>("ring", "hierarchical", "recursive-doubling"),
+          *rc::gen::element<std::string>("ring", "hierarchical", "recursive-doubling", "mpi-opt",
+                                         "mvapich2-gdr"),
           *rc::gen::element<std::string>("sgd", "local-sgd"));
     case 1:
       return fmt::format(
@@ -83,8 +84,14 @@ Setting any_setting() {
                   any_aggregation(s.cluster), schedule, *rc::gen::inRange(1, 4),
                   *rc::gen::element<std::string>(
                       "", R"(, "channel": {"type": "grpc", "threads": 2, "request": "1 ms"})",
+                      R"(, "channel": {"type": "grpc-mpi"})",
+                      R"(, "channel": {"type": "grpc-verbs", "control": "1 ms"})",
+                      R"(, "channel": {"type": "grpc-gdr", "stream": "50 MB/s"})",
+                      R"(, "channel": {"type": "zmq", "rate": "100 MB/s"})",
+                      R"(, "channel": {"type": "rdma-van", "completion": "1 ms"})",
                       R"(, "backend": {"type": "host"})",
-                      R"(, "coordinator": {"type": "horovod", "handling": "20 us"})"));
+                      R"(, "coordinator": {"type": "horovod", "handling": "20 us"})",
+                      R"(, "coordinator": {"type": "baidu", "handling": "20 us"})"));
   s.run =
       fmt::format(R"({{"fidelity": "{}", "steps": {}{}}})",
                   *rc::gen::element<std::string>("analytic", "message"), *rc::gen::inRange(1, 6),

@@ -5,6 +5,7 @@
 #include "tests/support/training.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -27,25 +28,28 @@ struct Question {
 
   Experiment experiment(const std::string& schedule, const std::string& transport,
                         std::int64_t nodes = 2, double jitter = 0) const {
+    return experiment(Json{{"type", "all-reduce"},
+                           {"collective", Json{{"type", "linear"},
+                                               {"a", fmt::format("{} us", startup_us)},
+                                               {"b", fmt::format("{} ns/B", ns_per_byte)}}}},
+                      {.nodes = nodes, .gpus_per_node = 1}, schedule, transport, jitter);
+  }
+  Experiment experiment(const Json& aggregation, const Cluster& cluster,
+                        const std::string& schedule, const std::string& transport,
+                        double jitter) const {
     Experiment e{.name = "test", .file = "x.json", .workload = workload};
-    e.cluster = std::make_shared<Cluster>(Cluster{.nodes = nodes, .gpus_per_node = 1});
+    e.cluster = std::make_shared<Cluster>(cluster);
     const auto document = std::make_shared<Document>(Document{
-        "x.json",
-        Json{{"name", "test"},
-             {"workload", Json::object()},
-             {"cluster", Json::object()},
-             {"strategy",
-              Json{{"aggregation",
-                    Json{{"type", "all-reduce"},
-                         {"collective", Json{{"type", "linear"},
-                                             {"a", fmt::format("{} us", startup_us)},
-                                             {"b", fmt::format("{} ns/B", ns_per_byte)}}}}},
-                   {"schedule", parse_json(schedule, "x.json")},
-                   {"transport", parse_json(transport, "x.json")}}},
-             {"run",
-              jitter < 0 ? Json::object()  // as many steps as the schedule asks for
-                         : Json{{"steps", jitter > 0 ? 3 : 1},
-                                {"variation", Json{{"jitter", jitter}}}}}}});
+        "x.json", Json{{"name", "test"},
+                       {"workload", Json::object()},
+                       {"cluster", Json::object()},
+                       {"strategy", Json{{"aggregation", aggregation},
+                                         {"schedule", parse_json(schedule, "x.json")},
+                                         {"transport", parse_json(transport, "x.json")}}},
+                       {"run",
+                        jitter < 0 ? Json::object()  // as many steps as the schedule asks for
+                                   : Json{{"steps", jitter > 0 ? 3 : 1},
+                                          {"variation", Json{{"jitter", jitter}}}}}}});
     for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
       read_part(document, part, e);
     return e;
@@ -111,6 +115,26 @@ RC_GTEST_PROP(Policy, NoTransportMakesWorkersFasterThanOneAlone, ()) {
   for (const char* transport :
        {R"({"type": "mpi"})", R"({"type": "horovod-mpi"})", R"({"type": "baidu"})"}) {
     RC_ASSERT(step(transport, *rc::gen::inRange(2, 9)) >= step(R"({"type": "mpi"})", 1) - 1e-12);
+  }
+}
+
+RC_GTEST_PROP(Policy, NoChannelMakesWorkersFasterThanOneAlone, ()) {
+  const Question q = any_question(2000);
+  const double alone =
+      simulate(q.experiment(R"({"type": "wfbp"})", R"({"type": "mpi"})", 1, 0.1)).step_time_s;
+  Cluster cluster{.nodes = *rc::gen::inRange(2, 6), .gpus_per_node = *rc::gen::inRange(1, 3)};
+  cluster.network = cluster.intra_node = {std::chrono::microseconds(*rc::gen::inRange(0, 100)),
+                                          {1e6 * *rc::gen::inRange(10, 10'000)}};
+  for (const char* transport :
+       {R"({"type": "mpi"})", R"({"type": "grpc"})", R"({"type": "grpc-accelerated"})",
+        R"({"type": "grpc-mpi"})", R"({"type": "grpc-verbs"})", R"({"type": "grpc-gdr"})",
+        R"({"type": "ps-lite"})", R"({"type": "ps-lite-rdma"})"}) {
+    const Json servers{{"type", "parameter-server"},
+                       {"servers", *rc::gen::inRange(1, 5)},
+                       {"requests", *rc::gen::element<std::string>("push-pull", "pushpull",
+                                                                   "early-pull", "next-step")}};
+    RC_ASSERT(simulate(q.experiment(servers, cluster, R"({"type": "wfbp"})", transport, 0.1))
+                  .step_time_s >= alone - 1e-12);
   }
 }
 
