@@ -10,10 +10,14 @@
 namespace steptime {
 namespace {
 
-/// The first nodes of a cluster. A graph without a NIC says nothing of what lies between nodes.
+/// A graph without a NIC says nothing of what lies between nodes.
+bool knows_graph(const Cluster& cluster) {
+  return cluster.node && (cluster.nodes == 1 || !cluster.node->of_kind(VertexKind::kNic).empty());
+}
+
+/// The first nodes of a cluster.
 Cluster first_nodes(Cluster cluster, std::int64_t nodes, bool with_fabric) {
-  if (cluster.nodes > 1 && cluster.node && cluster.node->of_kind(VertexKind::kNic).empty())
-    cluster.node = nullptr;
+  if (!knows_graph(cluster)) cluster.node = nullptr;
   if (!with_fabric) cluster.fabric = nullptr;
   cluster.nodes = nodes;
   return cluster;
@@ -86,12 +90,12 @@ RoundLinks::RoundLinks(const Cluster& cluster)
       leaves_out_fabric_(cluster.fabric && nodes_ > 1 && !whole_),
       fifo_(cluster.fifo_ports),
       known_nodes_(std::min(nodes_, most_nodes_known())) {
-  const Cluster known = first_nodes(cluster, known_nodes_, whole_);
-  if (!known.node && !known.fabric && (nodes_ == 1 || gpus_ == 1)) {
+  if (!knows_graph(cluster) && !whole_ && (nodes_ == 1 || gpus_ == 1)) {
     const Link& link = nodes_ == 1 ? cluster.intra_node : cluster.network;
     port_ = {to_seconds(link.latency), inverse(link.bandwidth).seconds_per_byte};
     return;
   }
+  const Cluster known = first_nodes(cluster, known_nodes_, whole_);
   has_graph_ = known.node != nullptr;
   machine_.emplace(known);
   channels_ = machine_->channels();

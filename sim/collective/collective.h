@@ -79,8 +79,8 @@ class Collective {
   virtual std::string outside_domain(Bytes) const { return ""; }
   /// How a message of this size travels, where that depends on its size: "Ring/LL128 x8".
   virtual std::string choice(Bytes) const { return ""; }
-  /// Blocks of a GPU's threads that it keeps busy meanwhile, each on a multiprocessor; 0: none, or
-  /// not known.
+  /// Blocks of a GPU's threads that it keeps busy meanwhile, each on a multiprocessor; 0, for all
+  /// sizes or for none of them: none, or not known.
   virtual std::int64_t thread_blocks(Bytes) const { return 0; }
   /// Set where time() only estimates what the messages take on an idle cluster of this kind: what
   /// was measured, and tests/property/closed_form_test.cpp tests. Elsewhere the two are equal, but

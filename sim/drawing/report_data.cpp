@@ -129,7 +129,9 @@ Json sweep_data(const Sweep& sweep, int threads, const OnProgress& on_progress) 
   SweepOptions options{.threads = threads};
   options.on_row = [&](const SweepRow& row, std::string_view line) {
     Json figures = Json::parse(line);
-    Json shown{{"at", sweep.places(row.point)}};
+    std::vector<std::size_t> places;
+    sweep.find(row.point, places);
+    Json shown{{"at", places}};
     for (const char* key :
          {"error", "step_time_s", "step_time_interval_s", "compute_time_s", "exposed_comm_s",
           "throughput_samples_per_s", "speedup", "scaling_efficiency", "workers"}) {

@@ -75,7 +75,8 @@ double bus_factor(Operation operation, std::int64_t n) {
 CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress)
     : document_(std::move(document)), on_progress_(std::move(on_progress)) {
   Experiment experiment;
-  read_part(document_, Part::kCluster, experiment);
+  for (const Part part : {Part::kNetwork, Part::kCluster})
+    read_part(document_, part, experiment);
   cluster_ = experiment.cluster;
   const Config config(document_, experiment_params());
   const auto transport =

@@ -3,6 +3,7 @@
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
 #include "sim/experiment/training_run.h"
+#include "sim/network/cluster_network.h"
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@ namespace steptime {
 namespace {
 
 constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
+constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
 constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
                                                              "/strategy/update"};
@@ -40,6 +42,8 @@ std::span<const std::string_view> sections(Part part) {
   switch (part) {
     case Part::kWorkload:
       return kWorkloadSections;
+    case Part::kNetwork:
+      return kNetworkSections;
     case Part::kCluster:
       return kClusterSections;
     case Part::kTransport:
@@ -180,9 +184,12 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.workload = std::make_shared<PreparedWorkload>(
           read_workload(config.object("workload", workload_params())));
       return;
+    case Part::kNetwork:
+      experiment.network = read_network(config.object("cluster", cluster_params()));
+      return;
     case Part::kCluster:
-      experiment.cluster =
-          std::make_shared<Cluster>(read_cluster(config.object("cluster", cluster_params())));
+      experiment.cluster = std::make_shared<Cluster>(
+          read_cluster(config.object("cluster", cluster_params()), experiment.network));
       return;
     case Part::kTransport: {
       const Config strategy = config.object("strategy", strategy_params());
@@ -254,9 +261,9 @@ Json with_library(const Json& strategy, const Transport& transport) {
 std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
                                               const Cluster& cluster) {
   const Backend& backend = *transport.backend;
-  auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
   Config strategy = config.object("strategy", strategy_params());
   if (!backend.library().empty()) {
+    auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
     document->root["strategy"] = with_library(strategy.node(), transport);
     strategy = Config(document, experiment_params()).object("strategy", strategy_params());
   }

@@ -63,6 +63,7 @@ struct Experiment {
   std::string name;
   std::string file;  ///< for messages
   std::shared_ptr<const PreparedWorkload> workload;
+  std::shared_ptr<const NetworkKind> network;  ///< the cluster's
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Aggregation> aggregation;
   std::shared_ptr<const Update> update;
@@ -79,10 +80,11 @@ struct Experiment {
 
 /// The sections of an experiment and the parts that are built from them. A part depends on the
 /// sections that `sections` lists, and on nothing else.
-enum class Part { kWorkload, kCluster, kTransport, kCollective, kSchedule, kRun };
+enum class Part { kWorkload, kNetwork, kCluster, kTransport, kCollective, kSchedule, kRun };
 /// In the order in which they are built.
-inline constexpr Part kParts[] = {Part::kWorkload,   Part::kCluster,  Part::kTransport,
-                                  Part::kCollective, Part::kSchedule, Part::kRun};
+inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
+                                  Part::kTransport, Part::kCollective, Part::kSchedule,
+                                  Part::kRun};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
 
@@ -108,7 +110,8 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Throws InputError for parts that are right each but say nothing together.
 void check_combination(const std::shared_ptr<const Document>& document,
                        const Experiment& experiment);
-/// Builds one part anew; kCollective needs those of kCluster and kTransport.
+/// Builds one part anew; kCluster needs that of kNetwork, kCollective those of kCluster and
+/// kTransport.
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
 
 /// The experiment's name, which also names its output files. Throws InputError.

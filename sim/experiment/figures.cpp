@@ -293,10 +293,11 @@ constexpr std::array kFigures{
     plain_text("fingerprint", "of the order and times of all events, 16 hexadecimal digits",
                fingerprint,
                [](std::string& json, const Result& r) {
-                 json += '"';
-                 for (int shift = 60; shift >= 0; shift -= 4)
-                   json += "0123456789abcdef"[r.fingerprint >> shift & 15];
-                 json += '"';
+                 char digits[] = R"("0123456789abcdef")";
+                 std::uint64_t rest = r.fingerprint;
+                 for (std::size_t i = 16; i > 0; --i, rest >>= 4)
+                   digits[i] = "0123456789abcdef"[rest & 15];
+                 json += digits;
                }),
     Figure{.key = "format_version",
            .help = "of results as this one: the same number, the same keys",

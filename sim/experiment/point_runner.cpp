@@ -100,6 +100,9 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
     case Part::kWorkload:
       to.workload = from.workload;
       return;
+    case Part::kNetwork:
+      to.network = from.network;
+      return;
     case Part::kCluster:
       to.cluster = from.cluster;
       return;
@@ -127,7 +130,7 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
 
 const Experiment& PointRunner::read(std::int64_t point) {
   State& s = *state_;
-  s.places = s.sweep.places(point);
+  s.sweep.find(point, s.places);
   s.document_is_written = false;
   for (const Part part : kParts) {
     State::Cache& cache = s.caches[static_cast<std::size_t>(part)];

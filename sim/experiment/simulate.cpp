@@ -44,6 +44,7 @@ PlannedStep plan_of(const Experiment& e, bool explains, const OnProgress& on_pro
 /// What parts of the simulation extrapolate.
 std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan) {
   std::vector<std::string> beyond;
+  beyond.reserve(8);
   const auto add = [&](const std::string& outside) {
     if (!outside.empty()) beyond.push_back(outside);
   };

@@ -117,19 +117,19 @@ std::vector<std::string> Sweep::pointers() const {
   return all;
 }
 
-std::vector<std::size_t> Sweep::places(std::int64_t point) const {
-  std::vector<std::size_t> places(axes_.size());
+void Sweep::find(std::int64_t point, std::vector<std::size_t>& places) const {
+  places.resize(axes_.size());
   for (std::size_t a = axes_.size(); a-- > 0;) {
     const auto size = static_cast<std::int64_t>(axes_[a].values.size());
     places[a] = static_cast<std::size_t>(point % size);
     point /= size;
   }
-  return places;
 }
 
 std::vector<SweptValue> Sweep::values(std::int64_t point) const {
   std::vector<SweptValue> all;
-  const auto at = places(point);
+  std::vector<std::size_t> at;
+  find(point, at);
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     const auto& values = axes_[a].values[at[a]];
     all.insert(all.end(), values.begin(), values.end());

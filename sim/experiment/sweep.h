@@ -33,8 +33,8 @@ class Sweep {
   const std::vector<Axis>& axes() const { return axes_; }
   /// The swept pointers, in order.
   std::vector<std::string> pointers() const;
-  /// The place of a point on every axis.
-  std::vector<std::size_t> places(std::int64_t point) const;
+  /// `places` becomes the place of a point on every axis.
+  void find(std::int64_t point, std::vector<std::size_t>& places) const;
   /// The value of every pointer at a point.
   std::vector<SweptValue> values(std::int64_t point) const;
   /// The same as a row has them.

@@ -124,8 +124,13 @@ std::string network_class(std::int64_t nodes, double bytes_per_second) {
   if (nodes == 1) return "one node";
   // Whatever is a little faster than its class is still of it.
   constexpr double kSlack = 1.05;
-  for (const int gbps : {1, 10, 40, 100, 400}) {
-    if (bytes_per_second * 8 <= gbps * 1e9 * kSlack) return fmt::format("up to {} Gbit/s", gbps);
+  constexpr std::pair<double, const char*> kClasses[] = {{1, "up to 1 Gbit/s"},
+                                                         {10, "up to 10 Gbit/s"},
+                                                         {40, "up to 40 Gbit/s"},
+                                                         {100, "up to 100 Gbit/s"},
+                                                         {400, "up to 400 Gbit/s"}};
+  for (const auto& [gbps, name] : kClasses) {
+    if (bytes_per_second * 8 <= gbps * 1e9 * kSlack) return name;
   }
   return "more than 400 Gbit/s";
 }

@@ -1,9 +1,8 @@
-#include "sim/network/cluster.h"
-
 #include "sim/config/binding.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
+#include "sim/network/cluster_network.h"
 #include "sim/network/machine.h"
 
 #include <algorithm>
@@ -267,16 +266,25 @@ Link read_inside(const Config& section, const Cluster& cluster) {
 
 }  // namespace
 
+std::shared_ptr<const NetworkKind> read_network(const Config& section) {
+  if (section.has("preset")) return read_network(over_preset(section, preset_of(section)));
+  return NetworkKinds::instance().make(section, "network");
+}
+
 Cluster read_cluster(const Config& section) {
+  return read_cluster(section, read_network(section));
+}
+
+Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> network) {
   if (section.has("preset")) {
     const Preset preset = preset_of(section);
-    Cluster cluster = read_cluster(over_preset(section, preset));
+    Cluster cluster = read_cluster(over_preset(section, preset), std::move(network));
     cluster.profile = preset.profile;
     return cluster;
   }
   Cluster cluster{.nodes = section.get<std::int64_t>("nodes"),
                   .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
-  cluster.kind = NetworkKinds::instance().make(section, "network");
+  cluster.kind = std::move(network);
   cluster.network = cluster.kind->link(cluster.nodes);
   cluster.intra_node = read_inside(section, cluster);
   if (section.has("intra_node_beside_kernels"))

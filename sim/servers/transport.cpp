@@ -45,10 +45,11 @@ void check_roles(const Config& strategy, const Transport& transport, const Aggre
                   "{\"type\": \"wire\"} under \"channel\", or an aggregation with servers");
   }
   const bool sums_inside = workers == 1 || aggregation.clients < workers;
+  if (sums_inside) return;
   const Backend& backend = *transport.backend;
   const bool has_sums = !backend.library().empty() ||
                         backend.all_reduce(aggregation.inside).get() != aggregation.inside.get();
-  if (!sums_inside && has_sums) {
+  if (has_sums) {
     strategy.fail("transport",
                   "its backend makes all-reduces, and each worker is a client by itself; expected "
                   "{\"type\": \"device\"} under \"backend\", or clients of several workers");

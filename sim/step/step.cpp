@@ -142,9 +142,11 @@ void check_parts(double parts) {
 std::vector<Slowdown> slowdowns(const Workload& workload, std::span<const Bucket> buckets,
                                 const Overlap::Pair& collective) {
   std::vector<Slowdown> beside;
+  const bool all_alike = &collective.alone == &collective.beside_kernels;
   for (std::size_t i = 0; workload.overlap && i < buckets.size(); ++i) {
     const Slowdown slowdown =
         workload.overlap->beside(collective, buckets[i].bytes, workload.trace.multiprocessors);
+    if (!slowdown.any() && all_alike) break;
     if (!slowdown.any()) continue;
     beside.resize(buckets.size());
     beside[i] = slowdown;

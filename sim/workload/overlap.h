@@ -36,7 +36,7 @@ class Overlap {
     }
   };
   /// While a message of `m` bytes is added up by `collective` on a GPU of so many multiprocessors;
-  /// none: not known.
+  /// none: not known. Unless kernels slow the collective's links, either no size costs or all do.
   virtual Slowdown beside(const Pair& collective, Bytes m,
                           std::optional<std::int64_t> multiprocessors) const = 0;
   /// Empty, or why its costs lie outside what was measured.

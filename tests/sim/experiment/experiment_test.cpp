@@ -34,6 +34,7 @@ TEST(ReadExperiment, BuildsEveryPart) {
 TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
   // Every section of an experiment belongs to a part, and some to two: a cluster gives the
   // collective its alpha, beta and gamma, and the transport and the update say what goes with it.
+  // A network is read once for all sizes of its cluster.
   std::map<std::string, int> readers;
   for (const Part part : kParts) {
     for (const std::string_view section : sections(part))
@@ -41,6 +42,8 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
   }
   EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 1},
                                                  {"/cluster", 2},
+                                                 {"/cluster/network", 1},
+                                                 {"/cluster/preset", 1},
                                                  {"/strategy/aggregation", 1},
                                                  {"/strategy/update", 2},
                                                  {"/strategy/schedule", 1},
