@@ -3,13 +3,18 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/run_sweep.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <map>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,7 +23,6 @@ namespace steptime {
 namespace {
 
 constexpr const char* kAggregation = "/strategy/aggregation";
-constexpr const char* kCollective = "/strategy/aggregation/collective";
 constexpr const char* kSchedule = "/strategy/schedule";
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -67,7 +71,7 @@ std::vector<Setting> settings() {
 /// What gradients go through.
 struct Way {
   std::string name;
-  std::map<std::string, Json> sets;  ///< on top of the config
+  Json aggregation;  ///< null: as the config has it
 };
 
 std::string type_of(const Json& value) {
@@ -81,7 +85,7 @@ std::vector<Way> ways(const Json& config, std::int64_t nodes) {
   const Json& aggregation = config.at(Json::json_pointer(kAggregation));
   const bool reduces = type_of(aggregation) == "all-reduce";
   const std::string own = reduces ? type_of(aggregation.at("collective")) : type_of(aggregation);
-  std::vector<Way> all{{own, {}}};
+  std::vector<Way> all{{own, nullptr}};
   for (const char* measured : {"table", "linear", "openmpi"}) {
     if (own == measured) return all;
   }
@@ -90,24 +94,59 @@ std::vector<Way> ways(const Json& config, std::int64_t nodes) {
     if (name == own) continue;
     // Between nodes NCCL's times are off by 14 % (README), more than what is to be gained by it.
     if (name == std::string_view("nccl") && nodes > 1) continue;
-    const Json all_reduce{{"type", "all-reduce"}, {"collective", Json{{"type", name}}}};
-    all.push_back({name, {{kAggregation, all_reduce}}});
+    all.push_back({name, Json{{"type", "all-reduce"}, {"collective", Json{{"type", name}}}}});
   }
   if (reduces && nodes > 1) {
-    all.push_back({"a server on each node",
-                   {{kAggregation, Json{{"type", "parameter-server"},
-                                        {"servers", nodes},
-                                        {"placement", "with-workers"}}}}});
+    all.push_back(
+        {"a server on each node",
+         Json{{"type", "parameter-server"}, {"servers", nodes}, {"placement", "with-workers"}}});
   }
   return all;
 }
 
-Json with(Json config, const Way& way, const Json& schedule, bool analytic) {
-  for (const auto& [pointer, value] : way.sets)
-    config[Json::json_pointer(pointer)] = value;
-  config[Json::json_pointer(kSchedule)] = schedule;
-  if (analytic) config["run"]["fidelity"] = "analytic";
-  return config;
+/// Of all settings over all ways, in closed form on the network as it should be: the ways vary
+/// slower.
+Sweep sweep_of(const std::string& file, Json config, std::span<const Way> ways,
+               std::span<const Setting> settings) {
+  const Json own = config.at(Json::json_pointer(kAggregation));
+  Json aggregations = Json::array();
+  for (const Way& way : ways) {
+    aggregations.push_back(
+        {{"label", way.name}, {"value", way.aggregation.is_null() ? own : way.aggregation}});
+  }
+  Json schedules = Json::array();
+  for (const Setting& setting : settings)
+    schedules.push_back({{"label", setting.name}, {"value", setting.schedule}});
+  config["sweep"] = {{kAggregation, aggregations}, {kSchedule, schedules}};
+  config["run"]["fidelity"] = "analytic";
+  config["run"].erase("slow_links");
+  config["run"].erase("other_jobs");
+  return Sweep(std::make_shared<Document>(Document{file, config}));
+}
+
+/// Calls found(point, seconds a step) for each point that can be simulated, in order. What
+/// `on_progress` throws ends it.
+template <class OnFound>
+void run(const Sweep& sweep, const OnProgress& on_progress, OnFound found) {
+  std::exception_ptr thrown;
+  std::atomic<bool> is_over = false;
+  SweepOptions options{.threads =
+                           static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
+  options.on_row = [&](const SweepRow& row, std::string_view) {
+    if (row.result) found(static_cast<std::size_t>(row.point), row.result->step_time_s);
+  };
+  options.on_progress = [&](std::int64_t, double points) {
+    if (!on_progress || is_over) return;
+    try {
+      on_progress(points / static_cast<double>(sweep.points()));
+    } catch (...) {
+      thrown = std::current_exception();
+      is_over = true;
+    }
+  };
+  options.stop = [&] { return is_over.load(); };
+  run_sweep(sweep, options);
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 /// Of the messages of a plan, last layer first: "3, 12 and 40 gradients".
@@ -132,15 +171,11 @@ Advice advise(const std::shared_ptr<const Document>& config, const OnProgress& o
                     "expected none",
                     config->file));
   }
-  const Json full = resolved(as_it_is->root);
-  const bool plays_messages = full["run"]["fidelity"] != "analytic";
-  const auto run = [&](const Json& changed, std::vector<SentBucket>* buckets = nullptr) {
-    return simulate(read_experiment(std::make_shared<Document>(Document{config->file, changed})),
-                    buckets);
-  };
+  Json full = resolved(as_it_is->root);
+  // As many as each schedule needs, not as the config's own does.
+  if (!as_it_is->root.value("run", Json::object()).contains("steps")) full["run"].erase("steps");
   const std::vector<Way> carried = ways(full, experiment.cluster->nodes);
   const std::vector<Setting> all = settings();
-  const double runs = static_cast<double>(carried.size() * all.size());
 
   Advice advice;
   advice.name = experiment.name;
@@ -151,24 +186,21 @@ Advice advise(const std::shared_ptr<const Document>& config, const OnProgress& o
     double time = 0;
   };
   std::map<std::string, Found> best;
-  double done = 0;
-  for (const Way& way : carried) {
-    for (const Setting& setting : all) {
-      if (on_progress) on_progress(done++ / runs);
-      try {
-        const double time = run(with(full, way, setting.schedule, true)).step_time_s;
-        ++advice.tried;
-        const auto [found, is_new] = best.try_emplace(setting.system, Found{&setting, &way, time});
-        if (!is_new && time < found->second.time) found->second = {&setting, &way, time};
-      } catch (const InputError&) {
-        continue;  // does not go together, or not on this cluster
-      }
-    }
-  }
+  // What does not go together, or not on this cluster, is left out.
+  run(sweep_of(config->file, full, carried, all), on_progress, [&](std::size_t point, double time) {
+    ++advice.tried;
+    const Found now{&all[point % all.size()], &carried[point / all.size()], time};
+    const auto [found, is_new] = best.try_emplace(now.setting->system, now);
+    if (!is_new && time < found->second.time) found->second = now;
+  });
   for (const auto& [system, found] : best) {
-    const Json changed = with(full, *found.way, found.setting->schedule, !plays_messages);
+    Json changed = full;
+    if (!found.way->aggregation.is_null())
+      changed[Json::json_pointer(kAggregation)] = found.way->aggregation;
+    changed[Json::json_pointer(kSchedule)] = found.setting->schedule;
     std::vector<SentBucket> buckets;
-    const Result result = run(changed, &buckets);
+    const Result result = simulate(
+        read_experiment(std::make_shared<Document>(Document{config->file, changed})), &buckets);
     Advised advised{.system = system,
                     .carried = found.way->name,
                     .schedule = found.setting->name,
@@ -177,8 +209,7 @@ Advice advise(const std::shared_ptr<const Document>& config, const OnProgress& o
                     .step_time_s = result.step_time_s,
                     .domain = result.domain};
     if (advised.paste.empty()) advised.paste = message_sizes(buckets);
-    for (const auto& [pointer, value] : found.way->sets)
-      advised.strategy[pointer] = value;
+    if (!found.way->aggregation.is_null()) advised.strategy[kAggregation] = found.way->aggregation;
     advised.strategy[kSchedule] = found.setting->schedule;
     advice.best.push_back(advised);
   }

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -97,6 +98,18 @@ std::string name_of(const Bucket& bucket, std::span<const GradientUnit> units) {
   return fmt::format("{} from {} B", first.name, bucket.offset.count);
 }
 
+/// Asks once for each size: steps send the same ones again, and what NCCL does with one is a
+/// search.
+template <class Of>
+auto once_by_size(Of of) {
+  using Answer = decltype(of(Bytes{}));
+  auto known = std::make_shared<std::map<std::int64_t, Answer>>();
+  return [of, known](Bytes m) {
+    const auto found = known->find(m.count);
+    return found != known->end() ? found->second : known->emplace(m.count, of(m)).first->second;
+  };
+}
+
 /// Of all-reduces that go one after another and meet nothing else on the links: closed forms, or
 /// each size played by itself.
 void set_inside_time(const Experiment& e, bool plays_alone, TrainingPlan& plan) {
@@ -130,12 +143,12 @@ namespace {
 /// What slows all-reduces of a client and its backward passes down; null: nothing.
 std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan) {
   if (plan.step.beside.empty() || plan.members() == 1) return {};
-  return [workload = e.workload, aggregation = e.aggregation](Bytes m) {
+  return once_by_size([workload = e.workload, aggregation = e.aggregation](Bytes m) {
     const auto& beside = aggregation->beside_kernels;
     return workload->workload.overlap->beside(
         {.alone = *aggregation->inside, .beside_kernels = beside ? *beside : *aggregation->inside},
         m, workload->workload.trace.multiprocessors);
-  };
+  });
 }
 
 }  // namespace
