@@ -24,7 +24,8 @@ enum class Purpose : std::uint32_t {
   kTest,
   kResample,
   kSweep,
-  kFailure
+  kFailure,
+  kSlowLink
 };
 
 /// The numbers of one purpose, each with a place of two or three coordinates (rank, step, ...).

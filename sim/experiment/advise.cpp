@@ -120,7 +120,6 @@ Sweep sweep_of(const std::string& file, Json config, std::span<const Way> ways,
   config["sweep"] = {{kAggregation, aggregations}, {kSchedule, schedules}};
   config["run"]["fidelity"] = "analytic";
   config["run"].erase("slow_links");
-  config["run"].erase("other_jobs");
   return Sweep(std::make_shared<Document>(Document{file, config}));
 }
 

@@ -2,6 +2,7 @@
 
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 #include "sim/network/cluster_network.h"
 
@@ -136,6 +137,9 @@ const Params& convergence_params() {
 const Params& failure_params() {
   return failure_keys().params();
 }
+const Params& slow_link_params() {
+  return slow_link_keys().params();
+}
 
 }  // namespace
 
@@ -169,6 +173,11 @@ const Params& run_params() {
        .help = "nodes that fail during a long training, and its checkpoints",
        .need = Need::kOptional,
        .table = failure_params},
+      {.key = "slow_links",
+       .kind = Kind::kObject,
+       .help = "links between nodes that are slower than they should be",
+       .need = Need::kOptional,
+       .table = slow_link_params},
       {.key = "convergence",
        .kind = Kind::kObject,
        .help = "a model to train in simulated time",
@@ -226,6 +235,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       if (run.has("variation")) settings.variation = read_variation(run);
       if (run.has("failures"))
         settings.failures = failure_keys().read(run.object("failures", failure_params()));
+      if (run.has("slow_links"))
+        settings.slow_links = slow_link_keys().read(run.object("slow_links", slow_link_params()));
       if (run.has("convergence")) {
         settings.convergence = std::make_shared<Convergence>(
             convergence_keys().read(run.object("convergence", convergence_params())));
@@ -346,6 +357,7 @@ void check_engine_workload(const Config& workload) {
 }  // namespace
 
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
+  check_slow_links(e);
   if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
   if (e.run->variation.seeds > 1) {

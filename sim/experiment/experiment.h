@@ -8,6 +8,7 @@
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/network/cluster.h"
+#include "sim/network/slow_links.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/training.h"
 #include "sim/servers/transport.h"
@@ -56,6 +57,7 @@ struct RunSettings {
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
   std::optional<Failures> failures{};                ///< of the training that the step is one of
+  std::optional<SlowLinks> slow_links{};             ///< between nodes
 };
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.

@@ -2,6 +2,7 @@
 
 #include "sim/collective/link_use.h"
 #include "sim/collective/message_time.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 
 #include <cstdint>
@@ -40,9 +41,10 @@ std::vector<Carries> stages(const Collective& collective, Bytes m) {
 std::vector<Carries> played(const Experiment& e, Bytes m) {
   constexpr double kMost = 2e6;  // messages of two links
   std::vector<Carries> parts;
-  const Machine machine(*e.cluster);
+  const auto cluster = played_cluster(e);
+  const Machine machine(*cluster);
   if (play_cost(e.collective->programs(m), machine) > kMost) return parts;
-  for (const LinkUse& use : link_uses(*e.collective, *e.cluster, m)) {
+  for (const LinkUse& use : link_uses(*e.collective, *cluster, m)) {
     const std::string kind = use.kind.empty() ? "" : fmt::format(" ({})", use.kind);
     parts.push_back({use.from == use.to ? fmt::format("link of the {}", use.from)
                                         : fmt::format("link {} to {}{}", use.from, use.to, kind),

@@ -3,6 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/mxnet/module_step.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ PlannedStep plan_of(const Experiment& e, bool explains, const OnProgress& on_pro
                 e.cluster->workers(), e.aggregation->beside_kernels.get())};
   step.plan.input = input_time(e);
   if (e.run->fidelity == Fidelity::kMessage)
-    play_buckets(step.plan, *e.cluster, *e.collective, explains, on_progress);
+    play_buckets(step.plan, *played_cluster(e), *e.collective, explains, on_progress);
   return step;
 }
 
@@ -56,6 +57,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
                     static_cast<double>(memory->device->count) / 1e9));
   }
   if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
+  if (e.run->slow_links) add("which links are slow is the experiment's own");
   const bool is_recurrence =
       !needs_training(e) && !plays_merge(e) && !e.embedding->settings() && plan.beside.empty();
   if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
@@ -121,7 +123,8 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
 std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
   if (e.run->fidelity != Fidelity::kMessage) return {};
   constexpr double kMost = 2e6;  // messages of two links
-  const Machine machine(*e.cluster);
+  const auto cluster = played_cluster(e);
+  const Machine machine(*cluster);
   std::map<std::int64_t, std::vector<LinkUse>> known;
   std::vector<TimedUses> parts;
   double cost = 0;
@@ -130,8 +133,8 @@ std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double 
     if (found == known.end()) {
       cost += play_cost(e.collective->programs(bucket.bytes), machine);
       if (cost > kMost) return {};
-      found = known.emplace(bucket.bytes.count, link_uses(*e.collective, *e.cluster, bucket.bytes))
-                  .first;
+      found =
+          known.emplace(bucket.bytes.count, link_uses(*e.collective, *cluster, bucket.bytes)).first;
     }
     parts.push_back({found->second, to_seconds(bucket.cost)});
   }
@@ -278,7 +281,8 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
 EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline,
                   const OnProgress& on_progress) {
   std::optional<EmbeddedRun::Played> played;
-  if (e.run->fidelity == Fidelity::kMessage) played = {e.cluster.get(), e.collective.get()};
+  const auto cluster = played_cluster(e);
+  if (e.run->fidelity == Fidelity::kMessage) played = {cluster.get(), e.collective.get()};
   return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),

@@ -3,6 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/experiment/played_cluster.h"
 
 #include <algorithm>
 #include <bit>
@@ -115,12 +116,13 @@ auto once_by_size(Of of) {
 void set_inside_time(const Experiment& e, bool plays_alone, TrainingPlan& plan) {
   const auto inside = e.aggregation->inside;
   if (!plays_alone) {
-    plan.inside_time = [inside](Bytes m) { return inside->time(m); };
+    plan.inside_time = once_by_size([inside](Bytes m) { return inside->time(m); });
     return;
   }
-  const auto times = std::make_shared<MessageTimes>(*e.cluster, *inside, true);
-  plan.inside_time = [times, cluster = e.cluster, inside](Bytes m) { return times->time(m); };
-  plan.inside_parts = [times, cluster = e.cluster, inside](Bytes m) { return times->parts(m); };
+  const auto cluster = played_cluster(e);
+  const auto times = std::make_shared<MessageTimes>(*cluster, *inside, true);
+  plan.inside_time = [times, cluster, inside](Bytes m) { return times->time(m); };
+  plan.inside_parts = [times, cluster, inside](Bytes m) { return times->parts(m); };
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
   const std::int64_t workers = e.cluster->workers();
-  TrainingPlan plan{.cluster = *e.cluster,
+  TrainingPlan plan{.cluster = *played_cluster(e),
                     .aggregation = aggregation,
                     .update = e.update,
                     .variation = e.run->variation};
