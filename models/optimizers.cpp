@@ -1,5 +1,7 @@
 #include "models/optimizers.h"
 
+#include "sim/config/registry.h"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,26 +10,37 @@ namespace {
 
 const std::vector<Optimizer>& optimizers() {
   static const std::vector<Optimizer> all{
-      {"sgd", 3, 0},           // reads gradient and weight, writes weight
-      {"sgd-momentum", 5, 1},  // and the momentum
-      {"adam", 7, 2},          // two moments
-      {"adamw", 7, 2},
+      {"sgd", "gradient and weight are read, the weight is written", 3, 0},
+      {"sgd-momentum", "and its momentum is read and written", 5, 1},
+      {"adam", "two moments, each value read and written once", 7, 2},
+      {"adamw", "the same, with decoupled weight decay", 7, 2},
       // Norms of gradients, weights and updates (3 reads), the update from gradient, weight and
       // moments (4 reads, 3 writes), and the weights by it (2 reads, a write).
-      {"lamb", 13, 2, 0},
-      {"sgd-momentum-foreach", 8, 1, 0},
-      {"adam-foreach", 18, 2, 0},
-      {"adamw-foreach", 20, 2, 0},
+      {"lamb", "as Apex does it, in a few kernels over all tensors", 13, 2, 0},
+      {"sgd-momentum-foreach", "in a few kernels over all tensors, as PyTorch does", 8, 1, 0},
+      {"adam-foreach", "in a few kernels over all tensors, as PyTorch does", 18, 2, 0},
+      {"adamw-foreach", "in a few kernels over all tensors, as PyTorch does", 20, 2, 0},
       // m * mu 2, + g 3; w - m 3.
-      {"sgd-momentum-loop", 8, 1, 3},
+      {"sgd-momentum-loop", "kernels for each tensor, as PyTorch did before 1.9", 8, 1, 3},
       // m * b1 2, + g 3; v * b2 2, + g^2 3; sqrt v 2, + e 2; w - m / it 4.
-      {"adam-loop", 18, 2, 7},
-      {"adamw-loop", 20, 2, 8},  // and decay * w 2
+      {"adam-loop", "kernels for each tensor, as PyTorch did before 1.9", 18, 2, 7},
+      // and decay * w 2
+      {"adamw-loop", "kernels for each tensor, as PyTorch did before 1.9", 20, 2, 8},
       // Two norms 1 + 1, m * b1 2, + g 3, v * b2 2, + g^2 3, sqrt v 2, + e 2, m / it 3, decay * w
       // 2, sum 3, * rate 2, negative 2, w + it 3; and the norms' clipping, by a factor on the host.
-      {"bert-adam", 31, 2, 14}};
+      {"bert-adam", "of BERT's reference code, kernels for each tensor", 31, 2, 14}};
   return all;
 }
+
+/// So that `list` shows them.
+class Names final : public Catalogue {
+ public:
+  Names() : Catalogue("optimizer") {
+    for (const Optimizer& optimizer : optimizers())
+      add_item(optimizer.name, optimizer.help, {});
+  }
+};
+const Names kNames;
 
 }  // namespace
 

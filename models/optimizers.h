@@ -18,6 +18,7 @@ namespace steptime {
 
 struct Optimizer {
   std::string name;
+  std::string help;
   double values = 0;       ///< read and written per parameter
   double state = 0;        ///< values kept per parameter, beside the weight
   int tensor_kernels = 1;  ///< launched for each tensor; 0: a few for all of them

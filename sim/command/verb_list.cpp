@@ -43,21 +43,34 @@ std::string keys_of(const Params& params) {
   return keys;
 }
 
-/// The shipped JSON files below `folder` whose "format" is `format`, named by `name`.
-template <class Describe>
-void add_files(std::vector<Entry>& entries, const std::string& folder, const std::string& format,
-               Describe describe) {
+/// The shipped JSON files below `folder` whose "format" is `format`, by their names.
+std::map<std::string, Json> shipped(const std::string& folder, const std::string& format) {
+  std::map<std::string, Json> files;
   const auto root = data_dir() / folder;
   for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
     if (file.path().extension() != ".json") continue;
     const std::string path = file.path().string();
-    const Json json = parse_json(read_file(path), path);
+    Json json = parse_json(read_file(path), path);
     if (json.value("format", "") != format) continue;
     const auto name = file.path().lexically_relative(root).replace_extension();
-    entries.push_back({name.generic_string(), describe(json), ""});
+    files[name.generic_string()] = std::move(json);
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  return files;
+}
+
+template <class Describe>
+void add_files(std::vector<Entry>& entries, const std::string& folder, const std::string& format,
+               Describe describe) {
+  for (const auto& [name, json] : shipped(folder, format))
+    entries.push_back({name, describe(json), ""});
+}
+
+/// What "precision" of a workload can be.
+std::vector<std::string> precisions() {
+  const Params& params = workload_params();
+  return std::find_if(params.begin(), params.end(),
+                      [](const Param& p) { return p.key == "precision"; })
+      ->words;
 }
 
 /// Everything that can be named, by kind.
@@ -81,6 +94,15 @@ std::map<std::string, std::vector<Entry>> everything() {
     return fmt::format("{} on {}, batch {}", trace.value("model", ""), trace.value("device", ""),
                        trace.value("batch", 0));
   });
+  for (const std::string& name : precisions()) {
+    std::vector<std::string> devices;
+    for (const auto& [device, json] : shipped("models/devices", "steptime-device")) {
+      if (json.at("precisions").contains(name)) devices.push_back(device);
+    }
+    kinds["precision"].push_back({name, devices.empty()
+                                            ? "no shipped device has it"
+                                            : fmt::format("on {}", fmt::join(devices, ", "))});
+  }
   for (const Figure& f : figures()) {
     kinds["result"].push_back({std::string(f.key), std::string(f.help), "", std::string(f.unit)});
   }

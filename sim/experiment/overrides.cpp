@@ -39,8 +39,21 @@ const Params* table_of(const Param& param, const Json& object) {
   return found == items.end() ? nullptr : &found->second.params;
 }
 
+/// The only type of `noun` that has the key; "" where none has, or several have.
+std::string only_type_with(const std::string& noun, const std::string& key) {
+  std::string only;
+  for (const auto& [type, item] : Catalogue::all().at(noun)->items()) {
+    const bool has = std::any_of(item.params.begin(), item.params.end(),
+                                 [&](const Param& p) { return p.key == key; });
+    if (has && !only.empty()) return "";
+    if (has) only = type;
+  }
+  return only;
+}
+
 /// Writes the object under `key` out when it is left out and has a default, or is a bare name.
-void write_out(Json& parent, const std::string& key, const Param& param) {
+/// One without a default has the type that alone has the key `inner`.
+void write_out(Json& parent, const std::string& key, const Param& param, const std::string& inner) {
   if (parent.contains(key)) {
     if (!param.choice.empty() && parent[key].is_string()) parent[key] = Json{{"type", parent[key]}};
     return;
@@ -50,7 +63,13 @@ void write_out(Json& parent, const std::string& key, const Param& param) {
     if (const auto found = full.find(key); found != full.end() && found->is_object())
       parent[key] = *found;
   }
-  if (!parent.contains(key) && param.fallback.is_object()) parent[key] = param.fallback;
+  if (parent.contains(key)) return;
+  if (param.fallback.is_object()) {
+    parent[key] = param.fallback;
+  } else if (!param.choice.empty() && inner != "type") {
+    if (const std::string type = only_type_with(param.choice, inner); !type.empty())
+      parent[key] = Json{{"type", type}};
+  }
 }
 
 }  // namespace
@@ -63,7 +82,7 @@ Json* place_in_experiment(Json& experiment, const std::string& pointer) {
     const auto param = std::find_if(params->begin(), params->end(),
                                     [&](const Param& p) { return p.key == keys[k]; });
     if (param == params->end()) break;
-    write_out(*node, keys[k], *param);
+    write_out(*node, keys[k], *param, keys[k + 1]);
     const auto next = node->find(keys[k]);
     if (next == node->end()) break;
     node = &*next;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,14 +16,18 @@
 namespace steptime {
 namespace {
 
+constexpr std::string_view kInput = "exposed_input_s";
+
 /// The time to the target is the median of the seeds, beside the fastest and slowest of them.
 constexpr std::array kColumns{Shown{"step_time_s", "step ms", 1e3, 3},
                               Shown{"exposed_comm_s", "exposed ms", 1e3, 3},
+                              Shown{kInput, "input ms", 1e3, 3},
                               Shown{"messages", "messages"},
                               Shown{"throughput_samples_per_s", "samples/s", 1, 1},
                               Shown{"speedup", "speedup", 1, 2},
                               Shown{"scaling_efficiency", "efficiency %", 100, 1},
                               Shown{"epoch_time_s", "epoch s", 1, 1},
+                              Shown{"memory_bytes", "memory GB", 1e-9, 2},
                               Shown{"final_accuracy", "accuracy %", 100, 1},
                               Shown{"time_to_target_s", "target s", 1, 1},
                               Shown{"time_to_target_min_s", "fastest s", 1, 1},
@@ -89,8 +94,10 @@ std::string SweepTable::text() const {
     head.push_back(swept_name(pointer));
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c <= kColumns.size(); ++c) {
-    if (std::all_of(rows_.begin(), rows_.end(),
-                    [&](const Row& row) { return row.figures[c].empty(); }))
+    const bool is_input = c < kColumns.size() && kColumns[c].key == kInput;  // which rarely lacks
+    if (std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+          return row.figures[c].empty() || (is_input && row.figures[c] == "0.000");
+        }))
       continue;
     used.push_back(c);
     head.emplace_back(c < kColumns.size() ? kColumns[c].name : "error");

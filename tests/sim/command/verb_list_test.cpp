@@ -96,6 +96,27 @@ TEST(VerbList, EveryTraceModelDeviceAndPresetIsTakenByItsName) {
     takes({{"cluster", {{"preset", name}, {"network", nullptr}}}});
 }
 
+TEST(VerbList, OptimizersAndPrecisionsAreTakenByTheirNames) {
+  const TinyFolder folder;
+  const auto takes = [&](const char* key, const std::string& name, const char* device) {
+    const Json patch{{"workload",
+                      {{"trace", nullptr},
+                       {"model", "torch/resnet50"},
+                       {"device", device},
+                       {"batch", 4},
+                       {key, name}}}};
+    return steptime({"run", folder.experiment(patch.dump())});
+  };
+  EXPECT_GE(listed("optimizer").size(), 8U);
+  for (const std::string& name : listed("optimizer"))
+    EXPECT_EQ(takes("optimizer", name, "v100").exit, 0) << name;
+  const std::string list = steptime({"list", "precision"}).out;
+  EXPECT_NE(list.find("\n  tf32 "), std::string::npos) << list;
+  EXPECT_NE(list.find(" on a100, a100-40gb,"), std::string::npos) << list;
+  for (const char* name : {"float32", "tf32", "bfloat16"})
+    EXPECT_EQ(takes("precision", name, "h100").exit, 0) << name;
+}
+
 TEST(VerbList, UnknownKindIsOneLine) {
   const Outcome list = steptime({"list", "scheduler"});
   EXPECT_EQ(list.exit, 2);

@@ -89,6 +89,30 @@ TEST(PlaceInExperiment, WritesOutTheDefaultsAroundAKey) {
             Json::parse(R"({"run": {"variation": {"spread": 0.1}}})"));
 }
 
+TEST(PlaceInExperiment, AKeyThatOneTypeHasChoosesIt) {
+  const Json config = Json::parse(R"({"workload": {}, "cluster": {}})");
+  const auto set = [&](const char* pointer, const Json& value) {
+    Json changed = with(config, pointer, value);
+    for (const char* part : {"workload", "cluster"}) {
+      if (changed.at(part).empty()) changed.erase(part);
+    }
+    return changed;
+  };
+  EXPECT_EQ(set("/workload/overlap/blocks", 4),
+            Json::parse(R"({"workload": {"overlap": {"type": "multiprocessors", "blocks": 4}}})"));
+  EXPECT_EQ(set("/workload/overlap/compute", 1.1),
+            Json::parse(R"({"workload": {"overlap": {"type": "factors", "compute": 1.1}}})"));
+  EXPECT_EQ(set("/cluster/fabric/radix", 8),
+            Json::parse(R"({"cluster": {"fabric": {"type": "fat-tree", "radix": 8}}})"));
+  // Several networks have a latency, and none has this key; a type is what it is.
+  EXPECT_EQ(set("/cluster/intra_node/latency", "1 us"),
+            Json::parse(R"({"cluster": {"intra_node": {"latency": "1 us"}}})"));
+  EXPECT_EQ(set("/workload/overlap/blcoks", 4),
+            Json::parse(R"({"workload": {"overlap": {"blcoks": 4}}})"));
+  EXPECT_EQ(set("/workload/overlap/type", "none"),
+            Json::parse(R"({"workload": {"overlap": {"type": "none"}}})"));
+}
+
 TEST(PlaceInExperiment, LeavesWhatIsThereAlone) {
   const Json hybrid =
       Json::parse(R"({"strategy": {"aggregation": {"type": "hybrid", "clients": 2}}})");

@@ -29,6 +29,27 @@ TEST(SweepTable, HasTheColumnsThatSomePointHasAndNumbersFailures) {
             "\n[1] same\n");
 }
 
+TEST(SweepTable, ShowsWaitsForTheInputThatAreThereAndMemory) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/run/seed": [1, 2]})");
+  const auto text = [&](double first, double second) {
+    SweepTable table(sweep);
+    table.add(Json{{"point", 0}, {"exposed_input_s", first}, {"memory_bytes", 2'345'000'000}});
+    table.add(Json{{"point", 1}, {"exposed_input_s", second}, {"memory_bytes", 16e9}});
+    return table.text();
+  };
+  EXPECT_EQ(text(0, 0.0125),
+            "seed  input ms  memory GB\n"
+            "----  --------  ---------\n"
+            "   1     0.000       2.35\n"
+            "   2    12.500      16.00\n");
+  EXPECT_EQ(text(0, 0),
+            "seed  memory GB\n"
+            "----  ---------\n"
+            "   1       2.35\n"
+            "   2      16.00\n");
+}
+
 TEST(SweepCsv, HasACellForEveryColumnAndOneLineForAnError) {
   const TinyFolder folder;
   const Sweep sweep = sweep_of(folder, R"({"/strategy/schedule": [{"type": "wfbp"}]})");
