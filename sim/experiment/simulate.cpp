@@ -229,10 +229,10 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
                  e.name, kMostAttributed);
   }
   if (timeline != nullptr) {
-    // Each message on its client and on its server's thread, or on all clients; each step's two
-    // passes.
+    // Each message on its client and on its server's thread, or on all clients; gradients, which
+    // are no more; each step's two passes.
     const auto clients = static_cast<double>(plan.trainers());
-    check_bars((plan.workers_meet() ? clients : 2) * work_of(plan) +
+    check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
                2 * clients * static_cast<double>(plan.steps));
   }
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline, attributes));

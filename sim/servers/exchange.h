@@ -26,6 +26,8 @@ class ExchangeUser {
   /// Where servers wait for all: a piece's pushes are added up at `end`. Whether the user will
   /// `answer_pushes` itself.
   virtual bool holds_answers(std::uint32_t /*slot*/, When /*end*/) { return false; }
+  /// On the timeline, of a client's bucket in its present step; 0: none.
+  virtual std::uint64_t flow(std::int32_t /*client*/, std::size_t /*bucket*/) const { return 0; }
 };
 
 class Exchange {

@@ -67,8 +67,10 @@ class Sender {
   /// A step whose buckets become ready at origin + factor x their time in the plan: with factor 0
   /// all at once. `middle`: the end of its forward pass.
   void begin_step(Time origin, double factor, When middle);
-  /// When a bucket of the present step is ready.
+  /// When a bucket of the present step is ready, and when the one before it was, or the backward
+  /// pass began.
   Time ready(std::size_t bucket) const;
+  Time begin(std::size_t bucket) const { return bucket > 0 ? ready(bucket - 1) : middle_.time; }
 
   /// An all-reduce is over: its stream goes on. The message stands until it is given back.
   const Message& ended(std::uint32_t message);

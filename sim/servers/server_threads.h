@@ -37,6 +37,7 @@ class ServerThreads {
     std::size_t bucket;  ///< that it is about
     Duration work;
     bool is_request = true;  ///< which costs its own time
+    std::uint64_t flow = 0;  ///< on the timeline
   };
   /// Works on what is there at `when`; returns when it is done.
   When serve(std::int32_t server, When when, const Job& job) {
@@ -49,7 +50,7 @@ class ServerThreads {
     if (!drawn_.empty() && work > Duration{}) {
       drawn_[static_cast<std::size_t>(server)].add(
           "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start.time,
-          thread.free.time);
+          thread.free.time, {.flow = job.flow});
     }
     return thread.free;
   }

@@ -254,10 +254,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       summed(sent.buckets(), sent.start.time);
       return sender(c).give_back(message);
     }
-    if (members_ > 1) {
-      for (const std::int32_t bucket : sent.buckets())
-        draw(c, "all-reduce", static_cast<std::size_t>(bucket), sent.start.time, engine_.now());
-    }
+    if (!drawn_.empty()) draw_sent(c, sent);
     if (sends_parameters_ || servers_count_ == 0) {
       sender(c).arrived(sent.buckets());
       for (const std::int32_t bucket : sent.buckets())
@@ -378,11 +375,22 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   bool draws(std::int32_t c) const { return static_cast<std::size_t>(c) < drawn_.size(); }
   void draw(std::int32_t c, const char* lane, std::size_t bucket, Time start, Time end) {
     if (drawn_.empty()) return;
-    drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end,
-                                            {.bytes = plan_.step.buckets[bucket].bytes.count,
-                                             .bucket = static_cast<std::int64_t>(bucket)});
+    const std::int64_t bytes = plan_.step.buckets[bucket].bytes.count;
+    const SpanDetails details{bytes, static_cast<std::int64_t>(bucket), "", flow(c, bucket)};
+    drawn_[static_cast<std::size_t>(c)].add(lane, plan_.names[bucket], start, end, details);
   }
-
+  /// Gradients that were sent, each bucket from the one before it on, and their all-reduce.
+  void draw_sent(std::int32_t c, const Sender::Message& sent) {
+    for (const std::size_t b : sent.buckets()) {
+      if (!sends_parameters_)
+        draw(c, "compute gradients", b, sender(c).begin(b), sender(c).ready(b));
+      if (members_ > 1) draw(c, "all-reduce", b, sent.start.time, engine_.now());
+    }
+  }
+  std::uint64_t flow(std::int32_t c, std::size_t bucket) const override {
+    const auto step = static_cast<std::uint64_t>(clients_[static_cast<std::size_t>(c)].step);
+    return flow_of(c, step * buckets_ + bucket);
+  }
   void test(std::int64_t step) {
     if (learner_ == nullptr) return;
     if (step % convergence_->evaluate != 0 && step != plan_.steps) return;

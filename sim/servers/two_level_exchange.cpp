@@ -109,6 +109,9 @@ class TwoLevelExchange::Node final : private ParcelCarrier, private ExchangeUser
     all_.user_.exchanged(first_ + client, bucket, end);
   }
   bool holds_answers(std::uint32_t slot, When end) override;
+  std::uint64_t flow(std::int32_t client, std::size_t bucket) const override {
+    return all_.user_.flow(first_ + client, bucket);
+  }
 
   TwoLevelExchange& all_;
   std::int32_t index_;

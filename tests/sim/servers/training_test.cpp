@@ -4,8 +4,11 @@
 #include "sim/experiment/simulate.h"
 #include "tests/support/training.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -224,19 +227,50 @@ TEST(Training, TheSameSeedGivesTheSameRun) {
 }
 
 TEST(Training, TheTimelineShowsComputeMessagesAndServers) {
-  //  compute |forward 1 s|backward 2 s|, push 9 ms, thread 80 ms, thread 80 ms, pull 9 ms
+  //  compute |forward 1 s|backward 2 s|, push 9 ms, thread 80 ms, thread 80 ms, pull 9 ms; the
+  //  gradients, which are there after the whole backward pass, flow into all that follows.
   Timeline timeline;
   simulate(training_experiment(strategy(servers(1, R"(, "rate": "100 MB/s")"), kSgd), 1), timeline);
   std::vector<std::string> spans;
   for (const Timeline::Span& span : timeline.spans()) {
+    EXPECT_EQ(span.details.flow != 0, span.name.find("two +1") != std::string::npos) << span.name;
     spans.push_back(timeline.tracks()[span.track].actor + " " + timeline.tracks()[span.track].name +
                     ": " + span.name + " " +
                     std::to_string((span.end - span.start) / std::chrono::milliseconds(1)));
   }
   EXPECT_EQ(spans, (std::vector<std::string>{
                        "rank 0 compute: forward 1000", "rank 0 compute: backward 2000",
-                       "rank 0 push: two +1 9", "server 0 thread: push two +1 80",
-                       "server 0 thread: pull two +1 80", "rank 0 pull: two +1 9"}));
+                       "rank 0 compute gradients: two +1 2000", "rank 0 push: two +1 9",
+                       "server 0 thread: push two +1 80", "server 0 thread: pull two +1 80",
+                       "rank 0 pull: two +1 9"}));
+}
+
+/// Two clients in two steps with some buckets: a flow each, through gradient, push, both jobs of
+/// the server's thread and pull, in this order.
+TEST(Training, EveryBucketOfEveryStepAndClientIsAFlow) {
+  Timeline timeline;
+  simulate(training_experiment(strategy(servers(1, R"(, "rate": "100 MB/s")"), kSgd, "wfbp"), 2,
+                               R"({"steps": 2})"),
+           timeline);
+  std::map<std::uint64_t, std::vector<std::pair<Time, std::string>>> flows;
+  for (const Timeline::Span& span : timeline.spans()) {
+    const std::string& lane = timeline.tracks()[span.track].name;
+    const std::string job = lane == "thread" ? span.name.substr(0, 4) + " thread" : lane;
+    if (span.details.flow != 0) flows[span.details.flow].emplace_back(span.start, job);
+  }
+  const std::size_t buckets = flows.size() / 4;
+  EXPECT_GE(buckets, 2U);
+  EXPECT_EQ(flows.size(), 4 * buckets);
+  for (auto& [flow, spans] : flows) {
+    std::stable_sort(spans.begin(), spans.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> jobs;
+    for (const auto& [start, job] : spans)
+      jobs.push_back(job);
+    EXPECT_EQ(jobs, (std::vector<std::string>{"compute gradients", "push", "push thread",
+                                              "pull thread", "pull"}))
+        << flow;
+  }
 }
 
 TEST(Training, MoreBandwidthIsNeverSlower) {
