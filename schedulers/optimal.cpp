@@ -22,12 +22,13 @@
 namespace steptime {
 namespace {
 
-/// Walks back from the last gradient along the best predecessors.
-BucketPlan unwind(std::span<const std::int32_t> best) {
+/// Walks back from the last of so many gradients along the best predecessors.
+template <class BestOf>
+BucketPlan unwind(std::size_t gradients, BestOf best_of) {
   BucketPlan plan;
-  for (auto k = static_cast<std::int32_t>(best.size()) - 1; k > 0;) {
-    const std::int32_t j = best[static_cast<std::size_t>(k)];
-    plan.sizes.push_back(k - j);
+  for (std::size_t k = gradients; k > 0;) {
+    const auto j = static_cast<std::size_t>(best_of(k));
+    plan.sizes.push_back(static_cast<std::int32_t>(k - j));
     k = j;
   }
   std::reverse(plan.sizes.begin(), plan.sizes.end());
@@ -51,22 +52,23 @@ BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& colle
       }
     }
   }
-  return unwind(best);
+  return unwind(n, [&](std::size_t k) { return best[k]; });
 }
 
 BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& cost) {
   struct Sent {
     double finish = 0;  ///< F(k), ps
     double bytes = 0;   ///< b S_k, ps
+    std::uint32_t best = 0;
+    std::uint32_t late = 0;  ///< of the queue: what stands at this place
     double key() const { return finish - bytes; }
   };
   const std::size_t n = units.size();
   const auto a = static_cast<double>(cost.a.count());  // ps
   const double b = cost.b.seconds_per_byte * 1e12;     // ps/B
   std::vector<Sent> sent(n + 1);
-  std::vector<std::int32_t> best(n + 1, 0);
+  const auto late = [&](std::size_t place) -> std::uint32_t& { return sent[place].late; };
   // j with F(j) > R_k, keys increasing: a queue from `front` up to `back`.
-  std::vector<std::uint32_t> late(n + 1);
   std::size_t front = 0;
   std::size_t back = 0;
   std::size_t early = 0;  // the largest j with F(j) <= R_k
@@ -75,23 +77,25 @@ BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& co
     const double bytes = sent[k - 1].bytes + b * static_cast<double>(units[k - 1].bytes.count);
     while (early + 1 < k && sent[early + 1].finish <= ready)
       ++early;
-    while (front < back && late[front] <= early)
+    while (front < back && late(front) <= early)
       ++front;
     double finish = ready + a + (bytes - sent[early].bytes);
-    best[k] = static_cast<std::int32_t>(early);
+    auto best = static_cast<std::uint32_t>(early);
     if (front < back) {
-      const double end = a + bytes + sent[late[front]].key();
+      const double end = a + bytes + sent[late(front)].key();
       if (end < finish) {
         finish = end;
-        best[k] = static_cast<std::int32_t>(late[front]);
+        best = late(front);
       }
     }
-    sent[k] = {finish, bytes};
-    while (front < back && sent[late[back - 1]].key() >= sent[k].key())
+    sent[k].finish = finish;
+    sent[k].bytes = bytes;
+    sent[k].best = best;
+    while (front < back && sent[late(back - 1)].key() >= finish - bytes)
       --back;
-    late[back++] = static_cast<std::uint32_t>(k);
+    late(back++) = static_cast<std::uint32_t>(k);
   }
-  return unwind(best);
+  return unwind(n, [&](std::size_t k) { return sent[k].best; });
 }
 
 class Optimal final : public Schedule {

@@ -73,7 +73,7 @@ class Collective {
   /// the picosecond. Empty for a collective that is known by its time only: it takes that time,
   /// whatever else is under way, and no link counts it.
   virtual std::vector<Stage> stages(Bytes) const { return {}; }
-  /// Set when time(m) is a + b m for every m.
+  /// Set when time(m) is a + b m for every m; then outside_domain() is the same for every m, too.
   virtual std::optional<LinearCost> linear() const { return std::nullopt; }
   /// Empty, or why a message of this size lies outside what the model was calibrated on.
   virtual std::string outside_domain(Bytes) const { return ""; }

@@ -44,6 +44,8 @@ void append_json(std::string& text, const Result& result, const Details* details
   }();
   const std::size_t before = text.size();
   const std::span<const Figure> all = figures();
+  // All lists are details or causes: a sweep's rows have neither.
+  const bool has_lists = details != nullptr || result.embedded || !result.attribution.empty();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Figure& figure = all[i];
     const std::size_t start = text.size();
@@ -65,8 +67,9 @@ void append_json(std::string& text, const Result& result, const Details* details
       }
     } else if (figure.text != nullptr) {
       if (const auto value = figure.text(result); !value.empty()) append_text(text += key, value);
-    } else if (const Json value = figure.list(result, details); !value.is_null()) {
-      (text += key) += value.dump();
+    } else if (has_lists) {
+      if (const Json value = figure.list(result, details); !value.is_null())
+        (text += key) += value.dump();
     }
   }
 }

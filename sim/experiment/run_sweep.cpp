@@ -126,19 +126,21 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
     double share = 0;  // of the chunk's points, as far as others were told
     const OnProgress on_progress = [&](double now) {
       if (stopped()) throw Interrupted();
-      advance(share, static_cast<double>(chunk.rows.size()) + now);
+      advance(share, static_cast<double>(chunk.line_ends.size()) + now);
       const std::unique_lock lock(telling, std::try_to_lock);
       if (lock && options.on_progress)
         options.on_progress(done, static_cast<double>(done) + under_way);
     };
     for (const std::int64_t point : points) {
       if (stopped()) break;
-      SweepRow row{.point = point};
+      SweepRow& row = chunk.rows.emplace_back();
+      row.point = point;
       std::vector<SentBucket> sent;
       std::vector<SentBucket>* const buckets = options.full ? &sent : nullptr;
       try {
         row.result = worker.runner.run(point, buckets, on_progress);
       } catch (const Interrupted&) {
+        chunk.rows.pop_back();
         break;
       } catch (const InputError& e) {
         row.error = one_line(e.what());
@@ -150,7 +152,6 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
       const std::size_t begin = chunk.lines.size();
       append_line(chunk.lines, sweep, row, details ? &*details : nullptr);
       chunk.line_ends.push_back(chunk.lines.size());
-      chunk.rows.push_back(std::move(row));
       if (options.on_finished)
         breaking([&] { options.on_finished(std::string_view(chunk.lines).substr(begin)); });
     }

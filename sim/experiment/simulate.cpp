@@ -79,7 +79,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
     add(outside);
-    if (!outside.empty()) break;
+    if (!outside.empty() || e.collective->linear()) break;  // which says the same of all
   }
   const bool inside_nodes = e.aggregation->beyond ||
                             (e.aggregation->servers.count > 0 &&

@@ -419,6 +419,27 @@ TEST(Messages, AreAsManyAsTheProgramSays) {
   EXPECT_EQ(static_cast<double>(network.messages_delivered()), incast.front()->messages());
 }
 
+/// Sizes on both sides of whatever a collective may change at.
+TEST(ClosedForm, OfALineTheDomainIsTheSameForAllSizes) {
+  int lines = 0;
+  for (const std::int64_t nodes : {1, 3, 4}) {
+    for (const std::int64_t gpus : {1, 3, 4}) {
+      Cluster cluster = star_cluster(nodes, kGamma);
+      cluster.gpus_per_node = gpus;
+      for (const std::string& name : made_of_messages(cluster)) {
+        const auto collective = named(name, cluster);
+        if (!collective->linear()) continue;
+        ++lines;
+        for (const std::int64_t bytes : {0L, 1000L, 1L << 24, 1L << 34}) {
+          EXPECT_EQ(collective->outside_domain({bytes}), collective->outside_domain({1}))
+              << name << " on " << nodes << " nodes of " << gpus << ", " << bytes << " B";
+        }
+      }
+    }
+  }
+  EXPECT_GT(lines, 20);
+}
+
 TEST(Messages, OverManyLinksCostMore) {
   // On a ring of 16 nodes rank 0 and its partners are 1, 2, 4 and 8 links apart.
   Cluster cluster = star_cluster(16);

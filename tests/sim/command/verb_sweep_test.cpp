@@ -143,7 +143,9 @@ TEST(VerbSweep, CsvQuotesValues) {
   const Outcome sweep =
       steptime({"sweep", "--format", "csv", folder.experiment(R"({"sweep": {"/cluster": [
            {"nodes": 2, "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"}},
-           {"label": "none, \"at\" all", "value": {"nodes": 0}}], "/strategy/schedule": [{"type": "wfbp"}]}})")});
+           {"label": "none, \"at\" all", "value": {"nodes": 0, "network": {
+               "type": "rdma", "latency": "2 us", "bandwidth": "2 GB/s"}}}],
+           "/strategy/schedule": [{"type": "wfbp"}]}})")});
   EXPECT_EQ(sweep.exit, 4);
   const std::vector<std::string> lines = lines_of(sweep.out);
   ASSERT_EQ(lines.size(), 3U);
