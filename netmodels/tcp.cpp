@@ -52,6 +52,10 @@ constexpr Preset kPresets[] = {
 /// Of one connection: 4 to 20 Gbit/s over the 10 that are taken.
 constexpr NetworkKind::Known kOneConnection{.slowest = .4, .fastest = 2};
 
+// B/s, of presets.
+constexpr double kTakenConnection = 10e9 / 8;
+constexpr double kTakenHost = 30e9 / 8;
+
 /// B/s: up to there hosts reach the line rate.
 constexpr double kFastLine = 1.05 * 10e9 / 8;
 
@@ -62,9 +66,11 @@ class Tcp final : public NetworkKind {
         connection_(c.get<Bandwidth>("connection").bytes_per_second) {
     const auto mtu = static_cast<double>(c.get<Bytes>("mtu").count);
     const double line = c.get<Bandwidth>("bandwidth").bytes_per_second;
-    most_ = std::min(line * (mtu - 40) / (mtu + 38), c.get<Bandwidth>("host").bytes_per_second);
-    // Who says what a connection or a host moves knows more than the range.
-    if (c.has("connection") || c.has("host")) return;
+    const double host = c.get<Bandwidth>("host").bytes_per_second;
+    most_ = std::min(line * (mtu - 40) / (mtu + 38), host);
+    // Who says what a connection or a host moves knows more than the range; a config that is
+    // written out with the defaults does not.
+    if (connection_ != kTakenConnection || host != kTakenHost) return;
     const double taken = most_ * 8e-9;
     if (preset.slowest == 0) {
       if (line > kFastLine) {

@@ -453,8 +453,25 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
       {update.default_steps(), schedule.default_steps(), transport.coordinator->default_steps()});
 }
 
+namespace {
+
+/// "variation" without a preset, whose values would else be taken for the defaults of other keys.
+void spell_out_variation(Json& run) {
+  if (!run.is_object() || !run.contains("variation")) return;
+  const Variation v =
+      read_variation(Config(std::make_shared<Document>(Document{"", run}), run_params()));
+  run["variation"] = {{"spread", v.spread},
+                      {"jitter", v.jitter},
+                      {"straggle_chance", v.straggle_chance},
+                      {"straggle_factor", v.straggle_factor},
+                      {"seeds", v.seeds}};
+}
+
+}  // namespace
+
 Json resolved(const Json& config) {
   Json spelled_out = config;
+  if (spelled_out.contains("run")) spell_out_variation(spelled_out["run"]);
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));
   const Config strategy_read(
       std::make_shared<Document>(Document{"", spelled_out.value("strategy", Json::object())}),

@@ -55,7 +55,10 @@ std::string only_type_with(const std::string& noun, const std::string& key) {
 /// One without a default has the type that alone has the key `inner`.
 void write_out(Json& parent, const std::string& key, const Param& param, const std::string& inner) {
   if (parent.contains(key)) {
-    if (!param.choice.empty() && parent[key].is_string()) parent[key] = Json{{"type", parent[key]}};
+    if (!parent[key].is_string()) return;
+    if (!param.choice.empty()) parent[key] = Json{{"type", parent[key]}};
+    if (param.kind == Kind::kObject && !param.words.empty())
+      parent[key] = Json{{"preset", parent[key]}};
     return;
   }
   if (parent.contains("preset")) {

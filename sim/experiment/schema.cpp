@@ -69,7 +69,9 @@ Json value_schema(const Param& p) {
     }
     case Kind::kObject:
       if (!p.choice.empty()) return choice_schema(p.choice);
-      return p.table == nullptr ? Json{{"type", "object"}} : object_schema(p.table());
+      if (p.table == nullptr) return {{"type", "object"}};
+      if (p.words.empty()) return object_schema(p.table());
+      return {{"anyOf", {Json{{"type", "string"}, {"enum", p.words}}, object_schema(p.table())}}};
     case Kind::kList:
       return {{"type", "array"}};
     case Kind::kAny:

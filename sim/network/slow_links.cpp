@@ -90,11 +90,15 @@ const Bindings<SlowLinks>& slow_link_keys() {
         .need = Need::kDefault,
         .fallback = Json::array()},
        [](const Config& config, S& slow) {
-         for (const Json& node : config.raw("nodes")) {
-           if (!node.is_number_unsigned()) {
-             config.fail("nodes", fmt::format("expected a list of whole numbers from 0 on, got {}",
-                                              brief(node)));
-           }
+         const Json& nodes = config.raw("nodes");
+         const auto refuse = [&](const Json& found) {
+           config.fail("nodes", fmt::format("expected a list of whole numbers from 0 on, got {}",
+                                            brief(found)));
+         };
+         if (!nodes.is_array()) refuse(nodes);
+         constexpr std::uint64_t kMost = 1e9;
+         for (const Json& node : nodes) {
+           if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) refuse(node);
            slow.nodes.push_back(node.get<std::int64_t>());
          }
        }}};

@@ -1,6 +1,7 @@
 #include "sim/workload/variation.h"
 
 #include "sim/config/binding.h"
+#include "sim/config/words.h"
 #include "sim/core/random.h"
 
 #include <algorithm>
@@ -70,7 +71,12 @@ std::vector<std::string> variation_presets() {
 }
 
 Variation read_variation(const Config& run) {
-  if (run.raw("variation").is_string()) return presets().at(run.raw("variation"));
+  if (run.raw("variation").is_string()) {
+    const auto name = run.raw("variation").get<std::string>();
+    const auto found = presets().find(name);
+    if (found == presets().end()) run.fail("variation", unknown_word(name, variation_presets()));
+    return found->second;
+  }
   const Config section = run.object("variation", variation_params());
   Variation variation = variation_keys().read(section);
   if (!section.has("preset")) return variation;

@@ -47,6 +47,10 @@ TEST(Tcp, APresetOfWhichARangeIsKnownSaysSo) {
   EXPECT_EQ(make<NetworkKind>(R"({"type": "10gbe"})")->outside_domain(), "");
   EXPECT_EQ(make<NetworkKind>(R"({"type": "10gbe", "bandwidth": "100 Gbps"})")->outside_domain(),
             "TCP over 10 Gbit/s Ethernet at 100 Gbit/s: what its hosts carry is assumed, 30");
+  // As a config has it that is written out.
+  EXPECT_EQ(make<NetworkKind>(R"({"type": "100gbe", "connection": "10 Gbps", "host": "30 Gbps"})")
+                ->outside_domain(),
+            fast->outside_domain());
   // One's own ceilings are no range.
   const auto own = make<NetworkKind>(R"({"type": "100gbe", "host": "40 Gbps"})");
   EXPECT_EQ(own->outside_domain(), "");

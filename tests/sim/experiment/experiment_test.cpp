@@ -115,6 +115,22 @@ TEST(Resolved, IsAnExperimentThatGivesTheSameAgain) {
   EXPECT_EQ(e.run->seed, 3);
 }
 
+TEST(Resolved, APresetOfTheVariationBringsItsNumbers) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"run": {"variation": "typical"}})");
+  const double spread = read_experiment(load_document(file, {})).run->variation.spread;
+  EXPECT_GT(spread, 0);
+  const Json once = resolved(load_document(file, {})->root);
+  folder.write("y.json", once.dump());
+  EXPECT_EQ(read_experiment(load_document(folder.path("y.json"), {})).run->variation.spread,
+            spread);
+  // A key of it can be set beside the preset.
+  const std::vector<std::string> sets{"/run/variation/seeds=5"};
+  const Experiment more = read_experiment(load_document(file, sets));
+  EXPECT_EQ(more.run->variation.spread, spread);
+  EXPECT_EQ(more.run->variation.seeds, 5);
+}
+
 TEST(Resolved, APresetBringsItsNumbers) {
   // A result says all that it depends on, so that it stands when a preset is corrected later.
   const TinyFolder folder;

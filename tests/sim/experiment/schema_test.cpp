@@ -46,6 +46,12 @@ std::string refusal_with(const std::string& patch) {
   return refusal(changed);
 }
 
+TEST(Schema, AnObjectMayBeAWord) {
+  EXPECT_EQ(refusal_with(R"({"run": {"variation": "typical"}})"), "");
+  EXPECT_EQ(refusal_with(R"({"run": {"variation": {"preset": "typical", "seeds": 5}}})"), "");
+  EXPECT_NE(refusal_with(R"({"run": {"variation": "typicl"}})"), "");
+}
+
 TEST(Schema, IsDraft7WithATitle) {
   const Json schema = experiment_schema();
   EXPECT_EQ(schema.at("$schema"), "http://json-schema.org/draft-07/schema#");

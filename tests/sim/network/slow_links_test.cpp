@@ -46,7 +46,8 @@ TEST(SlowLinks, MoreNodesAndALargerChanceKeepThoseThatAreSlow) {
 }
 
 TEST(SlowLinks, NodesAreWholeNumbers) {
-  for (const char* nodes : {"[-1]", "[0.5]", "[\"a\"]"}) {
+  for (const char* nodes :
+       {"[-1]", "[0.5]", "[\"a\"]", "0", "{\"a\": 1}", "[9223372036854775808]"}) {
     const std::string message = message_of<InputError>(
         [&] { read(std::string(R"({"factor": 2, "nodes": )") + nodes + "}"); });
     EXPECT_NE(message.find("/nodes: expected a list of whole numbers from 0 on, got "),

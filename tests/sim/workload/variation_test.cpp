@@ -15,9 +15,7 @@ namespace {
 const Params kRun{{.key = "variation", .kind = Kind::kObject, .words = variation_presets()}};
 
 Variation read(const std::string& json) {
-  const Config run = config_of(R"({"variation": )" + json + "}", kRun);
-  run.check_values();
-  return read_variation(run);
+  return read_variation(config_of(R"({"variation": )" + json + "}", kRun));
 }
 
 TEST(Variation, FactorsAreDrawnPerWorkerAndStep) {
