@@ -70,7 +70,8 @@ class Tcp final : public NetworkKind {
     most_ = std::min(line * (mtu - 40) / (mtu + 38), host);
     // Who says what a connection or a host moves knows more than the range; a config that is
     // written out with the defaults does not.
-    if (connection_ != kTakenConnection || host != kTakenHost) return;
+    const bool has_defaults = preset.bandwidth != nullptr;
+    if (!has_defaults || connection_ != kTakenConnection || host != kTakenHost) return;
     const double taken = most_ * 8e-9;
     if (preset.slowest == 0) {
       if (line > kFastLine) {

@@ -51,6 +51,10 @@ TEST(Tcp, APresetOfWhichARangeIsKnownSaysSo) {
   EXPECT_EQ(make<NetworkKind>(R"({"type": "100gbe", "connection": "10 Gbps", "host": "30 Gbps"})")
                 ->outside_domain(),
             fast->outside_domain());
+  EXPECT_EQ(make<NetworkKind>(R"({"type": "tcp", "latency": "20 us", "bandwidth": "100 Gbps",
+                                  "connection": "10 Gbps", "host": "30 Gbps"})")
+                ->outside_domain(),
+            "");
   // One's own ceilings are no range.
   const auto own = make<NetworkKind>(R"({"type": "100gbe", "host": "40 Gbps"})");
   EXPECT_EQ(own->outside_domain(), "");
