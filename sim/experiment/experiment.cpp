@@ -455,16 +455,17 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 
 namespace {
 
-/// "variation" without a preset, whose values would else be taken for the defaults of other keys.
+/// "variation" with the value of its preset in the preset's place, which a default written out
+/// beside it would override.
 void spell_out_variation(Json& run) {
   if (!run.is_object() || !run.contains("variation")) return;
-  const Variation v =
-      read_variation(Config(std::make_shared<Document>(Document{"", run}), run_params()));
-  run["variation"] = {{"spread", v.spread},
-                      {"jitter", v.jitter},
-                      {"straggle_chance", v.straggle_chance},
-                      {"straggle_factor", v.straggle_factor},
-                      {"seeds", v.seeds}};
+  Json& written = run["variation"];
+  if (!written.is_string() && !written.contains("preset")) return;
+  const double spread =
+      read_variation(Config(std::make_shared<Document>(Document{"", run}), run_params())).spread;
+  if (written.is_string()) written = Json::object();
+  written.erase("preset");
+  written["spread"] = spread;
 }
 
 }  // namespace

@@ -202,6 +202,25 @@ TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
                                 own}));
 }
 
+// Four clients and four servers have four connections at each end, of which a host carries three:
+// as a wire of 3 GB/s, at both fidelities.
+TEST(Simulate, ServersHaveAllConnectionsOfTheirClients) {
+  const TinyFolder folder;
+  const auto step = [&](const char* network, const char* fidelity) {
+    return simulate(tiny_experiment(folder, fmt::format(R"({{
+        "cluster": {{"network": {}}}, "run": {{"fidelity": "{}"}},
+        "strategy": {{"aggregation": {{"type": "parameter-server", "servers": 4,
+                                       "collective": null}}}}}})",
+                                                        network, fidelity)))
+        .step_time_s;
+  };
+  const char* tcp = R"({"type": "tcp", "latency": "10 us", "bandwidth": "100 Gbps",
+                        "connection": "1 GB/s", "host": "3 GB/s"})";
+  const char* wire = R"({"type": "switch", "latency": "10 us", "bandwidth": "3 GB/s"})";
+  for (const char* fidelity : {"analytic", "message"})
+    EXPECT_DOUBLE_EQ(step(tcp, fidelity), step(wire, fidelity));
+}
+
 // No published step tells how good they are, as ByteScheduler's have costs that are not simulated.
 TEST(Simulate, PredictionsOfPriorityAreAKindOfTheirOwn) {
   const TinyFolder folder;
