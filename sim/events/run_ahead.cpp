@@ -1,6 +1,25 @@
 #include "sim/events/run_ahead.h"
 
+#include "sim/core/error.h"
+
 namespace steptime {
+
+Time Domain::later(Duration delay) const {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &sum)) [[unlikely]]
+    throw RangeError("the run leaves the range of simulated time (106 days)");
+  return Time(Duration(sum));
+}
+
+void Domain::insert(const Event& event) {
+  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
+  // Behind those of the same moment, which were inserted before it.
+  events_.push_back(event);
+  auto place = events_.end() - 1;
+  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
+    *place = *(place - 1);
+  *place = event;
+}
 
 std::size_t Domain::take_place() {
   std::size_t place = 0;
@@ -16,19 +35,30 @@ std::size_t Domain::take_place() {
 void Domain::returned(std::size_t call) {
   --outstanding_;
   calls_[call].earliest = kNever;
-  own_.at(shared_.now(), Phase::kComplete, [returns = calls_[call].returns] { returns(); });
+  const Callback returns = calls_[call].returns;
   find_earliest_return();
+  at(shared_.now(), Phase::kComplete, [returns] { returns(); });
   run({});
 }
 
 void Domain::run(Moment reached) {
   if (!runs_ahead_) return;
-  while (const auto next = own_.next()) {
-    if (next->time >= earliest_return_ && *next > reached) {
+  for (;;) {
+    const bool decides = decision_is_due_ && (events_.empty() || events_.back().moment.time > now_);
+    if (!decides && events_.empty()) return;
+    const Moment moment = decides ? Moment{now_, Phase::kSchedule} : events_.back().moment;
+    if (moment.time >= earliest_return_ && moment > reached) {
       find_earliest_return();
-      if (next->time >= earliest_return_) return wake_at(*next);
+      if (moment.time >= earliest_return_) return wake_at(moment);
     }
-    own_.step();
+    if (decides) {
+      decide();
+      continue;
+    }
+    Event event = events_.back();  // a copy, because it may insert others
+    events_.pop_back();
+    now_ = event.moment.time;
+    event.run(event.action);
   }
 }
 

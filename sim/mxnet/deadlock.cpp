@@ -28,7 +28,7 @@ using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
 /// A main thread, or a pending operation of a rank's engine.
 struct Party {
   std::int32_t rank = 0;
-  std::optional<DependencyEngine::OperationId> operation{};
+  std::optional<StepEngine::OperationId> operation{};
   auto key() const { return std::tuple(rank, operation ? 1 + std::int64_t{*operation} : 0); }
 };
 
@@ -98,10 +98,9 @@ class WaitFor {
   }
 
   void note_calls(const MxnetRank& w) {
-    for (const DependencyEngine::OperationId id : w.engine().all_pending()) {
-      const std::uint64_t tag = w.engine().tag(id);
-      if (w.is_all_reduce(tag))
-        calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(tag), id);
+    for (const StepEngine::OperationId id : w.engine().all_pending()) {
+      if (w.is_all_reduce(id))
+        calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(id), id);
     }
   }
 
@@ -137,17 +136,17 @@ class WaitFor {
         return;
       case MxnetRank::kWaitToRead:
         for (const auto id : pending) {
-          if (w.is_wait(w.engine().tag(id)))
+          if (w.is_wait(id))
             add(v, {party.rank, id},
                 fmt::format("rank {}'s main thread is in WaitToRead", w.rank()));
         }
         return;
       case MxnetRank::kDrain:
         for (const auto id : pending) {
-          if (w.is_all_reduce(w.engine().tag(id)))
+          if (w.is_all_reduce(id))
             add(v, {party.rank, id},
                 fmt::format("rank {}'s main thread waits in barrier for {}", w.rank(),
-                            w.describe(w.engine().tag(id))));
+                            w.describe(id)));
         }
         return;
       case MxnetRank::kInCall:
@@ -158,29 +157,29 @@ class WaitFor {
     }
   }
 
-  void add_operation_waits(Vertex v, const MxnetRank& w, DependencyEngine::OperationId id) {
-    const DependencyEngine& engine = w.engine();
-    const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(engine.tag(id)));
+  void add_operation_waits(Vertex v, const MxnetRank& w, StepEngine::OperationId id) {
+    const StepEngine& engine = w.engine();
+    const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(id));
     switch (engine.state(id)) {
-      case DependencyEngine::State::kBlocked:
+      case StepEngine::State::kBlocked:
         for (const auto other : engine.blockers(id)) {
           add(v, {w.rank(), other},
-              fmt::format("{} waits for a variable of {}", what, w.describe(engine.tag(other))));
+              fmt::format("{} waits for a variable of {}", what, w.describe(other)));
         }
         return;
-      case DependencyEngine::State::kQueued:
+      case StepEngine::State::kQueued:
         for (const auto other : engine.on_threads_of(id)) {
           add(v, {w.rank(), other},
-              fmt::format("{} waits for the thread of {}", what, w.describe(engine.tag(other))));
+              fmt::format("{} waits for the thread of {}", what, w.describe(other)));
         }
         return;
-      case DependencyEngine::State::kRunning:
-        if (w.is_all_reduce(engine.tag(id))) {
-          const Subject subject = w.subject_of(engine.tag(id));
+      case StepEngine::State::kRunning:
+        if (w.is_all_reduce(id)) {
+          const Subject subject = w.subject_of(id);
           add_call_waits(v, w, subject, w.communicator_of(subject.key));
         }
         return;
-      case DependencyEngine::State::kFree:
+      case StepEngine::State::kFree:
         return;
     }
   }
@@ -240,7 +239,7 @@ class WaitFor {
   std::span<const std::unique_ptr<MxnetRank>> workers_;
   std::vector<MpiWorld::Stuck> stuck_;
   std::vector<std::vector<MpiWorld::Stuck>> stuck_of_;  ///< by rank
-  std::vector<std::vector<std::pair<Subject, DependencyEngine::OperationId>>> calls_of_;
+  std::vector<std::vector<std::pair<Subject, StepEngine::OperationId>>> calls_of_;
   Graph waits_;
   std::vector<Party> parties_;  ///< by vertex
   std::map<std::tuple<std::int32_t, std::int64_t>, Vertex> vertices_;

@@ -105,7 +105,7 @@ class DependencyEngine {
   static constexpr std::size_t kInline = 3;
   static constexpr UseId kFurther = 1U << 31;
 
-  /// One cache line: with many ranks, reading slots is what a run spends its time on.
+  /// One cache line.
   struct alignas(64) Slot {
     std::uint64_t tag = 0;
     Duration duration = kOpenEnd;

@@ -147,12 +147,18 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   const bool counts_steps = is_random || run.real != nullptr;
   StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt);
   MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), collectives, recorder);
-  const MxnetRank::Run shared{
-      clock,         graph,
-      settings,      world,
-      recorder,      RandomStream(run.seed, Purpose::kSegmentTime),
-      run.variation, run.seed,
-      communicators, run.one_clock || !is_random || run.timeline != nullptr};
+  StepOperations operations(graph, settings);
+  const MxnetRank::Run shared{clock,
+                              graph,
+                              settings,
+                              operations,
+                              world,
+                              recorder,
+                              RandomStream(run.seed, Purpose::kSegmentTime),
+                              run.variation,
+                              run.seed,
+                              communicators,
+                              run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<MxnetRank>> workers;
   std::vector<Process> main_threads;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -161,7 +167,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   }
   for (std::size_t rank = 0; rank < workers.size(); ++rank) {
     Domain& own = workers[rank]->domain();
-    own.events().at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
+    own.at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
     own.start();
   }
   if (run.real != nullptr) run.real->run(clock);

@@ -10,8 +10,9 @@
 // order"; 000 section 2.2.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/events/callback.h"
+#include "sim/events/callee.h"
 #include "sim/events/engine.h"
-#include "sim/events/run_ahead.h"
 #include "sim/mxnet/collectives_in_flight.h"
 
 #include <cstdint>

@@ -1,38 +1,38 @@
 // One rank of data-parallel training in MXNet with MPI: a main thread, a dependency engine, a GPU.
 // Main-thread programs (schedulers/embedding_*.cpp) are written against its public part, which
-// reads like the framework's API.
-//
-// Variables: per key the gradient on the GPU, the communication buffer on the host and the weight;
-// one that chains the compute segments (one stream of kernels), the forward pass's output, and a
-// dummy for programs that need one. Pools: GPU kernels (2 threads, FIFO), GPU copies (2, priority),
-// CPU (1, FIFO; it runs WaitToRead), collectives (a parameter).
-// Source: SEMANTICS of apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; 000 section 4.
+// reads like the framework's API. A program does the same in every step. What its operations read
+// and write is in step_operations.h.
 #pragma once
 #include "sim/core/random.h"
 #include "sim/events/process.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
-#include "sim/mxnet/dependency_engine.h"
 #include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/settings.h"
+#include "sim/mxnet/step_engine.h"
+#include "sim/mxnet/step_operations.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/workload/variation.h"
 
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace steptime {
 
-class MxnetRank final : private DependencyEngine::Listener {
+class MxnetRank final : private StepEngine::Listener {
  public:
+  using OperationId = StepEngine::OperationId;
+
   /// What the ranks of a run share.
   struct Run {
     Engine& clock;
     const TrainingGraph& graph;
     const MxnetSettings& settings;
+    StepOperations& operations;
     MpiWorld& world;
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
     RandomStream random;
@@ -51,12 +51,12 @@ class MxnetRank final : private DependencyEngine::Listener {
   // operation passes before it is pushed.
 
   /// Key numbers in the order in which the program is to go through them.
-  const std::vector<std::int32_t>& keys() const { return keys_; }
+  const std::vector<std::int32_t>& keys() const { return run_.operations.keys(); }
 
   /// Awaited: false when the run is over.
   struct NextBatch {
     MxnetRank& worker;
-    bool await_ready() const { return worker.owed_ == Duration{}; }
+    bool await_ready() const { return worker.nothing_owed(); }
     void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
     bool await_resume() const { return worker.begin_step(); }
   };
@@ -71,10 +71,10 @@ class MxnetRank final : private DependencyEngine::Listener {
   /// Pushes an operation.
   struct Push {
     MxnetRank& worker;
-    std::uint64_t tag;
-    bool await_ready() const { return worker.owed_ == Duration{}; }
+    StepOperations::Label label;
+    bool await_ready() const { return worker.nothing_owed(); }
     void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
-    void await_resume() const { worker.push(tag); }
+    void await_resume() const { worker.push(label); }
   };
   Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
   /// An all-reduce of the host buffer on a thread of the engine: reads the gradient (so that the
@@ -125,42 +125,35 @@ class MxnetRank final : private DependencyEngine::Listener {
   std::int32_t waits_for_key() const { return waited_key_; }
   MpiWorld::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
-  const DependencyEngine& engine() const { return engine_; }
+  const StepEngine& engine() const { return engine_; }
   Domain& domain() { return domain_; }
   std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
   std::int32_t barrier_communicator() const { return run_.communicators; }
-  /// Of the operations with this tag.
-  bool is_all_reduce(std::uint64_t tag) const;
-  bool is_wait(std::uint64_t tag) const { return kind_of(tag) == Kind::kWait; }
-  MpiWorld::Subject subject_of(std::uint64_t tag) const;
-  std::string describe(std::uint64_t tag) const;
+  bool is_all_reduce(OperationId operation) const;
+  bool is_wait(OperationId operation) const;
+  MpiWorld::Subject subject_of(OperationId operation) const;
+  std::string describe(OperationId operation) const {
+    return run_.operations.describe(engine_.label(operation));
+  }
   /// Spans of the calls that never returned.
   void draw_stuck();
 
  private:
-  enum class Kind : std::uint8_t {
-    kCompute,
-    kCopyToHost,
-    kCopyToDevice,
-    kAllReduce,
-    kChained,
-    kUpdate,
-    kWait
-  };
-  // A tag: kind in the low 8 bits, key or segment in 24, step above.
-  static Kind kind_of(std::uint64_t tag) { return static_cast<Kind>(tag & 0xff); }
-  static std::int32_t index_of(std::uint64_t tag) {
-    return static_cast<std::int32_t>(tag >> 8 & 0xffffff);
+  using Label = StepOperations::Label;
+  using Kind = StepOperations::Kind;
+  Kind kind_of(OperationId operation) const {
+    return StepOperations::kind_of(engine_.label(operation));
   }
-  static std::int64_t step_of(std::uint64_t tag) { return static_cast<std::int64_t>(tag >> 32); }
-  std::uint64_t tag_of(Kind kind, std::size_t index) const {
-    return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(index) << 8 |
-           static_cast<std::uint64_t>(step_) << 32;
+  std::size_t index_of(OperationId operation) const {
+    return static_cast<std::size_t>(StepOperations::index_of(engine_.label(operation)));
+  }
+  std::int32_t key_of(OperationId operation) const {
+    return StepOperations::index_of(engine_.label(operation));
   }
 
   Push pushing(Kind kind, std::int32_t key) {
     owed_ += run_.settings.engine_push;
-    return {*this, tag_of(kind, static_cast<std::size_t>(key))};
+    return {*this, StepOperations::label_of(kind, static_cast<std::size_t>(key))};
   }
   Blocking wait_for(std::int32_t key) {
     owed_ += run_.settings.engine_push;
@@ -168,9 +161,14 @@ class MxnetRank final : private DependencyEngine::Listener {
     return {*this, &MxnetRank::begin_wait_to_read};
   }
   bool begin_step();
-  void push(std::uint64_t tag);
-  void push_segment(std::uint64_t tag);
+  void push(Label label);
 
+  /// Lets the time that the program owes pass, if nothing else happens meanwhile.
+  bool nothing_owed() {
+    if (owed_ != Duration{} && !domain_.pass(owed_)) return false;
+    owed_ = {};
+    return true;
+  }
   /// Resumes the program when the time that it owes has passed.
   void pass_owed_time(std::coroutine_handle<> program);
   void block(std::coroutine_handle<> program, void (MxnetRank::*begin)());
@@ -188,43 +186,27 @@ class MxnetRank final : private DependencyEngine::Listener {
   void end_wait();
   void resume_main();
 
-  void started(DependencyEngine::OperationId operation, std::uint64_t tag) override;
-  void ended(DependencyEngine::OperationId operation, std::uint64_t tag) override;
-  void mpi_returned(DependencyEngine::OperationId operation);
+  std::optional<Duration> started(OperationId operation) override;
+  void ended(OperationId operation) override;
+  void segment_started(OperationId operation);
+  void mpi_returned(OperationId operation);
 
-  void draw(DependencyEngine::OperationId operation, std::uint64_t tag);
+  void draw(OperationId operation);
+  /// While drawing.
+  Time& start_of(OperationId operation);
 
-  Duration jittered(Duration duration, std::uint64_t tag) const;
-  Duration copy_time(std::int32_t key) const;
-
-  DependencyEngine::Variable gradient(std::int32_t key) const {
-    return first_key_ + 3 * static_cast<DependencyEngine::Variable>(key);
-  }
-  DependencyEngine::Variable buffer(std::int32_t key) const { return gradient(key) + 1; }
-  DependencyEngine::Variable weight(std::int32_t key) const { return gradient(key) + 2; }
+  Duration segment_time(OperationId operation) const;
+  Duration jittered(Duration duration, OperationId operation) const;
 
   static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
 
   Run run_;
   std::int32_t rank_;
   Domain domain_;
-  DependencyEngine engine_;
-  DependencyEngine::Pool gpu_pool_;
-  DependencyEngine::Pool copy_pool_;
-  DependencyEngine::Pool cpu_pool_;
-  DependencyEngine::Pool collective_pool_;
-  DependencyEngine::Variable chain_;
-  DependencyEngine::Variable output_;
-  DependencyEngine::Variable backward_end_;
-  DependencyEngine::Variable dummy_;
-  DependencyEngine::Variable first_key_;  ///< variables of key 0; those of the others follow
-  std::vector<std::int32_t> keys_;
-  std::vector<Duration> copy_times_;               ///< by key
-  std::vector<DependencyEngine::Variable> reads_;  ///< scratch of push_segment
-  std::vector<DependencyEngine::Variable> writes_;
+  StepEngine engine_;
 
   std::int64_t step_ = -1;
-  double slowness_ = 1;  ///< of this step's compute segments
+  double slowness_[2] = {1, 1};  ///< of a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
   Duration owed_{};  ///< of the main thread: charged, but not passed yet
   std::coroutine_handle<> main_thread_{};
@@ -234,7 +216,7 @@ class MxnetRank final : private DependencyEngine::Listener {
   Time waits_since_{};
 
   RankTimeline drawn_;
-  std::vector<Time> starts_;  ///< by operation, while drawing
+  std::vector<Time> starts_;
 };
 
 }  // namespace steptime

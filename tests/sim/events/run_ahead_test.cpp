@@ -50,10 +50,10 @@ struct TwoDomains {
 
   void note() { log.push_back(since_start(second_one.now()) / kSecond); }
   void note_at(std::int64_t s) {
-    second_one.events().at(second(s), Phase::kNormal, [this] { note(); });
+    second_one.at(second(s), Phase::kNormal, [this] { note(); });
   }
   void call_at(Domain& domain, std::int64_t s) {
-    domain.events().at(second(s), Phase::kNormal, [this, &domain] {
+    domain.at(second(s), Phase::kNormal, [this, &domain] {
       const Callback returns{[](void* self, std::uint64_t logged) {
                                if (logged == 1) static_cast<TwoDomains*>(self)->note();
                              },
@@ -97,6 +97,73 @@ TEST(Domain, ACallAheadIsMadeAtItsOwnTime) {
   EXPECT_EQ(d.clock.now(), Time{});
   d.clock.run();
   EXPECT_EQ(d.log, (std::vector<std::int64_t>{7}));
+}
+
+// Nothing is to happen before 5 s; after the call at 6 s its return may come from 8 s on.
+TEST(Domain, LetsTimePassWhereNothingHappensInBetween) {
+  TwoDomains d;
+  d.note_at(5);
+  d.second_one.at(second(1), Phase::kNormal, [&d] {
+    EXPECT_TRUE(d.second_one.pass(3 * kSecond));
+    EXPECT_EQ(d.second_one.now(), second(4));
+    EXPECT_FALSE(d.second_one.pass(kSecond));
+    EXPECT_EQ(d.second_one.now(), second(4));
+  });
+  d.call_at(d.second_one, 6);
+  d.second_one.at(second(7), Phase::kNormal, [&d] {
+    EXPECT_FALSE(d.second_one.pass(kSecond));
+    EXPECT_TRUE(d.second_one.pass(kSecond / 2));
+    d.note();
+  });
+  d.second_one.start();
+  EXPECT_EQ(d.log, (std::vector<std::int64_t>{5, 7}));
+  EXPECT_FALSE(d.first.pass(kSecond)) << "its time is that of all";
+}
+
+TEST(Domain, DecidesOnceAtTheEndOfAnInstant) {
+  for (const bool runs_ahead : {false, true}) {
+    Engine clock;
+    Domain domain(clock, runs_ahead);
+    std::vector<char> order;
+    struct Decider {
+      Domain& domain;
+      std::vector<char>& order;
+    } decider{domain, order};
+    domain.set_decision({[](void* self, std::uint64_t) {
+                           auto& [own, written] = *static_cast<Decider*>(self);
+                           EXPECT_EQ(own.now(), second(1));
+                           written.push_back('d');
+                         },
+                         &decider});
+    for (const Phase phase : {Phase::kNormal, Phase::kComplete}) {
+      domain.at(second(1), phase, [&decider, phase] {
+        decider.order.push_back(phase == Phase::kNormal ? 'n' : 'c');
+        decider.domain.ask_for_decision();
+      });
+    }
+    domain.at(second(2), Phase::kNormal, [&order] { order.push_back('2'); });
+    domain.start();
+    clock.run();
+    EXPECT_EQ(order, (std::vector<char>{'c', 'n', 'd', '2'})) << runs_ahead;
+  }
+}
+
+TEST(Domain, DecidesBeforeTimePasses) {
+  Engine clock;
+  Domain domain(clock, true);
+  domain.set_decision({[](void* self, std::uint64_t) {
+                         auto& own = *static_cast<Domain*>(self);
+                         EXPECT_EQ(own.now(), Time{});
+                         own.after(2 * kSecond, Phase::kComplete, [] {});
+                       },
+                       &domain});
+  domain.at(Time{}, Phase::kNormal, [&domain] {
+    domain.ask_for_decision();
+    EXPECT_TRUE(domain.pass(kSecond));
+    EXPECT_FALSE(domain.pass(kSecond)) << "what was decided ends then";
+  });
+  domain.start();
+  EXPECT_EQ(domain.now(), second(2));
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ struct OneRank {
     StepRecorder recorder(clock, graph, std::nullopt);
     ClosedCollectives collectives(clock, graph);
     MpiWorld world(clock, 1, 2, {}, collectives, recorder);
-    MxnetRank worker(
-        {clock, graph, settings, world, recorder, RandomStream(1, Purpose::kTest), variation}, 0,
-        nullptr);
+    StepOperations operations(graph, settings);
+    MxnetRank worker({clock, graph, settings, operations, world, recorder,
+                      RandomStream(1, Purpose::kTest), variation},
+                     0, nullptr);
     Process program = main_thread(*this, worker);
     program.start();
     clock.run();

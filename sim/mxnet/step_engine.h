@@ -1,0 +1,143 @@
+// The dependency engine of one rank, for a program that pushes the same operations in every step:
+// the rules of DependencyEngine (dependency_engine.h), which is its oracle, with what is the same
+// in every step and at every rank in a StepShape. Of an operation a rank has its missing grants, of
+// a variable the use that was granted last: who waits for it follows from the shape and from how
+// far the program has come. With many ranks, what a run spends its time on is reading their state.
+//
+// Scope: an operation ends before the program pushes it in the next but one step.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/run_ahead.h"
+#include "sim/mxnet/dependency_engine.h"
+#include "sim/mxnet/step_shape.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace steptime {
+
+class StepEngine {
+ public:
+  using Variable = StepShape::Variable;
+  using State = DependencyEngine::State;
+  /// Its number in the step, and above it whether the step is odd.
+  using OperationId = std::uint32_t;
+  static constexpr Variable kPushed = DependencyEngine::kPushed;
+
+  /// Is told what happens. May push operations when one has ended.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    /// A thread has taken the operation. Returns how long it takes; none: it ends when the caller
+    /// says so.
+    virtual std::optional<Duration> started(OperationId operation) = 0;
+    /// The operation has ended and its variables are released.
+    virtual void ended(OperationId operation) = 0;
+  };
+
+  /// The shape has its pools and variables. `keeps_grants`: last_granted() is asked for.
+  StepEngine(Domain& domain, Listener& listener, const StepShape& shape, bool keeps_grants);
+
+  /// Of the program. Throws InternalError when the step before lacks operations of the shape.
+  void begin_step();
+  /// How many operations of the step have been pushed: the number of the next.
+  std::size_t pushed() const { return pushed_; }
+  /// Pushes the next operation, which the shape has. Throws InternalError when it has another
+  /// label there.
+  OperationId push(std::uint32_t label);
+  /// Ends a running operation that has no duration.
+  void finish(OperationId operation);
+
+  std::uint32_t label(OperationId operation) const {
+    return shape_.operation(number_of(operation)).label;
+  }
+  std::int64_t step(OperationId operation) const { return step_ - ((step_ ^ operation >> 31) & 1); }
+  /// The variable whose grant made the operation ready; kPushed when nothing held it up.
+  Variable last_granted(OperationId operation) const {
+    return last_granted_[operation >> 31][number_of(operation)];
+  }
+  /// Operations that have not ended.
+  std::size_t pending() const { return pending_; }
+
+  // What an operation waits for; linear in the number of operations.
+  /// In the order of the pushes.
+  std::vector<OperationId> all_pending() const;
+  State state(OperationId operation) const {
+    return static_cast<State>(progress_[operation >> 31][number_of(operation)] & 3);
+  }
+  /// The operations that hold variables which a blocked one waits for.
+  std::vector<OperationId> blockers(OperationId operation) const;
+  /// The operations on the threads that a queued one waits for.
+  std::vector<OperationId> on_threads_of(OperationId operation) const;
+
+ private:
+  using UseId = StepShape::UseId;
+  using Use = StepShape::Use;
+  /// Of an operation: its missing grants, and one for the push itself, above its state.
+  using Progress = std::uint32_t;
+  static constexpr Progress kMissing = 4;  ///< one grant
+
+  struct VariableState {
+    static constexpr std::uint32_t kWrite = 4;
+    static constexpr std::uint32_t kRead = 8;  ///< the first of any number of them
+    UseId last = StepShape::kNoUse;            ///< that was granted
+    /// Of the last use the step, modulo 4, and above it what has been granted and has not ended.
+    std::uint32_t granted = 3;
+
+    std::uint32_t step() const { return granted & 3; }
+    bool allows(const Use& use) const {
+      return use.writes ? granted < kWrite : (granted & kWrite) == 0;
+    }
+    void grant(const Use& use, UseId id, std::uint32_t step) {
+      last = id;
+      granted = ((granted & ~3U) | step) + (use.writes ? kWrite : kRead);
+    }
+    void release(const Use& use) { granted -= use.writes ? kWrite : kRead; }
+  };
+  struct Ready {
+    std::int32_t priority;
+    OperationId operation;
+    std::uint64_t order;
+    /// "Starts later", for a heap whose top starts first.
+    bool operator<(const Ready& other) const {
+      return priority != other.priority ? priority < other.priority : order > other.order;
+    }
+  };
+  struct PoolState {
+    std::int64_t idle_threads;
+    std::vector<Ready> queue;  ///< a heap
+  };
+
+  static std::uint32_t number_of(OperationId operation) { return operation & ~(1U << 31); }
+  Progress& progress(OperationId operation) {
+    return progress_[operation >> 31][number_of(operation)];
+  }
+  /// The use of the variable that comes after the last granted one, with its step modulo 4.
+  UseId next_use(const VariableState& state, Variable variable, std::uint32_t& step) const;
+  bool is_pushed(std::uint32_t number, std::uint32_t step) const;
+  bool request(UseId id);
+  void release(const Use& ended);
+  void make_ready(OperationId operation);
+  void ask_to_start(StepShape::Pool pool);
+  void start_operations();
+  void end(OperationId operation);
+
+  Domain& domain_;
+  Listener& listener_;
+  const StepShape& shape_;
+  std::int64_t step_ = -1;
+  std::uint32_t pushed_ = 0;  ///< of this step
+  std::uint32_t pending_ = 0;
+  std::uint64_t ready_ = 0;
+  std::uint32_t startable_ = 0;  ///< a bit for each pool that may have both a thread and work
+  std::vector<PoolState> pools_;
+  std::vector<VariableState> variables_;
+  std::array<std::vector<Progress>, 2> progress_;  ///< by whether the step is odd
+  bool keeps_grants_;
+  std::array<std::vector<Variable>, 2> last_granted_;
+};
+
+}  // namespace steptime

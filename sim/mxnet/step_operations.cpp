@@ -1,0 +1,108 @@
+#include "sim/mxnet/step_operations.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+StepOperations::StepOperations(const TrainingGraph& graph, const MxnetSettings& settings)
+    : graph_(graph), settings_(settings), keys_(graph.keys.size()) {
+  // Threads as by default: MXNET_GPU_WORKER_NTHREADS, MXNET_GPU_COPY_NTHREADS,
+  // MXNET_CPU_WORKER_NTHREADS.
+  gpu_pool_ = shape_.add_pool(2, PoolOrder::kFifo);
+  copy_pool_ = shape_.add_pool(2, PoolOrder::kPriority);
+  cpu_pool_ = shape_.add_pool(1, PoolOrder::kFifo);
+  collective_pool_ = shape_.add_pool(settings.collective_threads, settings.collective_order);
+  chain_ = shape_.add_variable();
+  output_ = shape_.add_variable();
+  backward_end_ = shape_.add_variable();
+  dummy_ = shape_.add_variable();
+  first_key_ = dummy_ + 1;
+  for (const GradientKey& key : graph.keys) {
+    for (int i = 0; i < 3; ++i)
+      shape_.add_variable();
+    const auto bytes = static_cast<double>(key.bytes.count);
+    copy_times_.push_back(settings.copy_latency +
+                          from_seconds(bytes * inverse(settings.copy_bandwidth).seconds_per_byte));
+  }
+  std::iota(keys_.begin(), keys_.end(), 0);
+  if (settings.backward_keys) std::reverse(keys_.begin(), keys_.end());
+}
+
+void StepOperations::add_segment(Label label) {
+  const auto index = static_cast<std::size_t>(index_of(label));
+  const ComputeSegment& segment = graph_.segments[index];
+  std::vector<Variable> reads;
+  std::vector<Variable> writes{chain_};
+  if (index + 1 == graph_.forward_segments) writes.push_back(output_);
+  if (index + 1 == graph_.segments.size()) writes.push_back(backward_end_);
+  for (const std::int32_t key : segment.keys) {
+    if (segment.is_backward)
+      writes.push_back(gradient(key));
+    else
+      reads.push_back(weight(key));
+  }
+  shape_.add(label, gpu_pool_, 0, reads, writes);
+}
+
+void StepOperations::add(Label label) {
+  using Variables = std::initializer_list<Variable>;
+  const std::int32_t key = index_of(label);
+  const auto push = [&](StepShape::Pool pool, Variables reads, Variables writes) {
+    shape_.add(label, pool, settings_.equal_priorities ? 0 : -key, {reads.begin(), reads.size()},
+               {writes.begin(), writes.size()});
+  };
+  switch (kind_of(label)) {
+    case Kind::kCompute:
+      return add_segment(label);
+    case Kind::kCopyToHost:
+      if (graph_.after_backward)
+        return push(copy_pool_, {gradient(key), backward_end_}, {buffer(key)});
+      return push(copy_pool_, {gradient(key)}, {buffer(key)});
+    case Kind::kCopyToDevice:
+      return push(copy_pool_, {buffer(key)}, {gradient(key)});
+    case Kind::kAllReduce:
+      return push(collective_pool_, {gradient(key)}, {buffer(key)});
+    case Kind::kChained:
+      return push(collective_pool_, {buffer(key)}, {gradient(key), dummy_});
+    case Kind::kUpdate:
+      return push(gpu_pool_, {gradient(key)}, {weight(key)});
+    case Kind::kWait:
+      return push(cpu_pool_, {buffer(key)}, {});
+    case Kind::kWaitOutput:
+      return push(cpu_pool_, {output_}, {});
+  }
+}
+
+std::optional<std::int32_t> StepOperations::key_of(Variable variable) const {
+  if (variable == DependencyEngine::kPushed || variable < first_key_) return std::nullopt;
+  return static_cast<std::int32_t>((variable - first_key_) / 3);
+}
+
+std::string StepOperations::describe(Label label) const {
+  const auto index = static_cast<std::size_t>(index_of(label));
+  const auto named = [&](const char* what) {
+    return fmt::format("{}({})", what, graph_.keys[index].name);
+  };
+  switch (kind_of(label)) {
+    case Kind::kCompute:
+      return graph_.segments[index].name;
+    case Kind::kCopyToHost:
+      return named("CopyToHost");
+    case Kind::kCopyToDevice:
+      return named("CopyToDevice");
+    case Kind::kAllReduce:
+    case Kind::kChained:
+      return named("MPI_Allreduce");
+    case Kind::kUpdate:
+      return named("SGD.Update");
+    case Kind::kWait:
+    case Kind::kWaitOutput:
+      return "WaitToRead";
+  }
+  return "";
+}
+
+}  // namespace steptime

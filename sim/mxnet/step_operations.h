@@ -1,0 +1,80 @@
+// The operations that the main-thread program of a rank pushes in a step, and what they read and
+// write: the same at every rank and in every step (step_shape.h).
+//
+// Variables: per key the gradient on the GPU, the communication buffer on the host and the weight;
+// one that chains the compute segments (one stream of kernels), the forward pass's output, the end
+// of the backward pass, and a dummy for programs that need one. Pools: GPU kernels (2 threads,
+// FIFO), GPU copies (2, priority), CPU (1, FIFO; it runs WaitToRead), collectives (a parameter).
+// Source: SEMANTICS of apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; 000 section 4.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/mxnet/settings.h"
+#include "sim/mxnet/step_shape.h"
+#include "sim/mxnet/training_graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+class StepOperations {
+ public:
+  enum class Kind : std::uint8_t {
+    kCompute,
+    kCopyToHost,
+    kCopyToDevice,
+    kAllReduce,  ///< reads the gradient, so that the next backward pass waits
+    kChained,    ///< all-reduce and copy back in one, in the order that the dummy enforces
+    kUpdate,
+    kWait,       ///< for a host buffer
+    kWaitOutput  ///< for the forward pass
+  };
+  /// Kind in the low 8 bits, key or segment above.
+  using Label = std::uint32_t;
+  static Label label_of(Kind kind, std::size_t index) {
+    return static_cast<Label>(kind) | static_cast<Label>(index) << 8;
+  }
+  static Kind kind_of(Label label) { return static_cast<Kind>(label & 0xff); }
+  static std::int32_t index_of(Label label) { return static_cast<std::int32_t>(label >> 8); }
+
+  /// Both must outlive this.
+  StepOperations(const TrainingGraph& graph, const MxnetSettings& settings);
+
+  const StepShape& shape() const { return shape_; }
+  /// To the shape, as the next that is pushed.
+  void add(Label label);
+  /// Key numbers in the order in which the program is to go through them.
+  const std::vector<std::int32_t>& keys() const { return keys_; }
+  Duration copy_time(std::int32_t key) const { return copy_times_[static_cast<std::size_t>(key)]; }
+  /// The key that a variable belongs to, if it does to one.
+  std::optional<std::int32_t> key_of(StepShape::Variable variable) const;
+  std::string describe(Label label) const;
+
+ private:
+  using Variable = StepShape::Variable;
+
+  void add_segment(Label label);
+  Variable gradient(std::int32_t key) const { return first_key_ + 3 * static_cast<Variable>(key); }
+  Variable buffer(std::int32_t key) const { return gradient(key) + 1; }
+  Variable weight(std::int32_t key) const { return gradient(key) + 2; }
+
+  const TrainingGraph& graph_;
+  const MxnetSettings& settings_;
+  StepShape shape_;
+  std::vector<std::int32_t> keys_;
+  std::vector<Duration> copy_times_;  ///< by key
+  StepShape::Pool gpu_pool_;
+  StepShape::Pool copy_pool_;
+  StepShape::Pool cpu_pool_;
+  StepShape::Pool collective_pool_;
+  Variable chain_;
+  Variable output_;
+  Variable backward_end_;
+  Variable dummy_;
+  Variable first_key_;  ///< variables of key 0; those of the others follow
+};
+
+}  // namespace steptime

@@ -1,0 +1,45 @@
+#include "sim/mxnet/step_shape.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+StepShape::Variable StepShape::add_variable() {
+  first_.push_back(kNoUse);
+  last_.push_back(kNoUse);
+  return static_cast<Variable>(first_.size() - 1);
+}
+
+StepShape::Pool StepShape::add_pool(std::int64_t threads, PoolOrder order) {
+  STEPTIME_CHECK(pools_.size() < 32, "an engine has at most 32 pools");
+  pools_.push_back({threads, order});
+  return static_cast<Pool>(pools_.size() - 1);
+}
+
+void StepShape::add(std::uint32_t label, Pool pool, std::int32_t priority,
+                    std::span<const Variable> reads, std::span<const Variable> writes) {
+  const auto number = static_cast<std::uint32_t>(operations_.size());
+  const auto first = static_cast<UseId>(uses_.size());
+  const auto add_use = [&](Variable variable, bool is_write) {
+    const auto id = static_cast<UseId>(uses_.size());
+    UseId& last = last_[variable];
+    if (last == kNoUse)
+      first_[variable] = id;
+    else if (last >= first)
+      throw InternalError(fmt::format("an operation names variable {} twice", variable));
+    else
+      uses_[last].next = id;
+    last = id;
+    uses_.push_back({variable, number, kNoUse, is_write});
+  };
+  for (const Variable variable : reads)
+    add_use(variable, false);
+  for (const Variable variable : writes)
+    add_use(variable, true);
+  operations_.push_back(
+      {label, priority, pool, first, static_cast<std::uint32_t>(uses_.size() - first)});
+}
+
+}  // namespace steptime

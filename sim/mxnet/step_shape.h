@@ -1,0 +1,68 @@
+// What a step pushes into a dependency engine, when every step and every rank push the same: which
+// operations in which order, and what each reads and writes. It is kept once for all ranks, so that
+// a rank's own engine (step_engine.h) has a few bytes for each operation.
+//
+// Whoever comes first to an operation adds it.
+#pragma once
+#include "sim/mxnet/dependency_engine.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+class StepShape {
+ public:
+  using Variable = DependencyEngine::Variable;
+  using Pool = DependencyEngine::Pool;
+  /// Among all uses of a step, in the order of the pushes.
+  using UseId = std::uint32_t;
+  static constexpr UseId kNoUse = std::numeric_limits<UseId>::max();
+
+  struct Operation {
+    std::uint32_t label = 0;    ///< the caller's
+    std::int32_t priority = 0;  ///< higher runs first, in a pool of that order
+    Pool pool = 0;
+    UseId first_use = 0;
+    std::uint32_t uses = 0;
+  };
+  /// A request of an operation for a variable.
+  struct Use {
+    Variable variable = 0;
+    std::uint32_t operation = 0;
+    UseId next = kNoUse;  ///< of this variable in the same step
+    bool writes = false;
+  };
+  struct PoolOf {
+    std::int64_t threads = 0;
+    PoolOrder order = PoolOrder::kFifo;
+  };
+
+  Variable add_variable();
+  Pool add_pool(std::int64_t threads, PoolOrder order);
+  /// Throws InternalError when a variable is named twice, be it to read or to write.
+  void add(std::uint32_t label, Pool pool, std::int32_t priority, std::span<const Variable> reads,
+           std::span<const Variable> writes);
+
+  const std::vector<PoolOf>& pools() const { return pools_; }
+  std::size_t variables() const { return first_.size(); }
+  /// In the order of the pushes.
+  std::size_t operations() const { return operations_.size(); }
+  const Operation& operation(std::size_t number) const { return operations_[number]; }
+  const Use& use(UseId id) const { return uses_[id]; }
+  std::span<const Use> uses(const Operation& of) const {
+    return std::span(uses_).subspan(of.first_use, of.uses);
+  }
+  /// Of a variable in a step; kNoUse when there is none.
+  UseId first_use(Variable variable) const { return first_[variable]; }
+
+ private:
+  std::vector<PoolOf> pools_;
+  std::vector<Operation> operations_;
+  std::vector<Use> uses_;
+  std::vector<UseId> first_;  ///< by variable
+  std::vector<UseId> last_;
+};
+
+}  // namespace steptime

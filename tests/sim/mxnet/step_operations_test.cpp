@@ -1,0 +1,72 @@
+// Do the operations of a step read and write what the framework's do?
+#include "sim/mxnet/step_operations.h"
+
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using Kind = StepOperations::Kind;
+constexpr Duration kSecond{1'000'000'000'000};
+
+struct TwoKeys {
+  TrainingGraph graph{
+      .segments = {{"forward", kSecond, false, {0, 1}}, {"backward", kSecond, true, {1}}},
+      .forward_segments = 1,
+      .keys = {{"a", {100}, {}}, {"b", {200}, {}}}};
+  MxnetSettings settings{.copy_latency = kSecond, .copy_bandwidth = {100}};
+};
+
+/// The key of each variable that an operation uses, -1 for others, and whether it writes.
+std::vector<std::pair<std::int32_t, bool>> uses(StepOperations& operations, Kind kind,
+                                                std::size_t index) {
+  operations.add(StepOperations::label_of(kind, index));
+  const StepShape& shape = operations.shape();
+  std::vector<std::pair<std::int32_t, bool>> all;
+  for (const StepShape::Use& use : shape.uses(shape.operation(shape.operations() - 1)))
+    all.emplace_back(operations.key_of(use.variable).value_or(-1), use.writes);
+  return all;
+}
+using Uses = std::vector<std::pair<std::int32_t, bool>>;
+
+TEST(StepOperations, ReadAndWrite) {
+  const TwoKeys two;
+  StepOperations operations(two.graph, two.settings);
+  EXPECT_EQ(uses(operations, Kind::kCompute, 0),
+            (Uses{{0, false}, {1, false}, {-1, true}, {-1, true}}))
+      << "weights, then the chain and the output";
+  EXPECT_EQ(uses(operations, Kind::kCompute, 1), (Uses{{-1, true}, {-1, true}, {1, true}}))
+      << "the chain, the end of the backward pass and a gradient";
+  EXPECT_EQ(uses(operations, Kind::kCopyToHost, 1), (Uses{{1, false}, {1, true}}));
+  EXPECT_EQ(uses(operations, Kind::kCopyToDevice, 1), (Uses{{1, false}, {1, true}}));
+  EXPECT_EQ(uses(operations, Kind::kAllReduce, 1), (Uses{{1, false}, {1, true}}));
+  EXPECT_EQ(uses(operations, Kind::kChained, 1), (Uses{{1, false}, {1, true}, {-1, true}}));
+  EXPECT_EQ(uses(operations, Kind::kUpdate, 0), (Uses{{0, false}, {0, true}}));
+  EXPECT_EQ(uses(operations, Kind::kWait, 0), (Uses{{0, false}}));
+  EXPECT_EQ(uses(operations, Kind::kWaitOutput, 0), (Uses{{-1, false}}));
+}
+
+TEST(StepOperations, AfterTheBackwardPassACopyReadsItsEnd) {
+  TwoKeys two;
+  two.graph.after_backward = true;
+  StepOperations operations(two.graph, two.settings);
+  EXPECT_EQ(uses(operations, Kind::kCopyToHost, 1), (Uses{{1, false}, {-1, false}, {1, true}}));
+}
+
+TEST(StepOperations, KnowKeys) {
+  TwoKeys two;
+  EXPECT_EQ(StepOperations(two.graph, two.settings).keys(), (std::vector<std::int32_t>{0, 1}));
+  two.settings.backward_keys = true;
+  const StepOperations operations(two.graph, two.settings);
+  EXPECT_EQ(operations.keys(), (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(operations.copy_time(1), 3 * kSecond);
+  EXPECT_EQ(operations.key_of(DependencyEngine::kPushed), std::nullopt);
+  EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCopyToHost, 1)), "CopyToHost(b)");
+  EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCompute, 1)), "backward");
+}
+
+}  // namespace
+}  // namespace steptime
