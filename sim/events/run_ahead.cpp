@@ -37,7 +37,14 @@ void Domain::returned(std::size_t call) {
   calls_[call].earliest = kNever;
   const Callback returns = calls_[call].returns;
   find_earliest_return();
-  at(shared_.now(), Phase::kComplete, [returns] { returns(); });
+  const Moment moment{shared_.now(), Phase::kComplete};
+  const bool is_next = events_.empty() || moment < events_.back().moment;
+  if (is_next && !decision_is_due_ && moment.time < earliest_return_) {
+    now_ = moment.time;
+    returns();
+  } else {
+    at(moment.time, moment.phase, [returns] { returns(); });
+  }
   run({});
 }
 

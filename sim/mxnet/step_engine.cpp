@@ -52,17 +52,6 @@ StepEngine::OperationId StepEngine::push(std::uint32_t label) {
   return id;
 }
 
-inline StepEngine::UseId StepEngine::next_use(const VariableState& state, Variable variable,
-                                              std::uint32_t& step) const {
-  step = state.step();
-  if (state.last != StepShape::kNoUse) {
-    const UseId next = shape_.use(state.last).next;
-    if (next != StepShape::kNoUse) return next;
-  }
-  step = (step + 1) & 3;
-  return shape_.first_use(variable);
-}
-
 inline bool StepEngine::is_pushed(std::uint32_t number, std::uint32_t step) const {
   const std::uint32_t ahead = (step - static_cast<std::uint32_t>(step_)) & 3;
   return ahead == 0 ? number < pushed_ : ahead != 1;
@@ -72,12 +61,16 @@ inline bool StepEngine::is_pushed(std::uint32_t number, std::uint32_t step) cons
 inline bool StepEngine::request(UseId id) {
   const Use& use = shape_.use(id);
   VariableState& state = variables_[use.variable];
-  std::uint32_t step = 0;
-  if (!state.allows(use) || next_use(state, use.variable, step) != id ||
-      step != (static_cast<std::uint32_t>(step_) & 3)) {
+  // All uses of the variable were granted before the shape of the first step had this one.
+  if (step_ == 0 && state.step() == 1) {
+    state.next = id;
+    --state.granted;
+  }
+  if (state.next != id || state.step() != (static_cast<std::uint32_t>(step_) & 3) ||
+      !state.allows(use)) {
     return false;
   }
-  state.grant(use, id, step);
+  state.grant(use);
   return true;
 }
 
@@ -85,12 +78,10 @@ inline void StepEngine::release(const Use& ended) {
   VariableState& state = variables_[ended.variable];
   state.release(ended);
   for (;;) {
-    std::uint32_t step = 0;
-    const UseId id = next_use(state, ended.variable, step);
-    const Use& use = shape_.use(id);
-    if (!state.allows(use) || !is_pushed(use.operation, step)) return;
-    state.grant(use, id, step);
-    const OperationId operation = use.operation | step << 31;
+    const Use& use = shape_.use(state.next);
+    if (!state.allows(use) || !is_pushed(use.operation, state.step())) return;
+    const OperationId operation = use.operation | state.step() << 31;
+    state.grant(use);
     Progress& waiting = progress(operation);
     waiting -= kMissing;
     if (keeps_grants_) last_granted_[operation >> 31][use.operation] = ended.variable;
@@ -102,8 +93,7 @@ void StepEngine::make_ready(OperationId operation) {
   progress(operation) = static_cast<Progress>(State::kQueued);
   const StepShape::Operation& shape = shape_.operation(number_of(operation));
   PoolState& pool = pools_[shape.pool];
-  const bool by_priority = shape_.pools()[shape.pool].order == PoolOrder::kPriority;
-  pool.queue.push_back({by_priority ? shape.priority : 0, operation, ready_++});
+  pool.queue.push_back({shape.priority, operation, ready_++});
   if (pool.queue.size() > 1) std::push_heap(pool.queue.begin(), pool.queue.end());
   if (pool.idle_threads > 0) ask_to_start(shape.pool);
 }

@@ -1,8 +1,9 @@
 // The dependency engine of one rank, for a program that pushes the same operations in every step:
 // the rules of DependencyEngine (dependency_engine.h), which is its oracle, with what is the same
 // in every step and at every rank in a StepShape. Of an operation a rank has its missing grants, of
-// a variable the use that was granted last: who waits for it follows from the shape and from how
-// far the program has come. With many ranks, what a run spends its time on is reading their state.
+// a variable the use that is to be granted next: who waits for it follows from the shape and from
+// how far the program has come. With many ranks, what a run spends its time on is reading their
+// state.
 //
 // Scope: an operation ends before the program pushes it in the next but one step.
 #pragma once
@@ -83,17 +84,19 @@ class StepEngine {
   struct VariableState {
     static constexpr std::uint32_t kWrite = 4;
     static constexpr std::uint32_t kRead = 8;  ///< the first of any number of them
-    UseId last = StepShape::kNoUse;            ///< that was granted
-    /// Of the last use the step, modulo 4, and above it what has been granted and has not ended.
-    std::uint32_t granted = 3;
+    UseId next = 0;                            ///< to be granted
+    /// The step of that, modulo 4, and above it what has been granted and has not ended. Before
+    /// there is a use, the one to come is that of the second step.
+    std::uint32_t granted = 1;
 
     std::uint32_t step() const { return granted & 3; }
     bool allows(const Use& use) const {
       return use.writes ? granted < kWrite : (granted & kWrite) == 0;
     }
-    void grant(const Use& use, UseId id, std::uint32_t step) {
-      last = id;
+    void grant(const Use& use) {
+      const std::uint32_t step = (granted + use.next / StepShape::kNextStep) & 3;
       granted = ((granted & ~3U) | step) + (use.writes ? kWrite : kRead);
+      next = use.next % StepShape::kNextStep;
     }
     void release(const Use& use) { granted -= use.writes ? kWrite : kRead; }
   };
@@ -115,8 +118,6 @@ class StepEngine {
   Progress& progress(OperationId operation) {
     return progress_[operation >> 31][number_of(operation)];
   }
-  /// The use of the variable that comes after the last granted one, with its step modulo 4.
-  UseId next_use(const VariableState& state, Variable variable, std::uint32_t& step) const;
   bool is_pushed(std::uint32_t number, std::uint32_t step) const;
   bool request(UseId id);
   void release(const Use& ended);

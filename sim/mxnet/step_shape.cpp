@@ -2,14 +2,15 @@
 
 #include "sim/core/error.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace steptime {
 
 StepShape::Variable StepShape::add_variable() {
-  first_.push_back(kNoUse);
   last_.push_back(kNoUse);
-  return static_cast<Variable>(first_.size() - 1);
+  return static_cast<Variable>(last_.size() - 1);
 }
 
 StepShape::Pool StepShape::add_pool(std::int64_t threads, PoolOrder order) {
@@ -25,21 +26,19 @@ void StepShape::add(std::uint32_t label, Pool pool, std::int32_t priority,
   const auto add_use = [&](Variable variable, bool is_write) {
     const auto id = static_cast<UseId>(uses_.size());
     UseId& last = last_[variable];
-    if (last == kNoUse)
-      first_[variable] = id;
-    else if (last >= first)
+    if (last != kNoUse && last >= first)
       throw InternalError(fmt::format("an operation names variable {} twice", variable));
-    else
-      uses_[last].next = id;
+    const UseId after = last == kNoUse ? id | kNextStep : std::exchange(uses_[last].next, id);
     last = id;
-    uses_.push_back({variable, number, kNoUse, is_write});
+    uses_.push_back({variable, number, after, is_write});
   };
   for (const Variable variable : reads)
     add_use(variable, false);
   for (const Variable variable : writes)
     add_use(variable, true);
-  operations_.push_back(
-      {label, priority, pool, first, static_cast<std::uint32_t>(uses_.size() - first)});
+  const bool by_priority = pools_[pool].order == PoolOrder::kPriority;
+  operations_.push_back({label, by_priority ? priority : 0, pool, first,
+                         static_cast<std::uint32_t>(uses_.size() - first)});
 }
 
 }  // namespace steptime

@@ -6,7 +6,9 @@
 #pragma once
 #include "sim/mxnet/dependency_engine.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,11 +20,10 @@ class StepShape {
   using Pool = DependencyEngine::Pool;
   /// Among all uses of a step, in the order of the pushes.
   using UseId = std::uint32_t;
-  static constexpr UseId kNoUse = std::numeric_limits<UseId>::max();
 
   struct Operation {
     std::uint32_t label = 0;    ///< the caller's
-    std::int32_t priority = 0;  ///< higher runs first, in a pool of that order
+    std::int32_t priority = 0;  ///< higher runs first; 0 in a pool without priorities
     Pool pool = 0;
     UseId first_use = 0;
     std::uint32_t uses = 0;
@@ -31,9 +32,12 @@ class StepShape {
   struct Use {
     Variable variable = 0;
     std::uint32_t operation = 0;
-    UseId next = kNoUse;  ///< of this variable in the same step
+    /// Of this variable; after the last one the first of the next step, with kNextStep. A step that
+    /// is not complete may add more.
+    UseId next = 0;
     bool writes = false;
   };
+  static constexpr UseId kNextStep = 1U << 31;
   struct PoolOf {
     std::int64_t threads = 0;
     PoolOrder order = PoolOrder::kFifo;
@@ -46,7 +50,7 @@ class StepShape {
            std::span<const Variable> writes);
 
   const std::vector<PoolOf>& pools() const { return pools_; }
-  std::size_t variables() const { return first_.size(); }
+  std::size_t variables() const { return last_.size(); }
   /// In the order of the pushes.
   std::size_t operations() const { return operations_.size(); }
   const Operation& operation(std::size_t number) const { return operations_[number]; }
@@ -54,15 +58,14 @@ class StepShape {
   std::span<const Use> uses(const Operation& of) const {
     return std::span(uses_).subspan(of.first_use, of.uses);
   }
-  /// Of a variable in a step; kNoUse when there is none.
-  UseId first_use(Variable variable) const { return first_[variable]; }
 
  private:
+  static constexpr UseId kNoUse = std::numeric_limits<UseId>::max();
+
   std::vector<PoolOf> pools_;
   std::vector<Operation> operations_;
   std::vector<Use> uses_;
-  std::vector<UseId> first_;  ///< by variable
-  std::vector<UseId> last_;
+  std::vector<UseId> last_;  ///< by variable
 };
 
 }  // namespace steptime

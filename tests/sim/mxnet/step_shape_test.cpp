@@ -18,25 +18,31 @@ TEST(StepShape, LinksTheUsesOfAVariable) {
   const auto pool = shape.add_pool(3, PoolOrder::kPriority);
   const auto x = shape.add_variable();
   const auto y = shape.add_variable();
-  const auto unused = shape.add_variable();
   shape.add(7, pool, -2, Variables{x}, Variables{y});
   shape.add(8, pool, 0, {}, Variables{x});
 
   EXPECT_EQ(shape.pools()[pool].threads, 3);
-  EXPECT_EQ(shape.variables(), 3u);
+  EXPECT_EQ(shape.variables(), 2u);
   ASSERT_EQ(shape.operations(), 2u);
   EXPECT_EQ(shape.operation(0).label, 7u);
   EXPECT_EQ(shape.operation(0).priority, -2);
   EXPECT_EQ(shape.uses(shape.operation(0)).size(), 2u);
 
-  const StepShape::Use& first = shape.use(shape.first_use(x));
-  EXPECT_EQ(first.operation, 0u);
-  EXPECT_FALSE(first.writes);
-  const StepShape::Use& second = shape.use(first.next);
+  const auto first = shape.operation(0).first_use;
+  EXPECT_EQ(shape.use(first).variable, x);
+  EXPECT_FALSE(shape.use(first).writes);
+  const StepShape::Use& second = shape.use(shape.use(first).next);
   EXPECT_EQ(second.operation, 1u);
   EXPECT_TRUE(second.writes);
-  EXPECT_EQ(second.next, StepShape::kNoUse);
-  EXPECT_EQ(shape.first_use(unused), StepShape::kNoUse);
+  EXPECT_EQ(second.next, first | StepShape::kNextStep);
+  EXPECT_EQ(shape.use(first + 1).next, (first + 1) | StepShape::kNextStep) << "y has one use";
+}
+
+TEST(StepShape, APoolWithoutPrioritiesHasNone) {
+  StepShape shape;
+  const auto pool = shape.add_pool(1, PoolOrder::kFifo);
+  shape.add(0, pool, -2, {}, {});
+  EXPECT_EQ(shape.operation(0).priority, 0);
 }
 
 TEST(StepShape, AVariableNamedTwiceIsAnError) {
