@@ -33,12 +33,12 @@ class StageReasons {
   }
   /// Of a collective that is known by its time only.
   Reason alone() const { return alone_; }
-  /// Of one that is played as messages, and has only just begun.
-  Reason played() const { return played_startup_; }
-  /// The end of what has begun for that reason, when all of it is known.
-  When end_of_played(Engine& engine, CauseId begun, Time start, const PlayedParts& parts) const {
-    const When end = engine.finish(begun, start + parts.startup);
-    return after_startup(engine, end, parts);
+  /// The end of one that was played as messages from `start` on, when all of it is known.
+  When end_of_played(Engine& engine, When start, const PlayedParts& parts) const {
+    start = engine.until(start, parts.startup, played_startup_);
+    start = engine.until(start, parts.transfer, played_transfer_);
+    start = engine.until(start, parts.sharing, played_sharing_);
+    return engine.until(start, parts.sums, sums_);
   }
 
   /// The end of a collective that meets no other, and takes `time` from `start` on. `played`: what
@@ -47,10 +47,8 @@ class StageReasons {
            const PlayedParts* played) const {
     const Time end = start.time + time;
     if (!engine.keeps_causes()) return When(end);
-    if (played != nullptr) {
-      start = engine.until(start, played->startup, played_startup_);
-      return after_startup(engine, start, *played);
-    }
+    if (time == Duration{}) return start;
+    if (played != nullptr) return end_of_played(engine, start, *played);
     const auto stages = collective.stages(bytes);
     if (const auto line = collective.linear(); line && stages.empty())
       start = engine.until(start, std::min(line->a, time), line_startup_);
@@ -76,11 +74,6 @@ class StageReasons {
     Reason transfer;
     Reason work;
   };
-  When after_startup(Engine& engine, When since, const PlayedParts& parts) const {
-    since = engine.until(since, parts.transfer, played_transfer_);
-    since = engine.until(since, parts.sharing, played_sharing_);
-    return engine.until(since, parts.sums, sums_);
-  }
   const Reasons& of(const Stage& stage) const {
     return stage.where == Pairs::kInNode ? in_node_ : between_nodes_;
   }

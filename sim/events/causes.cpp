@@ -10,111 +10,179 @@ Reason Causes::reason(std::string_view cause, std::string_view resource) {
     return name.cause == cause && name.resource == resource;
   });
   if (same != names_.end()) return static_cast<Reason>(same - names_.begin());
+  static_assert(kReasons + kMostStretches < std::size_t{1} << (kCauseBits - kPointBits));
+  STEPTIME_CHECK(names_.size() < kReasons, "reasons without number");
   names_.push_back({std::string(cause), std::string(resource)});
   return static_cast<Reason>(names_.size() - 1);
 }
 
-CauseId Causes::add(When since, Time end, Reason reason) {
-  STEPTIME_CHECK(know(since), "a cause ends when its effect begins");
-  const Record record{since.time, end, static_cast<std::uint32_t>(since.cause), reason};
-  std::size_t id = records_.size();
-  if (free_.empty()) {
-    STEPTIME_CHECK(id < ~std::uint32_t{0}, "causes without number");
-    records_.push_back(record);
-    leads_.push_back(0);
-  } else {
-    id = free_.back();
-    free_.pop_back();
-    records_[id] = record;
-    leads_[id] = 0;
-  }
-  young_.push_back(static_cast<std::uint32_t>(id));
-  return id;
-}
-
-When Causes::until(When since, Time end, Reason reason) {
+/// The beginning of something else is a point, one for all that follows from it.
+When Causes::follow(When since, Time end, Reason reason) {
   STEPTIME_CHECK(end >= since.time, "an effect comes before its cause");
+  expect_known(since);
+  if (since.cause == 0)
+    latest_ = 0;
+  else if (points_[latest_].at != since)
+    latest_ = add(since);
+  Point& from = points_[latest_];
+  from.last = std::max(from.last, end);
+  return When(end, cause_of(latest_, reason));
+}
+
+/// The same number for the same stretches; 0: there are too many.
+Reason Causes::reason(const Stretches& stretches) {
+  constexpr std::size_t kPlaces = 1 << 13;
+  if (numbers_.empty()) numbers_.resize(kPlaces);
+  const auto first = static_cast<std::uint64_t>(stretches.first.length.count());
+  const auto second = static_cast<std::uint64_t>(stretches.second.length.count());
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+  std::size_t place = ((first * kGolden ^ second) * kGolden) >> 51;
+  for (; numbers_[place] != 0; place = (place + 1) % kPlaces) {
+    if (stretches_[numbers_[place] - 1U] == stretches) return kReasons + numbers_[place] - 1;
+  }
+  if (stretches_.size() == kMostStretches) return 0;
+  stretches_.push_back(stretches);
+  numbers_[place] = static_cast<std::uint16_t>(stretches_.size());
+  return static_cast<Reason>(kReasons + stretches_.size() - 1);
+}
+
+/// As one cause, which never grows longer: what follows begins with the first stretch again.
+When Causes::until(When since, Time end, const Stretches& stretches) {
   if (end == since.time) return since;
-  Record& before = records_[since.cause];
-  if (before.reason == reason && know(since)) {
-    before.end = std::max(before.end, end);
-    return When(end, since.cause);
+  if (const Reason together = reason(stretches); together != 0) return follow(since, end, together);
+  for (const Stretch& each : {stretches.first, stretches.second})
+    since = until(since, std::min(end, since.time + each.length), each.reason);
+  return until(since, end, stretches.rest);
+}
+
+inline std::uint32_t Causes::add(When at) {
+  while (true) {
+    if (next_ == end_) go_on();
+    if (points_[next_].state == State::kFree) break;
+    ++next_;
   }
-  Record& latest = records_[latest_];
-  if (latest.since == since.cause && latest.start == since.time && latest.reason == reason)
-    latest.end = std::max(latest.end, end);
-  else
-    latest_ = add(since, end, reason);
-  return When(end, latest_);
+  Point& point = points_[next_];
+  point.at = at;
+  point.last = at.time;
+  point.state = State::kYoung;
+  return next_++;
 }
 
-CauseId Causes::begin(When since, Reason reason) {
-  return add(since, kOpen, reason);
+std::span<Causes::Point> Causes::block(std::uint32_t number) {
+  const std::size_t first = std::size_t{number} * kBlock;
+  return std::span(points_).subspan(first, std::min<std::size_t>(kBlock, points_.size() - first));
 }
 
-When Causes::finish(CauseId id, Time end) {
-  Record& record = records_[id];
-  STEPTIME_CHECK(record.end == kOpen && end >= record.start,
-                 "what has begun ends once, and not before it began");
-  record.end = end;
-  return When(end, id);
-}
-
-When Causes::let_go(CauseId held) {
-  const Record& record = records_[held];
-  finish(held, record.start);
-  return When(record.start, record.since);
-}
-
-/// Of the young: what ends from now on may lead to something yet, and whatever led to that.
-void Causes::sweep(Time now) {
-  for (const std::uint32_t id : young_) {
-    if (records_[id].end < now) continue;
-    for (std::uint32_t back = id; leads_[back] == 0; back = records_[back].since)
-      leads_[back] = 1;
+/// Behind the last place of a block.
+void Causes::go_on() {
+  if (end_ % kBlock != 0) {  // small runs do with a part of the first
+    end_ = std::min(kBlock, std::max(2 * end_, kBlock / 64));
+    return points_.resize(end_);
   }
-  for (const std::uint32_t id : young_) {
-    if (leads_[id] != 0) continue;
-    records_[id] = {kGone, kGone};
-    free_.push_back(id);
+  std::size_t number = points_.size() / kBlock;
+  if (roomy_.empty()) {
+    STEPTIME_CHECK(number < (std::size_t{1} << kPointBits) / kBlock - 1, "causes without number");
+    points_.resize(points_.size() + kBlock);
+  } else {
+    number = roomy_.back();
+    roomy_.pop_back();
   }
-  young_.clear();
+  young_.push_back(static_cast<std::uint32_t>(number));
+  next_ = young_.back() * kBlock;
+  end_ = next_ + kBlock;
+  tidy_at_ = young_.size() == 1 ? end_ - kBlock / 8 : 0;
+}
+
+/// Of the young, which are in these blocks: what ends from now on may lead to something yet, and
+/// whatever led to that.
+void Causes::sweep(const std::vector<std::uint32_t>& blocks, Time now) {
+  for (const std::uint32_t number : blocks) {
+    for (Point& point : block(number)) {
+      if (point.last < now && point.holders == 0) continue;
+      for (Point* back = &point; back->state == State::kYoung;
+           back = &points_[point_of(back->at.cause)]) {
+        back->state = State::kOld;
+        ++old_;
+      }
+    }
+  }
+  for (const std::uint32_t number : blocks) {
+    std::uint32_t room = 0;
+    for (Point& point : block(number)) {
+      if (point.state == State::kOld) continue;
+      point.state = State::kFree;
+      point.last = Time::min();
+      ++room;
+    }
+    if (room >= kBlock / 2) roomy_.push_back(number);
+  }
 }
 
 /// The old are looked at again only when they have become twice as many.
 void Causes::collect(Time now) {
-  sweep(now);
-  if (size() < sweep_all_at_) return;
-  for (std::uint32_t id = 1; id < records_.size(); ++id) {
-    if (records_[id].end == kGone) continue;
-    leads_[id] = 0;
-    young_.push_back(id);
+  std::reverse(young_.begin(), young_.end());  // so that the one that was filled first goes on
+  sweep(young_, now);
+  if (old_ >= sweep_all_at_) {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t number = 0; number < points_.size() / kBlock; ++number)
+      all.push_back(number);
+    for (std::size_t id = 1; id < points_.size(); ++id) {
+      if (points_[id].state == State::kOld) points_[id].state = State::kYoung;
+    }
+    old_ = 0;
+    roomy_.clear();
+    sweep(all, now);
+    sweep_all_at_ = std::max<std::size_t>(16 * kBlock, 2 * old_);
   }
-  sweep(now);
-  sweep_all_at_ = std::max(4 * kYoung, 2 * size());
+  latest_ = 0;  // it may be gone
+  young_.clear();
+  end_ = kBlock;
+  go_on();
 }
 
-/// Ways back meet and are one from the start of a record on: each is visited once, with the number
-/// of ways that lead through it. `times` are in picoseconds.
+std::size_t Causes::size() const {
+  return static_cast<std::size_t>(std::count_if(
+      points_.begin(), points_.end(), [](const Point& p) { return p.state != State::kFree; }));
+}
+
+/// Ways back meet and are one from a point on: each is visited once, with the number of ways that
+/// lead through it. `times` are in picoseconds.
 void Causes::add_paths(const std::vector<When>& tops, std::vector<double>& times) const {
   constexpr std::size_t kNobody = ~std::size_t{0};
-  std::vector<std::size_t> first(records_.size(), kNobody);  ///< way that comes through a record
+  std::vector<std::size_t> first(points_.size(), kNobody);  ///< way that comes through a point
   for (std::size_t way = 0; way < tops.size(); ++way) {
-    for (CauseId id = tops[way].cause; id != 0 && first[id] == kNobody; id = records_[id].since)
-      first[id] = way;
+    for (CauseId at = tops[way].cause; at != 0 && first[point_of(at)] == kNobody;
+         at = points_[point_of(at)].at.cause)
+      first[point_of(at)] = way;
   }
-  std::vector<double> joining(records_.size());  ///< ways that come to a record from another one
+  std::vector<double> joining(points_.size());  ///< ways that come to a point from another one
   for (std::size_t way = tops.size(); way-- > 0;) {
     double ways = 1;
     for (When at = tops[way]; at.cause != 0;) {
-      const Record& record = records_[at.cause];
-      times[record.reason] += ways * static_cast<double>((at.time - record.start).count());
-      if (first[at.cause] != way) {
-        joining[at.cause] += ways;
+      expect_known(at);
+      const std::uint32_t id = point_of(at.cause);
+      const When since = points_[id].at;
+      const auto add = [&](Reason reason, Duration length) {
+        times[reason] += ways * static_cast<double>(length.count());
+      };
+      Duration passed = at.time - since.time;
+      Reason reason = reason_of(at.cause);
+      if (reason >= kReasons) {
+        const Stretches& stretches = stretches_[reason - kReasons];
+        for (const Stretch& each : {stretches.first, stretches.second}) {
+          const Duration length = std::min(passed, each.length);
+          add(each.reason, length);
+          passed -= length;
+        }
+        reason = stretches.rest;
+      }
+      add(reason, passed);
+      if (first[id] != way) {
+        joining[id] += ways;
         break;
       }
-      ways += std::exchange(joining[at.cause], 0);
-      at = When(record.start, record.since);
+      ways += std::exchange(joining[id], 0);
+      at = since;
     }
   }
 }
@@ -123,8 +191,8 @@ std::vector<Cause> Causes::attribution(const std::vector<When>& ends, double sha
   std::vector<double> times(names_.size());
   std::vector<When> tops;
   for (When end : ends) {
-    while (records_[end.cause].start > end.time)
-      end.cause = records_[end.cause].since;
+    while (points_[point_of(end.cause)].at.time > end.time)
+      end.cause = points_[point_of(end.cause)].at.cause;
     tops.push_back(end);
   }
   add_paths(tops, times);

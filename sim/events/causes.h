@@ -6,13 +6,17 @@
 // What queues for a resource has as its cause what came later: that it was there, or that the
 // resource was free. The way back from the end of a run is then its critical path.
 //
-// Times that pass for one reason, one after another, are one record, which grows longer: whatever
-// follows from a time within a record has, up to there, the record's reason and what led to it.
+// A cause is a point on such a way and the reason for which time passes from it on. It grows longer
+// without a new point while the reason stays: only where time passes for another reason from then
+// on is there a point to keep.
 #pragma once
 #include "sim/core/error.h"
 #include "sim/core/units.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +26,23 @@ namespace steptime {
 /// Names a cause; 0: the start of the run, or nobody keeps causes. As long as a time: what is
 /// stored in parts and loaded in one costs a stalled load.
 using CauseId = std::uint64_t;
+inline constexpr int kCauseBits = 44;  ///< of a CauseId; the others are 0
 /// Names why time passes; 0: nobody said so.
 using Reason = std::uint32_t;
+
+/// A time that passes for a reason.
+struct Stretch {
+  Reason reason = 0;
+  Duration length{};
+  friend bool operator==(const Stretch&, const Stretch&) = default;
+};
+/// Time that passes for the reasons of these, one after another, and the rest of it for another.
+struct Stretches {
+  Stretch first;
+  Stretch second;
+  Reason rest = 0;
+  friend bool operator==(const Stretches&, const Stretches&) = default;
+};
 
 /// A time, and what led to it.
 struct When {
@@ -31,6 +50,7 @@ struct When {
   CauseId cause = 0;
   When() = default;
   explicit When(Time at, CauseId because = 0) : time(at), cause(because) {}
+  friend bool operator==(const When&, const When&) = default;
 };
 /// Of equal times the first.
 inline When later(When a, When b) {
@@ -39,8 +59,7 @@ inline When later(When a, When b) {
 
 /// A When that somebody goes on from when it has passed, and keeps until then.
 struct Held {
-  Time time{};
-  CauseId cause = 0;
+  When when{};
 };
 
 /// A part of the step's time: why it passes, and what it is spent on.
@@ -59,54 +78,98 @@ class Causes {
   Reason reason(std::string_view cause, std::string_view resource);
 
   /// `end`, to which time passes for `reason` from `since` on.
-  When until(When since, Time end, Reason reason);
-  /// The same for something whose end is not known yet.
-  CauseId begin(When since, Reason reason);
-  When finish(CauseId id, Time end);
-  /// Keeps what led to `when` after that time has passed, until it is let go.
-  CauseId hold(When when) { return begin(when, Reason{}); }
-  When let_go(CauseId held);
-
-  /// Whether what led to `when` is known.
-  bool know(When when) const {
-    const Record& record = records_[when.cause];
-    return record.start <= when.time && when.time <= record.end && record.end != kOpen;
+  When until(When since, Time end, Reason reason) {
+    if (!lasts(since, reason)) return end == since.time ? since : follow(since, end, reason);
+    STEPTIME_CHECK(end >= since.time, "an effect comes before its cause");
+    expect_known(since);
+    return lengthen(since, end);
   }
+  When until(When since, Time end, const Stretches& stretches);
+  /// Whether more time for `reason` from `since` on makes that cause longer.
+  static bool lasts(When since, Reason reason) {
+    return since.cause >> kPointBits == CauseId{reason} + 1;
+  }
+  /// until(), where it `lasts`, for who has made all of its cause so far, and need not prove it.
+  When lengthen(When since, Time end) {
+    Point& from = points_[point_of(since.cause)];
+    from.last = std::max(from.last, end);
+    return When(end, since.cause);
+  }
+  /// Keeps what led to `when` after that time has passed, until it is let go as often.
+  void hold(When when) {
+    expect_known(when);
+    ++points_[point_of(when.cause)].holders;
+  }
+  void let_go(When held) {
+    Point& from = points_[point_of(held.cause)];
+    STEPTIME_CHECK(from.holders > 0, "what is let go was held");
+    --from.holders;
+  }
+
   /// Frees what no time from `now` on can lead back to, when there may be much of it.
   void tidy(Time now) {
-    if (young_.size() >= kYoung) collect(now);
+    if (next_ >= tidy_at_) collect(now);
   }
-  std::size_t size() const { return records_.size() - free_.size(); }
+  /// Points.
+  std::size_t size() const;
 
   /// The ways back from `ends`, each up to its time: what its cause has behind that does not count.
   /// The time of every reason on all of them over `share`, the longest first.
   std::vector<Cause> attribution(const std::vector<When>& ends, double share) const;
 
  private:
-  struct Record {
-    Time start{};
-    Time end{};               ///< so far; kOpen: not yet known
-    std::uint32_t since = 0;  ///< what led to the start
-    Reason reason = 0;
-  };
-  static constexpr Reason kStart = ~Reason{0};  ///< of the start of the run
-  static constexpr Time kOpen = Time::max();
-  static constexpr Time kGone = Time::min();
-  static constexpr std::size_t kYoung = 1 << 14;  ///< as many as a cache holds
+  static constexpr int kPointBits = 32;
+  static constexpr Reason kReasons = 1 << 10;  ///< fewer; from there on the number of Stretches
+  static constexpr std::size_t kMostStretches = 3000;
+  static constexpr std::uint32_t kBlock = 1 << 12;  ///< points, as many as a cache holds
 
-  CauseId add(When since, Time end, Reason reason);
+  enum class State : std::uint32_t {
+    kFree,
+    kYoung,  ///< added since the last sweep: no old one leads back to it
+    kOld
+  };
+  struct Point {
+    When at{};
+    Time last = Time::min();    ///< of all that follows from here for one reason
+    std::uint32_t holders = 0;  ///< of what follows
+    State state = State::kFree;
+  };
+
+  static std::uint32_t point_of(CauseId cause) { return static_cast<std::uint32_t>(cause); }
+  static Reason reason_of(CauseId cause) { return static_cast<Reason>(cause >> kPointBits) - 1; }
+  static CauseId cause_of(std::uint32_t point, Reason reason) {
+    return CauseId{reason + 1} << kPointBits | point;
+  }
+  /// A cause ends when its effect begins. That of the start has neither a reason nor a length.
+  void expect_known(When when) const {
+    const Point& from = points_[point_of(when.cause)];
+    const bool known = from.at.time <= when.time && when.time <= from.last;
+    STEPTIME_CHECK(when.cause == 0 ? when.time == Time{} : known,
+                   "a cause ends when its effect begins");
+  }
+  When follow(When since, Time end, Reason reason);
+  Reason reason(const Stretches& stretches);
+  std::uint32_t add(When at);
+  void go_on();
   void collect(Time now);
-  void sweep(Time now);
+  void sweep(const std::vector<std::uint32_t>& blocks, Time now);
+  std::span<Point> block(std::uint32_t number);
   void add_paths(const std::vector<When>& tops, std::vector<double>& times) const;
 
-  std::vector<Record> records_{{.reason = kStart}};
-  std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t>
-      young_;                   ///< added since the last sweep: no older one leads back to them
-  std::vector<char> leads_{1};  ///< of each record: an older one, which something may lead to
-  std::size_t latest_ = 0;      ///< record that until() added
-  std::size_t sweep_all_at_ = 4 * kYoung;
+  // Points fill the free places of one block after another. When one is full, it is swept and, if
+  // there is room in it again, goes on to be filled: it is in the cache.
+  std::vector<Point> points_{{.last = Time{}, .state = State::kOld}};  ///< first the run's start
+  std::uint32_t latest_ = 0;                                           ///< point
+  std::uint32_t next_ = 1;                                             ///< place to look at
+  std::uint32_t end_ = 1;  ///< of the places in its block
+  std::uint32_t tidy_at_ = kBlock - kBlock / 8;
+  std::vector<std::uint32_t> young_{0};  ///< blocks with young points, at last the present one
+  std::vector<std::uint32_t> roomy_;     ///< blocks without, of which at least half is free
+  std::size_t old_ = 0;                  ///< points
+  std::size_t sweep_all_at_ = 16 * kBlock;
   std::vector<Cause> names_;  ///< of the reasons
+  std::vector<Stretches> stretches_;
+  std::vector<std::uint16_t> numbers_;  ///< of the stretches, from 1 on, by hash; 0: free
 };
 
 }  // namespace steptime

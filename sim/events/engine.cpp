@@ -14,16 +14,8 @@ void Engine::refuse(Time time) const {
   throw InternalError("an event in order was refused");
 }
 
-void Engine::keep_cause(std::uint32_t slot, When when) {
-  if (slot_causes_.size() < slots_.size()) slot_causes_.resize(slots_.size());
-  STEPTIME_CHECK(causes_->know(when), "a cause ends when its effect begins");
-  slot_causes_[slot] = when.cause;
-}
-
-When Engine::present_of_causes() {
-  // An item of a lane that said nothing may run.
-  if (cause_.time != now_) cause_ = causes_->until(cause_, now_, Reason{});
-  return cause_;
+When Engine::begin_another(When since, Time end, Reason reason) {
+  return until(since, end, reason);
 }
 
 std::uint32_t Engine::take_slot() {

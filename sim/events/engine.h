@@ -93,7 +93,12 @@ class Engine {
   // Of causes; without them what these return has none.
   bool keeps_causes() const { return causes_ != nullptr; }
   /// Now, with what led to the event that runs.
-  When present() { return causes_ == nullptr ? When(now_) : present_of_causes(); }
+  When present() {
+    if (causes_ == nullptr) return When(now_);
+    if (cause_.time != now_) [[unlikely]]  // an item of a lane that said nothing may run
+      cause_ = causes_->until(cause_, now_, Reason{});
+    return cause_;
+  }
   /// What follows at this instant follows from `when`.
   void because(When when) { cause_ = when; }
   When until(When since, Time end, Reason reason) {
@@ -103,18 +108,31 @@ class Engine {
       refuse(end);
     return causes_->until(since, end, reason);
   }
+  When until(When since, Time end, const Stretches& stretches) {
+    return causes_ == nullptr ? When(end) : causes_->until(since, end, stretches);
+  }
+  /// The same, for who keeps `since` as its own and only makes it longer: for the reason that it
+  /// has, or else as above.
+  When lengthen(When since, Time end, Reason reason) {
+    if (causes_ == nullptr) [[likely]]
+      return When(end);
+    if (!Causes::lasts(since, reason) || end < since.time) [[unlikely]]
+      return begin_another(since, end, reason);
+    return causes_->lengthen(since, end);
+  }
+  When lengthen(When since, Duration length, Reason reason) {
+    return lengthen(since, later(since.time, length), reason);
+  }
   When until(When since, Duration length, Reason reason) {
     return until(since, later(since.time, length), reason);
   }
-  CauseId begin(When since, Reason reason) {
-    return causes_ == nullptr ? CauseId{} : causes_->begin(since, reason);
+  Held hold(When when) {
+    if (when.cause != 0) causes_->hold(when);
+    return {when};
   }
-  When finish(CauseId begun, Time end) {
-    return causes_ == nullptr ? When(end) : causes_->finish(begun, end);
-  }
-  Held hold(When when) { return {when.time, causes_ == nullptr ? CauseId{} : causes_->hold(when)}; }
   When release(Held held) {
-    return held.cause == 0 ? When(held.time) : causes_->let_go(held.cause);
+    if (held.when.cause != 0) causes_->let_go(held.when);
+    return held.when;
   }
   Reason reason(std::string_view cause, std::string_view resource) {
     return causes_ == nullptr ? Reason{} : causes_->reason(cause, resource);
@@ -199,8 +217,11 @@ class Engine {
   /// False when the item stood for nothing any more.
   bool run_item();
   void settle();
-  When present_of_causes();
-  void keep_cause(std::uint32_t slot, When when);
+  When begin_another(When since, Time end, Reason reason);
+  void keep_cause(std::uint32_t slot, When when) {
+    if (slot >= slot_causes_.size()) slot_causes_.resize(slots_.size());
+    slot_causes_[slot] = when.cause;
+  }
 
   // What every event needs comes first: with many engines it is not in the cache.
   Time now_{};

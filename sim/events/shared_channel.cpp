@@ -22,7 +22,7 @@ void SharedChannel::start(Duration startup, Duration work, Callback done) {
 void SharedChannel::begin_work(std::size_t waiting) {
   progress();
   const auto [work, done] = waiting_[waiting];
-  active_.push_back({work, done, clock_.now() + work, clock_.begin(clock_.present(), work_)});
+  active_.push_back({work, done, clock_.now() + work, clock_.hold(clock_.present())});
   free_waiting_.push_back(waiting);
   schedule_end();
 }
@@ -60,7 +60,8 @@ void SharedChannel::end_finished() {
   // A copy, because what is called may start transfers.
   const std::vector<Transfer> finished = std::exchange(finished_, {});
   for (const Transfer& transfer : finished) {
-    const When alone = clock_.finish(transfer.begun, std::min(transfer.alone, clock_.now()));
+    const Time end = std::min(transfer.alone, clock_.now());
+    const When alone = clock_.until(clock_.release(transfer.begun), end, work_);
     clock_.because(clock_.until(alone, clock_.now(), sharing_));
     transfer.done();
   }

@@ -33,7 +33,7 @@ class SharedChannel {
     Duration left{};  ///< at full bandwidth
     Callback done;
     Time alone{};  ///< when it would end by itself
-    CauseId begun = 0;
+    Held begun{};
   };
   /// A transfer in its start-up; the action of an event has no room for all of it.
   struct Waiting {

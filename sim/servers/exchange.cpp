@@ -27,7 +27,9 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
                    pull_time_ == PullTime::kPushed
                        ? static_cast<std::size_t>(plan.aggregation.servers.count)
                        : 0) {
+  std::size_t most = 0;  // of the messages of a bucket
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
+    most = std::max(most, plan.pieces[b].size());
     first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
     for (const Piece& piece : plan.pieces[b]) {
       slots_.push_back({.piece = &piece,
@@ -40,8 +42,9 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
   }
   first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
   const auto clients = static_cast<std::size_t>(clients_);
-  if (static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
-      kMostStates) {
+  if (most >= Open::kMost ||
+      static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
+          kMostStates) {
     throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
                                  clients, slots_.size()));
   }
@@ -194,8 +197,8 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
     return;
   }
   Open& open = open_[at(c, slot.bucket)];
-  if (in > open.time) open.reach(answer_in(end, latency(c, slot_index)));
-  if (--open.parts > 0) return;
+  if (open.is_behind(in)) open.reach(answer_in(end, latency(c, slot_index)));
+  if (!open.came(1)) return;
   if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last());
   engine_.at(open.last(), Phase::kNormal,
              [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
@@ -203,8 +206,7 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
 
 /// When an answer without bytes is at its client: as a rule many leave at one time.
 When Exchange::answer_in(When sent, Duration latency) {
-  const bool same = last_answer_.sent.time == sent.time && last_answer_.sent.cause == sent.cause &&
-                    last_answer_.in.time == sent.time + latency;
+  const bool same = last_answer_.sent == sent && last_answer_.in.time == sent.time + latency;
   if (!same) last_answer_ = {sent, engine_.until(sent, latency, request_)};
   return last_answer_.in;
 }
@@ -218,7 +220,7 @@ void Exchange::pull(std::int32_t c, std::size_t bucket) {
 
 /// Asks for a bucket at `when`: the requests that arrive together are one event.
 void Exchange::ask_for(std::int32_t c, std::size_t bucket, When when) {
-  open_[at(c, bucket)].parts = static_cast<std::int32_t>(plan_.pieces[bucket].size());
+  open_[at(c, bucket)].miss(plan_.pieces[bucket].size());
   const std::uint32_t end = first_slot_[bucket + 1];
   for (std::uint32_t s = first_slot_[bucket]; s < end;) {
     const Duration latency = this->latency(c, s);
@@ -263,8 +265,7 @@ When Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, When when) {
 void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {
   Open& open = open_[at(c, bucket)];
   open.reach(in);
-  open.parts -= parts;
-  if (open.parts == 0) user_.exchanged(c, bucket, open.last());
+  if (open.came(static_cast<std::size_t>(parts))) user_.exchanged(c, bucket, open.last());
 }
 
 }  // namespace steptime

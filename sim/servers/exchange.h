@@ -72,21 +72,29 @@ class Exchange {
 
   /// Answers that are missing, and when the last one came. Four in a cache line: there is one for
   /// each client and bucket.
-  struct Open {
-    Time time{};
-    std::uint32_t cause = 0;
-    std::int32_t parts = 0;
+  class Open {
+   public:
+    static constexpr std::uint64_t kMost = std::uint64_t{1} << (64 - kCauseBits);  ///< none as many
     Open() = default;
-    Open(When last, std::size_t missing)
-        : time(last.time),
-          cause(static_cast<std::uint32_t>(last.cause)),
-          parts(static_cast<std::int32_t>(missing)) {}
-    When last() const { return When(time, cause); }
+    Open(When last, std::size_t missing) : time_(last.time), both_(last.cause) { miss(missing); }
+    When last() const { return When(time_, both_ & (kPart - 1)); }
+    bool is_behind(Time time) const { return time > time_; }
     void reach(When when) {
-      if (when.time <= time) return;
-      time = when.time;
-      cause = static_cast<std::uint32_t>(when.cause);
+      if (!is_behind(when.time)) return;
+      time_ = when.time;
+      both_ = (both_ & ~(kPart - 1)) | when.cause;
     }
+    void miss(std::size_t parts) { both_ += kPart * parts; }
+    /// Whether these were the last ones.
+    bool came(std::size_t parts) {
+      both_ -= kPart * parts;
+      return both_ < kPart;
+    }
+
+   private:
+    static constexpr std::uint64_t kPart = std::uint64_t{1} << kCauseBits;
+    Time time_{};
+    std::uint64_t both_ = 0;  ///< what led to that time, and above it the missing parts
   };
   struct Answer {
     When sent{};

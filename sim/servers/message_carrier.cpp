@@ -188,7 +188,7 @@ void MessageCarrier::post(const Parcel& parcel) {
 
 void MessageCarrier::transmit(std::uint32_t index) {
   const Parcel& parcel = parcels_[index];
-  sent_[index] = {engine_.now(), engine_.begin(engine_.present(), latency_)};
+  sent_[index] = engine_.hold(engine_.present());
   Message message{.sink = this,
                   .from = client_end(parcel.client),
                   .to = server_end(parcel.server),
@@ -222,10 +222,8 @@ void MessageCarrier::delivered(const Message& message) {
 /// Now, with why it took so long: what it takes on idle links, and what others on them make of it.
 When MessageCarrier::arrived(Held sent) {
   const Network::Alone alone = network_.alone();
-  const Time now = engine_.now();
-  const When head = engine_.finish(sent.cause, std::min(now, sent.time + alone.latency));
-  const When tail = engine_.until(head, std::min(now, head.time + alone.transfer), transfer_);
-  return engine_.until(tail, now, sharing_);
+  return engine_.until(engine_.release(sent), engine_.now(),
+                       Stretches{{latency_, alone.latency}, {transfer_, alone.transfer}, sharing_});
 }
 
 Duration MessageCarrier::latency(std::int32_t client, std::int32_t server) {
@@ -271,10 +269,9 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
   const Aggregation& aggregation = plan_.aggregation;
   const Collective& collective = broadcasts ? *aggregation.spread : *aggregation.inside;
   Inside& in = insides_[static_cast<std::size_t>(place)];
-  in = {client,       broadcasts,
-        what,         collective.programs(bytes),
-        nullptr,      engine_.begin(engine_.present(), reasons_.played()),
-        engine_.now()};
+  in = {client,  broadcasts,
+        what,    collective.programs(bytes),
+        nullptr, engine_.hold(engine_.present())};
   in.player = std::make_unique<CollectivePlayer>(
       network_, in.programs, plan_.cluster.reduction,
       std::span<const Endpoint>(placements_[static_cast<std::size_t>(client)]), nullptr,
@@ -286,7 +283,7 @@ void MessageCarrier::play(std::int32_t client, bool broadcasts, std::uint32_t wh
 void MessageCarrier::over(std::int32_t place) {
   Inside& in = insides_[static_cast<std::size_t>(place)];
   if (engine_.keeps_causes())
-    engine_.because(reasons_.end_of_played(engine_, in.begun, in.start, in.player->parts()));
+    engine_.because(reasons_.end_of_played(engine_, engine_.release(in.begun), in.player->parts()));
   in.player.reset();
   free_insides_.push_back(place);
   const std::int32_t client = in.client;

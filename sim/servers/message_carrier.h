@@ -47,8 +47,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
     std::uint32_t what = 0;   ///< the bucket, or the message
     Programs programs;
     std::unique_ptr<CollectivePlayer> player;
-    CauseId begun = 0;
-    Time start{};
+    Held begun{};
   };
   /// What a GPU has under way, and what waits for that.
   struct Copies {

@@ -201,13 +201,13 @@ void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
   if (parts < static_cast<std::int32_t>(plan_.pieces[bucket].size())) return;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     if (ways[w].parts == 0) continue;
-    When enters = engine_.present();
-    if (ways[w].head > engine_.now()) {
-      enters = When(ways[w].head);
-      if (!led_.empty()) {
-        enters = engine_.release(led_[first + w].head);
-        led_[first + w].head = engine_.hold(enters);
-      }
+    const Time head = ways[w].head;
+    When enters = head > engine_.now() ? When(head) : engine_.present();
+    if (!led_.empty()) {
+      Held& held = led_[first + w].first;
+      const Passage passage{engine_.release(held), head, head};
+      held = engine_.hold(ports_.head(static_cast<Way>(w), passage));
+      if (head > engine_.now()) enters = held.when;
     }
     engine_.at(enters, Phase::kNormal,
                [this, client, bucket, w] { enter_client(client, bucket, w); });
@@ -217,30 +217,34 @@ void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
 /// Of parts that left together only the first and the last may lead to anything.
 void PortCarrier::keep_what_led(std::size_t incoming) {
   for (std::size_t w = 0; w < ways_; ++w) {
-    const auto way = static_cast<Way>(w);
     const auto [first, last] = std::exchange(extremes_[w], {});
     Led& led = led_[incoming + w];
-    if (first.head < led.head.time) {
-      engine_.release(led.head);
-      led.head = engine_.hold(ports_.head(way, first));
+    if (first.head < Time::max()) {
+      engine_.release(led.first);
+      led.first = engine_.hold(first.start);
     }
-    if (last.tail > led.tail.time) led.tail = ports_.tail(way, last);
+    if (last.tail > Time{}) {
+      engine_.release(led.last);
+      led.last = engine_.hold(last.start);
+    }
   }
 }
 
-void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t way) {
-  const std::size_t at = incoming(client, bucket) + way;
+void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t w) {
+  const auto way = static_cast<Way>(w);
+  const std::size_t at = incoming(client, bucket) + w;
   const Incoming in = std::exchange(incoming_[at], {});
-  When head(in.head);
-  When tail(in.tail);
+  Passage first{When(in.head), in.head, in.head};
+  Passage last{When(in.tail), in.tail, in.tail};
   if (!led_.empty()) {
     const Led led = std::exchange(led_[at], {});
-    head = engine_.release(led.head);
-    tail = led.tail;
+    first.start = engine_.release(led.first);
+    last.start = engine_.release(led.last);
+    last.head = last.start.time + ports_.latency(way);
   }
-  const When end = ports_.enter(static_cast<Way>(way), client_end(client), in.transfer,
-                                {head, in.head, in.head});
-  user_.pulled(client, bucket, in.parts, later(engine_.present(), later(end, tail)));
+  When end = ports_.enter(way, client_end(client), in.transfer, first);
+  if (in.tail > end.time) end = led_.empty() ? When(in.tail) : ports_.tail(way, last);
+  user_.pulled(client, bucket, in.parts, later(engine_.present(), end));
 }
 
 std::optional<Duration> PortCarrier::common_latency() const {

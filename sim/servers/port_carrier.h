@@ -53,10 +53,11 @@ class PortCarrier final : public Carrier {
     Time head = Time::max();
     Time tail{};
   };
-  /// What led to those times.
+  /// When the part left that is first at the client, or once all have left its first byte is there;
+  /// and when the part left that is last there.
   struct Led {
-    Held head{Time::max()};
-    When tail{};
+    Held first{};
+    Held last{};
   };
   /// Of the parts that left last and together: the one that is first at the client, and the one
   /// that is last.

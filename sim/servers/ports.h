@@ -84,17 +84,17 @@ class Ports {
       return {at, at.time + latency, at.time + latency};
     When& free = way == Way::kNetwork ? out_[static_cast<std::size_t>(from.node)]
                                       : host_out_[host_port(from)];
-    const When start = later(at, free);
-    free = engine_.until(start, transfer, because_of_transfer(way));
+    const bool waits = free.time > at.time;
+    const When start = waits ? free : at;
+    free = waits ? engine_.lengthen(free, transfer, because_of_transfer(way))
+                 : engine_.until(at, transfer, because_of_transfer(way));
     return {start, start.time + latency, start.time + latency + transfer};
   }
   When head(Way way, const Passage& message) {
     if (message.head == message.start.time) return message.start;
     return engine_.until(message.start, message.head, because_of_latency(way));
   }
-  When tail(Way way, const Passage& message) {
-    return engine_.until(head(way, message), message.tail, because_of_transfer(way));
-  }
+  When tail(Way way, const Passage& message) { return used(way, message, message.tail); }
 
   /// Takes the receiver's port and returns when the last byte is in: the port works on what is
   /// there, so that a slow sender does not keep it from others. Calls for one port are in the order
@@ -110,8 +110,8 @@ class Ports {
     }
     // What freed the port in the past is no matter now.
     const bool waits = free.time > message.head && free.time >= engine_.now();
-    free = engine_.until(waits ? free : head(way, message), end, because_of_transfer(way));
-    return message.tail > free.time ? tail(way, message) : free;
+    free = waits ? engine_.lengthen(free, end, because_of_transfer(way)) : used(way, message, end);
+    return message.tail > end ? tail(way, message) : free;
   }
 
   /// Takes all ports of these workers, or of their nodes to the network, in both directions for
@@ -141,6 +141,10 @@ class Ports {
   Reason because_of_transfer(Way way) const { return transfers_[index(way)]; }
   Reason because_of_latency(Way way) const { return latencies_[index(way)]; }
   const Link& link(Way way) const { return way == Way::kNetwork ? network_ : host_; }
+  /// By this message from its head on.
+  [[gnu::noinline]] When used(Way way, const Passage& message, Time end) {
+    return engine_.until(head(way, message), end, because_of_transfer(way));
+  }
   std::size_t host_port(PortEnd worker) const {
     const std::int64_t place = worker.worker % gpus_per_node_;
     return static_cast<std::size_t>(worker.node * ports_per_node_ + place / sharing_);

@@ -445,7 +445,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     for (const Client& c : clients_) {
       if (waits_for_all_ && &c != &*last) continue;
       // Where layers wait, the end is the start of a forward pass that is held up later.
-      ends.emplace_back(c.end, engine_.release(c.held).cause);
+      ends.emplace_back(c.end, c.held.when.cause);
     }
     const auto steps = static_cast<double>(plan_.steps);
     times_.attribution = causes_->attribution(ends, static_cast<double>(ends.size()) * steps);

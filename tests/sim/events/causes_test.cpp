@@ -71,17 +71,18 @@ TEST(Causes, WhatNothingCanLeadBackToIsFreed) {
   const Reason chain = causes.reason("chain", "");
   const Reason beside = causes.reason("beside", "");
   When end{};
-  CauseId begun = 0;
+  When held{};
   constexpr int kSeconds = 1'000'000;
   for (int s = 1; s <= kSeconds; ++s) {
     causes.tidy(end.time);
     causes.until(end, Time(seconds(s)), beside);
     end = causes.until(end, Time(seconds(s)), chain);
-    if (s == 1) begun = causes.begin(end, beside);
+    if (s == 1) causes.hold(held = end);
   }
   EXPECT_LT(causes.size(), static_cast<std::size_t>(kSeconds) / 10);
   EXPECT_EQ(path(causes, end), (Times{{"chain", kSeconds}}));
-  const When last = causes.finish(begun, Time(seconds(kSeconds + 1)));
+  causes.let_go(held);
+  const When last = causes.until(held, Time(seconds(kSeconds + 1)), beside);
   EXPECT_EQ(path(causes, last), (Times{{"beside", kSeconds}, {"chain", 1}}));
 }
 
@@ -104,7 +105,7 @@ TEST(Causes, WaysThatMeetCountForEach) {
   EXPECT_EQ(paths(causes, {one, four, two, three}), (Times{{"c", 5}, {"a", 4}, {"b", 2}}));
 }
 
-TEST(Causes, RunsOfOneReasonAreOneRecord) {
+TEST(Causes, ALongerTimeForOneReasonIsNoFurtherPoint) {
   //  0 --a 1 s-- one --b 1 s-- two --b 1 s-- three
   //                              \--b 4 s-- four --a 1 s-- five
   Causes causes;
@@ -121,13 +122,13 @@ TEST(Causes, RunsOfOneReasonAreOneRecord) {
   EXPECT_EQ(path(causes, two), (Times{{"a", 1}, {"b", 1}}));
   EXPECT_EQ(path(causes, three), (Times{{"b", 2}, {"a", 1}}));
   EXPECT_EQ(paths(causes, {five, three, two}), (Times{{"b", 5 + 2 + 1}, {"a", 2 + 1 + 1}}));
-  EXPECT_EQ(causes.size(), 4u);  // with the start of the run
+  EXPECT_EQ(causes.size(), 3u);  // the start of the run, one and four
 }
 
 TEST(Causes, WhatIsHeldOutlivesItsTime) {
   Causes causes;
   const When one = causes.until(When{}, Time(seconds(1)), causes.reason("a", ""));
-  const CauseId held = causes.hold(one);
+  causes.hold(one);
   // Meanwhile a chain of 100,000 s, which stays.
   const Reason even = causes.reason("even", "");
   const Reason odd = causes.reason("odd", "");
@@ -136,9 +137,66 @@ TEST(Causes, WhatIsHeldOutlivesItsTime) {
     causes.tidy(end.time);
     end = causes.until(end, Time(seconds(s)), s % 2 == 0 ? even : odd);
   }
-  EXPECT_EQ(causes.let_go(held).cause, one.cause);
+  causes.let_go(one);
   EXPECT_EQ(path(causes, one), (Times{{"a", 1}}));
   EXPECT_EQ(path(causes, end), (Times{{"even", 50'000}, {"odd", 50'000}}));
+}
+
+TEST(Causes, WhatIsHeldTwiceIsLetGoTwice) {
+  Causes causes;
+  const When one = causes.until(When{}, Time(seconds(1)), causes.reason("a", ""));
+  causes.hold(one);
+  causes.hold(one);
+  causes.let_go(one);
+  causes.let_go(one);
+  EXPECT_THROW(causes.let_go(one), InternalError);
+}
+
+TEST(Causes, StretchesFollowOneAnother) {
+  //  0 --a 1 s-- one: 2 s of b, 3 s of c, and then a; as far as the end, 8 s, 4 s or 2 s behind it
+  Causes causes;
+  const Reason a = causes.reason("a", "");
+  const Reason b = causes.reason("b", "");
+  const Reason c = causes.reason("c", "");
+  const Stretches stretches{{b, seconds(2)}, {c, seconds(3)}, a};
+  const When one = causes.until(When{}, Time(seconds(1)), a);
+  const When all = causes.until(one, Time(seconds(9)), stretches);
+  const When part = causes.until(one, Time(seconds(5)), stretches);
+  const When first = causes.until(one, Time(seconds(3)), stretches);
+  EXPECT_EQ(path(causes, all), (Times{{"a", 1 + 3}, {"c", 3}, {"b", 2}}));
+  EXPECT_EQ(path(causes, part), (Times{{"b", 2}, {"c", 2}, {"a", 1}}));
+  EXPECT_EQ(path(causes, first), (Times{{"b", 2}, {"a", 1}}));
+  EXPECT_EQ(causes.until(one, one.time, stretches), one);
+  // What follows begins with the first again; for the last reason it goes on.
+  const When again = causes.until(all, Time(seconds(10)), stretches);
+  EXPECT_EQ(path(causes, again), (Times{{"a", 1 + 3}, {"b", 2 + 1}, {"c", 3}}));
+  EXPECT_EQ(path(causes, causes.until(part, Time(seconds(6)), a)),
+            (Times{{"a", 1 + 1}, {"b", 2}, {"c", 2}}));
+}
+
+TEST(Causes, MoreStretchesThanHaveANumberTakePointsInstead) {
+  // 10,000 different ones, one after another: 10 ms + i us of b, 1 s of c and the rest, of 2 s, a.
+  Causes causes;
+  const Reason a = causes.reason("a", "");
+  const Reason b = causes.reason("b", "");
+  const Reason c = causes.reason("c", "");
+  When end{};
+  Duration sum{};
+  constexpr int kDifferent = 10'000;
+  for (int i = 0; i < kDifferent; ++i) {
+    const Duration length = std::chrono::milliseconds(10) + std::chrono::microseconds(i);
+    sum += length;
+    causes.tidy(end.time);
+    end = causes.until(end, end.time + seconds(2), Stretches{{b, length}, {c, seconds(1)}, a});
+  }
+  const double of_b = to_seconds(sum);
+  const Times list = path(causes, end);
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0], (std::pair<std::string, double>("c", kDifferent)));
+  EXPECT_EQ(list[1].first, "a");
+  EXPECT_DOUBLE_EQ(list[1].second, kDifferent - of_b);
+  EXPECT_EQ(list[2].first, "b");
+  EXPECT_DOUBLE_EQ(list[2].second, of_b);
 }
 
 TEST(Causes, AnEventFollowsFromWhatItsTimeFollowedFrom) {
