@@ -11,9 +11,14 @@ std::uint32_t MaxMin::add_channel(double capacity) {
 }
 
 void MaxMin::open(std::uint32_t channel) {
+  open_slack(channel);
+  if (Channel& c = channels_[channel]; c.stage == Stage::kSlack) c.stage = Stage::kOpen;
+}
+
+void MaxMin::open_slack(std::uint32_t channel) {
   Channel& c = channels_[channel];
   if (c.stage != Stage::kIdle) return;
-  c.stage = Stage::kOpen;
+  c.stage = Stage::kSlack;
   c.granted = c.level;
   opened_.push_back(channel);
 }
@@ -21,26 +26,26 @@ void MaxMin::open(std::uint32_t channel) {
 void MaxMin::add(std::uint32_t flow, std::span<const std::uint32_t> channels) {
   if (flow >= flows_.size()) flows_.resize(flow + std::size_t{1});
   Flow& f = flows_[flow];
-  double least = 0;
+  f.path.resize(channels.size());
+  double least = kInfinity;
   std::uint32_t narrowest = 0;
-  for (const std::uint32_t channel : channels) {
-    Channel& c = channels_[channel];
-    const std::uint32_t other = channels.size() == 2 ? channels[f.path.empty() ? 1 : 0] : kNone;
-    c.members.push_back({flow, static_cast<std::uint32_t>(f.path.size()), other});
-    const auto count = static_cast<std::uint32_t>(c.members.size());
-    if (const double share = c.capacity / count; f.path.empty() || share < least) {
+  for (std::uint32_t hop = 0; hop < channels.size(); ++hop) {
+    Channel& c = channels_[channels[hop]];
+    const auto place = static_cast<std::uint32_t>(c.members.size());
+    f.path[hop] = {channels[hop], place};
+    c.members.push_back({flow, hop, channels.size() == 2 ? channels[1 - hop] : kNone});
+    if (const double share = c.capacity / (place + 1); share < least) {
       least = share;
-      narrowest = channel;
+      narrowest = hop;
     }
-    f.path.push_back({channel, count - 1});
   }
-  f.bottleneck = narrowest;
+  f.bottleneck = channels[narrowest];
   f.is_new = true;
   new_.push_back(flow);
-  Channel& bottleneck = channels_[narrowest];
+  Channel& bottleneck = channels_[f.bottleneck];
   raise(bottleneck.members.back(), bottleneck.level);
   swap(bottleneck, bottleneck.members.size() - 1, bottleneck.own++);
-  open(narrowest);
+  open(f.bottleneck);
 }
 
 void MaxMin::place(Channel& channel, std::size_t at, Member member) {
@@ -77,7 +82,7 @@ void MaxMin::remove(std::uint32_t flow) {
     swap(channel, hop.place, channel.members.size() - 1);
     channel.members.pop_back();
     if (channel.own > 0)
-      open(hop.channel);
+      open_slack(hop.channel);
     else  // nobody waits for what is left there
       channel.used = channel.members.empty() ? 0 : channel.used - rate;
   }
@@ -88,7 +93,8 @@ void MaxMin::remove(std::uint32_t flow) {
 /// What the flow can get at most, as far as its bottleneck says.
 double MaxMin::bound(const Flow& flow) const {
   const Channel& bottleneck = channels_[flow.bottleneck];
-  return bottleneck.stage == Stage::kOpen ? kInfinity : bottleneck.level;
+  const bool has_level = bottleneck.stage == Stage::kIdle || bottleneck.stage == Stage::kFixed;
+  return has_level ? bottleneck.level : kInfinity;
 }
 
 /// The level at which an open channel is full when its flows get no more than their bounds;
@@ -137,6 +143,7 @@ void MaxMin::push(Candidate candidate) {
 void MaxMin::raise(Member member, double more) {
   visit_others(member, [&](std::uint32_t c) {
     Channel& other = channels_[c];
+    if (other.stage == Stage::kSlack) other.stage = Stage::kOpen;
     if (other.stage != Stage::kIdle) return;
     other.used += more;
     if (other.own > 0 || other.used > other.capacity * kSame) open(c);
@@ -195,10 +202,40 @@ void MaxMin::fix(std::uint32_t channel, double level) {
   fixed_.push_back(channel);
 }
 
+/// Flows have left a bottleneck. Those that it has left may be on another one of the same level, so
+/// that they keep their rates; false when one is not.
+bool MaxMin::hand_over(Channel& channel) {
+  while (channel.own > 0) {
+    const Member member = channel.members[channel.own - 1];
+    Flow& flow = flows_[member.flow];
+    const auto is_full = [&](const Hop hop) {
+      const Channel& c = channels_[hop.channel];
+      return c.stage == Stage::kIdle && c.own > 0 && c.level <= channel.level * kSame;
+    };
+    const auto to = std::find_if(flow.path.begin(), flow.path.end(), is_full);
+    if (to == flow.path.end()) return false;
+    --channel.own;
+    flow.bottleneck = to->channel;
+    Channel& bottleneck = channels_[to->channel];
+    swap(bottleneck, to->place, bottleneck.own++);
+    moved_.push_back(member.flow);
+    fixed_.push_back(to->channel);
+  }
+  channel.used = 0;
+  for (const Member member : channel.members)
+    channel.used += rate(flows_[member.flow]);
+  channel.level = channel.granted = 0;
+  return true;
+}
+
 void MaxMin::solve() {
   fixed_.clear();
   moved_.clear();
   const std::size_t changed = opened_.size();
+  for (const std::uint32_t channel : opened_) {
+    Channel& c = channels_[channel];
+    if (c.stage == Stage::kSlack) c.stage = hand_over(c) ? Stage::kIdle : Stage::kOpen;
+  }
   for (std::size_t next = 0; next < opened_.size() || !heap_.empty();) {
     Candidate least{};
     if (next < opened_.size()) {

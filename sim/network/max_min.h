@@ -30,12 +30,20 @@ class MaxMin {
   /// Gives every flow its rate, after any number of changes.
   void solve();
 
-  /// Of the last solve(): the channels whose level may have changed.
+  // Of the last solve(); some may be named twice.
+  /// The channels whose level may have changed, or that flows have moved to.
   std::span<const std::uint32_t> fixed() const { return fixed_; }
-  /// Of the last solve(): the flows that have another bottleneck now, or the first one.
+  /// The flows that have another bottleneck now, or the first one.
   std::span<const std::uint32_t> moved() const { return moved_; }
 
   std::uint32_t bottleneck(std::uint32_t flow) const { return flows_[flow].bottleneck; }
+  /// Of the flow's path, which has so many.
+  std::uint32_t channel(std::uint32_t flow, std::uint32_t hop) const {
+    return flows_[flow].path[hop].channel;
+  }
+  std::uint32_t channels(std::uint32_t flow) const {
+    return static_cast<std::uint32_t>(flows_[flow].path.size());
+  }
   /// The rate of every flow whose bottleneck the channel is.
   double level(std::uint32_t channel) const { return channels_[channel].level; }
   /// The sum of the rates on the channel, but of flows that came after the last solve().
@@ -49,6 +57,7 @@ class MaxMin {
 
   enum class Stage : std::uint8_t {
     kIdle,   ///< nothing has changed so far
+    kSlack,  ///< flows have left it, and nothing else has changed
     kOpen,   ///< its level is not yet known
     kFixed,  ///< its level is known
   };
@@ -88,6 +97,8 @@ class MaxMin {
   double bound(const Flow& flow) const;
   double candidate(Channel& channel);
   void open(std::uint32_t channel);
+  void open_slack(std::uint32_t channel);
+  bool hand_over(Channel& channel);
   void push(Candidate candidate);
   void reconsider_neighbours(std::uint32_t channel);
   void grant(Channel& channel, double level);

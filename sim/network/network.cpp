@@ -56,7 +56,7 @@ std::uint32_t Network::sharing_of(ChannelId channel) {
   State& state = states_[channel];
   if (state.sharing == kNone) {
     state.sharing = solver_.add_channel(state.rate);
-    sharing_.emplace_back();
+    sharing_.emplace_back().channel = channel;
   }
   return state.sharing;
 }
@@ -227,8 +227,9 @@ void Network::settle() {
   solver_.solve();
   for (const FlowId id : solver_.moved()) {
     Share& share = shares_[id];
-    if (share.sharing != kNone)
-      share.bytes = std::max(0.0, share.bytes - served(sharing_[share.sharing]));
+    if (share.sharing == kNone) continue;
+    share.bytes = std::max(0.0, share.bytes - served(sharing_[share.sharing]));
+    share.sharing = kNone;
   }
   for (const std::uint32_t index : solver_.fixed()) {
     Sharing& sharing = sharing_[index];
@@ -240,6 +241,7 @@ void Network::settle() {
   }
   for (const FlowId id : solver_.moved()) {
     Share& share = shares_[id];
+    if (share.sharing != kNone) continue;  // it is named twice
     share.sharing = solver_.bottleneck(id);
     Sharing& sharing = sharing_[share.sharing];
     if (sharing.finishes.empty()) {  // a small count is a precise one
@@ -319,15 +321,18 @@ bool Network::end_flows(std::uint32_t index) {
 void Network::drain(FlowId id) {
   Flow& flow = flows_[id];
   flow.drained = now();
-  find_path(flow, shared_path_);
-  for (const ChannelId c : shared_path_)
+  Duration latency = flow.hop > 0 ? Duration{} : overhead(flow.message);
+  shared_path_.clear();
+  for (std::uint32_t hop = 0; hop < solver_.channels(id); ++hop) {
+    const ChannelId c = sharing_[solver_.channel(id, hop)].channel;
     --states_[c].sharers;
+    latency += states_[c].latency;
+    if (has_fifo_) shared_path_.push_back(c);
+  }
   shares_[id].sharing = kNone;
   solver_.remove(id);
   if (std::exchange(is_settled_, false)) settle_later();
   ++flow.generation;
-  const Duration latency =
-      path_latency(shared_path_) + (flow.hop > 0 ? Duration{} : overhead(flow.message));
   push(now() + latency, id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;
   const std::vector<ChannelId> path = shared_path_;  // a release may begin other flows

@@ -120,6 +120,7 @@ class Network final : public Lane {
   /// it has served to each of them since it had the first says how far all of them are, and only
   /// the end of the next one is an event.
   struct Sharing {
+    ChannelId channel = 0;
     std::vector<FlowId> waiting;   ///< for a FIFO channel, in order of arrival
     std::vector<Finish> finishes;  ///< a heap; some are of flows that are not here any more
     double served = 0;             ///< bytes at `updated`

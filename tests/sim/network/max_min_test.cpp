@@ -115,6 +115,49 @@ TEST(MaxMin, TellsWhatChanged) {
   EXPECT_TRUE(rates.moved().empty());
 }
 
+TEST(MaxMin, WhoHasAnotherBottleneckOfTheSameLevelKeepsItsRate) {
+  //  a -- 6 -- b -- 6 -- c     flows: abc, ab, bc, with 3 each
+  // When the other one of abc's bottleneck goes, abc has the other channel, full as before, as its
+  // bottleneck.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(6);
+  const std::uint32_t second = rates.add_channel(6);
+  rates.add(0, Path{first, second});
+  rates.add(1, std::array{first});
+  rates.add(2, std::array{second});
+  rates.solve();
+  const bool was_first = rates.bottleneck(0) == first;
+  const std::uint32_t other = was_first ? second : first;
+  rates.remove(was_first ? 1 : 2);
+  rates.solve();
+  EXPECT_EQ(rates.bottleneck(0), other);
+  EXPECT_EQ(rate(rates, 0), 3);
+  EXPECT_EQ(rates.load(was_first ? first : second), 3);
+  EXPECT_EQ(std::vector(rates.fixed().begin(), rates.fixed().end()), std::vector{other});
+  EXPECT_EQ(std::vector(rates.moved().begin(), rates.moved().end()), std::vector{0U});
+  // With the last one gone, too, abc has all of both.
+  rates.remove(was_first ? 2 : 1);
+  rates.solve();
+  EXPECT_EQ(rate(rates, 0), 6);
+}
+
+TEST(MaxMin, WhoComesAndWhoGoesAtOnce) {
+  // As above, and when ab goes, another bc comes: three share the second channel.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(6);
+  const std::uint32_t second = rates.add_channel(6);
+  rates.add(0, Path{first, second});
+  rates.add(1, std::array{first});
+  rates.add(2, std::array{second});
+  rates.solve();
+  rates.remove(1);
+  rates.add(3, std::array{second});
+  rates.solve();
+  for (const std::uint32_t flow : {0U, 2U, 3U})
+    EXPECT_EQ(rate(rates, flow), 2);
+  EXPECT_EQ(rates.load(first), 2);
+}
+
 TEST(MaxMin, ANumberMayNameAnotherFlowLater) {
   MaxMin rates;
   const std::uint32_t first = rates.add_channel(3);
