@@ -29,15 +29,19 @@ class DeliveryQueue {
     // A list that was pushed out of `recent_` gets no more items, so that what follows in a new
     // list of the same time was inserted later than all of it.
     if (recent.list == kNone || recent.time != at) recent = {at, open_list(at)};
-    lists_[recent.list].items.push_back(item);
+    List& list = lists_[recent.list];
+    if (list.size++ == 0)
+      list.first = item;
+    else
+      list.others.push_back(item);
     ++size_;
   }
 
   Item pop() {
     List& list = lists_[times_.front().slot];
-    const Item item = list.items[list.taken++];
+    const Item item = list.taken == 0 ? list.first : list.others[list.taken - 1];
     --size_;
-    if (list.taken == list.items.size()) close_first();
+    if (++list.taken == list.size) close_first();
     return item;
   }
 
@@ -45,9 +49,12 @@ class DeliveryQueue {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::size_t kRecent = 256;
 
+  /// Most have one item where ranks are out of step, which is then found without another load.
   struct List {
-    std::vector<Item> items;
-    std::size_t taken = 0;
+    Item first;
+    std::uint32_t size = 0;
+    std::uint32_t taken = 0;
+    std::vector<Item> others;
   };
   struct Recent {
     std::int64_t time = 0;
@@ -76,8 +83,8 @@ class DeliveryQueue {
     times_.pop();
     Recent& recent = recent_[slot_of(time)];
     if (recent.list == list) recent.list = kNone;
-    lists_[list].items.clear();
-    lists_[list].taken = 0;
+    lists_[list].others.clear();
+    lists_[list].size = lists_[list].taken = 0;
     free_.push_back(list);
   }
 
