@@ -2,9 +2,9 @@
 
 #include "calibration/disturbance.h"
 #include "calibration/rounds.h"
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/workload/workload.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rooms=(core config events network collective workload step learning servers mxnet experiment
+rooms=(core config events network collective workload step learning servers mxnet experiment sweeps
        evidence drawing command)
 
 wrong=0

@@ -2,9 +2,9 @@
 // --backend gpu` start this program.
 #include "calibration/cuda/measure.h"
 #include "calibration/program.h"
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 
 #ifdef STEPTIME_NCCL
 #include "calibration/cuda/nccl.h"

@@ -1,10 +1,10 @@
 #include "calibration/disturbance.h"
 #include "calibration/mpi/measure.h"
 #include "calibration/mpi/programs.h"
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/json.h"
+#include "sim/config/output_files.h"
 #include "sim/experiment/experiment.h"
 
 #include <chrono>

@@ -5,9 +5,9 @@
 #include "calibration/mpi/programs.h"
 #include "calibration/mpi/real_collectives.h"
 #include "calibration/mpi/step_runner.h"
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/simulate.h"
 

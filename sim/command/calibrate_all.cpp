@@ -1,7 +1,7 @@
 #include "sim/command/calibrate_all.h"
 
-#include "sim/command/output.h"
 #include "sim/config/json.h"
+#include "sim/config/output_files.h"
 #include "sim/core/limits.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"

@@ -2,8 +2,8 @@
 // whole.
 #pragma once
 #include "sim/command/cli.h"
-#include "sim/experiment/sweep.h"
-#include "sim/experiment/sweep_table.h"
+#include "sim/sweeps/sweep.h"
+#include "sim/sweeps/table.h"
 
 #include <cstdint>
 #include <string>

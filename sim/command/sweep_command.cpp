@@ -1,15 +1,15 @@
 #include "sim/command/sweep_command.h"
 
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/row_printer.h"
-#include "sim/command/sweep_job.h"
-#include "sim/command/sweep_journal.h"
 #include "sim/command/watch.h"
+#include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
-#include "sim/experiment/point_runner.h"
-#include "sim/experiment/run_sweep.h"
+#include "sim/sweeps/job.h"
+#include "sim/sweeps/journal.h"
+#include "sim/sweeps/point_runner.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // What `sweep` and `merge` do, by one process or by several that share the points.
 #pragma once
-#include "sim/command/shard.h"
 #include "sim/command/verbs.h"
+#include "sim/sweeps/shard.h"
 
 #include <cstdint>
 #include <functional>

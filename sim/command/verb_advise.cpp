@@ -1,5 +1,5 @@
 #include "sim/command/answer.h"
-#include "sim/experiment/advise.h"
+#include "sim/sweeps/advise.h"
 
 namespace steptime {
 

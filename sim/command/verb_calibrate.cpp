@@ -1,8 +1,8 @@
 #include "sim/command/calibrate_all.h"
 #include "sim/command/companion.h"
-#include "sim/command/output.h"
 #include "sim/command/verbs.h"
 #include "sim/config/json.h"
+#include "sim/config/output_files.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
 

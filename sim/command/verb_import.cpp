@@ -1,6 +1,6 @@
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/experiment/experiment.h"
 #include "sim/workload/importer.h"

@@ -1,9 +1,9 @@
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/evidence/comparison.h"
-#include "sim/experiment/point_runner.h"
-#include "sim/experiment/run_sweep.h"
+#include "sim/sweeps/point_runner.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
 // report CONFIG: a page about an experiment. report --topology: a machine as pictures for Graphviz,
 // or as the routes between its GPUs; report
 // --trees: the trees along which its GPUs add up.
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/tree_report.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"

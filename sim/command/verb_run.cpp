@@ -1,6 +1,6 @@
-#include "sim/command/output.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/output_files.h"
 #include "sim/config/text_lines.h"
 #include "sim/core/text_table.h"
 #include "sim/core/units.h"
@@ -12,7 +12,7 @@
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/summary.h"
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include <memory>
 #include <optional>

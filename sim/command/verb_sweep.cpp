@@ -1,7 +1,7 @@
 #include "sim/command/companion.h"
-#include "sim/command/shard.h"
 #include "sim/command/sweep_command.h"
 #include "sim/command/verbs.h"
+#include "sim/sweeps/shard.h"
 
 #include <string>
 #include <vector>

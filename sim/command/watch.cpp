@@ -1,6 +1,6 @@
 #include "sim/command/watch.h"
 
-#include "sim/command/output.h"
+#include "sim/config/output_files.h"
 #include "sim/core/error.h"
 
 #include <chrono>

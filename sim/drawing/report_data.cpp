@@ -5,9 +5,9 @@
 #include "sim/drawing/node_drawing.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
-#include "sim/experiment/run_sweep.h"
 #include "sim/experiment/simulate.h"
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/run_sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include <algorithm>
 #include <cstdint>

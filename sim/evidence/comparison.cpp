@@ -4,7 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"
-#include "sim/experiment/sweep_values.h"
+#include "sim/sweeps/values.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // How many JSONL points does a sweep write per second on one thread? The goal is 300,000. And what
 // do two threads reach of what two that share nothing do (of_plain)? The goal is 0.95.
 #include "sim/config/data_dir.h"
-#include "sim/experiment/run_sweep.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,14 +6,14 @@
 // Rows hold numbers that are the same for every compiler and build type: times are whole
 // picoseconds until they are printed, and nothing is printed through a library that may round
 // differently.
-#include "sim/command/output.h"
 #include "sim/config/json.h"
+#include "sim/config/output_files.h"
 #include "sim/core/error.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
-#include "sim/experiment/point_runner.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
+#include "sim/sweeps/point_runner.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // advise() against a search that tries every option of its grid one by one, on networks of real
 // size: no other option of any system may be better than what it names, and none may be left out.
-#include "sim/experiment/advise.h"
+#include "sim/sweeps/advise.h"
 
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"

@@ -1,4 +1,4 @@
-#include "sim/experiment/sweep_values.h"
+#include "sim/sweeps/values.h"
 
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"

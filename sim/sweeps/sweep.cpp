@@ -1,4 +1,4 @@
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"

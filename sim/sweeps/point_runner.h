@@ -2,7 +2,7 @@
 // change between them.
 #pragma once
 #include "sim/experiment/simulate.h"
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include <memory>
 #include <vector>

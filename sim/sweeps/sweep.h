@@ -4,7 +4,7 @@
 // {"zip": [...]} advance together, in the place of the first of them.
 #pragma once
 #include "sim/config/config.h"
-#include "sim/experiment/sweep_values.h"
+#include "sim/sweeps/values.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Progressions of plain numbers, and what is refused, are in sweep_test.cpp.
-#include "sim/experiment/sweep_values.h"
+#include "sim/sweeps/values.h"
 
 #include "tests/support/messages.h"
 #include "tests/support/swept.h"

@@ -1,10 +1,10 @@
-#include "sim/experiment/advise.h"
+#include "sim/sweeps/advise.h"
 
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
-#include "sim/experiment/run_sweep.h"
 #include "sim/experiment/simulate.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,7 @@
 //   fc.b fc.w | conv     20 .. 34.004, 42 .. 53
 //   fc.b | fc.w conv     20 .. 30.004, 42 .. 57
 //   all in one           42 .. 57.004
-#include "sim/experiment/advise.h"
+#include "sim/sweeps/advise.h"
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"

@@ -1,4 +1,4 @@
-#include "sim/experiment/sweep_table.h"
+#include "sim/sweeps/table.h"
 
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"

@@ -1,4 +1,4 @@
-#include "sim/command/sweep_journal.h"
+#include "sim/sweeps/journal.h"
 
 #include "sim/config/input_files.h"
 #include "sim/core/error.h"

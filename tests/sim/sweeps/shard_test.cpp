@@ -1,4 +1,4 @@
-#include "sim/command/shard.h"
+#include "sim/sweeps/shard.h"
 
 #include "sim/core/error.h"
 #include "tests/support/messages.h"

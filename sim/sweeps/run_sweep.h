@@ -2,7 +2,7 @@
 // the points, whatever the number of threads.
 #pragma once
 #include "sim/experiment/result.h"
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 // What is shown of a sweep's rows; the whole texts are in tests/sim/command/verb_sweep_test.cpp.
-#include "sim/experiment/sweep_table.h"
+#include "sim/sweeps/table.h"
 
 #include "tests/support/swept.h"
 

@@ -1,4 +1,4 @@
-#include "sim/experiment/point_runner.h"
+#include "sim/sweeps/point_runner.h"
 
 #include <algorithm>
 #include <iterator>

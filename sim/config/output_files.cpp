@@ -1,4 +1,4 @@
-#include "sim/command/output.h"
+#include "sim/config/output_files.h"
 
 #include "sim/config/input_files.h"
 #include "sim/core/error.h"

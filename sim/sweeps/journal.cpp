@@ -1,4 +1,4 @@
-#include "sim/command/sweep_journal.h"
+#include "sim/sweeps/journal.h"
 
 #include "sim/config/json.h"
 #include "sim/core/error.h"

@@ -2,8 +2,8 @@
 // says what they are of and whether they are all, and a JSONL row each, in any order. A sweep has
 // one, or one for each of those that share its points.
 #pragma once
-#include "sim/command/output.h"
-#include "sim/experiment/sweep.h"
+#include "sim/config/output_files.h"
+#include "sim/sweeps/sweep.h"
 
 #include <atomic>
 #include <condition_variable>

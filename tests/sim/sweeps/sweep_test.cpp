@@ -1,4 +1,4 @@
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include "tests/support/swept.h"
 

@@ -1,4 +1,4 @@
-#include "sim/command/sweep_job.h"
+#include "sim/sweeps/job.h"
 
 #include "sim/config/json.h"
 #include "sim/config/words.h"

@@ -1,8 +1,8 @@
-#include "sim/experiment/run_sweep.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include "sim/config/json_text.h"
 #include "sim/core/error.h"
-#include "sim/experiment/point_runner.h"
+#include "sim/sweeps/point_runner.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "sim/experiment/run_sweep.h"
+#include "sim/sweeps/run_sweep.h"
 
 #include "tests/support/swept.h"
 

@@ -1,7 +1,7 @@
 // The rows of a sweep as a table for people, and as cells of CSV.
 #pragma once
 #include "sim/config/json.h"
-#include "sim/experiment/sweep.h"
+#include "sim/sweeps/sweep.h"
 
 #include <cstddef>
 #include <map>

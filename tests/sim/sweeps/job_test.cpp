@@ -1,4 +1,4 @@
-#include "sim/command/sweep_job.h"
+#include "sim/sweeps/job.h"
 
 #include "sim/core/error.h"
 #include "tests/support/messages.h"

@@ -1,4 +1,4 @@
-#include "sim/command/shard.h"
+#include "sim/sweeps/shard.h"
 
 #include "sim/config/json.h"
 #include "sim/config/text_lines.h"
