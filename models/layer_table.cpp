@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -238,15 +239,17 @@ std::vector<fs::path> table_files() {
   return files;
 }
 
+[[noreturn]] void refuse_name(const std::string& name, const std::string& file,
+                              const std::string& other) {
+  throw InputError(fmt::format("{}: the name \"{}\" is already that of {}", file, name, other));
+}
+
 /// By full name and by alias; a full name is its own entry.
 std::map<std::string, std::string> index_tables() {
   std::map<std::string, std::string> files;
   const auto add = [&](const std::string& name, const std::string& file) {
     const auto [entry, is_new] = files.emplace(name, file);
-    if (!is_new) {
-      throw InputError(
-          fmt::format("{}: the name \"{}\" is already that of {}", file, name, entry->second));
-    }
+    if (!is_new) refuse_name(name, file, entry->second);
   };
   for (const fs::path& path : table_files()) {
     const LayerTable table = read_layer_table(path.string());
@@ -261,9 +264,20 @@ std::map<std::string, std::string> index_tables() {
   return files;
 }
 
-const std::map<std::string, std::string>& index() {
-  static const std::map<std::string, std::string> files = index_tables();
-  return files;
+/// The only file with the alias, or "". Parses no file but those that hold it in quotes: all of
+/// them together take longer than most runs.
+std::string file_with(const std::string& alias) {
+  const std::string quoted = Json(alias).dump();
+  std::string found;
+  for (const fs::path& path : table_files()) {
+    const std::string text = read_file(path.string());
+    if (text.find(quoted) == std::string::npos) continue;
+    const LayerTable table = parse_layer_table(text, path.string());
+    if (std::ranges::find(table.aliases, alias) == table.aliases.end()) continue;
+    if (!found.empty()) refuse_name(alias, path.string(), found);
+    found = path.string();
+  }
+  return found;
 }
 
 /// "family/model" of plain characters: it cannot leave the models folder.
@@ -345,13 +359,16 @@ std::string find_layer_table(const std::string& model) {
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) return path.string();
   }
-  const auto found = index().find(model);
-  return found == index().end() ? "" : found->second;
+  static std::mutex mutex;
+  static std::map<std::string, std::string> found;  // by alias
+  const std::lock_guard lock(mutex);
+  const auto known = found.find(model);
+  return known != found.end() ? known->second : found[model] = file_with(model);
 }
 
 std::vector<std::string> layer_table_names() {
   std::vector<std::string> names;
-  for (const auto& [name, unused] : index())
+  for (const auto& [name, unused] : index_tables())
     names.push_back(name);
   return names;
 }
