@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
 # netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only
-# sim/events/engine.{h,cpp} advance simulated time, and a domain its own (run_ahead.{h,cpp}).
+# sim/events/engine.{h,cpp} advance simulated time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,9 +38,9 @@ done
 clocks=$(grep -rnE \
   'Time (now|clock)_|\b(now|clock)_[[:space:]]*[-+]?=[^=]|events/(delivery|event)_queue\.h"' \
   sim models netmodels schedulers --include='*.cpp' --include='*.h' |
-  grep -vE '^sim/events/(engine|event_queue|delivery_queue|run_ahead)\.(h|cpp):' || true)
+  grep -vE '^sim/events/(engine|event_queue|delivery_queue)\.(h|cpp):' || true)
 [[ -z $clocks ]] || {
-  printf '%s\n' "$clocks" "only sim/events/{engine,run_ahead}.{h,cpp} may advance simulated time"
+  printf '%s\n' "$clocks" "only sim/events/engine.{h,cpp} may advance simulated time"
   wrong=1
 }
 exit "$wrong"

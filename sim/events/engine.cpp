@@ -7,9 +7,16 @@
 #include <cstring>
 
 namespace steptime {
+namespace {
+
+[[noreturn]] void refuse_range() {
+  throw RangeError("the run leaves the range of simulated time (106 days)");
+}
+
+}  // namespace
 
 void Engine::refuse(Time time) const {
-  if (time < Time{}) throw RangeError("the run leaves the range of simulated time (106 days)");
+  if (time < Time{}) refuse_range();
   STEPTIME_CHECK(time >= now_, "an event is scheduled in the past");
   throw InternalError("an event in order was refused");
 }
@@ -143,6 +150,30 @@ std::uint64_t Engine::run(std::uint64_t most) {
     ran += run_event(first) ? 1 : 0;
   }
   return ran;
+}
+
+Time EventsAhead::later(Duration delay) const {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &sum)) [[unlikely]]
+    refuse_range();
+  return Time(Duration(sum));
+}
+
+void EventsAhead::insert(const Event& event) {
+  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
+  // Behind those of the same moment, which were inserted before it.
+  events_.push_back(event);
+  auto place = events_.end() - 1;
+  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
+    *place = *(place - 1);
+  *place = event;
+}
+
+void EventsAhead::step() {
+  Event event = events_.back();  // a copy, because it may insert others
+  events_.pop_back();
+  now_ = event.moment.time;
+  event.run(event.action);
 }
 
 Lane::Lane(Engine& engine)

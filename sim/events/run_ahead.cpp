@@ -1,25 +1,6 @@
 #include "sim/events/run_ahead.h"
 
-#include "sim/core/error.h"
-
 namespace steptime {
-
-Time Domain::later(Duration delay) const {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &sum)) [[unlikely]]
-    throw RangeError("the run leaves the range of simulated time (106 days)");
-  return Time(Duration(sum));
-}
-
-void Domain::insert(const Event& event) {
-  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
-  // Behind those of the same moment, which were inserted before it.
-  events_.push_back(event);
-  auto place = events_.end() - 1;
-  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
-    *place = *(place - 1);
-  *place = event;
-}
 
 std::size_t Domain::take_place() {
   std::size_t place = 0;
@@ -38,12 +19,12 @@ void Domain::returned(std::size_t call) {
   const Callback returns = calls_[call].returns;
   find_earliest_return();
   const Moment moment{shared_.now(), Phase::kComplete};
-  const bool is_next = events_.empty() || moment < events_.back().moment;
+  const bool is_next = own_.empty() || moment < own_.next();
   if (is_next && !decision_is_due_ && moment.time < earliest_return_) {
-    now_ = moment.time;
+    own_.pass_to(moment.time);
     returns();
   } else {
-    at(moment.time, moment.phase, [returns] { returns(); });
+    own_.at(moment.time, moment.phase, [returns] { returns(); });
   }
   run({});
 }
@@ -51,21 +32,17 @@ void Domain::returned(std::size_t call) {
 void Domain::run(Moment reached) {
   if (!runs_ahead_) return;
   for (;;) {
-    const bool decides = decision_is_due_ && (events_.empty() || events_.back().moment.time > now_);
-    if (!decides && events_.empty()) return;
-    const Moment moment = decides ? Moment{now_, Phase::kSchedule} : events_.back().moment;
+    const bool decides = decision_is_due_ && own_.none_until(own_.now());
+    if (!decides && own_.empty()) return;
+    const Moment moment = decides ? Moment{own_.now(), Phase::kSchedule} : own_.next();
     if (moment.time >= earliest_return_ && moment > reached) {
       find_earliest_return();
       if (moment.time >= earliest_return_) return wake_at(moment);
     }
-    if (decides) {
+    if (decides)
       decide();
-      continue;
-    }
-    Event event = events_.back();  // a copy, because it may insert others
-    events_.pop_back();
-    now_ = event.moment.time;
-    event.run(event.action);
+    else
+      own_.step();
   }
 }
 

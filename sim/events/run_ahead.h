@@ -1,7 +1,6 @@
 // A domain: a part of a run, such as one rank of many, whose events touch nothing outside of it. It
 // hears of the others only when something that they share answers a call, so in between its events
-// may run ahead of the shared clock. A domain that does has its few pending events in one small
-// array, which stays in the cache.
+// may run ahead of the shared clock.
 //
 // It runs up to the earliest time at which one of its calls may return and then waits for the
 // shared clock: its events run in the order in which one clock for all would run them.
@@ -14,41 +13,32 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 namespace steptime {
 
 class Domain {
  public:
-  /// An action is a small trivially copyable callable, as an engine's, and smaller.
-  static constexpr std::size_t kActionBytes = 24;
-
   /// `runs_ahead`: has events of its own; else they are the shared clock's.
   Domain(Engine& clock, bool runs_ahead) : shared_(clock), runs_ahead_(runs_ahead) {}
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
 
-  Time now() const { return runs_ahead_ ? now_ : shared_.now(); }
+  Time now() const { return runs_ahead_ ? own_.now() : shared_.now(); }
 
   /// Runs `action` at `time`, which must not lie in the past. The phase is before kSchedule, which
   /// is for decisions.
   template <class Action>
   void at(Time time, Phase phase, Action action) {
-    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
-    if (!runs_ahead_) {
+    if (runs_ahead_)
+      own_.at(time, phase, action);
+    else
       shared_.at(time, phase, action);
-      return;
-    }
-    Event event{{time, phase}, [](void* stored) { (*static_cast<Action*>(stored))(); }, {}};
-    std::memcpy(event.action, &action, sizeof(Action));
-    insert(event);
   }
   template <class Action>
   void after(Duration delay, Phase phase, Action action) {
     if (runs_ahead_)
-      at(later(delay), phase, action);
+      own_.at(own_.later(delay), phase, action);
     else
       shared_.after(delay, phase, action);
   }
@@ -64,15 +54,14 @@ class Domain {
   /// Lets `length` pass at once if nothing of the domain happens meanwhile and no call can return;
   /// to be called as the last thing that an event does, or by a program that goes on.
   bool pass(Duration length) {
-    if (!runs_ahead_ || now_ >= earliest_return_) return false;
+    if (!runs_ahead_ || own_.now() >= earliest_return_) return false;
     if (decision_is_due_) {
-      if (!events_.empty() && events_.back().moment.time == now_) return false;
+      if (!own_.none_until(own_.now())) return false;
       decide();
     }
-    const Time end = later(length);
-    const bool is_next = events_.empty() || events_.back().moment.time > end;
-    if (!is_next || decision_is_due_ || end >= earliest_return_) return false;
-    now_ = end;
+    const Time end = own_.later(length);
+    if (!own_.none_until(end) || decision_is_due_ || end >= earliest_return_) return false;
+    own_.pass_to(end);
     return true;
   }
 
@@ -87,10 +76,11 @@ class Domain {
       return;
     }
     const std::size_t place = take_place();
-    const std::uint64_t name = make(now_, Callback{[](void* self, std::uint64_t which) {
-                                                     static_cast<Domain*>(self)->returned(which);
-                                                   },
-                                                   this, place});
+    const std::uint64_t name =
+        make(own_.now(), Callback{[](void* self, std::uint64_t which) {
+                                    static_cast<Domain*>(self)->returned(which);
+                                  },
+                                  this, place});
     calls_[place] = {&callee, name, returns, callee.returns_not_before(name)};
     earliest_return_ = std::min(earliest_return_, calls_[place].earliest);
   }
@@ -100,11 +90,6 @@ class Domain {
  private:
   static constexpr Time kNever = Time::max();
 
-  struct Event {
-    Moment moment;
-    void (*run)(void*);
-    alignas(std::uint64_t) unsigned char action[kActionBytes];
-  };
   struct Call {
     const Callee* callee = nullptr;
     std::uint64_t name = 0;
@@ -112,8 +97,6 @@ class Domain {
     Time earliest = kNever;  ///< of its return; kNever when it has returned
   };
 
-  Time later(Duration delay) const;
-  void insert(const Event& event);
   void decide() {
     decision_is_due_ = false;
     decide_();
@@ -128,9 +111,8 @@ class Domain {
   Engine& shared_;
   bool runs_ahead_;
   bool decision_is_due_ = false;
-  Time now_{};
   Time earliest_return_ = kNever;
-  std::vector<Event> events_;  ///< the next one last; a rank has some ten of them at most
+  EventsAhead own_;
   Callback decide_;
   std::vector<Call> calls_;  ///< outstanding ones, and free places
   std::size_t outstanding_ = 0;
