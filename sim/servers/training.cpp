@@ -439,9 +439,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   /// Of the clients whose ends are the run's: what led to them, per step.
   void attribute() {
     std::vector<When> ends;
-    const auto last =
-        std::max_element(clients_.begin(), clients_.end(),
-                         [](const Client& a, const Client& b) { return a.end < b.end; });
+    const auto last = std::ranges::max_element(clients_, {}, &Client::end);
     for (const Client& c : clients_) {
       if (waits_for_all_ && &c != &*last) continue;
       // Where layers wait, the end is the start of a forward pass that is held up later.
