@@ -50,7 +50,11 @@ Watch::Watch() {
 }
 
 Watch::~Watch() {
-  ends_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  end_.notify_one();  // or else each run would last until the end of a pause
   thread_.join();
 }
 
@@ -66,8 +70,8 @@ void Watch::look() {
   constexpr auto kPause = std::chrono::milliseconds(20);
   constexpr auto kGrace = std::chrono::milliseconds(800);
   auto heard = Clock::time_point::max();
-  while (!ends_) {
-    std::this_thread::sleep_for(kPause);
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, kPause, [this] { return ends_; })) {
     // A pipe whose reader has gone says so before anything is written to it.
     pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     if (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {

@@ -2,6 +2,8 @@
 // more. Both are heard within a second, whatever the program does then.
 #pragma once
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace steptime {
@@ -33,7 +35,9 @@ class Watch {
   void look();
 
   bool has_no_output_ = false;
-  std::atomic<bool> ends_{false};
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ends_ = false;  ///< under the mutex
   std::thread thread_;
 };
 
