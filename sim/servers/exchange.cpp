@@ -136,8 +136,8 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, When in) {
   const bool changes = !waits_for_all_ || ++slot.pushed == clients_;
   Duration work = slot.handling;
   if (changes) work += slot.updating;
-  const When end = threads_.serve(piece.server, in,
-                                  {"push", slot.bucket, work, true, user_.flow(c, slot.bucket)});
+  const When end =
+      threads_.serve(piece.server, in, {"push", slot.bucket, work, true, flow(c, slot.bucket)});
   const bool early = pull_time_ == PullTime::kPushed;
   if (waits_for_all_) {
     if (early) answer_push(c, slot_index, end);
@@ -257,9 +257,9 @@ When Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, When when) {
     for (const ParameterRange& range : slot.piece->ranges)
       learner_->pull(c, range);
   }
-  return threads_.serve(slot.piece->server, when,
-                        {"pull", slot.bucket, slot.handling, !plan_.aggregation.servers.fused,
-                         user_.flow(c, slot.bucket)});
+  return threads_.serve(
+      slot.piece->server, when,
+      {"pull", slot.bucket, slot.handling, !plan_.aggregation.servers.fused, flow(c, slot.bucket)});
 }
 
 void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {

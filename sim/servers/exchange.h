@@ -111,6 +111,10 @@ class Exchange {
   std::size_t of(std::int32_t c, std::uint32_t slot) const {
     return static_cast<std::size_t>(c) * slots_.size() + slot;
   }
+  /// On the timeline; a call for every message would be felt.
+  std::uint64_t flow(std::int32_t c, std::size_t bucket) const {
+    return threads_.are_drawn() ? user_.flow(c, bucket) : 0;
+  }
   void fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bool is_push) const;
   void answer(std::int32_t c, std::uint32_t slot_index, When when);
   void answer_all(std::int32_t c, std::uint32_t first_slot, std::uint32_t behind);

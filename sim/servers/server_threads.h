@@ -54,6 +54,8 @@ class ServerThreads {
     }
     return thread.free;
   }
+  /// Whether somebody looks at the jobs' flows.
+  bool are_drawn() const { return !drawn_.empty(); }
   /// Whether requests keep the threads busy; if not, `serve` takes them in any order.
   bool work() const { return works_; }
   /// Of bytes that come in or go out.
