@@ -85,9 +85,14 @@ Result run(const Setting& s) {
 }
 
 /// A step is at least as long as a link that carries `bytes` takes for them.
+void expect_carries(const Result& r, double bytes, Bandwidth bandwidth) {
+  RC_ASSERT(r.step_time_s >= bytes / bandwidth.bytes_per_second * (1 - 1e-9));
+}
+
+/// And at least as long as its compute.
 void expect_fits(const Result& r, double bytes, Bandwidth bandwidth) {
   RC_ASSERT(r.step_time_s >= r.compute_time_s * (1 - 1e-12));
-  RC_ASSERT(r.step_time_s >= bytes / bandwidth.bytes_per_second * (1 - 1e-9));
+  expect_carries(r, bytes, bandwidth);
 }
 
 RC_GTEST_PROP(Resources, ARingFits, ()) {
@@ -154,16 +159,20 @@ RC_GTEST_PROP(Resources, AKvstoreFits, ()) {
                               *rc::gen::element<std::string>("device", "local"),
                               servers > 0 ? fmt::format(R"(, "servers": {})", servers) : ""));
   if (servers == 0) s.cluster.nodes = 1;
-  const Result r = run(s);
+  // Nothing can leave before the first gradient is there, after 1 s of forward and 1 s of backward
+  // pass; a transfer that goes on under the next forward pass is `priority`'s.
+  Result r = run(s);
+  RC_ASSERT(r.step_time_s >= r.compute_time_s * (1 - 1e-12));
+  if (s.schedule.find("priority") == std::string::npos) r.step_time_s -= 2;
   // A node's sum leaves through its port, and an even share of all nodes' enters a server's, or
   // more; inside, a GPU keeps no more than its share of the keys.
   const auto nodes = static_cast<double>(s.cluster.nodes);
   const auto gpus = static_cast<double>(s.cluster.gpus_per_node);
   if (servers > 0 && nodes > 1) {
-    expect_fits(r, kBytes, s.cluster.network.bandwidth);
-    expect_fits(r, nodes / servers * kBytes, s.cluster.network.bandwidth);
+    expect_carries(r, kBytes, s.cluster.network.bandwidth);
+    expect_carries(r, nodes / servers * kBytes, s.cluster.network.bandwidth);
   }
-  expect_fits(r, (gpus - 1) / gpus * kBytes, s.cluster.intra_node.bandwidth);
+  expect_carries(r, (gpus - 1) / gpus * kBytes, s.cluster.intra_node.bandwidth);
 }
 
 RC_GTEST_PROP(Resources, ServersOnTheirOwnNodesFit, ()) {

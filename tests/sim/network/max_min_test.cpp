@@ -115,17 +115,28 @@ TEST(MaxMin, TellsWhatChanged) {
   EXPECT_TRUE(rates.moved().empty());
 }
 
+struct Chain {
+  MaxMin rates;
+  std::uint32_t first;
+  std::uint32_t second;
+};
+/// a -- 6 -- b -- 6 -- c, with flows abc, ab and bc: 0, 1 and 2, with 3 each.
+Chain three_on_two_channels() {
+  Chain chain;
+  MaxMin& rates = chain.rates;
+  chain.first = rates.add_channel(6);
+  chain.second = rates.add_channel(6);
+  rates.add(0, Path{chain.first, chain.second});
+  rates.add(1, std::array{chain.first});
+  rates.add(2, std::array{chain.second});
+  rates.solve();
+  return chain;
+}
+
 TEST(MaxMin, WhoHasAnotherBottleneckOfTheSameLevelKeepsItsRate) {
-  //  a -- 6 -- b -- 6 -- c     flows: abc, ab, bc, with 3 each
   // When the other one of abc's bottleneck goes, abc has the other channel, full as before, as its
   // bottleneck.
-  MaxMin rates;
-  const std::uint32_t first = rates.add_channel(6);
-  const std::uint32_t second = rates.add_channel(6);
-  rates.add(0, Path{first, second});
-  rates.add(1, std::array{first});
-  rates.add(2, std::array{second});
-  rates.solve();
+  auto [rates, first, second] = three_on_two_channels();
   const bool was_first = rates.bottleneck(0) == first;
   const std::uint32_t other = was_first ? second : first;
   rates.remove(was_first ? 1 : 2);
@@ -143,13 +154,7 @@ TEST(MaxMin, WhoHasAnotherBottleneckOfTheSameLevelKeepsItsRate) {
 
 TEST(MaxMin, WhoComesAndWhoGoesAtOnce) {
   // As above, and when ab goes, another bc comes: three share the second channel.
-  MaxMin rates;
-  const std::uint32_t first = rates.add_channel(6);
-  const std::uint32_t second = rates.add_channel(6);
-  rates.add(0, Path{first, second});
-  rates.add(1, std::array{first});
-  rates.add(2, std::array{second});
-  rates.solve();
+  auto [rates, first, second] = three_on_two_channels();
   rates.remove(1);
   rates.add(3, std::array{second});
   rates.solve();
