@@ -27,9 +27,7 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
                    pull_time_ == PullTime::kPushed
                        ? static_cast<std::size_t>(plan.aggregation.servers.count)
                        : 0) {
-  std::size_t most = 0;  // of the messages of a bucket
   for (std::size_t b = 0; b < plan.pieces.size(); ++b) {
-    most = std::max(most, plan.pieces[b].size());
     first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
     for (const Piece& piece : plan.pieces[b]) {
       slots_.push_back({.piece = &piece,
@@ -42,9 +40,8 @@ Exchange::Exchange(const TrainingPlan& plan, Engine& engine, ParcelCarrier& carr
   }
   first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
   const auto clients = static_cast<std::size_t>(clients_);
-  if (most >= Open::kMost ||
-      static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
-          kMostStates) {
+  if (static_cast<double>(clients) * static_cast<double>(slots_.size() + plan.pieces.size()) >
+      kMostStates) {
     throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
                                  clients, slots_.size()));
   }
@@ -67,7 +64,7 @@ void Exchange::fill(Parcel& parcel, std::int32_t c, std::uint32_t slot_index, bo
 
 void Exchange::push(std::int32_t c, std::size_t bucket) {
   const std::size_t pieces = plan_.pieces[bucket].size();
-  open_[at(c, bucket)] = {engine_.present(), pieces};
+  open_[at(c, bucket)] = {engine_.present(), static_cast<std::uint32_t>(pieces)};
   if (pieces == 0) return user_.exchanged(c, bucket, engine_.present());
   if (!sent_.empty()) sent_[at(c, bucket)] = {.push = engine_.now()};
   messages_ += static_cast<std::int64_t>(pieces);
@@ -190,18 +187,21 @@ void Exchange::answer_push(std::int32_t c, std::uint32_t slot_index, When end) {
   if (plan_.aggregation.servers.fused) {
     return answer(c, slot_index, serve_pull(c, slot_index, end));
   }
-  const Time in = end.time + latency(c, slot_index);
+  const Duration latency = this->latency(c, slot_index);
   if (pull_time_ == PullTime::kPushed) {
-    engine_.at(engine_.until(end, in, request_), Phase::kNormal,
+    engine_.at(engine_.until(end, latency, request_), Phase::kNormal,
                [this, c, slot_index] { ask_behind(c, slot_index); });
     return;
   }
   Open& open = open_[at(c, slot.bucket)];
-  if (open.is_behind(in)) open.reach(answer_in(end, latency(c, slot_index)));
+  if (common_latency_)
+    open.reach(end);
+  else if (open.last.time < end.time + latency)
+    open.reach(answer_in(end, latency));
   if (!open.came(1)) return;
-  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, open.last());
-  engine_.at(open.last(), Phase::kNormal,
-             [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
+  const When last = common_latency_ ? answer_in(open.last, latency) : open.last;
+  if (pull_time_ == PullTime::kAnswered) return ask_for(c, slot.bucket, last);
+  engine_.at(last, Phase::kNormal, [this, c, bucket = slot.bucket] { user_.answered(c, bucket); });
 }
 
 /// When an answer without bytes is at its client: as a rule many leave at one time.
@@ -220,7 +220,7 @@ void Exchange::pull(std::int32_t c, std::size_t bucket) {
 
 /// Asks for a bucket at `when`: the requests that arrive together are one event.
 void Exchange::ask_for(std::int32_t c, std::size_t bucket, When when) {
-  open_[at(c, bucket)].miss(plan_.pieces[bucket].size());
+  open_[at(c, bucket)].missing += static_cast<std::uint32_t>(plan_.pieces[bucket].size());
   const std::uint32_t end = first_slot_[bucket + 1];
   for (std::uint32_t s = first_slot_[bucket]; s < end;) {
     const Duration latency = this->latency(c, s);
@@ -265,7 +265,7 @@ When Exchange::serve_pull(std::int32_t c, std::uint32_t slot_index, When when) {
 void Exchange::pulled(std::int32_t c, std::size_t bucket, std::int32_t parts, When in) {
   Open& open = open_[at(c, bucket)];
   open.reach(in);
-  if (open.came(static_cast<std::size_t>(parts))) user_.exchanged(c, bucket, open.last());
+  if (open.came(static_cast<std::size_t>(parts))) user_.exchanged(c, bucket, open.last);
 }
 
 }  // namespace steptime

@@ -70,31 +70,14 @@ class Exchange {
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
-  /// Answers that are missing, and when the last one came. Four in a cache line: there is one for
-  /// each client and bucket.
-  class Open {
-   public:
-    static constexpr std::uint64_t kMost = std::uint64_t{1} << (64 - kCauseBits);  ///< none as many
-    Open() = default;
-    Open(When last, std::size_t missing) : time_(last.time), both_(last.cause) { miss(missing); }
-    When last() const { return When(time_, both_ & (kPart - 1)); }
-    bool is_behind(Time time) const { return time > time_; }
-    void reach(When when) {
-      if (!is_behind(when.time)) return;
-      time_ = when.time;
-      both_ = (both_ & ~(kPart - 1)) | when.cause;
-    }
-    void miss(std::size_t parts) { both_ += kPart * parts; }
+  /// Answers that are missing, and when the last one came; of those to pushes, where all take the
+  /// same time, when it left.
+  struct Open {
+    When last{};
+    std::uint32_t missing = 0;
+    void reach(When when) { last = later(last, when); }
     /// Whether these were the last ones.
-    bool came(std::size_t parts) {
-      both_ -= kPart * parts;
-      return both_ < kPart;
-    }
-
-   private:
-    static constexpr std::uint64_t kPart = std::uint64_t{1} << kCauseBits;
-    Time time_{};
-    std::uint64_t both_ = 0;  ///< what led to that time, and above it the missing parts
+    bool came(std::size_t parts) { return (missing -= static_cast<std::uint32_t>(parts)) == 0; }
   };
   struct Answer {
     When sent{};

@@ -49,6 +49,11 @@ void Sender::begin_step(Time origin, double factor, When middle) {
     if (computes_) await_end();
   }
   if (policy_) return hear();
+  const auto& buckets = plan_.step.buckets;
+  if (!buckets.empty()) {
+    const Time last = std::max(middle.time, ready(buckets.size() - 1));
+    last_ready_ = backward_.until(engine_, middle, last);
+  }
   while (next_ < plan_.step.buckets.size() && under_way_ < plan_.transport->streams)
     send_next();
 }
@@ -146,9 +151,9 @@ void Sender::send_next() {
   const std::size_t bucket = next_++;
   messages_[message].list.assign({static_cast<std::int32_t>(bucket)});
   messages_[message].bytes = plan_.step.buckets[bucket].bytes;
-  const Time when = ready(bucket);
-  const Duration alone = scaled(plan_.step.buckets[bucket].ready, factor_);
-  start(message, when > engine_.now() ? is_ready(when, alone) : engine_.present());
+  const Time when = std::max(middle_.time, ready(bucket));
+  start(message, when > engine_.now() ? backward_.until(engine_, middle_, last_ready_, when)
+                                      : engine_.present());
 }
 
 void Sender::start(std::uint32_t message, When when) {

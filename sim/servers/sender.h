@@ -104,6 +104,7 @@ class Sender {
   Time origin_{};
   double factor_ = 1;
   When middle_{};
+  When last_ready_{};     ///< gradient; only without a policy
   std::size_t next_ = 0;  ///< the bucket that is ready next, or without a policy sent next
   std::int64_t under_way_ = 0;
   std::vector<std::uint32_t> waiting_;  ///< messages, for a stream; those before the next have gone

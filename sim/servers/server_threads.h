@@ -44,13 +44,15 @@ class ServerThreads {
     if (!works_) return when;
     Thread& thread = threads_[static_cast<std::size_t>(server)];
     const Duration work = job.is_request ? job.work + servers_.request_time : job.work;
-    const When start = later(when, thread.free);
+    const bool waits = thread.free.time > when.time;
+    const Time start = waits ? thread.free.time : when.time;
     thread.busy += work;
-    thread.free = engine_.until(start, work, reason_);
+    thread.free =
+        waits ? engine_.lengthen(thread.free, work, reason_) : engine_.until(when, work, reason_);
     if (!drawn_.empty() && work > Duration{}) {
       drawn_[static_cast<std::size_t>(server)].add(
-          "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start.time,
-          thread.free.time, {.flow = job.flow});
+          "thread", fmt::format("{} {}", job.what, names_[job.bucket]), start, thread.free.time,
+          {.flow = job.flow});
     }
     return thread.free;
   }

@@ -20,6 +20,10 @@ class PassReasons {
       since = engine.until(since, since.time + scaled(end - since.time, waits_), host_);
     return engine.until(since, end, kernels_);
   }
+  /// The same, where `all` is such a part that ends no sooner.
+  When until(Engine& engine, When since, When all, Time end) const {
+    return waits_ > 0 ? until(engine, since, end) : When(end, all.cause);
+  }
 
  private:
   double waits_;
