@@ -1,6 +1,8 @@
 #include "sim/events/causes.h"
 
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 #include <utility>
 
 namespace steptime {
@@ -10,27 +12,19 @@ Reason Causes::reason(std::string_view cause, std::string_view resource) {
     return name.cause == cause && name.resource == resource;
   });
   if (same != names_.end()) return static_cast<Reason>(same - names_.begin());
-  static_assert(kReasons + kMostStretches < std::size_t{1} << (kCauseBits - kPointBits));
   STEPTIME_CHECK(names_.size() < kReasons, "reasons without number");
   names_.push_back({std::string(cause), std::string(resource)});
   return static_cast<Reason>(names_.size() - 1);
 }
 
-/// The beginning of something else is a point, one for all that follows from it.
-When Causes::follow(When since, Time end, Reason reason) {
-  STEPTIME_CHECK(end >= since.time, "an effect comes before its cause");
+/// Makes `since` the latest point.
+void Causes::begin(When since) {
   expect_known(since);
-  if (since.cause == 0)
-    latest_ = 0;
-  else if (points_[latest_].at != since)
-    latest_ = add(since);
-  Point& from = points_[latest_];
-  from.last = std::max(from.last, end);
-  return When(end, cause_of(latest_, reason));
+  latest_ = since.cause == 0 ? 0 : add(since);
 }
 
-/// The same number for the same stretches; 0: there are too many.
-Reason Causes::reason(const Stretches& stretches) {
+/// From 1 on, the same for the same stretches; 0: there are too many.
+std::uint32_t Causes::number(const Stretches& stretches) {
   constexpr std::size_t kPlaces = 1 << 13;
   if (numbers_.empty()) numbers_.resize(kPlaces);
   const auto first = static_cast<std::uint64_t>(stretches.first.length.count());
@@ -38,18 +32,24 @@ Reason Causes::reason(const Stretches& stretches) {
   constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
   std::size_t place = ((first * kGolden ^ second) * kGolden) >> 51;
   for (; numbers_[place] != 0; place = (place + 1) % kPlaces) {
-    if (stretches_[numbers_[place] - 1U] == stretches) return kReasons + numbers_[place] - 1;
+    if (stretches_[numbers_[place] - 1U] == stretches) return numbers_[place];
   }
   if (stretches_.size() == kMostStretches) return 0;
   stretches_.push_back(stretches);
   numbers_[place] = static_cast<std::uint16_t>(stretches_.size());
-  return static_cast<Reason>(kReasons + stretches_.size() - 1);
+  return numbers_[place];
 }
 
-/// As one cause, which never grows longer: what follows begins with the first stretch again.
+Reason Causes::reason(const Stretches& stretches) {
+  const std::uint32_t found = number(stretches);
+  STEPTIME_CHECK(found > 0, "stretches without number");
+  return kReasons + found - 1;
+}
+
 When Causes::until(When since, Time end, const Stretches& stretches) {
   if (end == since.time) return since;
-  if (const Reason together = reason(stretches); together != 0) return follow(since, end, together);
+  if (const std::uint32_t found = number(stretches); found > 0)
+    return follow(since, end, kReasons + found - 1);
   for (const Stretch& each : {stretches.first, stretches.second})
     since = until(since, std::min(end, since.time + each.length), each.reason);
   return until(since, end, stretches.rest);
@@ -58,13 +58,13 @@ When Causes::until(When since, Time end, const Stretches& stretches) {
 inline std::uint32_t Causes::add(When at) {
   while (true) {
     if (next_ == end_) go_on();
-    if (points_[next_].state == State::kFree) break;
+    if (points_[next_].state == kFree) break;
     ++next_;
   }
   Point& point = points_[next_];
   point.at = at;
   point.last = at.time;
-  point.state = State::kYoung;
+  point.state = kYoung;
   return next_++;
 }
 
@@ -82,6 +82,7 @@ void Causes::go_on() {
   std::size_t number = points_.size() / kBlock;
   if (roomy_.empty()) {
     STEPTIME_CHECK(number < (std::size_t{1} << kPointBits) / kBlock - 1, "causes without number");
+    if (number == 1) points_.reserve(64 * kBlock);  // memory that is not used yet costs nothing
     points_.resize(points_.size() + kBlock);
   } else {
     number = roomy_.back();
@@ -96,12 +97,17 @@ void Causes::go_on() {
 /// Of the young, which are in these blocks: what ends from now on may lead to something yet, and
 /// whatever led to that.
 void Causes::sweep(const std::vector<std::uint32_t>& blocks, Time now) {
+  // No branch depends on what nobody can foretell: sweeps are most of what points cost.
+  std::array<Point*, kBlock> lead{};
   for (const std::uint32_t number : blocks) {
+    std::size_t count = 0;
     for (Point& point : block(number)) {
-      if (point.last < now && point.holders == 0) continue;
-      for (Point* back = &point; back->state == State::kYoung;
-           back = &points_[point_of(back->at.cause)]) {
-        back->state = State::kOld;
+      lead[count] = &point;
+      count += (point.last >= now) | (point.holders > 0) ? 1 : 0;
+    }
+    for (Point* point : std::span(lead).first(count)) {
+      for (; point->state == kYoung; point = &points_[point_of(point->at.cause)]) {
+        point->state = kOld;
         ++old_;
       }
     }
@@ -109,10 +115,8 @@ void Causes::sweep(const std::vector<std::uint32_t>& blocks, Time now) {
   for (const std::uint32_t number : blocks) {
     std::uint32_t room = 0;
     for (Point& point : block(number)) {
-      if (point.state == State::kOld) continue;
-      point.state = State::kFree;
-      point.last = Time::min();
-      ++room;
+      point.state &= kOld;  // who is young still is free now
+      room += point.state == kFree ? 1 : 0;
     }
     if (room >= kBlock / 2) roomy_.push_back(number);
   }
@@ -127,7 +131,7 @@ void Causes::collect(Time now) {
     for (std::uint32_t number = 0; number < points_.size() / kBlock; ++number)
       all.push_back(number);
     for (std::size_t id = 1; id < points_.size(); ++id) {
-      if (points_[id].state == State::kOld) points_[id].state = State::kYoung;
+      if (points_[id].state == kOld) points_[id].state = kYoung;
     }
     old_ = 0;
     roomy_.clear();
@@ -141,21 +145,21 @@ void Causes::collect(Time now) {
 }
 
 std::size_t Causes::size() const {
-  return static_cast<std::size_t>(std::count_if(
-      points_.begin(), points_.end(), [](const Point& p) { return p.state != State::kFree; }));
+  return static_cast<std::size_t>(std::count_if(points_.begin(), points_.end(),
+                                                [](const Point& p) { return p.state != kFree; }));
 }
 
 /// Ways back meet and are one from a point on: each is visited once, with the number of ways that
 /// lead through it. `times` are in picoseconds.
 void Causes::add_paths(const std::vector<When>& tops, std::vector<double>& times) const {
-  constexpr std::size_t kNobody = ~std::size_t{0};
-  std::vector<std::size_t> first(points_.size(), kNobody);  ///< way that comes through a point
+  constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  std::vector<std::uint32_t> first(points_.size(), kNobody);  ///< way that comes through a point
   for (std::size_t way = 0; way < tops.size(); ++way) {
     for (CauseId at = tops[way].cause; at != 0 && first[point_of(at)] == kNobody;
          at = points_[point_of(at)].at.cause)
-      first[point_of(at)] = way;
+      first[point_of(at)] = static_cast<std::uint32_t>(way);
   }
-  std::vector<double> joining(points_.size());  ///< ways that come to a point from another one
+  std::unordered_map<std::uint32_t, double> joining;  ///< ways that come to a point from another
   for (std::size_t way = tops.size(); way-- > 0;) {
     double ways = 1;
     for (When at = tops[way]; at.cause != 0;) {
@@ -181,7 +185,7 @@ void Causes::add_paths(const std::vector<When>& tops, std::vector<double>& times
         joining[id] += ways;
         break;
       }
-      ways += std::exchange(joining[id], 0);
+      if (const auto others = joining.find(id); others != joining.end()) ways += others->second;
       at = since;
     }
   }

@@ -26,7 +26,6 @@ namespace steptime {
 /// Names a cause; 0: the start of the run, or nobody keeps causes. As long as a time: what is
 /// stored in parts and loaded in one costs a stalled load.
 using CauseId = std::uint64_t;
-inline constexpr int kCauseBits = 44;  ///< of a CauseId; the others are 0
 /// Names why time passes; 0: nobody said so.
 using Reason = std::uint32_t;
 
@@ -76,10 +75,14 @@ class Causes {
 
   /// The same for the same two texts.
   Reason reason(std::string_view cause, std::string_view resource);
+  /// The same for the same stretches; for a few, which are known from the start.
+  Reason reason(const Stretches& stretches);
 
-  /// `end`, to which time passes for `reason` from `since` on.
+  /// `end`, to which time passes for `reason` from `since` on. Stretches begin with their first
+  /// one.
   When until(When since, Time end, Reason reason) {
-    if (!lasts(since, reason)) return end == since.time ? since : follow(since, end, reason);
+    if (!lasts(since, reason) || reason >= kReasons)
+      return end == since.time ? since : follow(since, end, reason);
     STEPTIME_CHECK(end >= since.time, "an effect comes before its cause");
     expect_known(since);
     return lengthen(since, end);
@@ -89,10 +92,10 @@ class Causes {
   static bool lasts(When since, Reason reason) {
     return since.cause >> kPointBits == CauseId{reason} + 1;
   }
-  /// until(), where it `lasts`, for who has made all of its cause so far, and need not prove it.
+  /// until(), where it `lasts`, for who need not prove that `since` is known. Of stretches, the
+  /// last one goes on.
   When lengthen(When since, Time end) {
-    Point& from = points_[point_of(since.cause)];
-    from.last = std::max(from.last, end);
+    reach(point_of(since.cause), end);
     return When(end, since.cause);
   }
   /// Keeps what led to `when` after that time has passed, until it is let go as often.
@@ -123,16 +126,16 @@ class Causes {
   static constexpr std::size_t kMostStretches = 3000;
   static constexpr std::uint32_t kBlock = 1 << 12;  ///< points, as many as a cache holds
 
-  enum class State : std::uint32_t {
-    kFree,
-    kYoung,  ///< added since the last sweep: no old one leads back to it
-    kOld
+  enum State : std::uint32_t {
+    kFree = 0,
+    kYoung = 1,  ///< added since the last sweep: no old one leads back to it
+    kOld = 2
   };
   struct Point {
     When at{};
-    Time last = Time::min();    ///< of all that follows from here for one reason
+    Time last{};                ///< of all that follows from here for one reason
     std::uint32_t holders = 0;  ///< of what follows
-    State state = State::kFree;
+    std::uint32_t state = kFree;
   };
 
   static std::uint32_t point_of(CauseId cause) { return static_cast<std::uint32_t>(cause); }
@@ -143,12 +146,24 @@ class Causes {
   /// A cause ends when its effect begins. That of the start has neither a reason nor a length.
   void expect_known(When when) const {
     const Point& from = points_[point_of(when.cause)];
-    const bool known = from.at.time <= when.time && when.time <= from.last;
+    const bool known = from.state != kFree && from.at.time <= when.time && when.time <= from.last;
     STEPTIME_CHECK(when.cause == 0 ? when.time == Time{} : known,
                    "a cause ends when its effect begins");
   }
-  When follow(When since, Time end, Reason reason);
-  Reason reason(const Stretches& stretches);
+  /// The beginning of something else is a point, one for all that follows from it next.
+  When follow(When since, Time end, Reason reason) {
+    STEPTIME_CHECK(end >= since.time, "an effect comes before its cause");
+    if (points_[latest_].at != since) [[unlikely]]
+      begin(since);
+    reach(latest_, end);
+    return When(end, cause_of(latest_, reason));
+  }
+  void begin(When since);
+  std::uint32_t number(const Stretches& stretches);
+  void reach(std::uint32_t point, Time end) {
+    Time& last = points_[point].last;
+    if (end > last) last = end;
+  }
   std::uint32_t add(When at);
   void go_on();
   void collect(Time now);
@@ -158,10 +173,10 @@ class Causes {
 
   // Points fill the free places of one block after another. When one is full, it is swept and, if
   // there is room in it again, goes on to be filled: it is in the cache.
-  std::vector<Point> points_{{.last = Time{}, .state = State::kOld}};  ///< first the run's start
-  std::uint32_t latest_ = 0;                                           ///< point
-  std::uint32_t next_ = 1;                                             ///< place to look at
-  std::uint32_t end_ = 1;  ///< of the places in its block
+  std::vector<Point> points_{{.last = Time{}, .state = kOld}};  ///< first the run's start
+  std::uint32_t latest_ = 0;                                    ///< point
+  std::uint32_t next_ = 1;                                      ///< place to look at
+  std::uint32_t end_ = 1;                                       ///< of the places in its block
   std::uint32_t tidy_at_ = kBlock - kBlock / 8;
   std::vector<std::uint32_t> young_{0};  ///< blocks with young points, at last the present one
   std::vector<std::uint32_t> roomy_;     ///< blocks without, of which at least half is free

@@ -7,13 +7,10 @@
 #include <cstring>
 
 namespace steptime {
-namespace {
 
-[[noreturn]] void refuse_range() {
+void refuse_range() {
   throw RangeError("the run leaves the range of simulated time (106 days)");
 }
-
-}  // namespace
 
 void Engine::refuse(Time time) const {
   if (time < Time{}) refuse_range();
@@ -150,13 +147,6 @@ std::uint64_t Engine::run(std::uint64_t most) {
     ran += run_event(first) ? 1 : 0;
   }
   return ran;
-}
-
-Time EventsAhead::later(Duration delay) const {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(since_start(now_).count(), delay.count(), &sum)) [[unlikely]]
-    refuse_range();
-  return Time(Duration(sum));
 }
 
 void EventsAhead::insert(const Event& event) {

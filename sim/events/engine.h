@@ -49,6 +49,15 @@ struct EventId {
   std::uint32_t slot = 0;
 };
 
+[[noreturn]] void refuse_range();
+/// Throws RangeError for a time beyond the range of simulated time.
+inline Time time_after(Time time, Duration delay) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(since_start(time).count(), delay.count(), &sum)) [[unlikely]]
+    refuse_range();
+  return Time(Duration(sum));
+}
+
 class Lane;
 
 class Engine {
@@ -87,7 +96,7 @@ class Engine {
   }
   template <class Action>
   EventId after(Duration delay, Phase phase, Action action) {
-    return at(later(now_, delay), phase, action);
+    return at(time_after(now_, delay), phase, action);
   }
 
   // Of causes; without them what these return has none.
@@ -121,10 +130,10 @@ class Engine {
     return causes_->lengthen(since, end);
   }
   When lengthen(When since, Duration length, Reason reason) {
-    return lengthen(since, later(since.time, length), reason);
+    return lengthen(since, time_after(since.time, length), reason);
   }
   When until(When since, Duration length, Reason reason) {
-    return until(since, later(since.time, length), reason);
+    return until(since, time_after(since.time, length), reason);
   }
   Held hold(When when) {
     if (when.cause != 0) causes_->hold(when);
@@ -136,6 +145,9 @@ class Engine {
   }
   Reason reason(std::string_view cause, std::string_view resource) {
     return causes_ == nullptr ? Reason{} : causes_->reason(cause, resource);
+  }
+  Reason reason(const Stretches& stretches) {
+    return causes_ == nullptr ? Reason{} : causes_->reason(stretches);
   }
 
   /// False when the event has run or was cancelled before.
@@ -156,14 +168,6 @@ class Engine {
   /// Throws RangeError for a time that left the range of simulated time: a sum of two times in it
   /// wraps around to a negative one.
   [[noreturn]] void refuse(Time time) const;
-  /// Throws RangeError for a time beyond the range of simulated time.
-  Time later(Time time, Duration delay) const {
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(since_start(time).count(), delay.count(), &sum)) [[unlikely]]
-      refuse(Time::min());
-    return Time(Duration(sum));
-  }
-
   static constexpr int kPhaseShift = 60;
   static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -251,8 +255,6 @@ class EventsAhead {
   static constexpr std::size_t kActionBytes = 24;
 
   Time now() const { return now_; }
-  /// Throws RangeError for a time beyond the range of simulated time.
-  Time later(Duration delay) const;
   template <class Action>
   void at(Time time, Phase phase, Action action) {
     static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);

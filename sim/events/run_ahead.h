@@ -38,7 +38,7 @@ class Domain {
   template <class Action>
   void after(Duration delay, Phase phase, Action action) {
     if (runs_ahead_)
-      own_.at(own_.later(delay), phase, action);
+      own_.at(time_after(own_.now(), delay), phase, action);
     else
       shared_.after(delay, phase, action);
   }
@@ -59,7 +59,7 @@ class Domain {
       if (!own_.none_until(own_.now())) return false;
       decide();
     }
-    const Time end = own_.later(length);
+    const Time end = time_after(own_.now(), length);
     if (!own_.none_until(end) || decision_is_due_ || end >= earliest_return_) return false;
     own_.pass_to(end);
     return true;

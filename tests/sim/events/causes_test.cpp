@@ -174,6 +174,26 @@ TEST(Causes, StretchesFollowOneAnother) {
             (Times{{"a", 1 + 1}, {"b", 2}, {"c", 2}}));
 }
 
+TEST(Causes, TheLastOfStretchesGoesOn) {
+  //  0 --a 1 s-- one --b 2 s, then c-- two at 5 s, made longer to 7 s
+  Causes causes;
+  const Reason a = causes.reason("a", "");
+  const Reason b = causes.reason("b", "");
+  const Reason c = causes.reason("c", "");
+  const Reason both = causes.reason({{b, seconds(2)}, {}, c});
+  EXPECT_EQ(causes.reason({{b, seconds(2)}, {}, c}), both);
+  const When one = causes.until(When{}, Time(seconds(1)), a);
+  const When two = causes.until(one, Time(seconds(5)), both);
+  ASSERT_TRUE(Causes::lasts(two, both));
+  const When longer = causes.lengthen(two, Time(seconds(7)));
+  EXPECT_EQ(path(causes, longer), (Times{{"c", 4}, {"b", 2}, {"a", 1}}));
+  EXPECT_EQ(path(causes, two), (Times{{"b", 2}, {"c", 2}, {"a", 1}}));
+  // Another until() begins with the first one.
+  EXPECT_EQ(path(causes, causes.until(two, Time(seconds(6)), both)),
+            (Times{{"b", 2 + 1}, {"c", 2}, {"a", 1}}));
+  EXPECT_EQ(causes.until(two, two.time, both), two);
+}
+
 TEST(Causes, MoreStretchesThanHaveANumberTakePointsInstead) {
   // 10,000 different ones, one after another: 10 ms + i us of b, 1 s of c and the rest, of 2 s, a.
   Causes causes;

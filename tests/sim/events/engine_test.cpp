@@ -438,7 +438,7 @@ TEST(EventsAhead, RunByTimeThenPhaseThenInsertion) {
   EXPECT_EQ(order, "abcde");
   EXPECT_EQ(ahead.now(), Time(Duration(7)));
   EXPECT_THROW(add(6, Phase::kNormal, 'f'), InternalError);
-  EXPECT_THROW(ahead.later(Duration::max()), RangeError);
+  EXPECT_THROW(time_after(ahead.now(), Duration::max()), RangeError);
 }
 
 }  // namespace
