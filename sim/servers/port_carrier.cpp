@@ -51,8 +51,7 @@ PortCarrier::PortCarrier(const TrainingPlan& plan, Engine& engine, CarrierUser& 
     for (const Piece& piece : of_bucket)
       transfers_.push_back(ports_.transfer(Way::kNetwork, piece.bytes));
   }
-  incoming_.resize(client_ends_.size() * plan.pieces.size() * ways_);
-  if (engine.keeps_causes()) led_.resize(incoming_.size());
+  places_.resize(client_ends_.size() * plan.pieces.size() * ways_, kNone);
 }
 
 /// The servers of all nodes and those beyond, and the hosts, which are clients twice.
@@ -126,7 +125,7 @@ void PortCarrier::carry(const Parcel& part) {
 void PortCarrier::deliver(const Parcel& part, Time tail) {
   const auto [from, to] = ends_of(part);
   const Way way = Ports::way(from, to);
-  const When end = ports_.enter(way, to, ports_.transfer(way, part.bytes), arriving(tail));
+  const When end = ports_.enter(way, to, ports_.transfer(way, part.bytes), arriving(way, tail));
   const Timed in{part, end};
   part.is_push ? user_.pushed({&in, 1}) : user_.part_pulled(in);
 }
@@ -134,7 +133,7 @@ void PortCarrier::deliver(const Parcel& part, Time tail) {
 void PortCarrier::enter_servers(const Push& push) {
   const auto& pieces = plan_.pieces[push.bucket];
   const PortEnd from = client_end(push.client);
-  const Passage passage = arriving(push.tail);
+  const Arrival arrival = arriving(push.way, push.tail);
   arrivals_.resize(pieces.size());
   std::size_t count = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -147,7 +146,7 @@ void PortCarrier::enter_servers(const Push& push) {
     part.bucket = push.bucket;
     part.bytes = pieces[i].bytes;
     part.is_push = true;
-    const When entered = ports_.enter(push.way, to, transfer(push.way, part), passage);
+    const When entered = ports_.enter(push.way, to, transfer(push.way, part), arrival);
     in.time = entered.time;
     in.cause = entered.cause;
   }
@@ -174,77 +173,66 @@ inline void PortCarrier::leave_server(const Parcel& part, When at) {
   if (one_by_one_) return carry(part);
   const PortEnd from = server_end(part.server);
   const Way way = Ports::way(from, client_end(part.client));
-  const std::size_t place = incoming(part.client, part.bucket) + static_cast<std::size_t>(way);
-  Incoming& in = incoming_[place];
   const Duration transfer = this->transfer(way, part);
   const Passage passage = ports_.leave(way, from, transfer, at);
-  if (!led_.empty()) {
-    Extremes& extremes = extremes_[static_cast<std::size_t>(way)];
-    if (passage.head < in.head) extremes.first = passage;
-    if (passage.tail > in.tail) extremes.last = passage;
-  }
-  ++in.parts;
-  in.transfer += transfer;
-  in.head = std::min(in.head, passage.head);
-  in.tail = std::max(in.tail, passage.tail);
+  Leaving& leaving = leaving_[static_cast<std::size_t>(way)];
+  ++leaving.parts;
+  leaving.transfer += transfer;
+  if (passage.head < leaving.first.head) leaving.first = passage;
+  if (passage.tail > leaving.last.tail) leaving.last = passage;
 }
 
-/// With the last part of a bucket, looks ahead to the client's port.
+/// Of what has left together. With the last part of a bucket, looks ahead to the client's port.
 void PortCarrier::have_left(std::int32_t client, std::size_t bucket) {
-  if (plan_.aggregation.beyond) return;
-  const std::size_t first = incoming(client, bucket);
-  if (!led_.empty()) keep_what_led(first);
-  const std::span<const Incoming> ways = std::span(incoming_).subspan(first, ways_);
-  std::int32_t parts = 0;
-  for (const Incoming& each : ways)
-    parts += each.parts;
-  if (parts < static_cast<std::int32_t>(plan_.pieces[bucket].size())) return;
-  for (std::size_t w = 0; w < ways.size(); ++w) {
-    if (ways[w].parts == 0) continue;
-    const Time head = ways[w].head;
-    When enters = head > engine_.now() ? When(head) : engine_.present();
-    if (!led_.empty()) {
-      Held& held = led_[first + w].first;
-      const Passage passage{engine_.release(held), head, head};
-      held = engine_.hold(ports_.head(static_cast<Way>(w), passage));
-      if (head > engine_.now()) enters = held.when;
-    }
-    engine_.at(enters, Phase::kNormal,
-               [this, client, bucket, w] { enter_client(client, bucket, w); });
+  if (one_by_one_) return;
+  const std::span<std::uint32_t> ways = std::span(places_).subspan(places(client, bucket), ways_);
+  auto missing = static_cast<std::int32_t>(plan_.pieces[bucket].size());
+  for (std::size_t w = 0; w < ways_; ++w) {
+    if (leaving_[w].parts > 0) add(incoming(client, bucket, w), std::exchange(leaving_[w], {}));
+    if (ways[w] != kNone) missing -= incoming_[ways[w]].parts;
   }
+  for (std::uint32_t& way : ways) {
+    if (way == kNone) continue;
+    Incoming& in = incoming_[way];
+    const bool lies_ahead = in.head.time > engine_.now();
+    if ((missing > 0 || !lies_ahead) && !std::exchange(in.holds_head, true)) engine_.hold(in.head);
+    if (missing > 0) continue;
+    engine_.at(lies_ahead ? in.head : engine_.present(), Phase::kNormal,
+               [this, place = std::exchange(way, kNone)] { enter_client(place); });
+  }
+}
+
+PortCarrier::Incoming& PortCarrier::incoming(std::int32_t client, std::size_t bucket,
+                                             std::size_t way) {
+  std::uint32_t& place = places_[places(client, bucket) + way];
+  if (place != kNone) return incoming_[place];
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(incoming_.size()));
+    incoming_.emplace_back();
+  }
+  place = free_.back();
+  free_.pop_back();
+  return incoming_[place] = {client, static_cast<std::uint32_t>(bucket), static_cast<Way>(way)};
 }
 
 /// Of parts that left together only the first and the last may lead to anything.
-void PortCarrier::keep_what_led(std::size_t incoming) {
-  for (std::size_t w = 0; w < ways_; ++w) {
-    const auto [first, last] = std::exchange(extremes_[w], {});
-    Led& led = led_[incoming + w];
-    if (first.head < Time::max()) {
-      engine_.release(led.first);
-      led.first = engine_.hold(first.start);
-    }
-    if (last.tail > Time{}) {
-      engine_.release(led.last);
-      led.last = engine_.hold(last.start);
-    }
+void PortCarrier::add(Incoming& in, const Leaving& leaving) {
+  in.parts += leaving.parts;
+  in.transfer += leaving.transfer;
+  if (leaving.first.head < in.head.time) {
+    if (std::exchange(in.holds_head, false)) engine_.release({in.head});
+    in.head = ports_.head(in.way, leaving.first);
   }
+  // What led to it is not held: before its time has passed, the last part has left, or a later one.
+  if (leaving.last.tail > in.tail.time) in.tail = ports_.arrival(in.way, leaving.last).tail;
 }
 
-void PortCarrier::enter_client(std::int32_t client, std::size_t bucket, std::size_t w) {
-  const auto way = static_cast<Way>(w);
-  const std::size_t at = incoming(client, bucket) + w;
-  const Incoming in = std::exchange(incoming_[at], {});
-  Passage first{When(in.head), in.head, in.head};
-  Passage last{When(in.tail), in.tail, in.tail};
-  if (!led_.empty()) {
-    const Led led = std::exchange(led_[at], {});
-    first.start = engine_.release(led.first);
-    last.start = engine_.release(led.last);
-    last.head = last.start.time + ports_.latency(way);
-  }
-  When end = ports_.enter(way, client_end(client), in.transfer, first);
-  if (in.tail > end.time) end = led_.empty() ? When(in.tail) : ports_.tail(way, last);
-  user_.pulled(client, bucket, in.parts, later(engine_.present(), end));
+void PortCarrier::enter_client(std::uint32_t place) {
+  const Incoming in = incoming_[place];
+  free_.push_back(place);
+  if (in.holds_head) engine_.release({in.head});
+  const When end = ports_.enter(in.way, client_end(in.client), in.transfer, {in.head, in.tail});
+  user_.pulled(in.client, in.bucket, in.parts, later(engine_.present(), end));
 }
 
 std::optional<Duration> PortCarrier::common_latency() const {

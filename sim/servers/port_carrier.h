@@ -46,22 +46,22 @@ class PortCarrier final : public Carrier {
     Way way;
     Time tail;
   };
-  /// The parts of a pull that come the same way, as far as they have left.
-  struct alignas(32) Incoming {
+  /// Parts of a pull that come the same way: those that have left so far.
+  struct Incoming {
+    std::int32_t client = 0;
+    std::uint32_t bucket = 0;
+    Way way{};
+    bool holds_head = false;  ///< what led to it, whose time may pass before the last part leaves
     std::int32_t parts = 0;
     Duration transfer{};
-    Time head = Time::max();
-    Time tail{};
+    When head{Time::max()};
+    When tail{};
   };
-  /// When the part left that is first at the client, or once all have left its first byte is there;
-  /// and when the part left that is last there.
-  struct Led {
-    Held first{};
-    Held last{};
-  };
-  /// Of the parts that left last and together: the one that is first at the client, and the one
-  /// that is last.
-  struct Extremes {
+  /// Those of them that leave together: the one that is first at the client, and the one that is
+  /// last.
+  struct Leaving {
+    std::int32_t parts = 0;
+    Duration transfer{};
     Passage first{.head = Time::max()};
     Passage last{};
   };
@@ -69,8 +69,10 @@ class PortCarrier final : public Carrier {
   bool own_nodes() const {
     return plan_.aggregation.servers.placement == ServerGroup::Placement::kOwnNodes;
   }
-  /// Of a client and bucket: the first, of one for each way.
-  std::size_t incoming(std::int32_t client, std::size_t bucket) const {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// Of a client's bucket: the first of its places, one for each way.
+  std::size_t places(std::int32_t client, std::size_t bucket) const {
     return (static_cast<std::size_t>(client) * plan_.pieces.size() + bucket) * ways_;
   }
   PortEnd client_end(std::int32_t client) const {
@@ -89,14 +91,17 @@ class PortCarrier final : public Carrier {
   PortEnd place_server(const ServerGroup& servers, std::int32_t server) const;
   Duration transfer(Way way, const Parcel& part) const;
   /// Of what comes with its first byte now.
-  Passage arriving(Time tail) { return {engine_.present(), engine_.now(), tail}; }
+  Arrival arriving(Way way, Time tail) {
+    return ports_.arrival(way, {engine_.present(), engine_.now(), tail});
+  }
   void carry(const Parcel& part);
   void deliver(const Parcel& part, Time tail);
   void enter_servers(const Push& push);
   void leave_server(const Parcel& part, When at);
   void have_left(std::int32_t client, std::size_t bucket);
-  void keep_what_led(std::size_t incoming);
-  void enter_client(std::int32_t client, std::size_t bucket, std::size_t way);
+  Incoming& incoming(std::int32_t client, std::size_t bucket, std::size_t way);
+  void add(Incoming& in, const Leaving& leaving);
+  void enter_client(std::uint32_t place);
   void fly(std::int32_t client, const Collective& collective, Bytes bytes, Callback done);
   void broadcast_next(std::int32_t client);
   void broadcast_over(std::int32_t client);
@@ -113,11 +118,12 @@ class PortCarrier final : public Carrier {
   std::vector<PortEnd> server_ends_;
   std::vector<Duration> transfers_;  ///< over the network, by slot
   std::size_t ways_;                 ///< that messages take: all are over the network, or any
+  std::array<Leaving, kWays> leaving_{};
   std::vector<Incoming> incoming_;
-  std::vector<Led> led_;  ///< as incoming_; none without causes
-  std::array<Extremes, kWays> extremes_{};
-  std::vector<Timed> arrivals_;  ///< scratch
-  std::deque<Flights> flights_;  ///< of every client; none where a collective is alone
+  std::vector<std::uint32_t> free_;    ///< places in incoming_
+  std::vector<std::uint32_t> places_;  ///< in it, or kNone
+  std::vector<Timed> arrivals_;        ///< scratch
+  std::deque<Flights> flights_;        ///< of every client; none where a collective is alone
   /// Of every client: buckets whose broadcasts are under way, the first, or wait.
   std::vector<std::deque<std::size_t>> broadcasts_;
 };

@@ -19,11 +19,17 @@
 
 namespace steptime {
 
-/// When the first and the last byte of a message pass a place.
+/// When a message is on its way, as its sender knows.
 struct Passage {
-  When start{};  ///< when the first one left
-  Time head{};   ///< later by the latency
-  Time tail{};   ///< after the head because the bytes take that long
+  When start{};  ///< when the first byte leaves
+  Time head{};   ///< when it is there, later by the latency
+  Time tail{};   ///< when the last byte is, after the head because the bytes take that long
+};
+
+/// When the first and the last byte of a message are there.
+struct Arrival {
+  When head{};
+  When tail{};
 };
 
 /// One end of a message: a worker's GPU, or the host of a node.
@@ -56,6 +62,8 @@ class Ports {
                    engine.reason("push or pull", "ports inside nodes")},
         latencies_{engine.reason("latency of a push or pull", "network between nodes"),
                    engine.reason("latency of a push or pull", "links inside nodes")},
+        arrivals_{engine.reason({{latencies_[0], cluster.network.latency}, {}, transfers_[0]}),
+                  engine.reason({{latencies_[1], cluster.intra_node.latency}, {}, transfers_[1]})},
         network_(cluster.network),
         host_(cluster.intra_node),
         gpus_per_node_(cluster.gpus_per_node),
@@ -91,27 +99,30 @@ class Ports {
     return {start, start.time + latency, start.time + latency + transfer};
   }
   When head(Way way, const Passage& message) {
-    if (message.head == message.start.time) return message.start;
-    return engine_.until(message.start, message.head, because_of_latency(way));
+    return engine_.until(message.start, message.head, arrivals_[index(way)]);
   }
-  When tail(Way way, const Passage& message) { return used(way, message, message.tail); }
+  /// That the other bytes come behind the first one makes its cause longer.
+  Arrival arrival(Way way, const Passage& message) {
+    const When head = this->head(way, message);
+    return {head, go_on(way, head, message.tail)};
+  }
 
   /// Takes the receiver's port and returns when the last byte is in: the port works on what is
   /// there, so that a slow sender does not keep it from others. Calls for one port are in the order
   /// of `message.head`.
-  When enter(Way way, PortEnd to, Duration transfer, const Passage& message) {
-    if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return tail(way, message);
+  When enter(Way way, PortEnd to, Duration transfer, const Arrival& message) {
+    if (way == Way::kNone || (way == Way::kHost && to.worker < 0)) return message.tail;
     When& free =
         way == Way::kNetwork ? in_[static_cast<std::size_t>(to.node)] : host_in_[host_port(to)];
-    const Time end = std::max(message.head, free.time) + transfer;
+    const Time end = std::max(message.head.time, free.time) + transfer;
     if (!engine_.keeps_causes()) {
       free = When(end);
-      return When(std::max(end, message.tail));
+      return When(std::max(end, message.tail.time));
     }
     // What freed the port in the past is no matter now.
-    const bool waits = free.time > message.head && free.time >= engine_.now();
-    free = waits ? engine_.lengthen(free, end, because_of_transfer(way)) : used(way, message, end);
-    return message.tail > end ? tail(way, message) : free;
+    const bool waits = free.time > message.head.time && free.time >= engine_.now();
+    free = go_on(way, waits ? free : message.head, end);
+    return message.tail.time > end ? message.tail : free;
   }
 
   /// Takes all ports of these workers, or of their nodes to the network, in both directions for
@@ -139,11 +150,12 @@ class Ports {
  private:
   static std::size_t index(Way way) { return way == Way::kNetwork ? 0 : 1; }
   Reason because_of_transfer(Way way) const { return transfers_[index(way)]; }
-  Reason because_of_latency(Way way) const { return latencies_[index(way)]; }
   const Link& link(Way way) const { return way == Way::kNetwork ? network_ : host_; }
-  /// By this message from its head on.
-  [[gnu::noinline]] When used(Way way, const Passage& message, Time end) {
-    return engine_.until(head(way, message), end, because_of_transfer(way));
+  /// More bytes come from `since` to `end`.
+  When go_on(Way way, When since, Time end) {
+    const Reason arrival = arrivals_[index(way)];
+    return engine_.lengthen(since, end,
+                            Causes::lasts(since, arrival) ? arrival : because_of_transfer(way));
   }
   std::size_t host_port(PortEnd worker) const {
     const std::int64_t place = worker.worker % gpus_per_node_;
@@ -153,6 +165,7 @@ class Ports {
   Engine& engine_;
   std::array<Reason, 2> transfers_;  ///< over the network, and inside nodes
   std::array<Reason, 2> latencies_;
+  std::array<Reason, 2> arrivals_;  ///< latency, and then the transfer
   Link network_;
   Link host_;
   std::int64_t gpus_per_node_;
