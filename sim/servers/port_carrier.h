@@ -38,6 +38,7 @@ class PortCarrier final : public Carrier {
 
  private:
   static constexpr std::size_t kWays = 3;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   /// A push under way.
   struct Push {
     std::int32_t client;
@@ -69,8 +70,6 @@ class PortCarrier final : public Carrier {
   bool own_nodes() const {
     return plan_.aggregation.servers.placement == ServerGroup::Placement::kOwnNodes;
   }
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
   /// Of a client's bucket: the first of its places, one for each way.
   std::size_t places(std::int32_t client, std::size_t bucket) const {
     return (static_cast<std::size_t>(client) * plan_.pieces.size() + bucket) * ways_;
