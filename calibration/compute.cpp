@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ double wall_time() {
 /// Of the values, in order; share 0.5: the median.
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 /// Seconds of a layer's passes, by round.

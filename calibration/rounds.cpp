@@ -52,10 +52,11 @@ std::vector<const TimedOperation*> chosen(const std::vector<TimedOperation>& all
 
 std::vector<std::int64_t> size_grid(std::int64_t first, std::int64_t last, double factor) {
   std::vector<std::int64_t> sizes;
-  for (double size = static_cast<double>(first); size < static_cast<double>(last) * 0.999;
-       size *= factor) {
+  auto size = static_cast<double>(first);
+  while (size < static_cast<double>(last) * 0.999) {
     const std::int64_t whole = std::llround(size / 4) * 4;
     if (whole > 0 && (sizes.empty() || whole > sizes.back())) sizes.push_back(whole);
+    size *= factor;
   }
   const std::int64_t end = (last + 3) / 4 * 4;
   if (sizes.empty() || end > sizes.back()) sizes.push_back(end);

@@ -99,6 +99,7 @@ class Cudnn final : public Backend {
     for (GpuMemory* memory : {&weights_, &weights_gradient_})
       *memory = gpu_memory(std::max(kStatistics, 4 * most_params));
     std::vector<LayerRun> runs;
+    runs.reserve(layers.size());
     for (const TableLayer& layer : layers)
       runs.push_back(run_of(layer));
     workspace_ = gpu_memory(std::max<std::int64_t>(1, workspace_bytes_));

@@ -85,11 +85,7 @@ Exit compute([[maybe_unused]] std::span<const std::string> args,
 #endif
 }
 
-}  // namespace
-}  // namespace steptime
-
-int main(int argc, char** argv) {
-  using namespace steptime;
+int program(int argc, char** argv) {
   return run_program(argc, argv, [](std::span<const std::string> args, const Terminal& terminal) {
     const std::string what = args.empty() ? "" : args.front();
     if (what == "cuda") {
@@ -100,4 +96,11 @@ int main(int argc, char** argv) {
     if (what == "compute") return compute(args.subspan(1), terminal);
     throw InputError("expected compute, cuda or nccl; steptime starts this program");
   });
+}
+
+}  // namespace
+}  // namespace steptime
+
+int main(int argc, char** argv) {
+  return steptime::program(argc, argv);
 }

@@ -107,7 +107,7 @@ class Builder {
         {algorithm, source, weights, target, strides, left, right}, engine_, forward);
     const dnnl::convolution_backward_weights::primitive_desc to_weights(
         {algorithm, source, weights, target, strides, left, right}, engine_, forward);
-    const bool is_first = std::exchange(has_begun_, true) == false;
+    const bool is_first = !std::exchange(has_begun_, true);
     auto gradient_of_weights =
         step(dnnl::convolution_backward_weights(to_weights),
              {{DNNL_ARG_SRC, made(to_weights.src_desc())},

@@ -55,11 +55,7 @@ class OneThread final : public Backend {
   std::vector<double> marks_;
 };
 
-}  // namespace
-}  // namespace steptime
-
-int main(int argc, char** argv) {
-  using namespace steptime;
+int program(int argc, char** argv) {
   setenv("OMP_NUM_THREADS", "1", 1);  // before oneDNN's threads begin
   return run_program(argc, argv, [](std::span<const std::string> args, const Terminal& terminal) {
     return calibrate_compute(
@@ -73,4 +69,11 @@ int main(int argc, char** argv) {
         },
         args, terminal);
   });
+}
+
+}  // namespace
+}  // namespace steptime
+
+int main(int argc, char** argv) {
+  return steptime::program(argc, argv);
 }

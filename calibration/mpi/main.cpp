@@ -42,11 +42,7 @@ extern "C" void end_at_once(int) {
   _exit(static_cast<int>(Exit::kInterrupted));
 }
 
-}  // namespace
-}  // namespace steptime
-
-int main(int argc, char** argv) {
-  using namespace steptime;
+int program(int argc, char** argv) {
   Exit exit = Exit::kOk;
   const Watch watch;
   try {
@@ -74,4 +70,11 @@ int main(int argc, char** argv) {
     exit = Exit::kMissing;
   }
   return static_cast<int>(exit);
+}
+
+}  // namespace
+}  // namespace steptime
+
+int main(int argc, char** argv) {
+  return steptime::program(argc, argv);
 }

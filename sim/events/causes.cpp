@@ -82,7 +82,8 @@ void Causes::go_on() {
   std::size_t number = points_.size() / kBlock;
   if (roomy_.empty()) {
     STEPTIME_CHECK(number < (std::size_t{1} << kPointBits) / kBlock - 1, "causes without number");
-    if (number == 1) points_.reserve(64 * kBlock);  // memory that is not used yet costs nothing
+    if (number == 1)
+      points_.reserve(std::size_t{64} * kBlock);  // memory that is not used yet costs nothing
     points_.resize(points_.size() + kBlock);
   } else {
     number = roomy_.back();
@@ -136,7 +137,7 @@ void Causes::collect(Time now) {
     old_ = 0;
     roomy_.clear();
     sweep(all, now);
-    sweep_all_at_ = std::max<std::size_t>(16 * kBlock, 2 * old_);
+    sweep_all_at_ = std::max<std::size_t>(std::size_t{16} * kBlock, 2 * old_);
   }
   latest_ = 0;  // it may be gone
   young_.clear();

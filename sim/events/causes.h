@@ -181,7 +181,7 @@ class Causes {
   std::vector<std::uint32_t> young_{0};  ///< blocks with young points, at last the present one
   std::vector<std::uint32_t> roomy_;     ///< blocks without, of which at least half is free
   std::size_t old_ = 0;                  ///< points
-  std::size_t sweep_all_at_ = 16 * kBlock;
+  std::size_t sweep_all_at_ = std::size_t{16} * kBlock;
   std::vector<Cause> names_;  ///< of the reasons
   std::vector<Stretches> stretches_;
   std::vector<std::uint16_t> numbers_;  ///< of the stretches, from 1 on, by hash; 0: free
