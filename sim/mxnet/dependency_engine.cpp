@@ -60,13 +60,11 @@ DependencyEngine::OperationId DependencyEngine::push(const Operation& operation,
   ++pending_;
   const OperationId id = take_slot();
   Slot& slot = slots_[id];
-  slot.state = State::kBlocked;
   slot.pool = static_cast<std::uint16_t>(operation.pool);
   slot.priority = operation.priority;
   slot.missing = static_cast<std::uint32_t>(reads.size() + writes.size() + 1);
   slot.last_granted = kPushed;
   slot.tag = operation.tag;
-  slot.push_number = static_cast<std::uint32_t>(pushes_);
   slot.duration = operation.duration.value_or(kOpenEnd);
   slot.inline_uses = 0;
   slot.further = kNone;
@@ -146,7 +144,6 @@ void DependencyEngine::grant(OperationId operation, Variable variable) {
 
 void DependencyEngine::make_ready(OperationId operation) {
   Slot& slot = slots_[operation];
-  slot.state = State::kQueued;
   PoolState& pool = pools_[slot.pool];
   pool.queue.push_back(
       {pool.order == PoolOrder::kPriority ? slot.priority : 0, ready_++, operation});
@@ -165,7 +162,7 @@ void DependencyEngine::start_operations() {
       pool.queue.pop_back();
       --pool.idle_threads;
       Slot& slot = slots_[operation];
-      slot.state = State::kRunning;
+      slot.is_running = true;
       if (slot.duration != kOpenEnd) {
         clock_.after(slot.duration, Phase::kComplete, [this, operation] { end(operation); });
       }
@@ -175,9 +172,8 @@ void DependencyEngine::start_operations() {
 }
 
 void DependencyEngine::finish(OperationId operation) {
-  STEPTIME_CHECK(
-      slots_[operation].state == State::kRunning && slots_[operation].duration == kOpenEnd,
-      "only a running operation without a duration can be finished");
+  STEPTIME_CHECK(slots_[operation].is_running && slots_[operation].duration == kOpenEnd,
+                 "only a running operation without a duration can be finished");
   end(operation);
 }
 
@@ -185,7 +181,7 @@ void DependencyEngine::end(OperationId operation) {
   Slot& slot = slots_[operation];  // stays where it is until the listener may push
   visit_uses(slot, [&](Use ended) { release(ended); });
   free_further(slot);
-  slot.state = State::kFree;
+  slot.is_running = false;
   const std::uint64_t tag = slot.tag;
   --pending_;
   PoolState& pool = pools_[slot.pool];
@@ -203,43 +199,6 @@ void DependencyEngine::free_further(const Slot& slot) {
     const std::uint32_t next = std::exchange(more_[place].sibling, free_further_);
     free_further_ = std::exchange(place, next);
   }
-}
-
-std::vector<DependencyEngine::OperationId> DependencyEngine::all_pending() const {
-  std::vector<OperationId> all;
-  for (OperationId id = 0; id < slots_.size(); ++id) {
-    if (slots_[id].state != State::kFree) all.push_back(id);
-  }
-  std::sort(all.begin(), all.end(),
-            [&](OperationId a, OperationId b) { return is_earlier(slots_[a], slots_[b]); });
-  return all;
-}
-
-std::vector<DependencyEngine::OperationId> DependencyEngine::blockers(OperationId operation) const {
-  std::vector<OperationId> found;
-  const Slot& waiting = slots_[operation];
-  for (const OperationId id : all_pending()) {
-    const Slot& other = slots_[id];
-    if (!is_earlier(other, waiting)) break;
-    bool conflicts = false;
-    visit_uses(waiting, [&](Use mine) {
-      visit_uses(other, [&](Use theirs) {
-        conflicts |= mine.variable() == theirs.variable() && (mine.writes() || theirs.writes());
-      });
-    });
-    if (conflicts) found.push_back(id);
-  }
-  return found;
-}
-
-std::vector<DependencyEngine::OperationId> DependencyEngine::on_threads_of(
-    OperationId operation) const {
-  std::vector<OperationId> found;
-  for (const OperationId id : all_pending()) {
-    if (slots_[id].pool == slots_[operation].pool && slots_[id].state == State::kRunning)
-      found.push_back(id);
-  }
-  return found;
 }
 
 }  // namespace steptime

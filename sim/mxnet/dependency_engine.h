@@ -52,13 +52,6 @@ class DependencyEngine {
     std::optional<Duration> duration{};  ///< none: it ends when the caller says so
   };
 
-  enum class State : std::uint8_t {
-    kFree,
-    kBlocked,  ///< on a variable
-    kQueued,   ///< for a thread
-    kRunning,
-  };
-
   DependencyEngine(Engine& clock, Listener& listener) : clock_(clock), listener_(listener) {}
 
   Variable add_variable();
@@ -74,15 +67,6 @@ class DependencyEngine {
   Variable last_granted(OperationId operation) const { return slots_[operation].last_granted; }
   /// Operations that have not ended.
   std::size_t pending() const { return pending_; }
-
-  // What an operation waits for; linear in the number of pending operations.
-  std::vector<OperationId> all_pending() const;
-  State state(OperationId operation) const { return slots_[operation].state; }
-  std::uint64_t tag(OperationId operation) const { return slots_[operation].tag; }
-  /// The operations that hold variables which a blocked one waits for.
-  std::vector<OperationId> blockers(OperationId operation) const;
-  /// The operations on the threads that a queued one waits for.
-  std::vector<OperationId> on_threads_of(OperationId operation) const;
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -109,21 +93,16 @@ class DependencyEngine {
   struct alignas(64) Slot {
     std::uint64_t tag = 0;
     Duration duration = kOpenEnd;
-    std::uint32_t push_number = 0;  ///< modulo 2^32
     Variable last_granted = kPushed;
     std::int32_t priority = 0;
     std::uint32_t missing = 0;  ///< grants, and one for the push itself
-    State state = State::kFree;
+    bool is_running = false;
     std::uint8_t inline_uses = 0;
     std::uint16_t pool = 0;
     std::uint32_t further = kNone;
     Use uses[kInline];
   };
   static_assert(sizeof(Slot) == 64);
-  /// Was pushed earlier; right for operations that are less than 2^31 pushes apart.
-  static bool is_earlier(const Slot& a, const Slot& b) {
-    return static_cast<std::int32_t>(a.push_number - b.push_number) < 0;
-  }
   struct VariableState {
     UseId first = kNone;  ///< of the waiting uses
     UseId last = kNone;

@@ -23,10 +23,16 @@ namespace steptime {
 class StepEngine {
  public:
   using Variable = StepShape::Variable;
-  using State = DependencyEngine::State;
   /// Its number in the step, and above it whether the step is odd.
   using OperationId = std::uint32_t;
   static constexpr Variable kPushed = DependencyEngine::kPushed;
+
+  enum class State : std::uint8_t {
+    kFree,
+    kBlocked,  ///< on a variable
+    kQueued,   ///< for a thread
+    kRunning,
+  };
 
   /// Is told what happens. May push operations when one has ended.
   class Listener {
