@@ -16,12 +16,15 @@
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <queue>
 #include <span>
-#include <string>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 namespace steptime {
 
@@ -69,51 +72,39 @@ class DependencyEngine {
   std::size_t pending() const { return pending_; }
 
  private:
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-  static constexpr Duration kOpenEnd{-1};  ///< the caller says when it ends
-
-  /// A request of an operation for a variable. While it waits it is linked into the variable's
-  /// queue. The first kInline uses of an operation lie in its slot, the others in more_.
-  using UseId = std::uint32_t;
+  /// A request of an operation for a variable.
   struct Use {
-    std::uint32_t what;  ///< 2 x variable, plus one for a write
-    UseId next;
-    Variable variable() const { return what >> 1; }
-    bool writes() const { return (what & 1) != 0; }
-  };
-  struct FurtherUse {
-    Use use;
     OperationId operation;
-    std::uint32_t sibling;  ///< the operation's next one, or the next free one
+    Variable variable;
+    bool writes;
   };
-  static constexpr std::size_t kInline = 3;
-  static constexpr UseId kFurther = 1U << 31;
-
-  /// One cache line.
-  struct alignas(64) Slot {
-    std::uint64_t tag = 0;
-    Duration duration = kOpenEnd;
+  struct Slot {
+    Operation operation{};
+    std::uint32_t missing = 0;  ///< grants
     Variable last_granted = kPushed;
-    std::int32_t priority = 0;
-    std::uint32_t missing = 0;  ///< grants, and one for the push itself
     bool is_running = false;
-    std::uint8_t inline_uses = 0;
-    std::uint16_t pool = 0;
-    std::uint32_t further = kNone;
-    Use uses[kInline];
+    boost::container::small_vector<Use, 3> uses{};  ///< in the order of the push
   };
-  static_assert(sizeof(Slot) == 64);
   struct VariableState {
-    UseId first = kNone;  ///< of the waiting uses
-    UseId last = kNone;
-    std::uint32_t reading = 0;  ///< granted reads that have not ended
+    std::uint64_t named_by = 0;  ///< the latest push that did
+    std::uint32_t reading = 0;   ///< granted reads that have not ended
     bool writing = false;
+    /// Few, mostly: it is to be small more than quick to pop.
+    boost::container::small_vector<Use, 2> waiting{};
+
+    bool allows(const Use& use) const { return !writing && (!use.writes || reading == 0); }
+    void grant(const Use& use) {
+      if (use.writes)
+        writing = true;
+      else
+        ++reading;
+    }
   };
   struct Ready {
     std::int32_t priority;
     std::uint64_t order;
     OperationId operation;
-    /// "Starts later", for a heap whose top starts first.
+    /// "Starts later", for a queue whose top starts first.
     bool operator<(const Ready& other) const {
       return priority != other.priority ? priority < other.priority : order > other.order;
     }
@@ -121,31 +112,14 @@ class DependencyEngine {
   struct PoolState {
     std::int64_t idle_threads;
     PoolOrder order;
-    std::vector<Ready> queue;  ///< a heap
+    std::priority_queue<Ready> ready{};
   };
 
-  void check_names(std::span<const Variable> reads, std::span<const Variable> writes);
-  OperationId take_slot();
-  std::uint32_t add_further(OperationId operation, Use use, std::uint32_t last);
-  void free_further(const Slot& slot);
-  Use& use(UseId id) {
-    return (id & kFurther) != 0 ? more_[id & ~kFurther].use : slots_[id >> 2].uses[id & 3];
-  }
-  OperationId user(UseId id) const {
-    return (id & kFurther) != 0 ? more_[id & ~kFurther].operation : id >> 2;
-  }
-  /// Calls visit(Use) for each use of the operation, in the order of the push.
-  template <class Visit>
-  void visit_uses(const Slot& slot, Visit visit) const {
-    for (std::size_t i = 0; i < slot.inline_uses; ++i)
-      visit(slot.uses[i]);
-    for (std::uint32_t i = slot.further; i != kNone; i = more_[i].sibling)
-      visit(more_[i].use);
-  }
-  void request(UseId id);
-  void release(Use ended);
-  void grant(OperationId operation, Variable variable);
+  OperationId free_slot();
+  void request(const Use& use);
+  void release(const Use& ended);
   void make_ready(OperationId operation);
+  void ask_to_start(const PoolState& pool);
   void start_operations();
   void end(OperationId operation);
 
@@ -153,13 +127,10 @@ class DependencyEngine {
   Listener& listener_;
   std::vector<VariableState> variables_;
   std::vector<PoolState> pools_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  ///< by operation
   std::vector<OperationId> free_slots_;
-  std::vector<FurtherUse> more_;
-  std::uint32_t free_further_ = kNone;
-  std::vector<std::uint64_t> named_by_;  ///< by variable: the last large push that named it
   std::uint64_t pushes_ = 0;
-  std::uint64_t ready_ = 0;
+  std::uint64_t readied_ = 0;
   std::size_t pending_ = 0;
   bool start_is_due_ = false;
 };
