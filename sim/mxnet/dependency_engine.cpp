@@ -76,7 +76,7 @@ void DependencyEngine::release(const Use& ended) {
 void DependencyEngine::make_ready(OperationId operation) {
   const Operation& ready = slots_[operation].operation;
   PoolState& pool = pools_[ready.pool];
-  pool.ready.push({pool.order == PoolOrder::kPriority ? ready.priority : 0, readied_++, operation});
+  pool.ready.push({pool.order == PoolOrder::kPriority ? ready.priority : 0, operation, readied_++});
   ask_to_start(pool);
 }
 

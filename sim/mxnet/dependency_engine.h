@@ -7,14 +7,13 @@
 //
 // Scope: one process. Threads do nothing but run operations; a thread that runs an operation which
 // waits (a blocking MPI call) is taken until it ends. Threads take operations once per instant,
-// after everything that ends or is pushed at that instant. Operations of one pool start by falling
-// priority (in a FIFO pool all are equal), then in the order in which they became ready: MXNet's
-// own order between equal priorities is that of a binary heap, which is not stable.
+// after everything that ends or is pushed at that instant, in the order of pool_order.h.
 // Validation: tests/sim/mxnet/engine_cases.json.
 // Source: apache/mxnet 1.3.1 src/engine/threaded_engine.{h,cc}, threaded_engine_perdevice.cc.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/pool_order.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +26,6 @@
 #include <boost/container/small_vector.hpp>
 
 namespace steptime {
-
-enum class PoolOrder : std::uint8_t { kPriority, kFifo };
 
 class DependencyEngine {
  public:
@@ -100,19 +97,10 @@ class DependencyEngine {
         ++reading;
     }
   };
-  struct Ready {
-    std::int32_t priority;
-    std::uint64_t order;
-    OperationId operation;
-    /// "Starts later", for a queue whose top starts first.
-    bool operator<(const Ready& other) const {
-      return priority != other.priority ? priority < other.priority : order > other.order;
-    }
-  };
   struct PoolState {
     std::int64_t idle_threads;
     PoolOrder order;
-    std::priority_queue<Ready> ready{};
+    std::priority_queue<ReadyOperation> ready{};
   };
 
   OperationId free_slot();

@@ -47,7 +47,7 @@ StepEngine::OperationId StepEngine::push(std::uint32_t label) {
   for (UseId use = operation.first_use; use < operation.first_use + operation.uses; ++use)
     missing -= request(use) ? 1 : 0;
   of_step[number] = missing * kMissing | static_cast<Progress>(State::kBlocked);
-  if (keeps_grants_) last_granted_[odd][number] = kPushed;
+  if (keeps_grants_) last_granted_[odd][number] = StepShape::kPushed;
   if (missing == 0) make_ready(id);
   return id;
 }

@@ -9,7 +9,7 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/run_ahead.h"
-#include "sim/mxnet/dependency_engine.h"
+#include "sim/mxnet/pool_order.h"
 #include "sim/mxnet/step_shape.h"
 
 #include <array>
@@ -25,7 +25,6 @@ class StepEngine {
   using Variable = StepShape::Variable;
   /// Its number in the step, and above it whether the step is odd.
   using OperationId = std::uint32_t;
-  static constexpr Variable kPushed = DependencyEngine::kPushed;
 
   enum class State : std::uint8_t {
     kFree,
@@ -62,7 +61,7 @@ class StepEngine {
     return shape_.operation(number_of(operation)).label;
   }
   std::int64_t step(OperationId operation) const { return step_ - ((step_ ^ operation >> 31) & 1); }
-  /// The variable whose grant made the operation ready; kPushed when nothing held it up.
+  /// The variable whose grant made the operation ready; StepShape::kPushed when nothing held it up.
   Variable last_granted(OperationId operation) const {
     return last_granted_[operation >> 31][number_of(operation)];
   }
@@ -106,18 +105,9 @@ class StepEngine {
     }
     void release(const Use& use) { granted -= use.writes ? kWrite : kRead; }
   };
-  struct Ready {
-    std::int32_t priority;
-    OperationId operation;
-    std::uint64_t order;
-    /// "Starts later", for a heap whose top starts first.
-    bool operator<(const Ready& other) const {
-      return priority != other.priority ? priority < other.priority : order > other.order;
-    }
-  };
   struct PoolState {
     std::int64_t idle_threads;
-    std::vector<Ready> queue;  ///< a heap
+    std::vector<ReadyOperation> queue;  ///< a heap
   };
 
   static std::uint32_t number_of(OperationId operation) { return operation & ~(1U << 31); }

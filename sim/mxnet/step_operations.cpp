@@ -77,7 +77,7 @@ void StepOperations::add(Label label) {
 }
 
 std::optional<std::int32_t> StepOperations::key_of(Variable variable) const {
-  if (variable == DependencyEngine::kPushed || variable < first_key_) return std::nullopt;
+  if (variable == StepShape::kPushed || variable < first_key_) return std::nullopt;
   return static_cast<std::int32_t>((variable - first_key_) / 3);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
-#include "sim/mxnet/dependency_engine.h"
+#include "sim/events/engine.h"
 #include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/training_graph.h"
 

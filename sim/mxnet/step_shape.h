@@ -4,7 +4,7 @@
 //
 // Whoever comes first to an operation adds it.
 #pragma once
-#include "sim/mxnet/dependency_engine.h"
+#include "sim/mxnet/pool_order.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,10 @@ namespace steptime {
 
 class StepShape {
  public:
-  using Variable = DependencyEngine::Variable;
-  using Pool = DependencyEngine::Pool;
+  using Variable = std::uint32_t;
+  using Pool = std::uint32_t;
+  /// In place of a variable that held an operation up: none did.
+  static constexpr Variable kPushed = std::numeric_limits<Variable>::max();
   /// Among all uses of a step, in the order of the pushes.
   using UseId = std::uint32_t;
 

@@ -4,6 +4,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/random.h"
+#include "sim/mxnet/dependency_engine.h"
 
 #include <functional>
 #include <optional>

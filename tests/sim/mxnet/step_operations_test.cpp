@@ -63,7 +63,7 @@ TEST(StepOperations, KnowKeys) {
   const StepOperations operations(two.graph, two.settings);
   EXPECT_EQ(operations.keys(), (std::vector<std::int32_t>{1, 0}));
   EXPECT_EQ(operations.copy_time(1), 3 * kSecond);
-  EXPECT_EQ(operations.key_of(DependencyEngine::kPushed), std::nullopt);
+  EXPECT_EQ(operations.key_of(StepShape::kPushed), std::nullopt);
   EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCopyToHost, 1)), "CopyToHost(b)");
   EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCompute, 1)), "backward");
 }
