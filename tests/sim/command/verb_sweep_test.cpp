@@ -87,7 +87,9 @@ TEST(VerbSweep, JsonLinesHaveTheKeysOfARunAndThePoint) {
   const Json run =
       Json::parse(steptime({"run", file, "--format", "json", "--set", "/cluster/nodes=4"}).out);
   for (const auto& [key, value] : row.items()) {
-    if (key != "point" && key != "params") EXPECT_EQ(value, run.at(key)) << key;
+    if (key != "point" && key != "params") {
+      EXPECT_EQ(value, run.at(key)) << key;
+    }
   }
 }
 

@@ -77,7 +77,9 @@ TEST(Attribution, TellsTheHostFromTheKernelsItLaunches) {
       EXPECT_EQ(cause.cause, "kernels that are not launched yet");
       EXPECT_DOUBLE_EQ(cause.seconds, 2e-3 + 1e-3);
     }
-    if (cause.cause == "backward pass") EXPECT_DOUBLE_EQ(cause.seconds, 4e-3);
+    if (cause.cause == "backward pass") {
+      EXPECT_DOUBLE_EQ(cause.seconds, 4e-3);
+    }
   }
   EXPECT_DOUBLE_EQ(sum, 13.5e-3);
 }
