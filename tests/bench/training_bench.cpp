@@ -80,20 +80,24 @@ void attribution(benchmark::State& state, const std::string& nodes, const std::s
 constexpr const char* kWfbpServers =
     R"("aggregation": {"type": "parameter-server", "servers": 100}, "schedule": {"type": "wfbp"})";
 BENCHMARK_CAPTURE(attribution, wfbp_servers, "200", kWfbpServers, R"("steps": 2)")
-    ->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->MinTime(2);
 BENCHMARK_CAPTURE(attribution, wfbp_asynchronous, "200",
                   R"("aggregation": {"type": "parameter-server", "servers": 100},
                      "update": {"type": "asgd"}, "schedule": {"type": "wfbp"})",
                   R"("steps": 2, "variation": {"jitter": 0.1})")
-    ->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->MinTime(2);
 BENCHMARK_CAPTURE(attribution, wfbp_messages, "50", kWfbpServers,
                   R"("steps": 2, "fidelity": "message")")
-    ->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->MinTime(2);
 BENCHMARK_CAPTURE(attribution, rings_two_streams, "64",
                   R"("aggregation": {"type": "all-reduce", "collective": "ring"},
                      "transport": {"type": "mpi", "streams": 2}, "schedule": {"type": "wfbp"})",
                   R"("fidelity": "message")")
-    ->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->MinTime(2);
 
 }  // namespace
 }  // namespace steptime
