@@ -47,7 +47,7 @@ struct Measured {
 
 /// Each round goes through the layers as training does, once with a mark after each layer and once
 /// without.
-Measured measure(Backend& backend, const std::vector<LayerRun>& runs, std::int64_t rounds,
+Measured measure(ComputeBackend& backend, const std::vector<LayerRun>& runs, std::int64_t rounds,
                  const OnProgress& on_progress) {
   const std::size_t count = runs.size();
   Measured measured{.layers = std::vector<LayerTimes>(count)};
@@ -96,7 +96,7 @@ Sums sums_of(const Measured& measured) {
   return sums;
 }
 
-Trace trace_of(const LayerTable& table, const Measured& measured, const Backend& backend,
+Trace trace_of(const LayerTable& table, const Measured& measured, const ComputeBackend& backend,
                const std::string& precision, std::int64_t batch) {
   Trace trace{.model = table.name, .device = backend.device(), .batch = batch};
   Json spread = Json::array();
@@ -157,7 +157,7 @@ Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
                                  fmt::join(layer_table_names(), ", ")));
   }
   const LayerTable table = read_layer_table(file);
-  const std::unique_ptr<Backend> backend = make_backend(precision);
+  const std::unique_ptr<ComputeBackend> backend = make_backend(precision);
   const std::vector<LayerRun> runs = backend->layer_runs(table.layers, batch);
   const double machine = machine_wait_s();
   const double start = wall_time();

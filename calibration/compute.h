@@ -20,9 +20,9 @@ struct LayerRun {
   std::function<void()> backward;
 };
 
-class Backend {
+class ComputeBackend {
  public:
-  virtual ~Backend() = default;
+  virtual ~ComputeBackend() = default;
   /// A layer table's layers. What it returns lives no longer than the backend. Throws InputError
   /// for a layer that it cannot run.
   virtual std::vector<LayerRun> layer_runs(const std::vector<TableLayer>& layers,
@@ -47,7 +47,7 @@ inline std::int64_t pooling_window(const TableLayer& layer) {
 
 /// `name` is what --backend calls it. `make_backend` takes the precision of values and products,
 /// and throws InputError for one that it does not have.
-using MakeBackend = std::function<std::unique_ptr<Backend>(const std::string& precision)>;
+using MakeBackend = std::function<std::unique_ptr<ComputeBackend>(const std::string& precision)>;
 Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
                        std::span<const std::string> args, const Terminal& terminal);
 

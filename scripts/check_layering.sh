@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
 # netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only
-# sim/events/engine.{h,cpp} advance simulated time.
+# sim/events/engine.{h,cpp} advance simulated time. A type's name stands in one header.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,6 +41,14 @@ clocks=$(grep -rnE \
   grep -vE '^sim/events/(engine|event_queue|delivery_queue)\.(h|cpp):' || true)
 [[ -z $clocks ]] || {
   printf '%s\n' "$clocks" "only sim/events/engine.{h,cpp} may advance simulated time"
+  wrong=1
+}
+# Two types of one name in one program are one to the linker, which says nothing.
+twice=$(grep -rhoE '^(struct|class|enum( class)?) [A-Za-z0-9]+( final)?( :.*)? \{' \
+  sim models netmodels schedulers calibration tests --include='*.h' |
+  sed -E 's/^(struct|class|enum class|enum) ([A-Za-z0-9]+).*/\2/' | sort | uniq -d)
+[[ -z $twice ]] || {
+  sed 's/$/: a type in more than one header/' <<<"$twice"
   wrong=1
 }
 exit "$wrong"

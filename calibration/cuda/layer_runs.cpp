@@ -72,7 +72,7 @@ Precision precision_named(const std::string& name) {
 constexpr float kOne = 1;
 constexpr float kZero = 0;
 
-class Cudnn final : public Backend {
+class Cudnn final : public ComputeBackend {
  public:
   explicit Cudnn(const std::string& precision) : precision_(precision_named(precision)) {
     check_dnn(cudnnSetStream(dnn_.get(), stream_.get()), "cudnnSetStream");
@@ -411,7 +411,7 @@ class Cudnn final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cudnn_backend(const std::string& precision) {
+std::unique_ptr<ComputeBackend> make_cudnn_backend(const std::string& precision) {
   return std::make_unique<Cudnn>(precision);
 }
 

@@ -22,7 +22,7 @@ double thread_time() {
 }
 
 /// One thread of this machine's processor. A primitive returns when it is done.
-class OneThread final : public Backend {
+class OneThread final : public ComputeBackend {
  public:
   std::vector<LayerRun> layer_runs(const std::vector<TableLayer>& layers,
                                    std::int64_t batch) override {

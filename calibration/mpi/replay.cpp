@@ -242,9 +242,9 @@ Waits run_steps(const Request& request, const World& world, AllReduce& all_reduc
           [runner = std::make_shared<EmbeddedRunner>(world, r)] { return runner->run(); });
       continue;
     }
-    runners.push_back(
-        std::make_shared<StepRunner>(world, all_reduce, *r.experiment.schedule, r.plan,
-                                     request.compute == "work" ? Compute::kWork : Compute::kSleep));
+    runners.push_back(std::make_shared<StepRunner>(
+        world, all_reduce, *r.experiment.schedule, r.plan,
+        request.compute == "work" ? ComputeAs::kWork : ComputeAs::kSleep));
     runs.emplace_back([runner = runners.back()] { return runner->run(); });
   }
   double machine = 0;

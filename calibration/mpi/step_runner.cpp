@@ -17,8 +17,8 @@ Clock::duration real(Duration d) {
   return std::chrono::ceil<Clock::duration>(d);
 }
 
-void compute_until(Clock::time_point deadline, Compute how) {
-  if (how == Compute::kSleep) return std::this_thread::sleep_until(deadline);
+void compute_until(Clock::time_point deadline, ComputeAs how) {
+  if (how == ComputeAs::kSleep) return std::this_thread::sleep_until(deadline);
   static thread_local volatile double sum = 0;
   while (Clock::now() < deadline) {
     for (int i = 0; i < 1000; ++i)
@@ -29,7 +29,7 @@ void compute_until(Clock::time_point deadline, Compute how) {
 }  // namespace
 
 StepRunner::StepRunner(const World& world, AllReduce& all_reduce, const Schedule& schedule,
-                       StepPlan plan, Compute compute)
+                       StepPlan plan, ComputeAs compute)
     : world_(world),
       all_reduce_(all_reduce),
       plan_(std::move(plan)),

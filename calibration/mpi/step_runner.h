@@ -14,7 +14,7 @@
 namespace steptime {
 
 /// How a rank spends the time of its compute.
-enum class Compute {
+enum class ComputeAs {
   kSleep,  ///< asleep until absolute deadlines: disturbs nobody
   kWork,   ///< adding up numbers until the deadline: takes a processor, as training on a CPU does
 };
@@ -24,7 +24,7 @@ class StepRunner {
   /// All must outlive this. `schedule` decides online where it has a policy; rank 0's decisions are
   /// then told to all ranks, as Horovod's coordinator does.
   StepRunner(const World& world, AllReduce& all_reduce, const Schedule& schedule, StepPlan plan,
-             Compute compute);
+             ComputeAs compute);
   /// Seconds of the step on the slowest rank.
   double run();
   /// What the communication threads of the steps after the first waited for a processor, in s.
@@ -42,7 +42,7 @@ class StepRunner {
   const World& world_;
   AllReduce& all_reduce_;
   StepPlan plan_;
-  Compute compute_;
+  ComputeAs compute_;
   std::unique_ptr<Policy> policy_;
   const Clock::time_point epoch_ = Clock::now();
   std::mutex mutex_;

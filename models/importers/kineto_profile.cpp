@@ -47,7 +47,7 @@ struct Step {
 
 /// What a launch is part of.
 struct Owner {
-  Part part = Part::kOther;
+  StepPart part = StepPart::kOther;
   std::int32_t step = -1;
   std::int32_t layer = -1;
   bool is_unmatched = false;
@@ -194,7 +194,7 @@ class Attribution {
   }
 
   void begin_forward(const HostSpan& span) {
-    forward_ = {.part = Part::kForward, .step = step_of(span.start_ns)};
+    forward_ = {.part = StepPart::kForward, .step = step_of(span.start_ns)};
     if (forward_.step < 0) return;
     std::vector<Group>& groups = steps_[static_cast<std::size_t>(forward_.step)].groups;
     const HostSpan* module = around(Kind::kModule);
@@ -230,14 +230,14 @@ class Attribution {
       fail("backward operators of forward passes on several threads (DataParallel), expected one");
     }
     forward_thread_ = span.forward_thread;
-    node_ = {.part = Part::kBackward, .step = step_of(span.start_ns)};
+    node_ = {.part = StepPart::kBackward, .step = step_of(span.start_ns)};
     if (node_.step < 0) return;
     std::vector<Group>& groups = steps_[static_cast<std::size_t>(node_.step)].groups;
     const auto after =
         std::upper_bound(groups.begin(), groups.end(), span.sequence,
                          [](std::int64_t number, const Group& g) { return number < g.first; });
     if (after == groups.begin()) {
-      node_.part = Part::kOther;
+      node_.part = StepPart::kOther;
       node_.is_unmatched = true;
       return;
     }
@@ -276,7 +276,7 @@ class Attribution {
   Owner owner(const Launch& launch) const {
     Owner owner{.step = step_of(launch.start_ns)};
     if (around(Kind::kOptimizer) != nullptr) {
-      owner.part = Part::kOptimizer;
+      owner.part = StepPart::kOptimizer;
     } else if (around(Kind::kBackward) != nullptr || around(Kind::kAccumulate) != nullptr ||
                (launch.thread != main_ && node_.step >= 0 && node_.step == owner.step)) {
       owner = node_;
@@ -329,16 +329,17 @@ class Attribution {
     if (owner.step < 0) return count(profile_.outside, activity);
     ProfiledStep& step = profile_.steps[static_cast<std::size_t>(owner.step)];
     if (activity.kind == Activity::Kind::kCollective) {
-      step.part_ns[static_cast<std::size_t>(Part::kCommunication)] += activity.duration_ns;
+      step.part_ns[static_cast<std::size_t>(StepPart::kCommunication)] += activity.duration_ns;
       return add_collective(step, activity, owner);
     }
-    const Part part = activity.kind == Activity::Kind::kHostCopy ? Part::kCopies : owner.part;
+    const StepPart part =
+        activity.kind == Activity::Kind::kHostCopy ? StepPart::kCopies : owner.part;
     step.part_ns[static_cast<std::size_t>(part)] += activity.duration_ns;
-    if (owner.is_unmatched && part == Part::kOther) count(profile_.unmatched, activity);
-    if (part != Part::kForward && part != Part::kBackward) return;
+    if (owner.is_unmatched && part == StepPart::kOther) count(profile_.unmatched, activity);
+    if (part != StepPart::kForward && part != StepPart::kBackward) return;
     Group& group =
         steps_[static_cast<std::size_t>(owner.step)].groups[static_cast<std::size_t>(owner.layer)];
-    (part == Part::kForward ? group.layer.forward_ns : group.layer.backward_ns) +=
+    (part == StepPart::kForward ? group.layer.forward_ns : group.layer.backward_ns) +=
         activity.duration_ns;
     group.used = true;
   }
@@ -389,8 +390,8 @@ class Attribution {
         group.layer.name = fmt::format("{}:{}", step.layers.size(), group.layer.name);
         step.layers.push_back(std::move(group.layer));
       }
-      STEPTIME_CHECK(forward == step.part_ns[static_cast<std::size_t>(Part::kForward)] &&
-                         backward == step.part_ns[static_cast<std::size_t>(Part::kBackward)],
+      STEPTIME_CHECK(forward == step.part_ns[static_cast<std::size_t>(StepPart::kForward)] &&
+                         backward == step.part_ns[static_cast<std::size_t>(StepPart::kBackward)],
                      "the layers' times are the passes' times");
       total += step.device_ns();
     }

@@ -19,20 +19,20 @@
 
 namespace steptime {
 
-enum class Part { kForward, kBackward, kOptimizer, kCopies, kCommunication, kOther };
+enum class StepPart { kForward, kBackward, kOptimizer, kCopies, kCommunication, kOther };
 inline constexpr std::size_t kParts = 6;
 
-struct Gradient {
+struct ProfiledGradient {
   std::string shape;  ///< "64x3x7x7"
   std::int64_t elements = 0;
-  bool operator==(const Gradient&) const = default;
+  bool operator==(const ProfiledGradient&) const = default;
 };
 
 struct ProfiledLayer {
   std::string name;  ///< of the module where the trace has modules, else of the operator
   std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
-  std::vector<Gradient> gradients;  ///< in the order in which they became ready
+  std::vector<ProfiledGradient> gradients;  ///< in the order in which they became ready
 };
 
 struct ProfiledCollective {

@@ -125,7 +125,7 @@ class TraceMaker {
 
   /// The trace has tensors in forward order: the gradients' from the last to the first.
   static std::vector<Tensor> tensors(const std::string& layer,
-                                     const std::vector<Gradient>& gradients) {
+                                     const std::vector<ProfiledGradient>& gradients) {
     std::vector<Tensor> tensors;
     for (auto gradient = gradients.rbegin(); gradient != gradients.rend(); ++gradient) {
       tensors.push_back(
@@ -153,7 +153,7 @@ class TraceMaker {
   }
 
   std::vector<Layer> whole_layer() {
-    std::vector<Gradient> gradients;
+    std::vector<ProfiledGradient> gradients;
     const ProfiledStep& first = *steps_.front();
     for (auto layer = first.layers.rbegin(); layer != first.layers.rend(); ++layer)
       gradients.insert(gradients.end(), layer->gradients.begin(), layer->gradients.end());
@@ -169,12 +169,12 @@ class TraceMaker {
                                            gradients.size()));
     }
     return {{.name = "step",
-             .forward = mean(sum(Part::kForward)),
-             .backward = mean(sum(Part::kBackward)),
+             .forward = mean(sum(StepPart::kForward)),
+             .backward = mean(sum(StepPart::kBackward)),
              .tensors = tensors("step", gradients)}};
   }
 
-  std::int64_t sum(Part part) const {
+  std::int64_t sum(StepPart part) const {
     std::int64_t sum = 0;
     for (const ProfiledStep* step : steps_)
       sum += step->part_ns[static_cast<std::size_t>(part)];
@@ -339,7 +339,8 @@ class TraceMaker {
   /// What a run on this trace does not know.
   std::string domain() const {
     const double n = static_cast<double>(steps_.size());
-    const double rest = seconds(sum(Part::kOptimizer) + sum(Part::kCopies) + sum(Part::kOther)) / n;
+    const double rest =
+        seconds(sum(StepPart::kOptimizer) + sum(StepPart::kCopies) + sum(StepPart::kOther)) / n;
     std::string text = fmt::format(
         "imported device times: {} a step of optimizer, copies and other work are left out",
         milliseconds(rest));

@@ -30,7 +30,7 @@ Sides random_halves(const Partition& partition, std::int32_t group, std::mt19937
 /// The exchanges of one pass, each the best after those before it, at most one for each GPU of a
 /// half. `ran_dry`: fewer, because no other one saves anything.
 struct Pass {
-  std::vector<Exchange> exchanges;
+  std::vector<PairExchange> exchanges;
   bool ran_dry = false;
 };
 Pass pass_over(const LinkMatrix& weights, Sides side, std::size_t half) {
@@ -38,7 +38,7 @@ Pass pass_over(const LinkMatrix& weights, Sides side, std::size_t half) {
   std::vector<bool> used(side.size(), false);
   std::vector<float> excess = cut_excess(weights, side);
   while (pass.exchanges.size() < half) {
-    const Exchange best = best_exchange(weights, side, excess, used);
+    const PairExchange best = best_exchange(weights, side, excess, used);
     if (!(best.gain > 0)) {
       pass.ran_dry = true;
       break;
@@ -70,7 +70,7 @@ void improve(const LinkMatrix& weights, Sides& side, std::size_t half) {
       }
     }
     if (!(most > 0)) return;
-    for (const Exchange& each : std::span(pass.exchanges).first(static_cast<std::size_t>(kept)))
+    for (const PairExchange& each : std::span(pass.exchanges).first(static_cast<std::size_t>(kept)))
       std::swap(side[at(each.first)], side[at(each.second)]);
   }
 }
@@ -88,9 +88,9 @@ std::vector<float> cut_excess(const LinkMatrix& weights, std::span<const std::in
   return excess;
 }
 
-Exchange best_exchange(const LinkMatrix& weights, std::span<const std::int32_t> side,
-                       std::span<const float> excess, const std::vector<bool>& used) {
-  Exchange best;
+PairExchange best_exchange(const LinkMatrix& weights, std::span<const std::int32_t> side,
+                           std::span<const float> excess, const std::vector<bool>& used) {
+  PairExchange best;
   for (Gpu row = 0; row < weights.gpus(); ++row) {
     if (side[at(row)] == 0 || used[at(row)]) continue;
     for (Gpu column = row + 1; column < weights.gpus(); ++column) {

@@ -38,14 +38,14 @@ bool cut_groups(const LinkMatrix& weights, Partition& partition, std::vector<Gro
 /// By how much the weight to the other half exceeds that to the own half, for each GPU.
 std::vector<float> cut_excess(const LinkMatrix& weights, std::span<const std::int32_t> side);
 
-struct Exchange {
+struct PairExchange {
   Gpu first = -1;
   Gpu second = -1;
   float gain = 0;  ///< cut weight that it saves; 0: there is none
-  bool operator==(const Exchange&) const = default;
+  bool operator==(const PairExchange&) const = default;
 };
 /// The first of those that save the most.
-Exchange best_exchange(const LinkMatrix& weights, std::span<const std::int32_t> side,
-                       std::span<const float> excess, const std::vector<bool>& used);
+PairExchange best_exchange(const LinkMatrix& weights, std::span<const std::int32_t> side,
+                           std::span<const float> excess, const std::vector<bool>& used);
 
 }  // namespace steptime

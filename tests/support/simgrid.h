@@ -101,7 +101,7 @@ inline Platform platform_of(const Routes& routes, double latency) {
 }
 
 /// A collective that is played beside others.
-struct Played {
+struct PlayedCollective {
   const Program* program = nullptr;
   std::vector<Endpoint> placement;  ///< the host of each rank
   std::int64_t start_us = 0;
@@ -211,10 +211,10 @@ class SimGrid {
   }
 
   /// When each of the collectives ends, all in one run; no time for adding up.
-  std::vector<double> run(const std::vector<Played>& collectives) {
+  std::vector<double> run(const std::vector<PlayedCollective>& collectives) {
     std::vector<double> ends(collectives.size(), -1);
     for (std::size_t i = 0; i < collectives.size(); ++i) {
-      const Played& played = collectives[i];
+      const PlayedCollective& played = collectives[i];
       for (Rank r = 0; r < played.program->ranks(); ++r) {
         simgrid::s4u::Actor::create(
             fmt::format("{}:{}", i, r), host(played.placement[static_cast<std::size_t>(r)]),
@@ -232,7 +232,7 @@ class SimGrid {
   double run(const Program& program) {
     std::vector<Endpoint> placement(static_cast<std::size_t>(program.ranks()));
     std::iota(placement.begin(), placement.end(), 0);
-    return run(std::vector<Played>{{&program, placement}}).front();
+    return run(std::vector<PlayedCollective>{{&program, placement}}).front();
   }
 
  private:

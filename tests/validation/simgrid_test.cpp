@@ -90,12 +90,13 @@ Platform random_platform(Dice& dice, Endpoint hosts) {
 }
 
 /// When each of the collectives ends, s.
-std::vector<double> ours(const Platform& platform, const std::vector<Played>& collectives) {
+std::vector<double> ours(const Platform& platform,
+                         const std::vector<PlayedCollective>& collectives) {
   const Wires wires = platform.wires();
   Engine engine;
   Network network(engine, wires);
   std::deque<ProgramPlayer> players;
-  for (const Played& played : collectives) {
+  for (const PlayedCollective& played : collectives) {
     players.emplace_back(network, *played.program, TimePerByte{}, played.placement);
     players.back().start_at(Time(std::chrono::microseconds(played.start_us)));
   }
@@ -106,7 +107,7 @@ std::vector<double> ours(const Platform& platform, const std::vector<Played>& co
   return ends;
 }
 
-void expect_agreement(const Platform& platform, const std::vector<Played>& collectives,
+void expect_agreement(const Platform& platform, const std::vector<PlayedCollective>& collectives,
                       double tolerance, const std::string& what) {
   const auto theirs = in_child([&] { return SimGrid(platform).run(collectives); });
   ASSERT_EQ(theirs.size(), collectives.size()) << what;
@@ -192,10 +193,10 @@ TEST(SimGrid, AgreesOnCollectivesAtOnce) {
     even.push_back(r);
   for (Endpoint r = 15; r > 8; --r)
     last.push_back(r);
-  const std::vector<Played> all{{ring.get(), in_order(16)},
-                                {halving.get(), by_fives, 300},
-                                {tree.get(), even, 1'000},
-                                {incast.get(), last, 2'000}};
+  const std::vector<PlayedCollective> all{{ring.get(), in_order(16)},
+                                          {halving.get(), by_fives, 300},
+                                          {tree.get(), even, 1'000},
+                                          {incast.get(), last, 2'000}};
   for (const auto& [name, platform] : platforms_of_16()) {
     for (const std::ptrdiff_t count : {2, 4}) {
       expect_agreement(platform, {all.begin(), all.begin() + count}, 1e-3,

@@ -22,7 +22,7 @@ std::string error(const std::string& text) {
   return message_of<InputError>([&] { profile(text); });
 }
 
-std::int64_t part(const ProfiledStep& step, Part part) {
+std::int64_t part(const ProfiledStep& step, StepPart part) {
   return step.part_ns[static_cast<std::size_t>(part)];
 }
 
@@ -32,11 +32,11 @@ TEST(KinetoProfile, PartsAreThoseOfTheOperatorsAroundTheLaunch) {
   const ProfiledStep& step = p.steps[0];
   EXPECT_EQ(step.name, "ProfilerStep#1");
   EXPECT_EQ(step.wall_ns, 1'000'000);
-  EXPECT_EQ(part(step, Part::kCopies), 7'000);
-  EXPECT_EQ(part(step, Part::kForward), 130'000);   // 100 + 30 us
-  EXPECT_EQ(part(step, Part::kBackward), 243'000);  // 40 + 200 us and two gradients, 1 + 2 us
-  EXPECT_EQ(part(step, Part::kOptimizer), 11'000);
-  EXPECT_EQ(part(step, Part::kOther), 0);
+  EXPECT_EQ(part(step, StepPart::kCopies), 7'000);
+  EXPECT_EQ(part(step, StepPart::kForward), 130'000);   // 100 + 30 us
+  EXPECT_EQ(part(step, StepPart::kBackward), 243'000);  // 40 + 200 us and two gradients, 1 + 2 us
+  EXPECT_EQ(part(step, StepPart::kOptimizer), 11'000);
+  EXPECT_EQ(part(step, StepPart::kOther), 0);
   EXPECT_EQ(step.device_ns(), 391'000);
 }
 
@@ -48,8 +48,8 @@ TEST(KinetoProfile, LayersAreSequenceNumbersAndHaveTheGradientsBehindTheirNode) 
   EXPECT_EQ(layers[0].forward_ns, 100'000);
   EXPECT_EQ(layers[0].backward_ns, 203'000);
   ASSERT_EQ(layers[0].gradients.size(), 2U);
-  EXPECT_EQ(layers[0].gradients[0], (Gradient{"8", 8}));
-  EXPECT_EQ(layers[0].gradients[1], (Gradient{"8x4", 32}));
+  EXPECT_EQ(layers[0].gradients[0], (ProfiledGradient{"8", 8}));
+  EXPECT_EQ(layers[0].gradients[1], (ProfiledGradient{"8x4", 32}));
   EXPECT_EQ(layers[1].name, "1:relu");
   EXPECT_EQ(layers[1].forward_ns, 30'000);
   EXPECT_EQ(layers[1].backward_ns, 40'000);
@@ -108,7 +108,7 @@ TEST(KinetoProfile, WithoutMarksTheTraceIsOneStep) {
   const KinetoProfile p = profile(t.text());
   ASSERT_EQ(p.steps.size(), 1U);
   EXPECT_EQ(p.steps[0].wall_ns, 0);
-  EXPECT_EQ(part(p.steps[0], Part::kForward), 100'000);
+  EXPECT_EQ(part(p.steps[0], StepPart::kForward), 100'000);
 }
 
 TEST(KinetoProfile, CollectivesHaveTheSizeOfTheirAnnotationOrOfTheCopyBefore) {
@@ -134,7 +134,7 @@ TEST(KinetoProfile, CollectivesHaveTheSizeOfTheirAnnotationOrOfTheCopyBefore) {
   EXPECT_EQ(c[2].operation, "all-to-all");
   EXPECT_EQ(c[2].bytes, -1);
   EXPECT_EQ(c[2].source, Source::kMissing);
-  EXPECT_EQ(part(p.steps[0], Part::kCommunication), 35'000);
+  EXPECT_EQ(part(p.steps[0], StepPart::kCommunication), 35'000);
 }
 
 TEST(KinetoProfile, ATraceThatContradictsItselfIsRefused) {

@@ -32,7 +32,7 @@ TEST(Partition, FindsMxnetsBestExchange) {
   for (const Json& each : test.at("cases")) {
     EXPECT_EQ(best_exchange(weights, test.at("P").get<std::vector<std::int32_t>>(),
                             each.at("D").get<std::vector<float>>(), std::vector<bool>(8)),
-              (Exchange{each.at("a"), each.at("b"), each.at("g")}));
+              (PairExchange{each.at("a"), each.at("b"), each.at("g")}));
   }
 }
 
