@@ -94,7 +94,8 @@ void MaxMin::remove(std::uint32_t flow) {
 double MaxMin::bound(const Flow& flow) const {
   const Channel& bottleneck = channels_[flow.bottleneck];
   const bool has_level = bottleneck.stage == Stage::kIdle || bottleneck.stage == Stage::kFixed;
-  return has_level ? bottleneck.level : kInfinity;
+  if (has_level) return bottleneck.level;
+  return kInfinity;
 }
 
 /// The level at which an open channel is full when its flows get no more than their bounds;

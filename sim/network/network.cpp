@@ -25,7 +25,7 @@ Duration transfer_time(double bytes, double bytes_per_second) {
     throw RangeError(fmt::format("a transfer of {} B at {} B/s takes longer than can be simulated",
                                  bytes, bytes_per_second));
   }
-  return Duration(static_cast<std::int64_t>(ps + 0.5));
+  return Duration(static_cast<std::int64_t>(ps + 0.5));  // NOLINT(bugprone-incorrect-roundings)
 }
 
 Network::Network(Engine& engine, const Routes& routes, MessageOptions options)

@@ -54,7 +54,7 @@ class ChannelCarrier final : public Carrier, private CarrierUser {
   void pulled(std::int32_t client, std::size_t bucket, std::int32_t parts, When in) override {
     user_.pulled(client, bucket, parts, in);
   }
-  void part_pulled(const Timed& part) override;
+  void part_pulled(const Timed& timed) override;
   void reduced(std::int32_t client, std::uint32_t message) override {
     user_.reduced(client, message);
   }

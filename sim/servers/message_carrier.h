@@ -64,7 +64,7 @@ class MessageCarrier final : public Carrier, private MessageSink, private Collec
   };
 
   void delivered(const Message& message) override;
-  void over(std::int32_t who) override;
+  void over(std::int32_t place) override;
   When arrived(Held sent);
   void post(const Parcel& parcel);
   void transmit(std::uint32_t index);

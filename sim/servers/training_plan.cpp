@@ -178,9 +178,11 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t x, std::size_t y) { return name(x) < name(y); });
   std::vector<std::vector<Run>> own;
+  own.reserve(buckets.size());
   for (const Bucket& bucket : buckets)
     own.push_back(runs_of(bucket, runs, bytes_per_element));
   std::vector<std::int64_t> elements;
+  elements.reserve(order.size());
   for (const std::size_t b : order) {
     elements.push_back(std::accumulate(own[b].begin(), own[b].end(), std::int64_t{0},
                                        [](std::int64_t sum, Run r) { return sum + r.elements; }));

@@ -86,8 +86,9 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
   const auto all_points = [&](std::size_t at_most) {
     // Smaller towards the end, where the last one to come would keep everybody waiting.
     const std::int64_t left = sweep.points() - next;
-    const auto count = std::min(left, std::clamp<std::int64_t>(left / (8 * options.threads), 1,
-                                                               static_cast<std::int64_t>(at_most)));
+    const auto count =
+        std::min(left, std::clamp<std::int64_t>(left / (std::int64_t{8} * options.threads), 1,
+                                                static_cast<std::int64_t>(at_most)));
     std::vector<std::int64_t> points(static_cast<std::size_t>(count));
     std::iota(points.begin(), points.end(), std::exchange(next, next + count));
     return points;
