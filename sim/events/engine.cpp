@@ -76,23 +76,23 @@ std::optional<Moment> Engine::next() {
   return std::nullopt;
 }
 
-inline bool Engine::run_event(const Event& event) {
-  Slot& slot = slots_[event.slot];
+inline bool Engine::run_event(const Event& first) {
+  Slot& slot = slots_[first.slot];
   __builtin_prefetch(&slot);  // the sift below hides the slot's cache miss
-  drop(event);
-  if (slot.order != event.order) return false;  // cancelled
+  drop(first);
+  if (slot.order != first.order) return false;  // cancelled
   if (!later_.empty()) __builtin_prefetch(&slots_[later_.front().slot]);
   // A copy, because the action may schedule events and so move the slab.
   alignas(std::max_align_t) unsigned char action[kActionBytes];
   std::memcpy(action, slot.action, kActionBytes);
   const auto run = slot.run;
-  free_slot(event.slot);
+  free_slot(first.slot);
   --pending_;
   ++executed_;
-  now_ = Time(Duration(event.time));
-  fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(event.time)), event.order);
+  now_ = Time(Duration(first.time));
+  fingerprint_ = mix(mix(fingerprint_, static_cast<std::uint64_t>(first.time)), first.order);
   if (causes_ != nullptr) [[unlikely]] {
-    cause_ = When(now_, slot_causes_[event.slot]);
+    cause_ = When(now_, slot_causes_[first.slot]);
     causes_->tidy(now_);
   }
   run(action);

@@ -227,6 +227,7 @@ std::vector<SizeMap::Row> ClaimRunner::map(const Config& map) const {
     const auto times = [&](double size) {
       const auto bytes = static_cast<std::int64_t>(std::round(size * bytes_each));
       std::vector<double> all;
+      all.reserve(models.size());
       for (const auto& model : models)
         all.push_back(model->row(bytes).time_us);
       return all;

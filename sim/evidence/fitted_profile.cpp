@@ -46,8 +46,8 @@ Line line_of(const MeasuredOperations& operations) {
             fmt::format("{} of the smallest size", name),
             fmt::format("{} of the largest sizes", name)};
   }
-  const MeasuredOperation& first =
-      of("all-reduce") ? *of("all-reduce") : operations.begin()->second;
+  const MeasuredOperation* reduced = of("all-reduce");
+  const MeasuredOperation& first = reduced != nullptr ? *reduced : operations.begin()->second;
   const auto n = static_cast<double>(std::max<std::int64_t>(2, first.ranks));
   return {from_seconds(first.segments.front().first.fitted / (2 * (n - 1))),
           bandwidth(last_slope(first) * n / (2 * (n - 1))),

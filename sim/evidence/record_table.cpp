@@ -41,7 +41,7 @@ using Groups = std::map<std::vector<std::string>, Group>;
 std::string table_of(Groups& groups, std::vector<std::string> names) {
   for (const char* name : {"testbeds", "rows", "typical", "worst", "within"})
     names.emplace_back(name);
-  TextTable table(std::move(names));
+  TextTable table(names);
   for (auto& [key, group] : groups) {
     std::vector<std::string> cells = key;
     for (std::string& cell : group.cells())
