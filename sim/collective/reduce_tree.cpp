@@ -65,7 +65,7 @@ float ReduceTree::weight(const LinkMatrix& weights) const {
 std::vector<std::int64_t> tree_slices(std::int64_t rows, std::int64_t row, std::int64_t bound,
                                       Gpu gpus) {
   // As a quotient, because the product may exceed every integer.
-  if (row == 0 || rows <= bound / row || rows < 2 * gpus) return {};
+  if (row == 0 || rows <= bound / row || rows < std::int64_t{2} * gpus) return {};
   std::vector<std::int64_t> slices(static_cast<std::size_t>(gpus), rows / gpus * row);
   slices.back() += rows % gpus * row;
   return slices;

@@ -65,6 +65,7 @@ struct Part {
 /// that ended it. Ends it after `seconds`.
 int run_child(std::vector<std::string> words, double seconds, const Terminal& terminal) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -77,6 +77,7 @@ std::string as_table(const std::vector<ReduceTree>& trees, const LinkMatrix& wei
     std::vector<std::string> levels;
     for (const auto& level : tree.copies()) {
       std::vector<std::string> copies;
+      copies.reserve(level.size());
       for (const GpuCopy& copy : level)
         copies.push_back(fmt::format("{}>{}", name(copy.from), name(copy.to)));
       levels.push_back(fmt::format("{}", fmt::join(copies, " ")));

@@ -89,7 +89,7 @@ void write_page(const std::string& config, std::span<const std::string> sets,
   if (!path.empty()) file.emplace(path);
   const std::string page = [&] {
     ProgressLine line(terminal);
-    const int threads = std::max(1U, std::thread::hardware_concurrency());
+    const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     return report_page(report_data(document, threads, line.listener()), vega);
   }();
   if (!file) {

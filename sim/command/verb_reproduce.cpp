@@ -40,6 +40,7 @@ void write_record(const std::vector<RecordedStep>& steps, const std::string& for
   if (format != "jsonl")
     throw InputError(fmt::format("--record: expected --format table or jsonl, got {}", format));
   std::vector<RecordRow> rows;
+  rows.reserve(steps.size());
   for (const RecordedStep& step : steps)
     rows.push_back(step.row);
   out << record_text(rows);

@@ -12,7 +12,8 @@ std::filesystem::path program() {
   std::error_code error;
   auto path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) return path;
-  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const auto* name =
+      reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
   if (name == nullptr) return {};
   path = std::filesystem::canonical(name, error);
   return error ? std::filesystem::path() : path;
