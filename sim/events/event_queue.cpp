@@ -139,8 +139,9 @@ void EventQueue::refill() {
     empty_bucket(rung, bucket);
     const bool is_last = bucket + 1 == rung.buckets.size();
     const std::int64_t begin = rung.begin + (static_cast<std::int64_t>(bucket) << rung.shift);
+    const std::int64_t width = std::int64_t{1} << rung.shift;
     near_end_ = rung.end;  // which may lie within the last buckets
-    if (!is_last) near_end_ = std::min(near_end_, begin + (std::int64_t{1} << rung.shift));
+    if (!is_last && near_end_ - begin > width) near_end_ = begin + width;
     const auto [first, last] =
         std::minmax_element(moved_.begin(), moved_.end(),
                             [](const Event& a, const Event& b) { return a.time < b.time; });

@@ -21,11 +21,6 @@ struct Setting {
   std::string run;
 };
 
-void showValue(const Setting& s, std::ostream& out) {
-  out << fmt::format("{} x {} GPUs, {}, {}", s.cluster.nodes, s.cluster.gpus_per_node, s.strategy,
-                     s.run);
-}
-
 std::string any_servers() {
   return fmt::format(
       R"("servers": {}, "requests": "{}"{}{})", *rc::gen::inRange(1, 4),

@@ -29,15 +29,6 @@ struct Setting {
   std::string variation = "{}";
 };
 
-void showValue(const Setting& s, std::ostream& out) {
-  out << fmt::format(
-      "{} x {} GPUs, network {} s {} B/s, inside {} s {} B/s, {} streams, {}, {}, {}, {}, {}",
-      s.cluster.nodes, s.cluster.gpus_per_node, to_seconds(s.cluster.network.latency),
-      s.cluster.network.bandwidth.bytes_per_second, to_seconds(s.cluster.intra_node.latency),
-      s.cluster.intra_node.bandwidth.bytes_per_second, s.streams, s.schedule, s.fidelity,
-      s.aggregation, s.embedding, s.variation);
-}
-
 Setting any_setting(std::string aggregation) {
   const auto link = [] {
     // 0.5 to 400 MB/s: on a third of the networks the gradients take longer than the compute, 3 s.

@@ -37,10 +37,12 @@ Groups groups_of(const PolicyRun& run) {
   return groups;
 }
 
-Json cases() {
-  const std::string file = STEPTIME_TESTS_DIR "/schedulers/horovod_cases.json";
-  std::ifstream in(file);
-  return Json::parse(in);
+const Json& cases() {
+  static const Json json = [] {
+    std::ifstream in(STEPTIME_TESTS_DIR "/schedulers/horovod_cases.json");
+    return Json::parse(in);
+  }();
+  return json;
 }
 
 TEST(TensorFusion, GroupsAreThoseOfTheToyCases) {

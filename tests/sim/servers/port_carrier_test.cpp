@@ -195,7 +195,8 @@ TEST(PortCarrier, BroadcastsOfAClientAreSerial) {
 }
 
 TEST(PortCarrier, AnAllReduceTakesItsCost) {
-  const TrainingPlan p = plan(ServerGroup::Placement::kOwnNodes);
+  TrainingPlan p = plan(ServerGroup::Placement::kOwnNodes);
+  p.aggregation.inside = std::make_shared<LinearCollective>(LinearCost{});
   Engine engine;
   Heard heard;
   PortCarrier carrier(p, engine, heard);
