@@ -2,6 +2,7 @@
 
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 
@@ -270,7 +271,7 @@ std::string file_with(const std::string& alias) {
   const std::string quoted = Json(alias).dump();
   std::string found;
   for (const fs::path& path : table_files()) {
-    const std::string text = read_file(path.string());
+    const std::string text = text_at(path.string());
     if (text.find(quoted) == std::string::npos) continue;
     const LayerTable table = parse_layer_table(text, path.string());
     if (std::ranges::find(table.aliases, alias) == table.aliases.end()) continue;

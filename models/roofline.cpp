@@ -382,11 +382,17 @@ class Roofline final : public DeviceModel {
   }
 
  private:
+  /// As it stands there: a path would be seen from the config's folder.
+  static std::string text_under(const Config& request, const char* key) {
+    (void)request.get<std::string>(key);  // throws for what is no text
+    return request.raw(key).get<std::string>();
+  }
+
   /// Under "model": a file, or else a shipped table by its name.
   static LayerTable table_of(const Config& request) {
     std::optional<std::int64_t> sequence;
     if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
-    const auto name = request.raw("model").get<std::string>();
+    const std::string name = text_under(request, "model");
     if (name.ends_with(".json"))
       return parse_layer_table(request.text_of("model"), request.get<std::string>("model"),
                                sequence);
@@ -397,7 +403,7 @@ class Roofline final : public DeviceModel {
 
   /// Under "device": a file, or else a shipped device by its name.
   static Device device_of(const Config& request) {
-    const auto name = request.raw("device").get<std::string>();
+    const std::string name = text_under(request, "device");
     if (name.ends_with(".json"))
       return parse_device(request.text_of("device"), request.get<std::string>("device"));
     const std::vector<std::string> devices = device_names();

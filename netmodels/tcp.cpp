@@ -6,21 +6,21 @@
 // `connection`: one is bound by a core; `host`: all are, by the CPU's copies.
 //
 // A library that opens one connection between two processes (ps-lite, BytePS, gRPC, MPI) gets n =
-// 1; NCCL opens as many sockets per channel as its parameter `sockets` says.
+// 1; collectives get what their library opens (sim/servers/tcp_connections.h), NCCL as many sockets
+// per channel as its parameter `sockets` says.
 //
 // With servers a port carries what the connections of its clients, or to all servers, do together
 // (server_port() of sim/servers/aggregation.h).
 //
-// Scope: as a switch. Collectives of several processes on a host go over one connection, and with
-// servers a single message gets what a port's connections carry together. CPU time is not taken
-// from anything else.
-// Parameters: latency [time, GPU to GPU by NCCL], bandwidth [B/s, the line rate], mtu [B],
-// connection [B/s], host [B/s]; of the presets all have defaults.
-// Source: connections: "A single TCP connection usually cannot run up to 25 Gbps" (bytedance/byteps
-// pull 206); Google 3.9 Gbit/s (NVIDIA/nccl issue 209: 31 over 8 connections), Amazon 10 Gbit/s
-// within a placement group (EC2 User Guide). 100GbE, hosts: 1.4 to 3.75 GB/s (NVIDIA/nccl issue
-// 209), 1 to 5 (450), 7.5 (1447). Presets take 20 us, 10 Gbit/s a connection and 30 Gbit/s a host;
-// what is known is a range, and they say so.
+// Scope: as a switch. Collectives of several processes on a host share the connections of two, and
+// with servers a single message gets what a port's connections carry together. CPU time is not
+// taken from anything else. Parameters: latency [time, GPU to GPU by NCCL], bandwidth [B/s, the
+// line rate], mtu [B], connection [B/s], host [B/s]; of the presets all have defaults. Source:
+// connections: "A single TCP connection usually cannot run up to 25 Gbps" (bytedance/byteps pull
+// 206); Google 3.9 Gbit/s (NVIDIA/nccl issue 209: 31 over 8 connections), Amazon 10 Gbit/s within a
+// placement group (EC2 User Guide). 100GbE, hosts: 1.4 to 3.75 GB/s (NVIDIA/nccl issue 209), 1 to 5
+// (450), 7.5 (1447). Presets take 20 us, 10 Gbit/s a connection and 30 Gbit/s a host; what is known
+// is a range, and they say so.
 #include "sim/network/cluster.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "models/learning/digits.h"
 
 #include "sim/config/data_dir.h"
-#include "sim/config/json.h"
+#include "sim/config/digest.h"
+#include "sim/config/input_files.h"
 #include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 
@@ -43,9 +44,7 @@ DigitsPart part_of(const std::vector<std::vector<double>>& rows) {
   return part;
 }
 
-Digits read_digits() {
-  const std::string file = (data_dir() / "traces" / "digits" / "digits.csv").string();
-  const std::string text = read_file(file);
+Digits parse_digits(const std::string& text, const std::string& file) {
   std::vector<std::vector<double>> training;
   std::vector<std::vector<double>> test;
   for (const TextLine& line : text_lines(file, text)) {
@@ -59,8 +58,16 @@ Digits read_digits() {
 }  // namespace
 
 const Digits& digits() {
-  static const Digits read = read_digits();
-  return read;
+  struct Kept {
+    Kept(const std::string& path, const std::string& text)
+        : images(parse_digits(text, path)), file(path, sha1_of(text)) {}
+    Digits images;
+    KeptInput file;
+  };
+  static const std::string path = (data_dir() / "traces" / "digits" / "digits.csv").string();
+  static const Kept kept(path, text_at(path));
+  kept.file.use();
+  return kept.images;
 }
 
 }  // namespace steptime

@@ -1,5 +1,5 @@
 // NCCL: the algorithm, protocol and channels that a release chooses for each size, and the time
-// that they take.
+// that they take, of an all-reduce, an all-gather or a reduce-scatter.
 //
 //   time = launch + kernel                one process per GPU
 //          max(g launch, kernel)          a process starts the kernels of its g GPUs one after the
@@ -8,7 +8,8 @@
 //                                         8 A100 (traces/nccl/a100_8.csv), no reason is published
 //
 // NCCL chooses by an estimate (netmodels/libraries/nccl_tuning.cpp), 2.3 and 2.4 by thresholds.
-// What the kernel takes is another matter: netmodels/libraries/nccl_kernel.cpp inside a node,
+// What the kernel takes is another matter: netmodels/libraries/nccl_kernel.cpp inside a node, from
+// 2.19 on netmodels/libraries/nccl_nvlink.cpp over NVLink, which holds the launch, too, and
 // netmodels/libraries/nccl_between.cpp between nodes, but never less than one of the nodes takes by
 // itself. 2.3 and 2.4 publish no estimate, theirs is
 //
@@ -21,21 +22,24 @@
 // 2.7.8). Where a choice makes a larger message faster, the time of the smaller one stands:
 // schedules rely on a time that does not decrease.
 //
-// Scope: all-reduce over all GPUs of the cluster; no other traffic.
-// Parameters: version; algorithm, protocol, channels, channel_bandwidth override what is chosen or
-// found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling.
-// Validation: tests/netmodels/libraries/nccl_test.cpp; configs/papers/collectives.
-// Source: see netmodels/libraries/nccl_tuning.cpp, netmodels/libraries/nccl_thresholds.cpp;
-// NVIDIA/nccl v2.4.8-1 src/collectives/device/all_reduce.h (the two passes).
+// Scope: all GPUs of the cluster; no other traffic. All-gathers and reduce-scatters from 2.5 on.
+// Parameters: version; operation; algorithm, protocol, channels, channel_bandwidth override what is
+// chosen or found; gpus_per_process; sockets, socket_bandwidth: a TCP flow's ceiling. Validation:
+// tests/netmodels/libraries/nccl_test.cpp; configs/papers/collectives. Source: see
+// netmodels/libraries/nccl_tuning.cpp, netmodels/libraries/nccl_thresholds.cpp; NVIDIA/nccl
+// v2.4.8-1 src/collectives/device/all_reduce.h (the two passes).
 #include "netmodels/libraries/nccl_between.h"
 #include "netmodels/libraries/nccl_graph.h"
 #include "netmodels/libraries/nccl_kernel.h"
+#include "netmodels/libraries/nccl_nvlink.h"
+#include "netmodels/libraries/nccl_release.h"
 #include "netmodels/libraries/nccl_tuning.h"
 #include "sim/collective/collective.h"
+#include "sim/collective/path.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,15 +56,22 @@ namespace {
 const Params kParams{
     {.key = "version",
      .kind = Kind::kText,
-     .help = "release of NCCL, 2.3 to 2.18",
+     .help = "release of NCCL, 2.3 to 2.30; auto: 2.12.12, of GPUs of 8.9 and 9.0 2.27.3, of later "
+             "ones 2.28.9",
      .need = Need::kDefault,
-     .fallback = "2.12.12"},
+     .fallback = "auto"},
+    {.key = "operation",
+     .kind = Kind::kText,
+     .help = "what its ranks do together",
+     .need = Need::kDefault,
+     .fallback = "all-reduce",
+     .words = {"all-reduce", "all-gather", "reduce-scatter"}},
     {.key = "algorithm",
      .kind = Kind::kText,
      .help = "NCCL_ALGO",
      .need = Need::kDefault,
      .fallback = "auto",
-     .words = {"auto", "ring", "tree", "nvls"}},
+     .words = {"auto", "ring", "tree", "nvls", "pat"}},
     {.key = "protocol",
      .kind = Kind::kText,
      .help = "NCCL_PROTO",
@@ -98,46 +109,60 @@ const Params kParams{
 
 using Rules = std::variant<NcclThresholds, NcclTuning>;
 
-/// "2.12.12" to 2012; -1 for what is no release.
-int release_number(std::string_view text) {
-  int numbers[3] = {0, 0, 0};
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (int i = 0; i < 3; ++i) {
-    const auto [next, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc{} || numbers[i] < 0 || numbers[i] > 999) return -1;
-    at = next;
-    if (at == end) return i == 0 ? -1 : numbers[0] * 1000 + numbers[1];
-    if (*at++ != '.') return -1;
-  }
-  return -1;
+/// A release whose estimates differ from the one before, and the first number that has them.
+struct Table {
+  int first = 0;
+  NcclTuning::Release release{};
+  const char* name = "";
+};
+constexpr Table kTables[] = {{2030000, NcclTuning::Release::k2_30_3, "2.30.3"},
+                             {2029007, NcclTuning::Release::k2_29_7, "2.29.7"},
+                             {2029000, NcclTuning::Release::k2_29_2, "2.29.2"},
+                             {2028009, NcclTuning::Release::k2_28_9, "2.28.9"},
+                             {2028000, NcclTuning::Release::k2_28_3, "2.28.3"},
+                             {2027000, NcclTuning::Release::k2_27_3, "2.27.3"},
+                             {2025000, NcclTuning::Release::k2_25_1, "2.25.1"},
+                             {2024000, NcclTuning::Release::k2_24_3, "2.24.3"},
+                             {2023000, NcclTuning::Release::k2_23_4, "2.23.4"},
+                             {2021000, NcclTuning::Release::k2_21_5, "2.21.5"},
+                             {2019000, NcclTuning::Release::k2_19_3, "2.19.3"},
+                             {2018000, NcclTuning::Release::k2_18_3, "2.18.3"},
+                             {2012000, NcclTuning::Release::k2_12_12, "2.12.12"},
+                             {2007000, NcclTuning::Release::k2_7_8, "2.7.8"},
+                             {2005000, NcclTuning::Release::k2_5_7, "2.5.7"}};
+
+Rules rules_of(int release) {
+  if (release < 2004000) return NcclThresholds(NcclThresholds::Release::k2_3_7);
+  if (release < 2005000) return NcclThresholds(NcclThresholds::Release::k2_4_8);
+  const auto* const table = std::find_if(std::begin(kTables), std::end(kTables),
+                                         [&](const Table& each) { return release >= each.first; });
+  return NcclTuning(table->release);
 }
 
-int read_release(const Config& config) {
-  const int release = release_number(config.get<std::string>("version"));
-  if (release < 2003 || release > 2018) {
-    config.fail("version",
-                fmt::format("expected a release of NCCL from 2.3 to 2.18 (known: 2.3.7, 2.4.8, "
-                            "2.5.7, 2.7.8, 2.12.12, 2.18.3, each up to the next), got {}",
-                            brief(config.get<std::string>("version"))));
-  }
-  return release;
+std::string name_of(int release) {
+  if (release < 2004000) return "2.3.7";
+  if (release < 2005000) return "2.4.8";
+  return std::find_if(std::begin(kTables), std::end(kTables),
+                      [&](const Table& each) { return release >= each.first; })
+      ->name;
 }
 
-Rules read_rules(const Config& config) {
-  const int release = read_release(config);
-  if (release < 2004) return NcclThresholds(NcclThresholds::Release::k2_3_7);
-  if (release < 2005) return NcclThresholds(NcclThresholds::Release::k2_4_8);
-  if (release < 2007) return NcclTuning(NcclTuning::Release::k2_5_7);
-  if (release < 2012) return NcclTuning(NcclTuning::Release::k2_7_8);
-  if (release < 2018) return NcclTuning(NcclTuning::Release::k2_12_12);
-  return NcclTuning(NcclTuning::Release::k2_18_3);
+Operation read_operation(const Config& config, int release) {
+  const auto word = config.get<std::string>("operation");
+  if (word == "all-reduce") return Operation::kAllReduce;
+  if (release < 2005000) {
+    config.fail("operation", fmt::format("NCCL {}.{} publishes no estimate of it, the first "
+                                         "release that does is 2.5",
+                                         release / 1000000, release / 1000 % 1000));
+  }
+  return word == "all-gather" ? Operation::kAllGather : Operation::kReduceScatter;
 }
 
 std::optional<NcclAlgorithm> forced_algorithm(const Config& config) {
   const auto word = config.get<std::string>("algorithm");
   if (word == "auto") return std::nullopt;
   if (word == "nvls") return NcclAlgorithm::kNvls;
+  if (word == "pat") return NcclAlgorithm::kPat;
   return word == "tree" ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
 }
 
@@ -163,8 +188,9 @@ Cluster connected(const Config& config, Cluster cluster) {
   return cluster;
 }
 
-NcclGraph read_graph(const Config& config, const Cluster& cluster) {
-  NcclGraph graph = nccl_graph(connected(config, cluster), read_release(config) >= 2008);
+NcclGraph read_graph(const Config& config, const Cluster& cluster, int release) {
+  NcclGraph graph = nccl_graph(connected(config, cluster), release);
+  graph.operation = read_operation(config, release);
   if (config.has("channels")) graph.channels = config.get<std::int64_t>("channels");
   if (config.has("channel_bandwidth")) {
     graph.channel_gbps = config.get<Bandwidth>("channel_bandwidth").bytes_per_second / 1e9;
@@ -184,34 +210,42 @@ NcclGraph read_graph(const Config& config, const Cluster& cluster) {
 
 /// Where choices are looked for; beyond it the last one stands.
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+/// Below this many bytes rings over PCIe are slower here than measured.
+constexpr std::int64_t kLeastOnPcie = 1 << 20;
 constexpr NcclTuning kFirstTable(NcclTuning::Release::k2_5_7);
 
-class Nccl final : public Collective {
+class Nccl final : public Collective, public HasPath {
  public:
   Nccl(const Config& config, const Cluster& cluster)
-      : rules_(read_rules(config)),
+      : release_(read_nccl_release(config, cluster.gpus)),
+        rules_(rules_of(release_)),
         algorithm_(forced_algorithm(config)),
         protocol_(forced_protocol(config)),
-        graph_(read_graph(config, cluster)),
+        graph_(read_graph(config, cluster, release_)),
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
         process_us_(launch_us_ * static_cast<double>(config.get<std::int64_t>("gpus_per_process"))),
-        exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_),
-        data_follows_launches_(config.get<std::int64_t>("gpus_per_process") > 1 &&
-                               read_release(config) >= 2009) {
-    if (const auto driven = config.get<std::int64_t>("gpus_per_process");
-        driven > cluster.gpus_per_node) {
+        exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_) {
+    const auto driven = config.get<std::int64_t>("gpus_per_process");
+    data_follows_launches_ = driven > 1 && release_ >= 2009000;
+    if (driven == 1 && on_nvlink()) process_us_ = exposed_us_ = 0;
+    if (driven > cluster.gpus_per_node) {
       config.fail("gpus_per_process", fmt::format("expected at most the {} of a node, got {}",
                                                   cluster.gpus_per_node, driven));
     }
     if (graph_.ranks == 1) return;
+    inside_ = graph_;
     if (decide(0).time_us < 0) {
       config.fail("protocol", "NCCL does not use this algorithm and protocol on this cluster");
     }
     if (cluster.nodes > 1 && cluster.gpus_per_node > 1) {
       Cluster node = cluster;
       node.nodes = 1;
-      node_ = std::make_unique<Nccl>(rules_, nccl_graph(node, read_release(config) >= 2008));
+      NcclGraph inside = nccl_graph(node, release_);
+      inside.operation = graph_.operation;
+      inside_ = inside;
+      node_ = std::make_unique<Nccl>(rules_, inside);
     }
+    note_ = domain_note(config, cluster);
     find_steps();
   }
   /// The kernels on a graph, chosen freely.
@@ -234,11 +268,68 @@ class Nccl final : public Collective {
     return fmt::format("{}{}/{} x{}", name(choice.algorithm), trees ? "Tree" : "",
                        name(choice.protocol), choice.channels);
   }
+  CollectivePath path() const override {
+    CollectivePath path;
+    if (graph_.ranks == 1) return path;
+    const bool several = graph_.ranks > graph_.nodes;
+    if (several) {
+      path.links =
+          fmt::format("{} ring{} over {}", inside_.channels, inside_.channels == 1 ? "" : "s",
+                      inside_.nvlink ? "NVLink" : "PCIe");
+    }
+    if (graph_.nodes > 1) path.adapters = graph_.channels;
+    path.rules = fmt::format("NCCL {}.{}.{} by the rules of {}", release_ / 1000000,
+                             release_ / 1000 % 1000, release_ % 1000, name_of(release_));
+    return path;
+  }
+  Operation operation() const override { return graph_.operation; }
+  std::string outside_domain(Bytes m) const override {
+    if (!note_.empty() || !measured_on_pcie() || m.count >= kLeastOnPcie) return note_;
+    return "NCCL from 2.19 on over PCIe: below 1 MiB L40S are up to 2.5 times as fast";
+  }
   std::int64_t thread_blocks(Bytes m) const override {
     return graph_.ranks == 1 ? 0 : decide(m.count).channels;
   }
 
  private:
+  bool on_nvlink() const {
+    const auto* tuning = std::get_if<NcclTuning>(&rules_);
+    return tuning != nullptr && nccl_on_nvlink(*tuning, graph_);
+  }
+
+  /// Inside a node from 2.19 on, as the open tables are.
+  bool measured_on_nvlink() const {
+    const int capability = graph_.compute_capability;
+    return on_nvlink() && graph_.ranks <= 8 &&
+           (capability == 80 || capability == 90 || capability == 100);
+  }
+  bool measured_on_pcie() const {
+    return graph_.nodes == 1 && !graph_.nvlink && graph_.ranks <= 4 &&
+           graph_.compute_capability == 89 && release_ >= 2019000;
+  }
+
+  /// Empty, or why no measurement of this kind stands behind any time.
+  std::string domain_note(const Config& config, const Cluster& cluster) const {
+    const int capability = graph_.compute_capability;
+    if (cluster.gpus) {
+      if (std::string note = nccl_release_note(release_, capability); !note.empty()) return note;
+    }
+    if (measured_on_nvlink() || measured_on_pcie()) return "";
+    if (graph_.operation != Operation::kAllReduce) {
+      return fmt::format(
+          "{} of NCCL was measured inside nodes of up to 8 A100, H100 or B200 and 4 L40S",
+          config.get<std::string>("operation"));
+    }
+    if (capability >= 100 && graph_.nodes > 1)
+      return "NCCL between nodes of Blackwell: no measurement stands behind it";
+    const bool pcie = graph_.nodes == 1 && !graph_.nvlink && cluster.gpus;
+    if (release_ < 2019000 || !(on_nvlink() || pcie)) return "";
+    return fmt::format(
+        "NCCL from 2.19 on over {} {} GPUs of compute capability {}.{}: no "
+        "measurement stands behind it",
+        pcie ? "PCIe between" : "NVLink between", graph_.ranks, capability / 10, capability % 10);
+  }
+
   void find_steps() {
     for (const std::int64_t size : sizes_of_steps())
       steps_.push_back({size, own_us(size - 1)});
@@ -287,7 +378,7 @@ class Nccl final : public Collective {
   NcclChoice decide(const NcclTuning& tuning, std::int64_t bytes) const {
     NcclChoice best{.time_us = -1};
     for (const auto algorithm :
-         {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls}) {
+         {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls, NcclAlgorithm::kPat}) {
       if (algorithm_ && *algorithm_ != algorithm) continue;
       for (const auto protocol : {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
         if (protocol_ && *protocol_ != protocol) continue;
@@ -309,7 +400,8 @@ class Nccl final : public Collective {
     }
     // LL128 came with 2.5, NVLS later.
     const bool known =
-        choice.protocol != NcclProtocol::kLl128 && choice.algorithm != NcclAlgorithm::kNvls;
+        choice.protocol != NcclProtocol::kLl128 &&
+        (choice.algorithm == NcclAlgorithm::kTree || choice.algorithm == NcclAlgorithm::kRing);
     choice.time_us = known ? passes_us(choice, bytes) : -1;
     return choice;
   }
@@ -352,14 +444,17 @@ class Nccl final : public Collective {
     return after == steps_.begin() ? own : std::max(own, std::prev(after)->second);
   }
 
+  int release_ = 0;
   Rules rules_;
   std::optional<NcclAlgorithm> algorithm_;
   std::optional<NcclProtocol> protocol_;
   NcclGraph graph_;
+  NcclGraph inside_;  ///< of one node by itself
   double launch_us_ = 0;
   double process_us_ = 0;
   double exposed_us_ = 0;  ///< launch that no other kernel hides
   bool data_follows_launches_ = false;
+  std::string note_;
   std::unique_ptr<Nccl> node_;  ///< one of several nodes by itself
   /// Sizes from which on a time may fall, and the largest time before each.
   std::vector<std::pair<std::int64_t, double>> steps_;

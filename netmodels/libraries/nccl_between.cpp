@@ -1,7 +1,8 @@
 // The kernels over k nodes of g GPUs, n = k g ranks:
 //
 //   ring   base + r ((2n - 2 - x) max(step, post) + x cross) + 2(n-1)/n M / bus
-//          with x = min(2k, 2n-2) crossings
+//          with x = min(2k, 2n-2) crossings; half of each for an all-gather and a reduce-scatter
+//   PAT    as NCCL estimates it
 //   tree   base + 2 ((g - 1) step + ceil(log2 k) t cross) + M / bandwidth
 //   NVLS   25 us + 2 ceil(log2 k) (alpha + 18.5 us) + D(M) + D(min(M, 16 MiB))
 //          with D(M) = max((1 + 1/g) M / (.78 links), passes M / NICs)
@@ -46,6 +47,7 @@ constexpr auto kTree = NcclAlgorithm::kTree;
 constexpr auto kRing = NcclAlgorithm::kRing;
 constexpr auto kSimple = NcclProtocol::kSimple;
 constexpr NcclTuning kRevised(NcclTuning::Release::k2_18_3);
+constexpr NcclTuning kBlackwell(NcclTuning::Release::k2_30_3);
 constexpr double kGiga = 1000;  ///< bytes per us in one GB/s
 
 constexpr std::array<double, 3> kProxy{2.6, 6.1, 11.6};
@@ -82,8 +84,9 @@ double ring_latency_us(const NcclGraph& g, const NcclChoice& choice, double byte
   const NcclProtocol p = choice.protocol;
   const NcclHop hop = kRevised.hop(g, kRing, p);
   const auto ranks = static_cast<double>(g.ranks);
-  const double steps = 2 * (ranks - 1);
-  const double crossings = std::min(steps, 2 * static_cast<double>(g.nodes));
+  const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
+  const double passes = g.operation == Operation::kAllReduce ? 2 : 1;
+  const double crossings = std::min(steps, passes * static_cast<double>(g.nodes));
   const double hops = (steps - crossings) * std::max(hop.step_us, post_us(g, p)) +
                       crossings * (g.network_us + of(kProxy, p));
   if (p != kSimple) return hop.base_us + hops;
@@ -110,12 +113,13 @@ double passes(const NcclGraph& g, const NcclChoice& choice) {
 
 double ring_us(const NcclGraph& g, const NcclChoice& choice, double bytes) {
   const NcclProtocol p = choice.protocol;
-  double bus = kRevised.bus_gbps(g, kRing, p);
-  // NVIDIA's factor of 1/4 of 2.18.3 is 1/2 since 2.23.
-  if (p == NcclProtocol::kLl) bus *= 2;
+  double bus = (g.compute_capability >= 100 ? kBlackwell : kRevised).bus_gbps(g, kRing, p);
+  // NVIDIA's factor of 1/4 of 2.18.3 is 1/2 since 2.21.
+  if (p == NcclProtocol::kLl && g.compute_capability < 100) bus *= 2;
   bus = std::min(bus, g.network_gbps / of(kWire, p));
   const auto n = static_cast<double>(g.ranks);
-  return ring_latency_us(g, choice, bytes) + 2 * (n - 1) / n * bytes / (kGiga * bus);
+  const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
+  return ring_latency_us(g, choice, bytes) + steps / n * bytes / (kGiga * bus);
 }
 
 double tree_us(const NcclTuning& tuning, const NcclGraph& g, const NcclChoice& choice,
@@ -141,6 +145,7 @@ double nvls_us(const NcclGraph& g, const NcclChoice& choice, double bytes) {
 double nccl_between_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
                        std::int64_t bytes) {
   const auto m = static_cast<double>(bytes);
+  if (choice.algorithm == NcclAlgorithm::kPat) return choice.time_us;
   if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, choice, m);
   return choice.algorithm == kTree ? tree_us(tuning, graph, choice, m) : ring_us(graph, choice, m);
 }

@@ -6,8 +6,11 @@
 // gives up after a number of tries; here rings keep the speed of their links, except on Hopper,
 // where the list decides their number, and the search is exhaustive. Validation: DGX-1 rings: 6
 // over 8 Volta GPUs, 4 over a quad (tests/netmodels/libraries/nccl_graph_test.cpp). Source:
-// NVIDIA/nccl v2.7.8-1 and v2.18.3-1 src/graph/search.cc.
+// NVIDIA/nccl v2.7.8-1, v2.18.3-1 and v2.28.9-1 src/graph/search.cc, and src/graph/topo.h of
+// v2.19.3-1, v2.22.3-1, v2.25.1-1 and v2.28.9-1 (NVLinks).
 #include "netmodels/libraries/nccl_graph.h"
+
+#include "netmodels/rdma.h"
 
 #include <algorithm>
 #include <cmath>
@@ -171,14 +174,32 @@ class TransitRings {
 
 constexpr double kGiga = 1e9;
 
-/// GB/s of one channel that NCCL tries on Hopper, inside a node and between nodes.
-constexpr double kSpeedsInside[] = {60, 40, 30, 24, 20, 15, 12, 6, 3};
-constexpr double kSpeedsBetween[] = {48, 45, 42, 40, 30, 24, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2};
+/// GB/s of one channel that NCCL tries inside a node and between nodes, on Hopper and on Blackwell.
+constexpr double kHopperInside[] = {60, 40, 30, 24, 20, 15, 12, 6, 3};
+constexpr double kHopperBetween[] = {48, 45, 42, 40, 30, 24, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2};
+constexpr double kBlackwellInside[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18};
+constexpr double kBlackwellBetween[] = {96, 48,   45.1, 42, 40, 30, 24,  22,
+                                        20, 17.5, 15,   12, 6,  3,  2.4, 1.2};
 
-/// Hopper's rings: as many as possible at one speed of the list; fast or few ones are halved.
-void take_hopper_rings(NcclGraph& graph) {
+/// What a search may try; Blackwell has its own list from 2.25 on.
+std::span<const double> speeds(const NcclGraph& graph, int release, bool inside) {
+  if (graph.compute_capability >= 100 && release >= 2025000)
+    return inside ? std::span<const double>(kBlackwellInside) : kBlackwellBetween;
+  return inside ? std::span<const double>(kHopperInside) : kHopperBetween;
+}
+
+/// GB/s of a direction of one NVLink, as NCCL counts it.
+double counted_link_gbps(std::int64_t compute_capability, int release) {
+  if (compute_capability >= 100 && release >= 2025000) return release >= 2028000 ? 40.1 : 40;
+  if (compute_capability >= 90) return release >= 2022000 ? 20.6 : 20;
+  return 20;
+}
+
+/// Rings over an NVSwitch from Hopper on: as many as possible at one speed of the list; fast or few
+/// ones are halved.
+void take_switch_rings(NcclGraph& graph, std::span<const double> tried) {
   double best = 0;
-  for (const double speed : kSpeedsInside) {
+  for (const double speed : tried) {
     const double rings = std::floor(graph.switch_gbps / speed);
     if (rings * speed <= best) continue;
     best = rings * speed;
@@ -188,25 +209,32 @@ void take_hopper_rings(NcclGraph& graph) {
   }
 }
 
+/// The most GPUs that NVLS has a channel for.
+constexpr std::int64_t kMostNvlsChannels = 32;
+
 /// NVLS: a channel per GPU, over which it sends once, and twice over its own.
-double nvls_gbps(std::int64_t gpus, double link_gbps, std::span<const double> speeds, double most) {
-  for (const double speed : speeds) {
-    if (speed <= most && static_cast<double>(gpus + 1) * speed <= link_gbps)
-      return static_cast<double>(gpus) * speed;
+void take_nvls(NcclGraph& graph, std::int64_t gpus, std::span<const double> tried, double most) {
+  const std::int64_t channels = std::min(gpus, kMostNvlsChannels);
+  for (const double speed : tried) {
+    if (speed > most || static_cast<double>(channels + 1) * speed > graph.switch_gbps) continue;
+    graph.nvls_channels = channels;
+    graph.nvls_gbps = static_cast<double>(channels) * speed;
+    return;
   }
-  return 0;
 }
 
-void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, bool transit) {
+void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, int release) {
   graph.compute_capability = static_cast<int>(gpus.compute_capability);
   graph.amd = gpus.cpu == GpuNode::Cpu::kAmd;
   graph.power = gpus.cpu == GpuNode::Cpu::kPower;
   graph.nic_near_gpu = gpus.nic_near_gpu;
-  const double link_gbps = gpus.link_bandwidth.bytes_per_second / kGiga;
+  double link_gbps = gpus.link_bandwidth.bytes_per_second / kGiga;
+  if (release >= 2019000 && gpus.links != GpuNode::Links::kPcie)
+    link_gbps = std::min(link_gbps, counted_link_gbps(gpus.compute_capability, release));
   std::int64_t rings = 0;
   if (gpus.links == GpuNode::Links::kNvlink) {
     rings = nvlink_rings(gpus.matrix, used);
-    if (rings == 0 && transit) rings = transit_rings(gpus.matrix, used);
+    if (rings == 0 && release >= 2008000) rings = transit_rings(gpus.matrix, used);
   } else if (gpus.links == GpuNode::Links::kNvswitch && used > 1) {
     rings = gpus.links_per_gpu;
     graph.switch_gbps = static_cast<double>(rings) * link_gbps;
@@ -215,8 +243,21 @@ void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, bool tr
   graph.nvlink = rings > 0 || (used == 1 && gpus.links != GpuNode::Links::kPcie);
   graph.channels = std::max<std::int64_t>(rings, 1);
   graph.channel_gbps = rings > 0 ? link_gbps : gpus.pcie_bandwidth.bytes_per_second / kGiga;
-  if (graph.switch_gbps >= kSpeedsInside[0] && gpus.compute_capability >= 90)
-    take_hopper_rings(graph);
+  if (graph.switch_gbps >= kHopperInside[0] && gpus.compute_capability >= 90)
+    take_switch_rings(graph, speeds(graph, release, true));
+}
+
+/// GB/s of a ring over the first GPUs of a node whose links are known: that of its narrowest one.
+double ring_through(const Topology& node, RouteMetric metric, std::int64_t used) {
+  std::vector<Topology::Vertex> gpus = node.of_kind(VertexKind::kGpu);
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(used)));
+  const std::vector<Topology::Paths> paths = node.routes_from(gpus, metric);
+  double narrowest = INFINITY;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const auto next = static_cast<std::size_t>(gpus[(i + 1) % gpus.size()]);
+    narrowest = std::min(narrowest, node.bandwidth(paths[i][next]).bytes_per_second / kGiga);
+  }
+  return narrowest;
 }
 
 std::int64_t nics_of(const Cluster& cluster) {
@@ -232,15 +273,19 @@ std::int64_t transit_rings(std::span<const std::vector<int>> matrix, std::int64_
   return n < 3 || n > kMostSearched ? 0 : TransitRings(matrix, n).count();
 }
 
-NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
+NcclGraph nccl_graph(const Cluster& cluster, int release) {
   NcclGraph graph{.ranks = cluster.workers(),
                   .nodes = cluster.nodes,
                   .channel_gbps = cluster.intra_node.bandwidth.bytes_per_second / kGiga};
-  if (cluster.gpus) take_node(graph, *cluster.gpus, cluster.gpus_per_node, transit);
+  if (cluster.gpus) take_node(graph, *cluster.gpus, cluster.gpus_per_node, release);
+  const bool pcie = cluster.gpus && !graph.nvlink && cluster.gpus_per_node > 1;
+  if (pcie && cluster.node && release >= 2019000) {
+    graph.channel_gbps = std::min(
+        graph.channel_gbps, ring_through(*cluster.node, cluster.metric, cluster.gpus_per_node));
+  }
   const bool hopper = graph.compute_capability >= 90;
   if (cluster.nodes == 1) {
-    if (hopper)
-      graph.nvls_gbps = nvls_gbps(graph.ranks, graph.switch_gbps, kSpeedsInside, INFINITY);
+    if (hopper) take_nvls(graph, graph.ranks, speeds(graph, release, true), INFINITY);
     return graph;
   }
   const double network = cluster.between_nodes().bandwidth.bytes_per_second / kGiga;
@@ -248,15 +293,16 @@ NcclGraph nccl_graph(const Cluster& cluster, bool transit) {
   if (cluster.gpus_per_node > 1) graph.inside_gbps = inside;
   graph.channels = std::min(nics_of(cluster), cluster.gpus_per_node);
   graph.network_us = to_seconds(cluster.between_nodes().latency) * 1e6;
+  if (const auto* adapter = dynamic_cast<const TellsLatency*>(cluster.kind.get()))
+    graph.told_us = adapter->told_us();
   graph.network_gbps = network * static_cast<double>(graph.channels);
   const auto nics = static_cast<double>(graph.channels);
   graph.channel_gbps = cluster.gpus_per_node > 1 ? std::min(network, inside / nics) : network;
   // Between two nodes the search looks for faster links of trees inside, up to twice the NIC.
   if (cluster.nodes == 2 && cluster.gpus_per_node > 1)
     graph.tree_gbps = std::min(2 * graph.channel_gbps, inside / nics);
-  if (hopper && graph.channels == cluster.gpus_per_node) {
-    graph.nvls_gbps = nvls_gbps(cluster.gpus_per_node, graph.switch_gbps, kSpeedsBetween, network);
-  }
+  if (hopper && graph.channels == cluster.gpus_per_node)
+    take_nvls(graph, cluster.gpus_per_node, speeds(graph, release, false), network);
   return graph;
 }
 

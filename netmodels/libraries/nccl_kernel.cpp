@@ -1,12 +1,14 @@
 // The kernels inside one node, for n GPUs, c of M bytes being one thread block's chunk. Trees take
-// NCCL's own estimate; between nodes see netmodels/libraries/nccl_between.cpp.
+// NCCL's own estimate; from 2.19 on over NVLink netmodels/libraries/nccl_nvlink.cpp; between nodes
+// see netmodels/libraries/nccl_between.cpp.
 //
-//   Ring, LL and LL128   base + (2n - 1)(step + c / block)
-//       A block sends 2n - 2 times and copies the last chunk out. Chunks are whole multiples of
-//       what its threads move at a time, and as large as the buffer's step at most. block: its
-//       share of the rings' speed; LL over PCIe sends as many flags as data.
-//   Ring, Simple, NVLink base + (2n - 2) step + 2(n - 1)/n M / bus (1 + ramp)
-//   Ring, Simple, PCIe   base + (2n - 2) max(c / block, c / (2 block) + step)
+//   Ring, LL and LL128   base + (s + 1)(step + c / block)
+//       A block sends s times, 2n - 2 for an all-reduce and n - 1 for its halves, and copies the
+//       last chunk out. Chunks are whole multiples of what its threads move at a time, and as large
+//       as the buffer's step at most. block: its share of the rings' speed; LL over PCIe sends as
+//       many flags as data.
+//   Ring, Simple, NVLink base + s step + s/n M / bus (1 + ramp)
+//   Ring, Simple, PCIe   base + s max(c / block, c / (2 block) + step)
 //       A chunk is two slices: one travels while the other waits for its flag.
 //   NVLS                 base + D(M) + D(min(M, 6 MiB)), D(M) = (1 + 1/n) M / links (1 + ramp)
 //       A GPU sends its data to the switch, and its share of the sum to all. 6 MiB, the pipeline's
@@ -26,6 +28,8 @@
 // prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp:
 // traces/nccl/a100_8.csv. Pair: NVIDIA/nccl-tests issue 178. NVLS: issue 212 there.
 #include "netmodels/libraries/nccl_kernel.h"
+
+#include "netmodels/libraries/nccl_nvlink.h"
 
 #include <algorithm>
 #include <bit>
@@ -96,12 +100,13 @@ double ring_lines_us(const NcclTuning& tuning, const NcclGraph& g, const NcclCho
                      std::int64_t bytes) {
   const NcclHop hop = (g.nvlink ? kRevised : tuning).hop(g, kRing, choice.protocol);
   const double copy_us = chunks(g, choice, bytes) / (kGiga * block_gbps(g, choice, bytes));
-  return hop.base_us + static_cast<double>(2 * g.ranks - 1) * (hop.step_us + copy_us);
+  return hop.base_us +
+         static_cast<double>(nccl_ring_steps(g.operation, g.ranks) + 1) * (hop.step_us + copy_us);
 }
 
 double ring_simple_us(const NcclGraph& g, NcclHop hop, double bytes) {
   const auto n = static_cast<double>(g.ranks);
-  const double steps = 2 * (n - 1);
+  const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
   double bus = static_cast<double>(g.channels) * g.channel_gbps;
   if (g.nvlink && g.compute_capability >= 80 && g.compute_capability < 90) {
     bus = std::min(bus, kMostAmpere);
@@ -131,6 +136,12 @@ double nccl_ramp(const NcclGraph& g, double bytes) {
 double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
                       std::int64_t bytes) {
   if (choice.algorithm == NcclAlgorithm::kTree) return choice.time_us;
+  if (nccl_on_nvlink(tuning, graph)) {
+    // What NVLS takes for the halves of an all-reduce was not measured.
+    const bool own =
+        choice.algorithm == NcclAlgorithm::kNvls && graph.operation != Operation::kAllReduce;
+    return own ? choice.time_us : nccl_nvlink_us(graph, choice, static_cast<double>(bytes));
+  }
   if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, static_cast<double>(bytes));
   if (choice.protocol != NcclProtocol::kSimple) return ring_lines_us(tuning, graph, choice, bytes);
   return ring_simple_us(graph, tuning.hop(graph, kRing, choice.protocol),

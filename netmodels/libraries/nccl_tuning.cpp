@@ -1,11 +1,14 @@
-// NCCL's estimates, release by release. Times in us, bandwidths in GB/s, all-reduce only.
+// NCCL's estimates, release by release. Times in us, bandwidths in GB/s. From 2.19 on they are in
+// netmodels/libraries/nccl_revised.cpp.
 //
-// Scope: trees, rings and NVLS; no CollNet. NCCL computes in single precision, this in double:
-// a choice may differ where two estimates agree to six digits.
-// Validation: tests/netmodels/libraries/nccl_tuning_test.cpp, the published formula evaluated
-// independently. Source: NVIDIA/nccl v2.5.7-1, v2.7.8-1, v2.12.12-1 and v2.18.3-1,
+// Scope: trees, rings and NVLS; no CollNet. All-gathers and reduce-scatters take rings. NCCL
+// computes in single precision, this in double: a choice may differ where two estimates agree to
+// six digits. Validation: tests/netmodels/libraries/nccl_tuning_test.cpp, the published formula
+// evaluated independently. Source: NVIDIA/nccl v2.5.7-1, v2.7.8-1, v2.12.12-1 and v2.18.3-1,
 // src/graph/tuning.cc ncclTopoTuneModel() and ncclTopoGetAlgoTime(), src/enqueue.cc getAlgoInfo().
 #include "netmodels/libraries/nccl_tuning.h"
+
+#include "netmodels/libraries/nccl_revised.h"
 
 #include <algorithm>
 #include <array>
@@ -54,10 +57,9 @@ const Latencies& latencies(Release release) {
       return k2_7_8;
     case Release::k2_12_12:
       return k2_12_12;
-    case Release::k2_18_3:
+    default:
       return k2_18_3;
   }
-  return k2_18_3;
 }
 
 // What trees lose at medium sizes: a factor per power of two from 64 B on.
@@ -86,7 +88,8 @@ constexpr std::array<ByNodes, 3> kMostRingLl128PerChannel2_18{
 constexpr std::array<ByNodes, 3> kMostTreeLl128PerChannel2_18{
     {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}}};
 
-// NVLS, 2.18.3. Thread blocks: NCCL_NVLS_NCHANNELS.
+// NVLS, 2.18.3. Thread blocks: NCCL_NVLS_NCHANNELS; of Blackwell 24 and 32 (v2.27.3-1
+// src/transport/nvls.cc).
 constexpr double kNvlsBase = 23;
 constexpr double kNvlsTreeStep = 19;
 constexpr std::int64_t kNvlsBlocks = 16;
@@ -113,11 +116,16 @@ double channel_gbps(const NcclGraph& g, NcclAlgorithm a) {
   return a == kTree && g.tree_gbps > 0 ? g.tree_gbps : g.channel_gbps;
 }
 
+/// What LL gets of a ring's speed: an all-gather inside a node has no sum to wait for.
+double ll_share(const NcclGraph& g) {
+  return g.nodes > 1 || g.operation == Operation::kAllReduce ? .25 : 1.0 / 3;
+}
+
 double bandwidth_2_5_7(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) {
   // Single-channel speeds were whole numbers then.
   double bw = static_cast<double>(g.channels) * std::floor(channel_gbps(g, a));
   if (a == kRing) {
-    if (p == NcclProtocol::kLl) return bw / 4;
+    if (p == NcclProtocol::kLl) return bw * ll_share(g);
     if (p == NcclProtocol::kLl128) return std::min(bw * 120 / 128, 100.0);
     return bw;
   }
@@ -133,7 +141,7 @@ double bandwidth_2_7_8(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) {
   double bw = channels * channel_gbps(g, a);
   if (ampere) bw = std::min(bw, 235.0);
   if (a == kRing) {
-    if (p == NcclProtocol::kLl) return bw / 4;
+    if (p == NcclProtocol::kLl) return bw * ll_share(g);
     // Below two ranks per node a GPU sends and receives through the NIC at once.
     if (p == NcclProtocol::kLl128)
       return std::min(bw * (g.ranks < 2 * g.nodes ? .7 : .92), most_ll128);
@@ -160,7 +168,7 @@ double bandwidth_2_12(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p, Relea
   double bw = channels * channel_gbps(g, a);
   if (!newest && generation == 1) bw = std::min(bw, 235.0);
   if (a == kRing) {
-    if (p == NcclProtocol::kLl) return std::min(most_ll, bw / 4);
+    if (p == NcclProtocol::kLl) return std::min(most_ll, bw * ll_share(g));
     if (p == NcclProtocol::kLl128)
       return std::min(bw * (g.ranks < 2 * g.nodes ? .7 : .92),
                       channels * kMostRingLl128PerChannel2_18[generation][nodes]);
@@ -180,6 +188,7 @@ double bandwidth_2_12(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p, Relea
 
 std::string_view name(NcclAlgorithm algorithm) {
   if (algorithm == NcclAlgorithm::kNvls) return "NVLS";
+  if (algorithm == NcclAlgorithm::kPat) return "PAT";
   return algorithm == kTree ? "Tree" : "Ring";
 }
 
@@ -196,6 +205,7 @@ std::string_view name(NcclProtocol protocol) {
 }
 
 double NcclTuning::bus_gbps(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (release_ > Release::k2_18_3) return NcclRevision(release_).bus_gbps(g, a, p);
   if (a == NcclAlgorithm::kNvls) return g.nvls_gbps;
   return release_ == Release::k2_5_7   ? bandwidth_2_5_7(g, a, p)
          : release_ == Release::k2_7_8 ? bandwidth_2_7_8(g, a, p)
@@ -203,14 +213,15 @@ double NcclTuning::bus_gbps(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p)
 }
 
 double NcclTuning::bandwidth(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
-  const auto n = static_cast<double>(g.ranks);
-  double per_bus = n / (2 * (n - 1));
+  double per_bus =
+      static_cast<double>(g.ranks) / static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
   if (a == kTree) per_bus = .5;
   if (a == NcclAlgorithm::kNvls) per_bus = nvls_ratio(g);
   return bus_gbps(g, a, p) * per_bus;
 }
 
 NcclHop NcclTuning::hop(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (release_ > Release::k2_18_3) return NcclRevision(release_).hop(g, a, p);
   const Latencies& table = latencies(release_);
   return {table.base[at(a)][at(p)], table.step[g.nvlink ? kNvlink : kPci][at(a)][at(p)]};
 }
@@ -238,9 +249,11 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
     const std::int64_t deep = g.ranks / g.nodes - 1;
     return base + 2 * (static_cast<double>(deep) * intra + log2_floor(g.nodes) * inter);
   }
-  const double steps = 2 * (ranks - 1);
+  const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
+  const bool both = g.operation == Operation::kAllReduce;
   if (release_ == Release::k2_5_7) return base + steps * (g.nodes > 1 ? inter : intra);
   const double inter_steps = g.nodes == 1                  ? 0
+                             : !both                       ? nodes - 1
                              : release_ == Release::k2_7_8 ? 2 * (nodes - 1)
                                                            : 2 * nodes;
   if (release_ == Release::k2_18_3 && g.nodes > 1) {
@@ -252,6 +265,8 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
 }
 
 bool NcclTuning::enabled(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (a == NcclAlgorithm::kPat || (a != kRing && g.operation != Operation::kAllReduce))
+    return false;
   if (a == NcclAlgorithm::kNvls)
     return p == NcclProtocol::kSimple && release_ == Release::k2_18_3 && g.nvls_gbps > 0;
   if (p != NcclProtocol::kLl128) return true;
@@ -263,11 +278,17 @@ bool NcclTuning::enabled(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) co
 }
 
 NcclEstimate NcclTuning::estimate(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
+  if (release_ > Release::k2_18_3) {
+    const NcclRevision revision(release_);
+    return {revision.latency_us(g, a, p), revision.algorithm_gbps(g, a, p)};
+  }
+  if (a == NcclAlgorithm::kPat) return {};  // came with 2.23
   return {latency(g, a, p), enabled(g, a, p) ? bandwidth(g, a, p) : 0};
 }
 
 double NcclTuning::time_us(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
                            std::int64_t bytes) const {
+  if (release_ > Release::k2_18_3) return NcclRevision(release_).time_us(g, a, p, bytes);
   auto [latency, bandwidth] = estimate(g, a, p);
   if (bandwidth <= 0) return -1;
   const auto log_size = static_cast<std::size_t>(log2_floor(bytes >> 6));
@@ -277,7 +298,8 @@ double NcclTuning::time_us(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
                                                                  : kCorrection2_12;
     if (log_size < correction[at(p)].size()) bandwidth *= correction[at(p)][log_size];
   }
-  const bool plateau = a == kRing && p == NcclProtocol::kSimple && g.nodes > 1;
+  const bool plateau = a == kRing && p == NcclProtocol::kSimple && g.nodes > 1 &&
+                       g.operation == Operation::kAllReduce;
   if (plateau && (release_ == Release::k2_7_8 || release_ == Release::k2_12_12) &&
       static_cast<double>(bytes) >= static_cast<double>(g.ranks) / 16.0 * 65536) {
     latency *= 1.9;
@@ -290,14 +312,19 @@ double NcclTuning::time_us(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
 
 std::vector<std::int64_t> NcclTuning::sizes_of_steps() {
   std::vector<std::int64_t> sizes;
-  for (std::size_t log_size = 0; log_size <= kCorrection2_5[0].size(); ++log_size)
+  // From 2.29.2 on there is one more.
+  for (std::size_t log_size = 0; log_size <= kCorrection2_5[0].size() + 1; ++log_size)
     sizes.push_back(std::int64_t{64} << log_size);
   return sizes;
 }
 
 NcclChoice NcclTuning::launch(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p,
                               std::int64_t bytes) const {
-  if (a == NcclAlgorithm::kNvls) return {a, p, kNvlsBlocks, kNvlsBlocks, 640};
+  if (a == NcclAlgorithm::kNvls) {
+    const bool blackwell = g.compute_capability >= 100 && release_ >= Release::k2_27_3;
+    const std::int64_t blocks = blackwell ? (g.nodes > 1 ? 32 : 24) : kNvlsBlocks;
+    return {a, p, blocks, blocks, 640};
+  }
   NcclChoice choice{a, p, 2 * g.channels, 2 * g.channels, 512};  // each ring is used twice
   std::int64_t bytes_per_thread = 8;
   if (p == NcclProtocol::kLl128) choice.threads = 640;

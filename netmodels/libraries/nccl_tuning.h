@@ -1,5 +1,7 @@
-// NCCL's own estimate of an all-reduce: which algorithm and protocol it takes, and why.
+// NCCL's own estimate of a collective: which algorithm and protocol it takes, and why.
 #pragma once
+#include "sim/collective/collective.h"
+
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -10,7 +12,8 @@ namespace steptime {
 enum class NcclAlgorithm {
   kTree,
   kRing,
-  kNvls  ///< the NVSwitch adds up and multicasts
+  kNvls,  ///< the NVSwitch adds up and multicasts
+  kPat    ///< parallel trees, for all-gather and reduce-scatter with one GPU a node
 };
 enum class NcclProtocol {
   kLl,     ///< 8-byte lines, half of them flags
@@ -33,11 +36,19 @@ struct NcclGraph {
   bool amd = false;
   bool power = false;
   bool nic_near_gpu = false;
-  double switch_gbps = 0;   ///< of one GPU's links to the NVSwitch together; 0: it has none
-  double nvls_gbps = 0;     ///< of all channels through the NVSwitch; 0: not on this machine
+  double switch_gbps = 0;  ///< of one GPU's links to the NVSwitch together; 0: it has none
+  double nvls_gbps = 0;    ///< of all channels through the NVSwitch; 0: not on this machine
+  std::int64_t nvls_channels = 0;
   double network_us = 0;    ///< latency from a GPU to one of another node
+  double told_us = 0;       ///< what the adapter tells NCCL of that; looked at from 2.19 on
   double network_gbps = 0;  ///< of a node's NICs together
+  Operation operation = Operation::kAllReduce;  ///< that, an all-gather or a reduce-scatter
 };
+
+/// How many times a rank of a ring sends: 2(n-1) for an all-reduce, n-1 for its halves.
+constexpr std::int64_t nccl_ring_steps(Operation operation, std::int64_t ranks) {
+  return operation == Operation::kAllReduce ? 2 * (ranks - 1) : ranks - 1;
+}
 
 struct NcclEstimate {
   double latency_us = 0;
@@ -62,8 +73,26 @@ struct NcclHop {
 /// Constants and formulas of one release, from 2.5 on.
 class NcclTuning {
  public:
-  enum class Release { k2_5_7, k2_7_8, k2_12_12, k2_18_3 };
+  /// Those whose estimates differ from the one before.
+  enum class Release {
+    k2_5_7,
+    k2_7_8,
+    k2_12_12,
+    k2_18_3,
+    k2_19_3,
+    k2_21_5,
+    k2_23_4,
+    k2_24_3,
+    k2_25_1,
+    k2_27_3,
+    k2_28_3,
+    k2_28_9,
+    k2_29_2,
+    k2_29_7,
+    k2_30_3
+  };
   constexpr explicit NcclTuning(Release release) : release_(release) {}
+  constexpr Release release() const { return release_; }
 
   NcclEstimate estimate(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
   /// Negative when NCCL does not use this algorithm with this protocol here.

@@ -2,8 +2,10 @@
 // and copies the sum to all. Its own copy is one, too. Which GPU that is, `sharding` says: by
 // default the largest key comes first, each to the GPU with the fewest bytes so far.
 //
-// For N GPUs a key takes N copies, a sum of N and N copies.
-// Source: apache/mxnet 1.3.1 src/kvstore/comm.h, CommDevice.
+// For N GPUs a key takes N copies, a sum of N and N copies, to GPU 0, 1, 2, ... whichever merges.
+// Where the optimizer runs on the kvstore, the weights live on the GPU that merges, and a pull
+// copies them to the buffer of the sum first, which goes to all.
+// Source: apache/mxnet 1.3.1 src/kvstore/comm.h (CommDevice), src/kvstore/kvstore_local.h.
 #include "sim/mxnet/merge.h"
 
 #include <algorithm>
@@ -27,7 +29,8 @@ class DeviceStore final : public KvStore {
     for (const Shard& shard : sharding.shards(sizes, process.gpus())) {
       const auto key = static_cast<std::size_t>(shard.key);
       parts_[key].push_back({shard.server, std::min(shard.elements, bytes[key]),
-                             process.variables(static_cast<std::size_t>(process.gpus()))});
+                             process.variables(static_cast<std::size_t>(process.gpus())),
+                             process.variable()});
     }
   }
 
@@ -40,14 +43,15 @@ class DeviceStore final : public KvStore {
       const auto merged = part.buffers.front();
       process_.sum(part.gpu, process_.gpus(), part.bytes,
                    {part.buffers.begin() + 1, part.buffers.end()}, {merged});
-      process_.update(part.gpu, merged);
+      process_.update(part.gpu, {merged}, part.weights);
     }
   }
   void pull(KeyRange keys) override {
     for (const Part& part : parts_[keys.first]) {
+      const auto merged = part.buffers.front();
+      if (process_.updates()) process_.copy(part.gpu, part.gpu, part.bytes, part.weights, merged);
       for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
-        process_.copy(part.gpu, gpu, part.bytes, part.buffers.front(),
-                      process_.weight(keys.first, gpu));
+        process_.copy(part.gpu, gpu, part.bytes, merged, process_.weight(keys.first, gpu));
       }
     }
   }
@@ -58,6 +62,7 @@ class DeviceStore final : public KvStore {
     std::int32_t gpu;
     std::int64_t bytes;
     GpuProcess::Variables buffers;  ///< of what each GPU has copied; the first becomes the sum
+    GpuProcess::Variable weights;   ///< what the optimizer makes of it, where it runs here
   };
   GpuProcess& process_;
   std::vector<std::vector<Part>> parts_;

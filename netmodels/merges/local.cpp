@@ -31,7 +31,7 @@ class LocalStore final : public KvStore {
     }
     process_.sum(GpuProcess::kHost, process_.gpus(), bytes_[keys.first],
                  {buffers.begin() + 1, buffers.end()}, {buffers.front()});
-    process_.update(GpuProcess::kHost, buffers.front());
+    process_.update(GpuProcess::kHost, {}, buffers.front());
   }
   void pull(KeyRange keys) override {
     for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {

@@ -42,7 +42,7 @@ class NcclStore final : public KvStore {
     }
     process_.kernel(launches_, kernel(keys), gradients, merged);
     for (const auto key : merged)
-      process_.update(0, key);
+      process_.update(0, {}, key);
   }
   void pull(KeyRange keys) override {
     GpuProcess::Variables merged;

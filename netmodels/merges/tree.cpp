@@ -56,10 +56,10 @@ class TreeStore final : public KvStore {
     const bool in_place = !own_copies_ && !is_cut(key);
     for (std::size_t i = 0; i < key.slices.size(); ++i)
       reduce(keys.first, trees_[i], key.slices[i], in_place);
-    if (!is_cut(key)) return process_.update(trees_[0].root, merged_at_root(key));
+    if (!is_cut(key)) return process_.update(trees_[0].root, {}, merged_at_root(key));
     for (std::size_t i = 0; i < key.slices.size(); ++i)
       broadcast(trees_[i], key.slices[i].bytes, key.slices[i].merged);
-    process_.update(0, key.updated);
+    process_.update(0, {}, key.updated);
   }
   void pull(KeyRange keys) override {
     const Key& key = keys_[keys.first];

@@ -1,8 +1,10 @@
-// Whole keys, each to the server with the fewest elements so far (the lowest number among equals).
+// Whole keys, each to the server with the fewest elements so far.
 //
 // Parameters: order, "given": keys in forward order, as TensorFlow's GreedyLoadBalancingStrategy by
-// bytes does; "largest-first": by size, equal sizes in forward order, as MXNet's device kvstore
-// places merge buffers on GPUs; moving_averages, as for round-robin.
+// bytes does, to the lowest number among equals; "largest-first": by size, equal sizes in forward
+// order, as MXNet's device kvstore places merge buffers on GPUs, which among equals takes the one
+// that comes last in the iteration of an unordered_map: of up to 13 GPUs the lowest number, of 16
+// GPU 12; moving_averages, as for round-robin.
 // Validation: tests/data/commdevice_merge_buffers.json (largest-first).
 // Source: tensorflow/contrib/training/python/training/device_setter.py; apache/mxnet 1.3.1
 // src/kvstore/comm.h InitMergeBuffer, where the order of equal sizes is not defined.
@@ -10,6 +12,8 @@
 #include "sim/servers/sharding.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -27,6 +31,22 @@ const Params kParams{{.key = "order",
                       .words = {"given", "largest-first"}},
                      moving_averages_param()};
 
+/// Numbers 0 ... count - 1 as libstdc++'s unordered_map iterates over them when they were inserted
+/// in this order: an insertion goes to the front, and whenever the buckets are too few, which are
+/// the least prime number of them at least twice as large as before, all move over from the front,
+/// which turns them round.
+std::vector<std::int32_t> hash_order(std::int64_t count) {
+  constexpr std::array<std::int64_t, 13> kBuckets{13,   29,   59,    127,   257,   541,  1109,
+                                                  2357, 5087, 10273, 20753, 42043, 85229};
+  std::vector<std::int32_t> reversed;  // the front is its end
+  for (std::int32_t number = 0; number < count; ++number) {
+    if (std::find(kBuckets.begin(), kBuckets.end(), number) != kBuckets.end())
+      std::reverse(reversed.begin(), reversed.end());
+    reversed.push_back(number);
+  }
+  return {reversed.rbegin(), reversed.rend()};
+}
+
 class Greedy final : public Sharding {
  public:
   Greedy(bool largest_first, bool moving_averages)
@@ -42,13 +62,19 @@ class Greedy final : public Sharding {
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t x, std::size_t y) { return elements[x] > elements[y]; });
     }
-    std::vector<std::int64_t> load(static_cast<std::size_t>(servers));
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(servers));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    if (largest_first_) {
+      numbers = hash_order(servers);
+      std::reverse(numbers.begin(), numbers.end());
+    }
+    std::vector<std::int64_t> load(numbers.size());  // of numbers[i]
     std::vector<Shard> all(elements.size());
     for (const std::size_t k : order) {
       const auto least = std::min_element(load.begin(), load.end());
       *least += elements[k];
-      all[k] = {static_cast<std::int32_t>(k), static_cast<std::int32_t>(least - load.begin()),
-                elements[k]};
+      all[k] = {static_cast<std::int32_t>(k),
+                numbers[static_cast<std::size_t>(least - load.begin())], elements[k]};
     }
     return all;
   }

@@ -1,6 +1,8 @@
 // How many rings do the links of real machines carry?
 #include "netmodels/libraries/nccl_graph.h"
 
+#include "tests/support/presets.h"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -80,7 +82,7 @@ TEST(NcclGraph, WithoutARingOverNvlinkPcieCarriesOne) {
   EXPECT_EQ(graph.channels, 1);
   EXPECT_EQ(graph.channel_gbps, 11);
   EXPECT_FALSE(graph.nvlink);
-  const NcclGraph transit = nccl_graph(dgx1(1, 5), true);
+  const NcclGraph transit = nccl_graph(dgx1(1, 5), 2008000);
   EXPECT_EQ(transit.channels, 2);
   EXPECT_EQ(transit.channel_gbps, 22);
 }
@@ -132,6 +134,54 @@ TEST(NcclGraph, HopperTakesItsSpeedsFromAList) {
   cluster.gpus->links_per_gpu = 8;
   EXPECT_EQ(nccl_graph(cluster).channels, 8);
   EXPECT_EQ(nccl_graph(cluster).channel_gbps, 20);
+}
+
+/// From 2.19 on links count as NCCL counts them: 20 GB/s of Ampere, 20.6 of Hopper from 2.22
+/// on, 40.1 of Blackwell, whose list has 90 GB/s: 8 rings, used twice at half of it. NVLS: 9 x 40
+/// of 370.8 GB/s on Hopper, 9 x 80 of 721.8 on Blackwell.
+TEST(NcclGraph, NewReleasesCountLinksAndTryTheListOfBlackwell) {
+  Cluster cluster{.nodes = 1, .gpus_per_node = 8};
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {22e9},
+                         .links_per_gpu = 12,
+                         .compute_capability = 80};
+  EXPECT_EQ(nccl_graph(cluster, 2018003).channel_gbps, 22);
+  EXPECT_EQ(nccl_graph(cluster, 2019003).channel_gbps, 20);
+  cluster.gpus->links_per_gpu = 18;
+  cluster.gpus->link_bandwidth = {25e9};
+  cluster.gpus->compute_capability = 90;
+  EXPECT_NEAR(nccl_graph(cluster, 2021005).switch_gbps, 18 * 20, 1e-9);
+  EXPECT_NEAR(nccl_graph(cluster, 2022003).switch_gbps, 18 * 20.6, 1e-9);
+  EXPECT_EQ(nccl_graph(cluster, 2022003).nvls_gbps, 8 * 40);
+  EXPECT_EQ(nccl_graph(cluster, 2022003).nvls_channels, 8);
+  cluster.gpus->link_bandwidth = {50e9};
+  cluster.gpus->compute_capability = 100;
+  const NcclGraph blackwell = nccl_graph(cluster, 2028009);
+  EXPECT_NEAR(blackwell.switch_gbps, 18 * 40.1, 1e-9);
+  EXPECT_EQ(blackwell.channels, 16);
+  EXPECT_EQ(blackwell.channel_gbps, 45);
+  EXPECT_EQ(blackwell.nvls_gbps, 8 * 80);
+  // A rack of 72: NVLS has 32 channels at most, 33 x 20 of 721.8.
+  cluster.gpus_per_node = 72;
+  EXPECT_EQ(nccl_graph(cluster, 2028009).nvls_channels, 32);
+}
+
+/// Pairs behind switches with 19 GB/s, 5 to their socket, 1.4 between sockets: a ring is as slow as
+/// the narrowest link that it crosses.
+TEST(NcclGraph, ARingOverPcieCrossesTheNodesLinks) {
+  const auto gbps = [](std::int64_t gpus, int release) {
+    return nccl_graph(preset_cluster("l40s", 1, gpus), release).channel_gbps;
+  };
+  EXPECT_EQ(gbps(2, 2027003), 19);
+  EXPECT_EQ(gbps(4, 2027003), 5);
+  EXPECT_EQ(gbps(8, 2027003), 1.4);
+  EXPECT_EQ(gbps(8, 2018003), 24);
+}
+
+/// Its plug-in tells 75 us of EFA, whatever a message takes; InfiniBand's tells nothing.
+TEST(NcclGraph, KnowsWhatAnAdapterTells) {
+  EXPECT_EQ(nccl_graph(preset_cluster("p4de.24xlarge", 2, 8)).told_us, 75);
+  EXPECT_EQ(nccl_graph(preset_cluster("dgx-h100", 2, 8)).told_us, 0);
 }
 
 /// As many channels as NICs, but no more than GPUs; what is inside is shared among them.

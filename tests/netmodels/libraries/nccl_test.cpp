@@ -1,5 +1,6 @@
 // Does the collective take the time that its page states?
 #include "sim/collective/collective.h"
+#include "sim/collective/path.h"
 #include "sim/core/error.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
@@ -67,11 +68,13 @@ Cluster nvswitch(std::int64_t nodes, std::int64_t gpus, std::int64_t links, std:
 }
 
 TEST(Nccl, NoTimeFallsAnywhere) {
-  for (const std::string version : {"2.3.7", "2.4.8", "2.5.7", "2.7.8", "2.12.12", "2.18.3"}) {
+  for (const std::string version : {"2.3.7", "2.4.8", "2.5.7", "2.7.8", "2.12.12", "2.18.3",
+                                    "2.19.3", "2.21.5", "2.23.4", "2.27.3", "2.28.9", "2.30.3"}) {
     for (const std::int64_t nodes : {1, 2, 4, 16}) {
       for (const std::int64_t gpus : {1, 8}) {
         for (const Cluster& cluster :
-             {pcie(nodes, gpus), nvswitch(nodes, gpus, 12, 80), nvswitch(nodes, gpus, 18, 90)}) {
+             {pcie(nodes, gpus), nvswitch(nodes, gpus, 12, 80), nvswitch(nodes, gpus, 18, 90),
+              nvswitch(nodes, gpus, 36, 100)}) {
           const auto collective = nccl(cluster, R"(, "version": ")" + version + '"');
           Duration last{};
           for (std::int64_t bytes = 0; bytes < (1LL << 36); bytes += 1 + bytes / 47) {
@@ -158,7 +161,7 @@ TEST(Nccl, AlgorithmProtocolAndChannelsCanBeForced) {
 
 TEST(Nccl, MoreNodesAreNeverFasterThanOne) {
   for (const char* preset : {"p3.16xlarge", "dgx-1-v100", "dgx-a100", "dgx-h100"}) {
-    for (const char* version : {"2.4.8", "2.7.8", "2.12.12", "2.18.3"}) {
+    for (const char* version : {"2.4.8", "2.7.8", "2.12.12", "2.18.3", "2.27.3"}) {
       const std::string json = fmt::format(R"({{"type": "nccl", "version": "{}"}})", version);
       const auto one = make<Collective>(json, preset_cluster(preset, 1, 8));
       for (const std::int64_t nodes : {2, 3}) {
@@ -169,6 +172,78 @@ TEST(Nccl, MoreNodesAreNeverFasterThanOne) {
       }
     }
   }
+}
+
+/// Inside a node all of them take rings, and half the steps take less time.
+TEST(Nccl, AllGathersAndReduceScattersAreHalvesOfAnAllReduce) {
+  for (const char* version : {"2.5.7", "2.12.12", "2.18.3", "2.23.4", "2.30.3"}) {
+    for (const Cluster& cluster : {pcie(1, 8), nvswitch(1, 8, 12, 80), nvswitch(1, 8, 18, 90)}) {
+      const auto of = [&](const char* operation) {
+        return nccl(cluster,
+                    fmt::format(R"(, "version": "{}", "operation": "{}")", version, operation));
+      };
+      const auto all = of("all-reduce");
+      for (const char* half : {"all-gather", "reduce-scatter"}) {
+        const auto one = of(half);
+        for (const std::int64_t bytes : {8, 65536, 1 << 20, 1 << 28})
+          EXPECT_LT(one->time(Bytes{bytes}), all->time(Bytes{bytes})) << version << bytes;
+      }
+      EXPECT_EQ(of("all-gather")->operation(), Operation::kAllGather);
+      EXPECT_EQ(of("reduce-scatter")->operation(), Operation::kReduceScatter);
+    }
+  }
+  EXPECT_EQ(
+      error_of(R"(, "version": "2.4.8", "operation": "all-gather")"),
+      "x.json: /collective/operation: NCCL 2.4 publishes no estimate of it, the first release "
+      "that does is 2.5");
+}
+
+/// PAT is faster than a ring over many nodes of one GPU each for few bytes.
+TEST(Nccl, PatIsTakenBetweenNodesOfOneGpu) {
+  const auto choice = [](const char* version) {
+    return nccl(pcie(64, 1), fmt::format(R"(, "version": "{}", "operation": "all-gather",
+                                            "protocol": "simple")",
+                                         version))
+        ->choice(Bytes{1 << 20});
+  };
+  EXPECT_EQ(choice("2.21.5").substr(0, 4), "Ring");
+  EXPECT_EQ(choice("2.24.3").substr(0, 3), "PAT");
+}
+
+/// 2.12 has no kernels for Hopper; without a version there are.
+TEST(Nccl, SaysWhenAReleaseCannotHaveRun) {
+  const Cluster node = preset_cluster("dgx-h100", 1, 8);
+  EXPECT_EQ(nccl(node, R"(, "version": "2.12.12")")->outside_domain(Bytes{1}),
+            "NCCL 2.12 has no kernels for GPUs of compute capability 9.0: the first release that "
+            "has is 2.15");
+  EXPECT_EQ(nccl(node, "")->outside_domain(Bytes{1}), "");
+  EXPECT_NE(
+      nccl(preset_cluster("b200", 1, 8), R"(, "version": "2.24.3")")->outside_domain(Bytes{1}), "");
+  EXPECT_EQ(nccl(preset_cluster("b200", 1, 8), "")->outside_domain(Bytes{1}), "");
+  // Nothing was measured of Blackwell between nodes, of 72 GPUs, and of eight L40S.
+  EXPECT_NE(nccl(preset_cluster("b200", 2, 8), "")->outside_domain(Bytes{1}), "");
+  EXPECT_NE(nccl(preset_cluster("gb200-nvl72", 1, 72), "")->outside_domain(Bytes{1}), "");
+  EXPECT_EQ(nccl(preset_cluster("l40s", 1, 4), "")->outside_domain(Bytes{1 << 20}), "");
+  EXPECT_NE(nccl(preset_cluster("l40s", 1, 4), "")->outside_domain(Bytes{(1 << 20) - 1}), "");
+  EXPECT_NE(nccl(preset_cluster("l40s", 1, 8), "")->outside_domain(Bytes{1 << 20}), "");
+}
+
+/// 12 rings of 20 GB/s on 8 A100, 6 of 60 halved on H100, 8 of 90 halved on B200.
+TEST(Nccl, SaysWhatItRunsOverAndByWhichRules) {
+  const auto path = [](const char* preset, std::int64_t nodes, const char* version) {
+    const auto collective =
+        nccl(preset_cluster(preset, nodes, 8), fmt::format(R"(, "version": "{}")", version));
+    return dynamic_cast<const HasPath&>(*collective).path();
+  };
+  EXPECT_EQ(path("dgx-a100", 1, "2.20.5").rules, "NCCL 2.20.5 by the rules of 2.19.3");
+  EXPECT_EQ(path("dgx-a100", 1, "2.4.7").rules, "NCCL 2.4.7 by the rules of 2.4.8");
+  EXPECT_EQ(path("dgx-a100", 1, "2.20.5").links, "12 rings over NVLink");
+  EXPECT_EQ(path("dgx-h100", 1, "2.29.2").links, "12 rings over NVLink");
+  EXPECT_EQ(path("b200", 1, "2.28.9").links, "16 rings over NVLink");
+  EXPECT_EQ(path("b200", 1, "2.28.9").adapters, 0);
+  EXPECT_EQ(path("dgx-a100", 2, "2.20.5").adapters, 8);
+  EXPECT_EQ(path("p4de.24xlarge", 2, "2.27.7").adapters, 4);
+  EXPECT_EQ(path("dgx-1-v100", 2, "2.7.8").adapters, 4);
 }
 
 TEST(Nccl, ALoneGpuNeedsNoTime) {
@@ -193,13 +268,18 @@ TEST(Nccl, UnlistedReleasesBehaveAsTheOneBefore) {
         ->choice(Bytes{1 << 30});
   };
   EXPECT_NE(choice("2.17"), choice("2.18"));
+  EXPECT_TRUE(same("2.20.5", "2.19.3"));
+  EXPECT_TRUE(same("2.22.3", "2.21.5"));
+  EXPECT_TRUE(same("2.26.2", "2.25.1"));
+  EXPECT_TRUE(same("2.30.7", "2.30.3"));
 }
 
 TEST(Nccl, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(error_of(R"(, "version": "2.2.13")"),
-            "x.json: /collective/version: expected a release of NCCL from 2.3 to 2.18 (known: "
-            "2.3.7, 2.4.8, 2.5.7, 2.7.8, 2.12.12, 2.18.3, each up to the next), got \"2.2.13\"");
-  for (const char* version : {"", "2", "2.", "2.x", "2.12.12.1", "3.0", "-2.12", "2.19.3"})
+            "x.json: /collective/version: expected a release of NCCL from 2.3 to 2.30 (known: "
+            "2.3.7, 2.4.8, 2.5.7, 2.7.8, 2.12.12, 2.18.3, 2.19.3, 2.21.5, 2.23.4, 2.24.3, 2.25.1, "
+            "2.27.3, 2.28.3, 2.28.9, 2.29.2, 2.29.7, 2.30.3, each up to the next), got \"2.2.13\"");
+  for (const char* version : {"", "2", "2.", "2.x", "2.12.12.1", "3.0", "-2.12", "2.31.0"})
     EXPECT_NE(error_of(std::string(R"(, "version": ")") + version + '"'), "no error") << version;
   EXPECT_EQ(error_of(R"(, "sockets": 4)"),
             "x.json: /collective: expected both or neither of \"sockets\" and "

@@ -47,15 +47,18 @@ struct Facts {
 
 // The last GPU of a DGX-1 or p3 is behind the other socket (10 GB/s); of p2 too; of Minsky over
 // NVLink to the CPU, 2 x 18.31, and its X-bus; a switch gives all of a GPU's links: 12 x 22.88,
-// 18 x 20.92. To another node the narrowest of PCIe (12, 24, 48) and adapter (Gbit/s / 8), and the
-// adapter's latency with half a microsecond of PCIe at each end (Minsky: 0.6 of NVLink).
-// Node 1 of Piz Daint is at node 0's router: no link between routers on the way.
+// 18 x 20.92, 18 x 41.84. L40S are joined as slowly as was measured, and one TCP connection of
+// 100GbE carries 10 Gbit/s. To another node the narrowest of PCIe (12, 24, 48) and adapter (Gbit/s
+// / 8), and the adapter's latency with half a microsecond of PCIe at each end (Minsky: 0.6 of
+// NVLink). Node 1 of Piz Daint is at node 0's router: no link between routers on the way.
 const Facts kMachines[] = {
     {"p3.16xlarge", 1, 8, 1, 2, 10, 25.0 / 8, 30 + 1},
     {"dgx-1-v100", 1, 8, 4, 2, 10, 12, 1.29 + 1},
     {"dgx-1-p100", 1, 8, 4, 2, 10, 12, 1.29 + 1},
     {"dgx-a100", 1, 8, 8, 2, 12 * 22.88, 24, 2.13 + 1},
     {"dgx-h100", 1, 8, 8, 2, 18 * 20.92, 48, 2.13 + 1},
+    {"b200", 1, 8, 8, 2, 18 * 41.84, 48, 2.13 + 1},
+    {"l40s", 1, 8, 1, 2, 1.4, 10.0 / 8, 20 + 1},
     {"p2.16xlarge", 1, 16, 1, 2, 10, 20.0 / 8, 30 + 1},
     {"minsky", 64, 4, 1, 2, 2 * 18.31, 12, 1.8 + 1.2},
     {"minsky-sockets", 32, 2, 1, 2, 38.4, 12, 2 + 1},

@@ -20,6 +20,29 @@ TEST(GreedySharding, TakesTheLeastLoadedServerInTheGivenOrder) {
             (std::vector<Shard>{{0, 0, 3}, {1, 1, 4}, {2, 0, 2}, {3, 1, 1}, {4, 0, 9}}));
 }
 
+// MXNet takes the last among equals of an unordered_map's iteration. libstdc++'s goes 15 14 13 0 1
+// ... 12 over 16 GPUs, as its buckets grow from 13 to 29 with the fourteenth, and down to 0 over
+// 13; over 30, with the thirtieth in 59 buckets, 29 12 11 ... 0 13 14 ... 28.
+TEST(GreedySharding, AmongEqualGpusTheLastOfAHashMap) {
+  const auto sharding = make<Sharding>(R"({"type": "greedy", "order": "largest-first"})");
+  const auto placed = [&](std::int64_t gpus) {
+    std::vector<std::int32_t> order;
+    for (const Shard& shard :
+         sharding->shards(std::vector<std::int64_t>(static_cast<std::size_t>(gpus), 1), gpus))
+      order.push_back(shard.server);
+    return order;
+  };
+  using Gpus = std::vector<std::int32_t>;
+  EXPECT_EQ(placed(8), (Gpus{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(placed(13), (Gpus{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(placed(16), (Gpus{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 13, 14, 15}));
+  const Gpus thirty = placed(30);
+  EXPECT_EQ(thirty.front(), 28);
+  EXPECT_EQ(thirty[15], 13);
+  EXPECT_EQ(thirty[16], 0);
+  EXPECT_EQ(thirty.back(), 29);
+}
+
 // tests/data/commdevice_merge_buffers.json: loads of MXNet's device kvstore, where only their
 // multiset is defined, because the order of equal keys is not.
 TEST(GreedySharding, KnownLoadsOfMergeBuffers) {

@@ -1,0 +1,80 @@
+// Do kernels over NVLink take the time that their page states?
+#include "netmodels/libraries/nccl_nvlink.h"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr auto kRing = NcclAlgorithm::kRing;
+using Release = NcclTuning::Release;
+
+/// 8 H100: c 4.69 us, k .766 us, B = 1.26 x 12 x 30 = 453.6 GB/s.
+NcclGraph hopper(Operation operation) {
+  return {.ranks = 8,
+          .channels = 12,
+          .channel_gbps = 30,
+          .nvlink = true,
+          .compute_capability = 90,
+          .operation = operation};
+}
+double us(const NcclGraph& graph, NcclAlgorithm a, NcclProtocol p, double bytes) {
+  return nccl_nvlink_us(graph, {.algorithm = a, .protocol = p}, bytes);
+}
+
+/// 14 steps of an all-reduce, 7 of an all-gather; nothing grows up to 8 KiB, from 64 KiB on a step
+/// takes 1.36 times as long; half way, at 8 KiB x 2^1.5, 1.18 times.
+TEST(NcclNvlink, LlIsALineInItsSteps) {
+  const NcclGraph all = hopper(Operation::kAllReduce);
+  EXPECT_NEAR(us(all, kRing, NcclProtocol::kLl, 0), 4.69 + 14 * .766, 1e-9);
+  EXPECT_NEAR(us(all, kRing, NcclProtocol::kLl, 65536),
+              4.69 + 14 * .766 * 1.36 + 2.47 * 65536 / 453600, 1e-9);
+  const double half = 8192 * 2.8284271247461903;
+  EXPECT_NEAR(us(all, kRing, NcclProtocol::kLl, half),
+              4.69 + 14 * .766 * 1.18 + 2.47 * half / 453600, 1e-9);
+  EXPECT_NEAR(us(hopper(Operation::kAllGather), kRing, NcclProtocol::kLl, 0), 4.69 + 7 * .766,
+              1e-9);
+}
+
+/// A rank sends 7/8 of 8 MB in a reduce-scatter and 14/8 in an all-reduce; .35 of it is copied.
+TEST(NcclNvlink, TheWholeBufferCostsBesideTheLinks) {
+  const NcclGraph half = hopper(Operation::kReduceScatter);
+  EXPECT_NEAR(us(half, kRing, NcclProtocol::kSimple, 8e6),
+              4.69 + 15.6 * .766 + 3.25 * 7 * .766 + (7e6 + 2.8e6) / 453600, 1e-9);
+  EXPECT_NEAR(us(hopper(Operation::kAllReduce), kRing, NcclProtocol::kLl128, 8e6),
+              4.69 + 1.7 * .766 + 1.63 * 14 * .766 + (14e6 + 2.8e6) / (.71 * 453600), 1e-9);
+}
+
+TEST(NcclNvlink, NvlsCarriesTheBufferOnce) {
+  EXPECT_NEAR(us(hopper(Operation::kAllReduce), NcclAlgorithm::kNvls, NcclProtocol::kSimple, 8e6),
+              4.69 + 46 * .766 + 8e6 / (.51 * 453600), 1e-9);
+}
+
+/// 2 A100 and 2 B200 with an empty message: two steps.
+TEST(NcclNvlink, AGenerationHasItsOwnNumbers) {
+  NcclGraph pair = hopper(Operation::kAllReduce);
+  pair.ranks = 2;
+  pair.compute_capability = 80;
+  EXPECT_NEAR(us(pair, kRing, NcclProtocol::kLl, 0), 8.34 + 2 * 1.077, 1e-9);
+  pair.compute_capability = 100;
+  EXPECT_NEAR(us(pair, kRing, NcclProtocol::kLl, 0), 8.07 + 2 * 1.066, 1e-9);
+}
+
+TEST(NcclNvlink, StandsForOneNodeFromAmpereOnAnd2_19) {
+  NcclGraph graph = hopper(Operation::kAllReduce);
+  EXPECT_TRUE(nccl_on_nvlink(NcclTuning(Release::k2_19_3), graph));
+  EXPECT_FALSE(nccl_on_nvlink(NcclTuning(Release::k2_18_3), graph));
+  graph.nodes = 2;
+  EXPECT_FALSE(nccl_on_nvlink(NcclTuning(Release::k2_19_3), graph));
+  graph.nodes = 1;
+  graph.compute_capability = 70;
+  EXPECT_FALSE(nccl_on_nvlink(NcclTuning(Release::k2_19_3), graph));
+  graph.compute_capability = 90;
+  graph.nvlink = false;
+  EXPECT_FALSE(nccl_on_nvlink(NcclTuning(Release::k2_19_3), graph));
+}
+
+}  // namespace
+}  // namespace steptime
