@@ -3,6 +3,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/row_printer.h"
 #include "sim/command/watch.h"
+#include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
@@ -40,6 +41,7 @@ struct SweepFiles {
 
   std::string rows() const { return folder + "/" + name + ".jsonl"; }
   std::string csv() const { return folder + "/" + name + ".csv"; }
+  std::string inputs() const { return folder + "/" + name + ".inputs.json"; }
   std::string journal(const SweepShard& shard, std::int64_t member) const {
     const std::string start = folder + "/" + name;
     if (!shard.is_all()) return fmt::format("{}.{}-of-{}.shard", start, shard.number, shard.count);
@@ -95,6 +97,7 @@ class FiledSweep {
     create_folder(files_.folder);
     check_is_no_input(files_.rows());
     check_is_no_input(files_.csv());
+    check_is_no_input(files_.inputs());
     if (!request.simulates) return;
     const std::string own = files_.journal(request.shard, crew.member);
     journal_ = std::make_unique<JournalWriter>(own, identity_, request.resume);
@@ -114,14 +117,25 @@ class FiledSweep {
 
   const FinishedPoints& before() const { return finished_; }
   JournalWriter* journal() { return journal_.get(); }
+  /// A row of the journal, behind what it was computed from. From any thread.
+  void append(std::string_view row) {
+    const std::size_t noted = InputFiles::all().count();
+    if (said_ != noted) {
+      journal_->say_inputs(InputFiles::all().noted(request_.config));
+      said_ = noted;
+    }
+    journal_->append(row);
+  }
   /// How many there are to be in all the files that this command answers for.
   std::int64_t wanted() const {
     const SweepShard& shard = request_.shard;
     return (sweep_.points() - shard.number + shard.count) / shard.count;
   }
 
-  /// A file that the config names may have changed since: one finished point is simulated again.
-  void check_one_again() const {
+  /// Throws InputError where a file that finished points were computed from was edited since. As
+  /// files are not all that rows depend on, one point is simulated again.
+  void check_finished() const {
+    finished_.check_inputs(request_.config);
     std::string row;
     std::int64_t point = -1;
     finished_.each(0, sweep_.points(), [&](std::string_view found) {
@@ -141,17 +155,18 @@ class FiledSweep {
     run_sweep(sweep_, once);
     if (again == row) return;
     throw InputError(fmt::format(
-        "{}: point {} gives another row now, as a file that the config names has changed since; "
+        "{}: point {} gives another row now, though no file that it was computed from has changed; "
         "remove {} to start anew",
         files_.folder, point, files_.name + ".unfinished and .shard files"));
   }
 
-  /// Writes NAME.jsonl and NAME.csv from all journals, and removes these.
+  /// Writes NAME.jsonl, NAME.csv and NAME.inputs.json from all journals, and removes these.
   void assemble(const Terminal& terminal, const std::function<void(std::string_view)>& on_row) {
     const std::vector<std::string> journals = files_.journals();
     FinishedPoints all;
     for (const std::string& file : journals)
-      all.add(file, identity_);
+      all.add(file, identity_, request_.simulates ? Damage::kIsSimulatedAgain : Damage::kIsRefused);
+    if (!request_.simulates) all.check_inputs(request_.config);
     if (all.size() < sweep_.points()) {
       const auto missing = all.missing(0, 1, sweep_.points(), 1);
       throw InputError(fmt::format("{}: {} of {} points of {} are missing, the first is {}",
@@ -166,6 +181,7 @@ class FiledSweep {
       csv.write(csv_row(sweep_csv_cells(sweep_, Json::parse(row))));
       if (on_row) on_row(row);
     });
+    write_file(files_.inputs(), inputs_json(all.inputs()).dump(1) + "\n");
     csv.commit();
     rows.commit();
     std::error_code ignored;
@@ -175,6 +191,16 @@ class FiledSweep {
   }
 
  private:
+  Json inputs_json(const NamedDigests& inputs) const {
+    Json json{{"format", "steptime-inputs"},
+              {"version", 1},
+              {"steptime", STEPTIME_VERSION},
+              {"name", files_.name},
+              {"sha1", Json::object()}};
+    for (const auto& [name, digest] : inputs)
+      json["sha1"][name] = digest;
+    return json;
+  }
   void find(const std::vector<std::string>& journals) {
     for (const std::string& file : journals)
       finished_.add(file, identity_);
@@ -185,6 +211,7 @@ class FiledSweep {
   const SweepFiles& files_;
   SweepIdentity identity_;
   std::unique_ptr<JournalWriter> journal_;
+  std::atomic<std::size_t> said_{0};  ///< inputs to the journal
   FinishedPoints finished_;
 };
 
@@ -294,7 +321,8 @@ std::optional<SweepRequest> parse_sweep(const Verb& verb, std::span<const std::s
   if (request.simulates) {
     options.add_options()("output,o", po::value(&request.folder),
                           "folder that gets NAME.jsonl and NAME.csv; every finished point is in "
-                          "NAME.unfinished there within a second")(
+                          "NAME.unfinished there within a second; NAME.inputs.json has the digests "
+                          "of the files that it was computed from")(
         "resume", "go on with the points that are in the folder")(
         "jobs,j", po::value(&request.threads)->default_value(0),
         "threads; 0: one per processor, and one where several processes share the points")(
@@ -357,7 +385,7 @@ Exit run_sweep_command(const SweepRequest& request, const Terminal& terminal,
 
   const FinishedPoints none;
   const FinishedPoints& before = filed ? filed->before() : none;
-  if (filed && crew.member == 0) filed->check_one_again();
+  if (filed && crew.member == 0) filed->check_finished();
   JournalWriter* const journal = filed ? filed->journal() : nullptr;
   // Those that share the points have them in order only at the end.
   RowPrinter printer(sweep, is_shared ? "" : request.format, terminal);
@@ -374,7 +402,7 @@ Exit run_sweep_command(const SweepRequest& request, const Terminal& terminal,
     run.points = SharedPoints(before, sweep.points(), request.threads, crew);
   else
     run.points = NextPoints(before, request.shard, sweep.points(), request.threads);
-  if (journal != nullptr) run.on_finished = [&](std::string_view row) { journal->append(row); };
+  if (journal != nullptr) run.on_finished = [&](std::string_view row) { filed->append(row); };
   std::int64_t now_done = 0;
   run.on_row = [&](const SweepRow& row, std::string_view line) {
     ++now_done;

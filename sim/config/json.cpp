@@ -1,26 +1,20 @@
 #include "sim/config/json.h"
 
+#include "sim/config/digest.h"
 #include "sim/config/input_files.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
-#include <fcntl.h>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 namespace steptime {
 namespace {
@@ -159,58 +153,9 @@ Json parse_json(std::string_view text, const std::string& file) {
   return builder.take();
 }
 
-namespace {
-
-/// What may be a pipe: the program's own input, and `<(command)` of a shell.
-bool is_stream(const std::string& path) {
-  return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/self/fd/");
-}
-
-/// Throws InputError for what is no file, or none that can be read whole.
-void check_file(const std::string& path, int file, std::size_t most) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) return;
-  if (S_ISDIR(status.st_mode))
-    throw InputError(fmt::format("{}: is a directory, expected a file", path));
-  if (S_ISREG(status.st_mode)) {
-    if (static_cast<std::size_t>(status.st_size) > most) {
-      throw InputError(
-          fmt::format("{}: has {} bytes, expected at most 2^30", path, status.st_size));
-    }
-    InputFiles::all().add(status);
-  } else if (!is_stream(path)) {  // a device may have no end, and a pipe no beginning
-    throw InputError(fmt::format("{}: is no regular file", path));
-  }
-}
-
-}  // namespace
-
 std::string read_file(const std::string& path) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-  const auto fail = [&] {
-    throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  };
-  // Without waiting for who writes a pipe.
-  const int wait = is_stream(path) ? 0 : O_NONBLOCK;
-  const int file =
-      path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | wait);
-  if (file < 0) fail();
-  const std::unique_ptr<const int, void (*)(const int*)> closing(&file,
-                                                                 [](const int* f) { ::close(*f); });
-  check_file(path, file, kMostBytes);
-  std::string text;
-  std::vector<char> part(std::size_t{1} << 16);
-  for (;;) {
-    const ssize_t size = ::read(file, part.data(), part.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) fail();
-    if (size == 0) break;
-    text.append(part.data(), static_cast<std::size_t>(size));
-    if (text.size() > kMostBytes)
-      throw InputError(fmt::format("{}: has more than 2^30 bytes", path));
-  }
-  spdlog::debug("read {}, {} bytes", path, text.size());
+  std::string text = text_at(path);
+  if (!is_stream(path)) InputFiles::all().note(path, sha1_of(text));
   return text;
 }
 

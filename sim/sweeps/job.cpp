@@ -42,6 +42,9 @@ std::string amounts(const SweepJob& job) {
   return fmt::format("{} points, {} in each of {} tasks", job.points, each, job.tasks);
 }
 
+/// Exit code 4 says that points failed: the task is done, and the merged result says it, too.
+constexpr const char* kIsDone = "[ $? = 4 ]";
+
 std::string slurm(const SweepJob& job) {
   return fmt::format(
       "#!/bin/bash\n"
@@ -53,9 +56,10 @@ std::string slurm(const SweepJob& job) {
       "#SBATCH --ntasks=1\n"
       "#SBATCH --cpus-per-task={}\n"
       "#SBATCH --requeue\n"
-      "exec {}\n",
+      "# Exit code 4 says that points failed, which the result says, too.\n"
+      "{} || {}\n",
       amounts(job), command("merge", job), shell_word(job.name), job.tasks, job.threads,
-      command("sweep", job, fmt::format(" -j {} --shard auto --resume", job.threads)));
+      command("sweep", job, fmt::format(" -j {} --shard auto --resume", job.threads)), kIsDone);
 }
 
 std::string parallel(const SweepJob& job) {
@@ -66,8 +70,8 @@ std::string parallel(const SweepJob& job) {
       "seq {} | parallel {} && {}\n",
       amounts(job), job.tasks,
       shell_word(command("sweep", job,
-                         fmt::format(" -j {} --shard {{}}/{} --resume >/dev/null || [ $? = 4 ]",
-                                     job.threads, job.tasks))),
+                         fmt::format(" -j {} --shard {{}}/{} --resume >/dev/null || {}",
+                                     job.threads, job.tasks, kIsDone))),
       command("merge", job));
 }
 
@@ -77,7 +81,9 @@ std::string k8s(const SweepJob& job) {
     label += std::isalnum(static_cast<unsigned char>(c)) != 0
                  ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
                  : '-';
-  std::vector<std::string> words{"steptime", "sweep"};
+  // The shell's own name, and then what it runs.
+  std::vector<std::string> words{"sh", "-c",       fmt::format("\"$@\" || {}", kIsDone),
+                                 "sh", "steptime", "sweep"};
   words.insert(words.end(), job.args.begin(), job.args.end());
   for (const std::string& word :
        {std::string("-o"), job.folder, std::string("-j"), fmt::format("{}", job.threads),
@@ -85,6 +91,7 @@ std::string k8s(const SweepJob& job) {
     words.push_back(word);
   return fmt::format(
       "# {}. \"image\" has steptime, and the claim the config and the folder.\n"
+      "# Exit code 4 says that points failed, which the result says, too.\n"
       "# Afterwards: {}\n"
       "apiVersion: batch/v1\n"
       "kind: Job\n"

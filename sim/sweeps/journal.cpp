@@ -1,15 +1,17 @@
 #include "sim/sweeps/journal.h"
 
+#include "sim/config/digest.h"
 #include "sim/config/json.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,18 +26,42 @@ namespace steptime {
 namespace {
 
 constexpr const char* kFormat = "steptime-sweep-rows";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 // Two texts of one length, so that the one can be written over the other.
 constexpr std::string_view kUnfinished = "\"complete\":false}\n";
 constexpr std::string_view kComplete = "\"complete\":true }\n";
 static_assert(kUnfinished.size() == kComplete.size());
 
+/// Up to where it says whether it is complete.
 std::string head_of(const SweepIdentity& identity) {
   return fmt::format(
       "{{\"format\":\"{}\",\"version\":{},\"steptime\":\"{}\",\"name\":{},\"points\":{},"
-      "\"config\":\"{:016x}\",{}",
+      "\"config\":\"{:016x}\",",
       kFormat, kVersion, STEPTIME_VERSION, Json(identity.name).dump(), identity.points,
-      identity.config, kUnfinished);
+      identity.config);
+}
+
+// What stands behind a line's own text: the eight digits of its checksum between these.
+constexpr std::string_view kMark = ",\"crc32\":\"";
+constexpr std::string_view kDigits = "01234567";
+constexpr std::string_view kEnd = "\"}\n";
+constexpr std::size_t kSeal = kMark.size() + kDigits.size() + kEnd.size();
+
+/// A line as it stands in the file.
+struct Line {
+  std::string_view text;    ///< up to the checksum; "" for what does not end in one
+  std::string_view digits;  ///< of the checksum
+};
+
+Line line_of(std::string_view whole) {
+  if (whole.size() <= kSeal || !whole.ends_with(kEnd)) return {};
+  const std::string_view text = whole.substr(0, whole.size() - kSeal);
+  if (!whole.substr(text.size()).starts_with(kMark)) return {};
+  return {text, whole.substr(text.size() + kMark.size(), kDigits.size())};
+}
+
+std::string input_line(const std::string& name, const std::string& digest) {
+  return Json{{"input", name}, {"sha1", digest}}.dump() + "\n";
 }
 
 /// The rows of a journal one by one, up to where it is whole.
@@ -63,13 +89,14 @@ class JournalReader {
 
   /// Reads the first line. False where there is not even that.
   bool check_head(const SweepIdentity& identity) {
+    before_ = crc32_of(head_of(identity));
     const auto line = next();
     if (!line) return false;
     const Json head = Json::parse(*line, nullptr, false);
     if (!head.is_object() || head.value("format", Json()) != kFormat)
       throw InputError(fmt::format("{}:1: expected rows of an unfinished sweep, got {}", path_,
                                    brief(Json(std::string(line->substr(0, line->size() - 1))))));
-    const auto expect = [&](const char* key, const Json& value, const char* why) {
+    const auto expect = [&](const char* key, const Json& value, const std::string& why) {
       const Json found = head.value(key, Json());
       if (found == value) return;
       throw InputError(fmt::format("{}: /{}: expected {}, got {}: {}", path_, key, value.dump(),
@@ -77,32 +104,66 @@ class JournalReader {
     };
     expect("version", kVersion, "another release of Steptime began this sweep");
     expect("steptime", STEPTIME_VERSION, "another release of Steptime began this sweep");
-    const char* const kOther =
-        "it is of another config or other --set values; finish it with those, or remove it";
+    const std::string kOther = fmt::format(
+        "{} was edited since, or there are other --set values; finish it with the old ones, or "
+        "remove it",
+        identity.file.empty() ? "the config" : identity.file);
     expect("name", identity.name, kOther);
     expect("points", identity.points, kOther);
     expect("config", fmt::format("{:016x}", identity.config), kOther);
     return true;
   }
 
-  /// The point of a row; none for what is no whole row.
-  static std::optional<std::int64_t> point_of(std::string_view row) {
-    constexpr std::string_view kStart = "{\"point\":";
-    if (!row.starts_with(kStart) || !row.ends_with("}\n")) return std::nullopt;
-    row.remove_prefix(kStart.size());
+  /// The next row that is as it was written; none behind the last whole line, nor from one on that
+  /// was altered, which `altered` then is. What stands before the row of inputs is told to
+  /// `on_input`.
+  struct Row {
     std::int64_t point = 0;
-    const auto [end, error] = std::from_chars(row.data(), row.data() + row.size(), point);
-    if (error != std::errc{} || *end != ',' || row.find('\0') != row.npos) return std::nullopt;
-    return point;
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  template <class OnInput>
+  std::optional<Row> next_row(OnInput on_input) {
+    for (;;) {
+      Row row{.offset = offset_};
+      const auto whole = next();
+      if (!whole) return std::nullopt;
+      row.bytes = whole->size();
+      const auto [text, digits] = line_of(*whole);
+      const std::uint32_t sum = crc32_of(text, before_);
+      if (text.empty() || digits != fmt::format("{:08x}", sum)) {
+        altered_ = whole->substr(0, whole->size() - 1);
+        return std::nullopt;
+      }
+      if (const auto point = point_of(text)) {
+        row.point = *point;
+        return row;
+      }
+      const Json input = Json::parse(std::string(text) + "}");
+      on_input(input.at("input").get<std::string>(), input.at("sha1").get<std::string>());
+      before_ = sum;
+    }
   }
+  const std::optional<std::string>& altered() const { return altered_; }
+  /// Checksum of the head and of what was said of inputs.
+  std::uint32_t before() const { return before_; }
 
  private:
+  /// None for a line that is of an input.
+  static std::optional<std::int64_t> point_of(std::string_view text) {
+    constexpr std::string_view kStart = "{\"point\":";
+    if (!text.starts_with(kStart)) return std::nullopt;
+    return number_in<std::int64_t>(text.substr(kStart.size(), text.find(',') - kStart.size()));
+  }
+
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   char* line_ = nullptr;
   std::size_t room_ = 0;
   std::size_t offset_ = 0;
   std::size_t number_ = 0;
+  std::uint32_t before_ = 0;
+  std::optional<std::string> altered_;
 };
 
 }  // namespace
@@ -111,16 +172,17 @@ SweepIdentity identity_of(const Sweep& sweep, const std::string& name, bool full
   std::uint64_t hash = mix(kFingerprintSeed, full ? 1 : 0);
   for (const char c : sweep.document().root.dump())
     hash = mix(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
-  return {name, sweep.points(), hash};
+  return {name, sweep.points(), hash, sweep.document().file};
 }
 
 JournalWriter::JournalWriter(const std::string& path, const SweepIdentity& identity, bool resumes)
     : file_(path, path) {
   JournalReader reader(path);
   std::int64_t rows = 0;
+  before_ = crc32_of(head_of(identity));
   if (!resumes) {  // whatever it is of
-    for (reader.next(); reader.next();)
-      ++rows;
+    for (reader.next(); auto line = reader.next();)
+      rows += line->starts_with("{\"input\":") ? 0 : 1;
     if (rows > 0) {
       throw InputError(
           fmt::format("{}: holds {} points of a sweep that did not end; --resume continues it, or "
@@ -129,12 +191,18 @@ JournalWriter::JournalWriter(const std::string& path, const SweepIdentity& ident
     }
   } else if (reader.check_head(identity)) {
     size_ = reader.offset();
-    for (auto row = reader.next(); row && JournalReader::point_of(*row); row = reader.next())
+    const auto on_input = [&](const std::string& name, const std::string& digest) {
+      inputs_[name] = digest;
       size_ = reader.offset();
+    };
+    while (reader.next_row(on_input))
+      size_ = reader.offset();
+    before_ = reader.before();
   }
   file_.resize(size_);
-  const std::string head = head_of(identity);
-  mark_ = head.size() - kUnfinished.size();
+  std::string head = head_of(identity);
+  mark_ = head.size();
+  head += kUnfinished;
   if (size_ == 0) {
     file_.write(head);
     size_ = head.size();
@@ -153,11 +221,34 @@ JournalWriter::~JournalWriter() {
   thread_.join();
 }
 
+void JournalWriter::wait(std::string_view line) {
+  const std::string_view text = line.substr(0, line.size() - std::string_view("}\n").size());
+  fmt::format_to(std::back_inserter(waiting_), "{}{}{:08x}{}", text, kMark, crc32_of(text, before_),
+                 kEnd);
+}
+
+void JournalWriter::say_inputs(const NamedDigests& inputs) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, digest] : inputs) {
+    const auto [known, is_new] = inputs_.emplace(name, digest);
+    if (known->second != digest)
+      throw InputError(fmt::format("{}: was edited since its first row was written", name));
+    if (!is_new) continue;
+    const std::string line = input_line(name, digest);
+    wait(line);
+    before_ = crc32_of(std::string_view(line).substr(0, line.size() - 2), before_);
+  }
+}
+
 void JournalWriter::append(std::string_view rows) {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
   std::unique_lock lock(mutex_);
   if (is_broken_) throw InputError(error_);
-  waiting_ += rows;
+  while (!rows.empty()) {
+    const std::size_t size = rows.find('\n') + 1;
+    wait(rows.substr(0, size));
+    rows.remove_prefix(size);
+  }
   if (waiting_.size() >= kMuch) write_out(lock);
 }
 
@@ -216,35 +307,64 @@ void JournalWriter::complete() {
   file_.write_at(mark_, kComplete);
 }
 
-void FinishedPoints::add(const std::string& path, const SweepIdentity& identity) {
+void FinishedPoints::add_input(const std::string& name, const std::string& digest) {
+  const auto [known, is_new] = inputs_.emplace(name, Input{digest, files_.size() - 1});
+  if (is_new || known->second.digest == digest) return;
+  throw InputError(
+      fmt::format("{}: expected rows computed from {} with sha1 {}, as {} has them, got {}: it was "
+                  "edited between them; sweep the points of one of the two again",
+                  files_.back(), name, known->second.digest, files_[known->second.file], digest));
+}
+
+void FinishedPoints::add(const std::string& path, const SweepIdentity& identity, Damage damage) {
   JournalReader reader(path);
   if (!reader.check_head(identity)) return;
   files_.push_back(path);
   Run* last = nullptr;
   std::int64_t next = -1;  // the point that would lengthen it
-  for (;;) {
-    const std::size_t offset = reader.offset();
-    const auto row = reader.next();
-    if (!row) return;
-    const auto point = JournalReader::point_of(*row);
-    if (!point || *point < 0 || *point >= identity.points) {
-      spdlog::warn("{}:{}: expected the row of a point, got {}: what follows is simulated again",
-                   path, reader.number(),
-                   brief(Json(std::string(row->substr(0, row->size() - 1)))));
-      return;
-    }
-    if (has(*point)) {
+  std::size_t behind = 0;  // the row before
+  const auto on_input = [&](const std::string& name, const std::string& digest) {
+    add_input(name, digest);
+  };
+  while (const auto row = reader.next_row(on_input)) {
+    if (has(row->point)) {
       last = nullptr;
       continue;
     }
     ++size_;
-    if (last != nullptr && *point == next) {
+    if (last != nullptr && row->point == next && row->offset == behind) {
       ++last->points;
-      last->bytes += row->size();
+      last->bytes += row->bytes;
     } else {
-      last = &(runs_[*point] = {files_.size() - 1, 1, offset, row->size()});
+      last = &(runs_[row->point] = {files_.size() - 1, 1, row->offset, row->bytes});
     }
-    next = *point + 1;
+    next = row->point + 1;
+    behind = row->offset + row->bytes;
+  }
+  if (!reader.altered()) return;
+  const std::string what = fmt::format("{}:{}: expected a row with its checksum, got {}", path,
+                                       reader.number(), brief(Json(*reader.altered())));
+  if (damage == Damage::kIsRefused)
+    throw InputError(what + "; remove the file and sweep its points again");
+  spdlog::warn("{}: what follows is simulated again", what);
+}
+
+NamedDigests FinishedPoints::inputs() const {
+  NamedDigests all;
+  for (const auto& [name, input] : inputs_)
+    all.emplace(name, input.digest);
+  return all;
+}
+
+void FinishedPoints::check_inputs(const std::string& config) const {
+  for (const auto& [name, input] : inputs_) {
+    const std::string path = input_path(name, config);
+    const std::string now = sha1_of(text_at(path));
+    if (now == input.digest) continue;
+    throw InputError(
+        fmt::format("{}: expected sha1 {}, which the rows in {} were computed from, got {}: it was "
+                    "edited since; undo that, or remove {}",
+                    path, input.digest, files_[input.file], now, files_[input.file]));
   }
 }
 
@@ -288,6 +408,7 @@ void FinishedPoints::each(std::int64_t first, std::int64_t end,
     std::int64_t point = begin;
     std::string rows;
     std::string rest;  // of a row that goes on in the next part
+    std::string row;
     while (left > 0) {
       rows.resize(std::min(left, kPart));
       if (std::fread(rows.data(), 1, rows.size(), file) != rows.size())
@@ -297,7 +418,10 @@ void FinishedPoints::each(std::int64_t first, std::int64_t end,
       const std::string_view whole = rest;
       std::size_t used = 0;
       for (auto line = whole.find('\n'); line != whole.npos; line = whole.find('\n', used)) {
-        if (point >= first && point < end) on_row(whole.substr(used, line + 1 - used));
+        if (point >= first && point < end) {
+          row = line_of(whole.substr(used, line + 1 - used)).text;
+          on_row(row += "}\n");
+        }
         used = line + 1;
         ++point;
       }

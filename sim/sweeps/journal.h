@@ -1,7 +1,12 @@
 // The finished points of a sweep as they come, in a file that outlives its writer: a head, which
-// says what they are of and whether they are all, and a JSONL row each, in any order. A sweep has
-// one, or one for each of those that share its points.
+// says what they are of and whether they are all, and a JSONL row each, in any order. Before the
+// first row that was computed from a file stands a line with the file's name and digest. A sweep
+// has one journal, or one for each of those that share its points.
+//
+// Every line ends in a checksum (CRC-32) of itself, of the head and of the names and digests before
+// it: a row that was altered, or whose files are no longer said, is not taken.
 #pragma once
+#include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
 #include "sim/sweeps/sweep.h"
 
@@ -23,6 +28,7 @@ struct SweepIdentity {
   std::string name;          ///< of the experiment
   std::int64_t points = 0;   ///< of the whole sweep
   std::uint64_t config = 0;  ///< fingerprint of the config, its --set values and --full
+  std::string file{};        ///< the config's
 };
 SweepIdentity identity_of(const Sweep& sweep, const std::string& name, bool full);
 
@@ -34,6 +40,9 @@ class JournalWriter {
   JournalWriter(const std::string& path, const SweepIdentity& identity, bool resumes);
   ~JournalWriter();  ///< what was appended is written
 
+  /// What rows that follow are computed from, beside what was said before. Throws InputError where
+  /// that said otherwise. From any thread.
+  void say_inputs(const NamedDigests& inputs);
   /// Whole rows. Throws InputError when they cannot be written. From any thread.
   void append(std::string_view rows);
   /// Whether append() would throw.
@@ -45,7 +54,8 @@ class JournalWriter {
 
  private:
   void write_out(std::unique_lock<std::mutex>& lock);
-  void run();  ///< of the thread
+  void run();                        ///< of the thread
+  void wait(std::string_view line);  ///< with its checksum, among what is to be written
 
   LockedFile file_;
   std::size_t mark_ = 0;  ///< where the head says whether it is complete
@@ -54,25 +64,40 @@ class JournalWriter {
   std::mutex mutex_;  ///< of what follows
   std::condition_variable wake_;
   std::string waiting_;
+  std::uint32_t before_ = 0;  ///< checksum of the head and of what was said of inputs
+  NamedDigests inputs_;       ///< that the file names
   std::string error_;
   bool ends_ = false;
   std::atomic<bool> is_broken_{false};
   std::thread thread_;
 };
 
+/// What is done about a row that is not as it was written.
+enum class Damage {
+  kIsSimulatedAgain,  ///< and so is what follows it in the file, with a warning
+  kIsRefused,
+};
+
 /// The finished points of one sweep, wherever their rows stand.
 class FinishedPoints {
  public:
-  /// Throws InputError for a file that is no journal, or of something else.
-  void add(const std::string& path, const SweepIdentity& identity);
+  /// Throws InputError for a file that is no journal, or of something else, or whose rows were
+  /// computed from other contents of a file than those of the journals before it.
+  void add(const std::string& path, const SweepIdentity& identity,
+           Damage damage = Damage::kIsSimulatedAgain);
   std::int64_t size() const { return size_; }
   bool has(std::int64_t point) const;
   /// The points of `first`, `first + stride`, ... below `end` that are not there; `most` of them.
   std::vector<std::int64_t> missing(std::int64_t first, std::int64_t stride, std::int64_t end,
                                     std::size_t most) const;
-  /// The rows of points from `first` to before `end`, those that are there, in order.
+  /// The rows of points from `first` to before `end`, those that are there, in order, without their
+  /// checksums.
   void each(std::int64_t first, std::int64_t end,
             const std::function<void(std::string_view row)>& on_row) const;
+  /// What they were computed from.
+  NamedDigests inputs() const;
+  /// Throws InputError that names the file when one of these holds something else now.
+  void check_inputs(const std::string& config) const;
 
  private:
   /// Consecutive points whose rows stand one behind the other.
@@ -82,8 +107,15 @@ class FinishedPoints {
     std::size_t offset = 0;
     std::size_t bytes = 0;
   };
+  struct Input {
+    std::string digest;
+    std::size_t file = 0;  ///< that says so
+  };
+  void add_input(const std::string& name, const std::string& digest);
+
   std::vector<std::string> files_;
-  std::map<std::int64_t, Run> runs_;  ///< by the first point
+  std::map<std::string, Input> inputs_;  ///< by name
+  std::map<std::int64_t, Run> runs_;     ///< by the first point
   std::int64_t size_ = 0;
 };
 

@@ -45,3 +45,14 @@ for verb in $verbs; do
   [[ $verb != replay || -x $folder/steptime-mpi ]] || continue # where MPI is not found
   said=$(bash -c "$example" 2>&1) || fail "$verb: $example: exit $?: $said"
 done
+
+# Data that are not whole are the user's to repair: one line that names the place.
+mkdir -p "$scratch/bin" "$scratch/share/steptime"
+cp "$steptime" "$scratch/bin/steptime"
+for each in models traces; do ln -s "$root/$each" "$scratch/share/steptime/$each"; done
+for command in "run $config" "check $config" "list preset"; do
+  said=$("$scratch/bin/steptime" $command 2>&1)
+  status=$?
+  [[ $status == 2 && $said == "steptime: $scratch/share/steptime/netmodels/presets: cannot be read: No such file or directory" ]] ||
+    fail "no presets, $command: exit $status: $said"
+done

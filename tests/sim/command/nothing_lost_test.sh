@@ -48,7 +48,7 @@ for ((kill = 0; kill < kills; ++kill)); do
 done
 "$steptime" "${slow[@]}" -o "$scratch/out" --resume >/dev/null 2>&1 || fail "resumed: exit $?"
 cmp "$scratch/whole.jsonl" "$scratch/out/$name.jsonl" || fail "resumed to other bytes"
-[[ $(ls "$scratch/out") == "$name.csv"$'\n'"$name.jsonl" ]] || fail "left: $(ls "$scratch/out")"
+[[ $(ls "$scratch/out") == "$name.csv"$'\n'"$name.inputs.json"$'\n'"$name.jsonl" ]] || fail "left: $(ls "$scratch/out")"
 
 # Two sweeps into one folder: the second one says so, and changes nothing.
 "$steptime" "${slow[@]}" -o "$scratch/two" >/dev/null 2>&1 &

@@ -2,15 +2,20 @@
 // interrupted, the files have the same bytes.
 #include "sim/command/sweep_command.h"
 
+#include "sim/config/data_dir.h"
+#include "sim/config/digest.h"
+#include "sim/config/input_files.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <atomic>
 #include <filesystem>
 #include <ostream>
+#include <random>
 #include <set>
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +25,8 @@ namespace {
 
 constexpr const char* kHundred = R"({"sweep": {"/cluster/nodes": {"from": 1, "to": 25, "plus": 1},
     "/strategy/schedule/type": ["wfbp", "mg-wfbp", "optimal", "none"]}})";
+
+const std::set<std::string> kWhole{"tiny.csv", "tiny.inputs.json", "tiny.jsonl"};
 
 std::set<std::string> names_in(const TinyFolder& folder, const std::string& name) {
   std::set<std::string> names;
@@ -47,7 +54,7 @@ TEST(SweepCommand, ShardsAreJoinedToTheSameBytes) {
   EXPECT_EQ(merged.out, whole);
   EXPECT_EQ(folder.read("out/tiny.jsonl"), whole);
   EXPECT_EQ(folder.read("out/tiny.csv"), steptime({"sweep", file, "--format", "csv"}).out);
-  EXPECT_EQ(names_in(folder, "out"), (std::set<std::string>{"tiny.csv", "tiny.jsonl"}));
+  EXPECT_EQ(names_in(folder, "out"), kWhole);
 }
 
 TEST(SweepCommand, AMergeOfTooFewIsRefused) {
@@ -113,7 +120,7 @@ TEST(SweepCommand, ResumesUntilItHasTheSameBytes) {
     EXPECT_EQ(names_in(folder, "out"), (std::set<std::string>{"tiny.unfinished"}));
   }
   EXPECT_EQ(folder.read("out/tiny.jsonl"), whole);
-  EXPECT_EQ(names_in(folder, "out"), (std::set<std::string>{"tiny.csv", "tiny.jsonl"}));
+  EXPECT_EQ(names_in(folder, "out"), kWhole);
 }
 
 TEST(SweepCommand, AnUnfinishedOneIsNeitherForgottenNorMixedWithAnother) {
@@ -127,15 +134,165 @@ TEST(SweepCommand, AnUnfinishedOneIsNeitherForgottenNorMixedWithAnother) {
                 "--resume continues it, or remove the file\n");
   const Outcome other = steptime({"sweep", file, "-o", out, "--resume", "--set", "/run/seed=5"});
   EXPECT_EQ(other.exit, 2);
-  EXPECT_NE(other.err.find("it is of another config or other --set values"), std::string::npos)
+  EXPECT_NE(other.err.find(file + " was edited since, or there are other --set values"),
+            std::string::npos)
       << other.err;
-  // A trace that changed since is seen by the points that are there.
-  folder.patch_trace(R"({"batch": 64})");
-  EXPECT_EQ(steptime({"sweep", file, "-o", out, "--resume"}).err,
-            "steptime: " + out +
-                ": point 0 gives another row now, as a file that the config names "
-                "has changed since; remove tiny.unfinished and .shard files to "
-                "start anew\n");
+}
+
+// A sweep that reads a file of every kind: each has its digest beside the rows, and after an edit
+// of any, rows of before and after it are never joined.
+class EditedInput : public testing::TestWithParam<const char*> {
+ protected:
+  EditedInput() {
+    for (const auto& [name, shipped] : {std::pair{"device.json", "models/devices/v100.json"},
+                                        {"layers.json", "models/caffe/alexnet.json"},
+                                        {"preset.json", "netmodels/presets/k80-10gbe.json"}})
+      folder_.write(name, text_at((data_dir() / shipped).string()));
+    folder_.write("table.csv", "bytes,time_us\n4,10\n1000000000,1000000\n");
+    folder_.write("x.json", R"({"name": "tiny",
+        "workload": {"trace": "trace.json"},
+        "cluster": {"preset": "preset.json", "nodes": 4},
+        "strategy": {"aggregation": {"type": "all-reduce",
+                                     "collective": {"type": "table", "file": "table.csv"}}},
+        "sweep": {"/workload": [{"trace": "trace.json"},
+                                {"model": "layers.json", "device": "device.json", "batch": 8}],
+                  "/run/seed": [1, 2, 3]}})");
+  }
+  Outcome sweep(const std::string& shard) const {
+    return steptime({"sweep", folder_.path("x.json"), "-o", out_, "--shard", shard, "--resume"});
+  }
+  /// Another digest, and the same meaning.
+  void edit() const { folder_.write(GetParam(), text_at(folder_.path(GetParam())) + "\n"); }
+  TinyFolder folder_;
+  std::string out_ = folder_.path("out");
+};
+
+TEST_P(EditedInput, IsNeverMixedWithWhatItWas) {
+  ASSERT_EQ(sweep("1/2").exit, 0) << sweep("1/2").err;
+  edit();
+  ASSERT_EQ(sweep("2/2").exit, 0);
+  const Outcome merged = steptime({"merge", folder_.path("x.json"), "-o", out_});
+  EXPECT_EQ(merged.exit, 2);
+  EXPECT_EQ(
+      merged.err.find("steptime: " + out_ + "/tiny.2-of-2.shard: expected rows computed from " +
+                      GetParam() + " with sha1 "),
+      0U)
+      << merged.err;
+  EXPECT_EQ(names_in(folder_, "out"),
+            (std::set<std::string>{"tiny.1-of-2.shard", "tiny.2-of-2.shard"}));
+}
+
+TEST_P(EditedInput, IsNotWhatAResumedSweepBeganWith) {
+  ASSERT_EQ(sweep("1/2").exit, 0);
+  edit();
+  for (const Outcome& refused :
+       {sweep("1/2"), steptime({"sweep", folder_.path("x.json"), "-o", out_, "--resume"})}) {
+    EXPECT_EQ(refused.exit, 2);
+    EXPECT_EQ(refused.err.find("steptime: " + folder_.path(GetParam()) + ": expected sha1 "), 0U)
+        << refused.err;
+  }
+}
+
+TEST_P(EditedInput, IsRefusedByAMergeOfWhatIsWhole) {
+  for (const char* shard : {"1/2", "2/2"})
+    ASSERT_EQ(sweep(shard).exit, 0);
+  const std::string before = text_at(folder_.path(GetParam()));
+  edit();
+  const std::vector<std::string> merge{"merge", folder_.path("x.json"), "-o", out_};
+  EXPECT_EQ(steptime(merge).err.find("steptime: " + folder_.path(GetParam()) + ": expected sha1 "),
+            0U);
+  folder_.write(GetParam(), before);
+  EXPECT_EQ(steptime(merge).exit, 0);
+  const Json inputs = Json::parse(folder_.read("out/tiny.inputs.json"));
+  EXPECT_EQ(inputs.at("sha1").at(GetParam()), sha1_of(before));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EditedInput,
+                         testing::Values("x.json", "trace.json", "preset.json", "device.json",
+                                         "table.csv", "layers.json"),
+                         [](const auto& input) {
+                           const std::string name = input.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+// Shipped files have no place beside the config.
+TEST(SweepCommand, SaysWhichShippedFilesItWasComputedFrom) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"cluster": {"preset": "k80-10gbe", "network": null}, "sweep": {"/run/seed": [1, 2]}})");
+  ASSERT_EQ(steptime({"sweep", file, "-o", folder.path("out")}).exit, 0);
+  const Json inputs = Json::parse(folder.read("out/tiny.inputs.json"));
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : inputs.at("sha1").items())
+    names.push_back(name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"steptime:netmodels/presets/k80-10gbe.json",
+                                      "steptime:traces/record.jsonl", "trace.json", "x.json"}));
+}
+
+/// The text with a byte changed, added or taken away, lines exchanged or doubled, or cut short.
+std::string mutated(std::string text, std::mt19937_64& random) {
+  const auto below = [&](std::size_t most) { return static_cast<std::size_t>(random() % most); };
+  for (std::size_t times = 1 + below(3); times > 0 && !text.empty(); --times) {
+    const std::size_t at = below(text.size());
+    switch (below(7)) {
+      case 0:
+        text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        text[at] = "0123456789.,\"{}:\n"[below(17)];
+        break;
+      case 2:
+        text.insert(at, 1, static_cast<char>(below(256)));
+        break;
+      case 3:
+        text.erase(at, 1 + below(40));
+        break;
+      case 4:
+        text.resize(at);
+        break;
+      case 5:
+        text.insert(at, text.substr(below(text.size()), below(2000)));
+        break;
+      default: {
+        const std::size_t from = text.rfind('\n', at) + 1;
+        const std::string line = text.substr(from, text.find('\n', from) + 1 - from);
+        text.insert(text.rfind('\n', below(text.size())) + 1, line);
+      }
+    }
+  }
+  return text;
+}
+
+// Whatever was done to a shard's file: a merge gives the bytes of the sweep, or a line that says
+// what is wrong.
+TEST(SweepCommand, AMutatedShardGivesNoOtherRow) {
+  constexpr int kFiles = 3000;
+  const TinyFolder folder;
+  const std::string file =
+      folder.experiment(R"({"sweep": {"/run/seed": {"from": 1, "to": 12, "plus": 1}}})");
+  const std::string whole = steptime({"sweep", file, "--format", "jsonl"}).out;
+  const std::string out = folder.path("out");
+  for (const char* shard : {"1/2", "2/2"})
+    steptime({"sweep", file, "-o", out, "--shard", shard});
+  const std::string first = folder.read("out/tiny.1-of-2.shard");
+  const std::string second = folder.read("out/tiny.2-of-2.shard");
+  std::mt19937_64 random(1);
+  int taken = 0;
+  for (int i = 0; i < kFiles; ++i) {
+    folder.write("out/tiny.1-of-2.shard", mutated(first, random));
+    folder.write("out/tiny.2-of-2.shard", second);
+    const Outcome merged = steptime({"merge", file, "-o", out, "--format", "jsonl"});
+    if (merged.exit == 0) {
+      ++taken;  // such as a line twice
+      ASSERT_EQ(merged.out, whole) << i;
+      continue;
+    }
+    ASSERT_EQ(merged.exit, 2) << i << merged.err;
+    ASSERT_EQ(merged.out, "");
+    ASSERT_EQ(lines_of(merged.err).size(), 1U) << merged.err;
+  }
+  EXPECT_LT(taken, kFiles / 2);
 }
 
 TEST(SweepCommand, AConfigThatIsWrongBeforeAnyPointLeavesGoodOutput) {
@@ -150,7 +307,7 @@ TEST(SweepCommand, AConfigThatIsWrongBeforeAnyPointLeavesGoodOutput) {
   EXPECT_EQ(wrong.err.rfind("steptime: " + file + ": /cluster/network/bandwidth: ", 0), 0U)
       << wrong.err;
   EXPECT_EQ(folder.read("out/tiny.jsonl"), good);
-  EXPECT_EQ(names_in(folder, "out"), (std::set<std::string>{"tiny.csv", "tiny.jsonl"}));
+  EXPECT_EQ(names_in(folder, "out"), kWhole);
 }
 
 TEST(SweepCommand, AnOutputIsNoInput) {
@@ -196,7 +353,7 @@ TEST(SweepCommand, SeveralProcessesShareThePoints) {
   EXPECT_EQ(run_sweep_command(request, {.out = out, .err = err}, crew), Exit::kSweepHasFailures);
   EXPECT_EQ(out.str(), whole);
   EXPECT_EQ(folder.read("out/tiny.jsonl"), whole);
-  EXPECT_EQ(names_in(folder, "out"), (std::set<std::string>{"tiny.csv", "tiny.jsonl"}));
+  EXPECT_EQ(names_in(folder, "out"), kWhole);
 }
 
 TEST(SweepCommand, WhatGoesWithAFolderNeedsOne) {

@@ -21,7 +21,7 @@ TEST(VerbRun, JsonCarriesEveryKey) {
   const Json json = parse_json(run.out, "stdout");
   EXPECT_EQ(keys_of(json),
             around_figures({}, {"epoch_time_s", "buckets", "domain", "attribution", "fingerprint",
-                                "format_version", "version", "config"}));
+                                "format_version", "version", "inputs", "config"}));
   // The worked example of tests/support/tiny_experiment.h.
   EXPECT_EQ(json.at("step_time_s"), 0.044);
   EXPECT_EQ(json.at("exposed_comm_s"), 0.002);
@@ -54,7 +54,7 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
       "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
       "throughput_samples_per_s,step_time_low_s,step_time_high_s,throughput_low_samples_per_s,"
       "throughput_high_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
-      "exposed_input_s,memory_bytes,device_memory_bytes,"
+      "cold_step_time_s,exposed_input_s,memory_bytes,device_memory_bytes,"
       "step_time_p50_s,step_time_p95_s,step_time_p99_s,training_time_s,training_time_p50_s,"
       "training_time_p95_s,training_time_p99_s,useful_share,checkpoint_interval_s,"
       "staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"

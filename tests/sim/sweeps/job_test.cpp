@@ -33,8 +33,9 @@ TEST(SweepJob, Slurm) {
                 "#SBATCH --ntasks=1\n"
                 "#SBATCH --cpus-per-task=2\n"
                 "#SBATCH --requeue\n"
-                "exec steptime sweep " +
-                arguments + " -j 2 --shard auto --resume\n");
+                "# Exit code 4 says that points failed, which the result says, too.\n"
+                "steptime sweep " +
+                arguments + " -j 2 --shard auto --resume || [ $? = 4 ]\n");
 }
 
 TEST(SweepJob, Kubernetes) {
@@ -42,10 +43,10 @@ TEST(SweepJob, Kubernetes) {
   EXPECT_NE(job.find("  name: sweep-my-sweep\n"), std::string::npos) << job;
   EXPECT_NE(job.find("  completions: 8\n  parallelism: 8\n  completionMode: Indexed\n"),
             std::string::npos);
-  EXPECT_NE(
-      job.find(R"(command: ["steptime","sweep","my config.json","--set","/run/name='x'","-o",)"
-               R"("results","-j","2","--shard","auto/8","--resume"])"),
-      std::string::npos)
+  EXPECT_NE(job.find(R"_(command: ["sh","-c","\"$@\" || [ $? = 4 ]","sh","steptime","sweep",)_"
+                     R"("my config.json","--set","/run/name='x'","-o",)"
+                     R"("results","-j","2","--shard","auto/8","--resume"])"),
+            std::string::npos)
       << job;
 }
 
@@ -67,7 +68,9 @@ TEST(SweepJob, IsPrintedInsteadOfSweeping) {
   const Outcome job = steptime({"sweep", file, "--emit", "slurm", "--tasks", "5"});
   EXPECT_EQ(job.exit, 0) << job.err;
   EXPECT_NE(job.out.find("# 3 points, 1 in each of 3 tasks."), std::string::npos) << job.out;
-  EXPECT_NE(job.out.find("-o results -j 1 --shard auto --resume\n"), std::string::npos) << job.out;
+  EXPECT_NE(job.out.find("-o results -j 1 --shard auto --resume || [ $? = 4 ]\n"),
+            std::string::npos)
+      << job.out;
 }
 
 }  // namespace
