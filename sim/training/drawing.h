@@ -1,0 +1,45 @@
+// What a training run looks like on a timeline: workers, what they send, and the threads of
+// servers.
+#pragma once
+#include "sim/events/rank_timeline.h"
+#include "sim/events/timeline.h"
+#include "sim/servers/servers.h"
+#include "sim/servers/training.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+class Drawing final : public ServerDrawing {
+ public:
+  /// Draws nothing without a timeline. `plan` must outlive the drawing.
+  Drawing(const TrainingPlan& plan, Timeline* timeline);
+
+  bool is_on() const { return !workers_.empty(); }
+  /// A worker's pass.
+  void compute(std::int32_t worker, const char* pass, Time start, Time end);
+  /// The gradients of a bucket, where these are what is sent.
+  void gradient(std::int32_t worker, std::int64_t step, std::int32_t bucket, Time start, Time end);
+  /// A bucket of the worker's step on a lane of its own.
+  void bucket(std::int32_t worker, std::int64_t step, const char* lane, std::int32_t bucket,
+              Time start, Time end);
+  /// Steps that clients are in, of what servers tell of.
+  void began(std::int32_t worker, std::int64_t step);
+
+  void served(std::int32_t server, const char* what, std::int32_t client, std::int32_t bucket,
+              Time start, Time end) override;
+  void pushed(const Exchanged& of, Time in) override;
+  void pulled(const Exchanged& of, Time in) override;
+
+ private:
+  std::uint64_t flow(std::int32_t worker, std::int64_t step, std::int32_t bucket) const;
+
+  const TrainingPlan& plan_;
+  std::vector<RankTimeline> workers_;
+  std::vector<RankTimeline> servers_;
+  std::vector<std::int64_t> steps_;  ///< of every worker
+};
+
+}  // namespace steptime

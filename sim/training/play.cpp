@@ -1,0 +1,81 @@
+#include "sim/training/play.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/training/fleet.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace steptime {
+namespace {
+
+/// Whether a layer of the next forward pass waits for its own gradients only.
+bool layers_wait(const TrainingPlan& plan) {
+  const ServerGroup& servers = plan.aggregation.servers;
+  const bool pulls_first = servers.count > 0 && servers.pull_time() == PullTime::kNextStep;
+  return plan.schedule && plan.schedule->layers_wait_for_their_own() &&
+         !plan.step.buckets.empty() && !plan.update->sends_parameters() && !pulls_first;
+}
+
+}  // namespace
+
+void check_programs(const TrainingPlan& plan) {
+  World world;
+  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), layers_wait(plan),
+                {});
+  TrainingRun training{world, plan, 1, record, nullptr, Drawing(plan, nullptr)};
+  const auto roads = make_roads(world, plan);
+  const Fleet fleet(training, *roads);
+}
+
+TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
+                            const Convergence* convergence, std::int64_t samples,
+                            Timeline* timeline, Causes* causes) {
+  World world(causes);
+  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), layers_wait(plan),
+                {learner, convergence, static_cast<double>(samples)});
+  TrainingRun training{world, plan, seed, record, learner, Drawing(plan, timeline)};
+  const auto roads = make_roads(world, plan);
+  const Fleet fleet(training, *roads);
+  const double work = work_of(plan);
+  const auto report = [&] {
+    const std::int64_t messages = fleet.servers() == nullptr ? 0 : fleet.servers()->messages();
+    const double share = work > 0 ? static_cast<double>(messages + record.reductions()) / work
+                                  : static_cast<double>(fleet.workers().front().step()) /
+                                        static_cast<double>(plan.played_steps());
+    plan.on_progress(std::min(share, 1.0));  // how many steps there are is not always known
+  };
+  if (plan.on_progress) training.on_step = report;
+  world.run(training.on_step);
+  fleet.expect_over();
+
+  TrainingTimes times;
+  record.tell(times);
+  const ReportedSteps& steps = record.steps();
+  const auto workers = static_cast<double>(fleet.workers().size());
+  Duration computed{};
+  Time last{};
+  for (const Worker& worker : fleet.workers()) {
+    computed += worker.computed();
+    last = std::max(last, worker.end());
+  }
+  times.end_s = to_seconds(since_start(last));
+  times.compute_s = mean_s(computed, workers * steps.counted());
+  times.input_s = mean_s(record.waited_for_input(), workers * steps.reported());
+  if (fleet.servers() != nullptr) {
+    times.server_busy_s = mean_s(fleet.servers()->most_busy(), steps.per_step());
+    times.messages = fleet.servers()->messages();
+    times.messages_per_step = static_cast<double>(times.messages) / steps.per_step();
+    times.staleness = fleet.servers()->staleness();
+  }
+  if (causes != nullptr) times.attribution = steps.attribution(*causes);
+  const auto played = static_cast<double>(steps.played());
+  times.links = roads->links(times.step_s * played, played);
+  times.fingerprint = world.engine.fingerprint();
+  if (learner == nullptr) return times;
+  for (const double value : learner->client(0))
+    times.fingerprint = mix(times.fingerprint, std::bit_cast<std::uint64_t>(value));
+  return times;
+}
+
+}  // namespace steptime

@@ -1,0 +1,262 @@
+#include "sim/training/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+
+Worker::Worker(TrainingRun& training, std::int32_t number, std::size_t member, std::int64_t first,
+               std::int64_t count)
+    : training_(training),
+      number_(number),
+      member_(member),
+      first_(first),
+      count_(count),
+      forward_(training.world.engine, "forward pass", training.plan.step.forward_wait),
+      backward_(training.world.engine, "backward pass", training.plan.step.backward_wait),
+      slower_(training.world.engine.reason("slower worker", "GPU")),
+      input_(training.world.engine.reason("input", "input pipeline")),
+      overlap_(training.world.engine),
+      parts_(training.world, {"parts of a step", number, "worker"}),
+      layers_(training.world, {"values of layers", number, "worker"}) {}
+
+/// Of the slowest of its GPUs.
+double Worker::factor(std::int64_t step) const {
+  double factor = 0;
+  for (std::int64_t worker = first_; worker < first_ + count_; ++worker)
+    factor = std::max(factor, training_.plan.variation.factor(training_.seed, worker, step));
+  return factor;
+}
+
+/// A forward pass that begins at `origin` comes at `when` to what it waits for, `needed` later.
+void Worker::hold_up(Time& origin, When when, Duration needed) {
+  if (when.time - needed < origin) return;
+  Engine& engine = training_.world.engine;
+  origin = when.time - needed;
+  engine.release(held_);
+  held_ = engine.hold(when);
+}
+
+/// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
+/// pipeline makes ready step by step, as far ahead as it can.
+void Worker::await_input(Time& origin) {
+  const Time ready(step_ * training_.plan.step.input);
+  if (ready <= origin) return;
+  Engine& engine = training_.world.engine;
+  training_.record.waits_for_input(step_, ready - origin);
+  const When since = engine.release(held_);
+  held_ = engine.hold(engine.until(since, since.time + (ready - origin), input_));
+  origin = ready;
+}
+
+bool Worker::begin_step() {
+  if (!training_.record.wants(step_)) return false;
+  training_.record.begins(step_);
+  World& world = training_.world;
+  start_ = origin_ = world.now();
+  factor_ = factor(step_);
+  hold_up(origin_, world.present(), {});
+  training_.drawing.began(number_, step_);
+  return true;
+}
+
+/// The end of a pass that takes `nominal` at full speed.
+When Worker::pass_end(When since, Time begin, Duration nominal, const PassReasons& reasons) {
+  Engine& engine = training_.world.engine;
+  const Time end = begin + scaled(nominal, factor_);
+  const Time usual = std::clamp(begin + nominal, std::min(since.time, end), end);
+  return engine.until(reasons.until(engine, since, usual), end, slower_);
+}
+
+void Worker::forward() {
+  const StepPlan& plan = training_.plan.step;
+  training_.record.computes(number_, step_, training_.record.layers_wait() ? origin_ : start_);
+  await_input(origin_);
+  const Duration forward = scaled(plan.forward, factor_);
+  const Duration backward = scaled(plan.backward, factor_);
+  if (training_.record.counts(step_)) computed_ += forward + backward;
+  Engine& engine = training_.world.engine;
+  middle_ = pass_end(engine.release(std::exchange(held_, {})), origin_, plan.forward, forward_);
+  training_.drawing.compute(number_, "forward", start_, middle_.time);
+  if (training_.learner != nullptr) training_.learner->compute(number_, step_);
+  parts_.expect(1);
+  if (training_.plan.beside) {
+    compute_.begin(origin_, forward + backward);
+    computes_ = true;
+    await_end();
+  } else if (!plan.buckets.empty()) {
+    const Time last = std::max(middle_.time, ready(plan.buckets.size() - 1));
+    last_gradient_ = backward_.until(engine, middle_, last);
+  }
+}
+
+Time Worker::ready(std::size_t bucket) const {
+  const Duration alone = scaled(training_.plan.step.buckets[bucket].ready, factor_);
+  return training_.plan.beside ? compute_.when(alone) : origin_ + alone;
+}
+
+void Worker::await_gradient(Suspended program, std::size_t bucket) {
+  World& world = training_.world;
+  if (training_.plan.beside) {
+    gradient_ = {program, bucket, {}};
+    return await_gradient();
+  }
+  const Time when = std::max(middle_.time, ready(bucket));
+  world.wake(program,
+             when > world.now() ? backward_.until(world.engine, middle_, last_gradient_, when)
+                                : world.present(),
+             Phase::kComplete);
+}
+
+void Worker::draw_gradient(std::size_t bucket) {
+  if (training_.drawing.is_on())
+    training_.drawing.gradient(number_, step_, static_cast<std::int32_t>(bucket), begin(bucket),
+                               ready(bucket));
+}
+
+void Worker::backward() {
+  if (training_.plan.beside) return;  // its end is an event, as its speed changes
+  end_backward(pass_end(middle_, middle_.time, training_.plan.step.backward, backward_));
+}
+
+void Worker::end_backward(When end) {
+  training_.drawing.compute(number_, "backward", middle_.time, end.time);
+  parts_.came(end);
+}
+
+/// What is done at `when`, and would be after `alone` without collectives beside it.
+When Worker::slowed(Time when, Duration alone) {
+  Engine& engine = training_.world.engine;
+  const Time by_itself = std::clamp(origin_ + alone, middle_.time, std::max(middle_.time, when));
+  const When ready = backward_.until(engine, middle_, by_itself);
+  return engine.until(ready, std::max(ready.time, when), overlap_.compute);
+}
+
+void Worker::await_gradient() {
+  World& world = training_.world;
+  world.engine.cancel(gradient_.event);
+  const Duration alone = scaled(training_.plan.step.buckets[gradient_.bucket].ready, factor_);
+  const Time when = std::max(world.now(), ready(gradient_.bucket));
+  gradient_.event = world.engine.at(slowed(when, alone), Phase::kComplete, [this] {
+    World::resume(std::exchange(gradient_.program, {}));
+  });
+}
+
+void Worker::await_end() {
+  Engine& engine = training_.world.engine;
+  engine.cancel(backward_end_);
+  backward_end_ = engine.at(slowed(compute_.end(), compute_.work()), Phase::kComplete, [this] {
+    computes_ = false;
+    end_backward(training_.world.present());
+  });
+}
+
+void Worker::change_speed(double slowdown) {
+  if (!computes_) return;
+  compute_.change(training_.world.now(), slowdown);
+  await_end();
+  if (gradient_.program) await_gradient();
+}
+
+Duration Worker::slow_down(std::int64_t collective, Bytes bytes) {
+  const Slowdown beside = training_.plan.beside(bytes);
+  slowdowns_.emplace_back(collective, beside.compute);
+  change_speed(compute_.slowdown() * beside.compute);
+  if (!computes_) return {};
+  return compute_.longer(training_.world.now(), training_.plan.inside_time(bytes),
+                         beside.collective);
+}
+
+void Worker::speed_up(std::int64_t collective) {
+  const auto found = std::find_if(slowdowns_.begin(), slowdowns_.end(),
+                                  [&](const auto& each) { return each.first == collective; });
+  const double slowdown = found->second;
+  slowdowns_.erase(found);
+  if (slowdown > 1) change_speed(slowdowns_.empty() ? 1 : compute_.slowdown() / slowdown);
+}
+
+void Worker::sends(std::size_t bucket) {
+  if (number_ != 0) return training_.record.reduced_elsewhere();
+  const auto one = static_cast<std::int32_t>(bucket);
+  training_.record.reduced({&one, 1}, training_.bytes(bucket), ready(bucket),
+                           training_.world.now());
+}
+
+void Worker::came(std::int32_t bucket, When end) {
+  training_.record.came(number_, bucket, end.time);
+  parts_.came(end);
+}
+
+bool Worker::counts() const {
+  return training_.record.counts(step_);
+}
+
+void Worker::take() {
+  if (training_.learner != nullptr) training_.learner->take(number_);
+}
+
+void Worker::descend() {
+  if (training_.learner != nullptr) training_.learner->descend(number_);
+}
+
+void Worker::use_values() {
+  training_.plan.aggregation.servers.count > 0 ? take() : descend();
+}
+
+void Worker::end_step() {
+  World& world = training_.world;
+  ++step_;
+  training_.record.learnt(number_, step_);
+  end_ = world.now();
+  held_ = world.engine.hold(world.present());
+  tell_end();
+}
+
+/// The step before the present one has ended, for what is held.
+void Worker::tell_end() {
+  Record& record = training_.record;
+  const bool reports_all = training_.plan.reported == TrainingPlan::Reported::kAll;
+  if (reports_all && !record.wants(step_)) await_input(end_);  // as a next step would
+  record.ended(number_, step_ - 1, end_, held_.when);
+  if (number_ == 0 && training_.on_step) training_.on_step();
+}
+
+void Worker::layer_came(std::int32_t bucket, When when) {
+  const Duration needed = training_.plan.needed[static_cast<std::size_t>(bucket)];
+  hold_up(origin_, when, scaled(needed, factor_));
+  layers_.came(training_.world.present());
+}
+
+void Worker::look_ahead() {
+  origin_of_next_ = {};
+  next_factor_ = factor(step_ + 1);
+  expect_layers(training_.buckets());
+}
+
+void Worker::next_layer_came(std::int32_t bucket, When when) {
+  training_.record.came(number_, bucket, when.time);
+  const Duration needed = training_.plan.needed[static_cast<std::size_t>(bucket)];
+  hold_up(origin_of_next_, when, scaled(needed, next_factor_));
+  layers_.came(training_.world.present());
+}
+
+void Worker::begin_next() {
+  World& world = training_.world;
+  ++step_;
+  start_ = world.now();
+  hold_up(origin_of_next_, world.present(), {});
+}
+
+bool Worker::begin_step_ahead() {
+  Record& record = training_.record;
+  origin_ = end_ = origin_of_next_;
+  factor_ = next_factor_;
+  record.learnt(number_, step_);
+  tell_end();
+  if (!record.wants(step_)) return false;
+  record.begins(step_);
+  training_.drawing.began(number_, step_);
+  return true;
+}
+
+}  // namespace steptime
