@@ -14,7 +14,7 @@ DependencyEngine::Variable DependencyEngine::add_variable() {
 }
 
 DependencyEngine::Pool DependencyEngine::add_pool(std::int64_t threads, PoolOrder order) {
-  pools_.push_back({threads, order});
+  pools_.emplace_back(threads, order);
   return static_cast<Pool>(pools_.size() - 1);
 }
 
@@ -75,29 +75,23 @@ void DependencyEngine::release(const Use& ended) {
 
 void DependencyEngine::make_ready(OperationId operation) {
   const Operation& ready = slots_[operation].operation;
-  PoolState& pool = pools_[ready.pool];
-  pool.ready.push({pool.order == PoolOrder::kPriority ? ready.priority : 0, operation, readied_++});
-  ask_to_start(pool);
+  if (pools_[ready.pool].add(ready.priority, operation)) ask_to_start();
 }
 
-void DependencyEngine::ask_to_start(const PoolState& pool) {
-  if (start_is_due_ || pool.idle_threads == 0 || pool.ready.empty()) return;
-  start_is_due_ = true;
+void DependencyEngine::ask_to_start() {
+  if (std::exchange(start_is_due_, true)) return;
   clock_.after(Duration{}, Phase::kSchedule, [this] { start_operations(); });
 }
 
 void DependencyEngine::start_operations() {
   start_is_due_ = false;
-  for (PoolState& pool : pools_) {
-    while (pool.idle_threads > 0 && !pool.ready.empty()) {
-      const OperationId id = pool.ready.top().operation;
-      pool.ready.pop();
-      --pool.idle_threads;
-      slots_[id].is_running = true;
-      const Operation& operation = slots_[id].operation;
+  for (ThreadPool& pool : pools_) {
+    while (const auto id = pool.next_taken()) {
+      slots_[*id].is_running = true;
+      const Operation& operation = slots_[*id].operation;
       if (operation.duration)
-        clock_.after(*operation.duration, Phase::kComplete, [this, id] { end(id); });
-      listener_.started(id, operation.tag);
+        clock_.after(*operation.duration, Phase::kComplete, [this, id = *id] { end(id); });
+      listener_.started(*id, operation.tag);
     }
   }
 }
@@ -115,9 +109,7 @@ void DependencyEngine::end(OperationId operation) {
   for (const Use& use : slot.uses)
     release(use);
   --pending_;
-  PoolState& pool = pools_[slot.operation.pool];
-  ++pool.idle_threads;
-  ask_to_start(pool);
+  if (pools_[slot.operation.pool].end_one()) ask_to_start();
   listener_.ended(operation, slot.operation.tag);
   free_slots_.push_back(operation);
 }

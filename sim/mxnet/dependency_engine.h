@@ -6,20 +6,20 @@
 // its variables until it ends.
 //
 // Scope: one process. Threads do nothing but run operations; a thread that runs an operation which
-// waits (a blocking MPI call) is taken until it ends. Threads take operations once per instant,
-// after everything that ends or is pushed at that instant, in the order of pool_order.h.
+// waits (a blocking MPI call) is taken until it ends. In which order threads take operations is in
+// thread_pool.h; the listener hears of those that were taken once per instant, after everything
+// that ends or is pushed at that instant.
 // Validation: tests/sim/mxnet/engine_cases.json.
 // Source: apache/mxnet 1.3.1 src/engine/threaded_engine.{h,cc}, threaded_engine_perdevice.cc.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
-#include "sim/mxnet/pool_order.h"
+#include "sim/mxnet/thread_pool.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <queue>
 #include <span>
 #include <vector>
 
@@ -97,28 +97,21 @@ class DependencyEngine {
         ++reading;
     }
   };
-  struct PoolState {
-    std::int64_t idle_threads;
-    PoolOrder order;
-    std::priority_queue<ReadyOperation> ready{};
-  };
-
   OperationId free_slot();
   void request(const Use& use);
   void release(const Use& ended);
   void make_ready(OperationId operation);
-  void ask_to_start(const PoolState& pool);
+  void ask_to_start();
   void start_operations();
   void end(OperationId operation);
 
   Engine& clock_;
   Listener& listener_;
   std::vector<VariableState> variables_;
-  std::vector<PoolState> pools_;
+  std::vector<ThreadPool> pools_;
   std::vector<Slot> slots_;  ///< by operation
   std::vector<OperationId> free_slots_;
   std::uint64_t pushes_ = 0;
-  std::uint64_t readied_ = 0;
   std::size_t pending_ = 0;
   bool start_is_due_ = false;
 };

@@ -197,6 +197,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   EmbeddedStep step{.attribution = recorder.attribution(),
                     .bounds = funnel_bounds(plan, settings),
                     .simulated_ranks = ranks};
+  step.cold = since_start(recorder.first_step_end());
   step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
   step.times = times_of(plan, recorder, step.buckets);
   return step;

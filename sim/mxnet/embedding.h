@@ -95,6 +95,9 @@ struct EmbeddedStep {
   std::optional<FunnelBounds> bounds;
   std::vector<StepRecorder::KeyTimes> buckets;  ///< by bucket of the plan
   std::vector<LinkUse> links{};                 ///< where a kvstore's merge was played
+  /// From the start of the first step to the end of its last operation: nothing of a step before
+  /// it shortens or delays it. Of a kvstore's merge without the steps that follow.
+  Duration cold{};
   std::int64_t simulated_ranks = 1;
 };
 

@@ -47,6 +47,12 @@ Duration GpuProcess::memory_time(std::int64_t bytes) const {
   return reduction_time(bytes, {cluster_.reduction.seconds_per_byte / 3});
 }
 
+Duration GpuProcess::sum_time(std::int64_t arrays, std::int64_t bytes) const {
+  constexpr std::int64_t kMostInOneKernel = 4;
+  const std::int64_t accesses = arrays <= kMostInOneKernel ? arrays + 1 : 2 + 3 * (arrays - 1);
+  return memory_time(accesses * bytes);
+}
+
 void GpuProcess::copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
                       Variable target) {
   push(pools(from == kHost ? to : from).copies,
@@ -60,7 +66,7 @@ void GpuProcess::sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, 
     operation.length = (arrays - 1) * reduction_time(bytes, cluster_.reduction);
     return push(cpu_, operation, std::move(sources), std::move(targets));
   }
-  operation.length = costs_.gpu_operation + memory_time((arrays + 1) * bytes);
+  operation.length = costs_.gpu_operation + sum_time(arrays, bytes);
   push(pools(gpu).kernels, operation, std::move(sources), std::move(targets));
 }
 
@@ -72,14 +78,12 @@ void GpuProcess::kernel(Duration launches, Duration length, const Variables& sou
   push(cpu_, {.kind = Kind::kStream, .kernel = kernel}, {}, targets);
 }
 
-void GpuProcess::update(std::int32_t gpu, Variable sum) {
+void GpuProcess::update(std::int32_t gpu, Variables sum, Variable weights) {
   if (!costs_.updates) return;
-  if (gpu == kHost)
-    push(cpu_, {.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update}, {}, {sum});
-  else
-    push(pools(gpu).kernels,
-         {.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.gpu_operation + costs_.update}, {},
-         {sum});
+  Operation operation{.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update};
+  if (gpu == kHost) return push(cpu_, operation, std::move(sum), {weights});
+  operation.length += costs_.gpu_operation;
+  push(pools(gpu).kernels, operation, std::move(sum), {weights});
 }
 
 void GpuProcess::compute(std::int32_t gpu, Duration length, Variables reads, Variables writes) {

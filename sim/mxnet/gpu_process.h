@@ -4,8 +4,10 @@
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
 //             where it copies to itself
-//   sum       takes a thread of the GPU that adds up, or one of the CPU's (by priority); a sum of k
-//             arrays reads k and writes one
+//   sum       takes a thread of the GPU that adds up, in the order of readiness whatever the key's
+//             priority, or one of the CPU's by priority. On a GPU a sum of up to four arrays is one
+//             kernel, which reads them all and writes one; a longer one copies the first and adds
+//             the others in place, three accesses of the memory each
 //   kernel    of NCCL, on all GPUs: launched under one mutex, after which an operation of the CPU's
 //             waits for it; kernels follow one another on one stream
 //   compute   a segment of a GPU's forward or backward pass; a GPU's segments follow one another
@@ -18,8 +20,8 @@
 // Every key has a gradient and a weight on each GPU; whoever merges adds buffers of its own.
 // Scope: the pools have MXNet's default threads where nothing is said. Sums and copies do not slow
 // down what a GPU computes meanwhile.
-// Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo), src/engine/
-// threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
+// Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo, ElementwiseSum), src/ndarray/
+// ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/mxnet/dependency_engine.h"
@@ -44,8 +46,8 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
     Duration gpu_operation{};
     std::int64_t copy_threads = 2;  ///< of each GPU: MXNET_GPU_COPY_NTHREADS
     std::int64_t cpu_threads = 4;   ///< MXNET_CPU_PRIORITY_NTHREADS
-    bool updates = false;  ///< the optimizer's operation is part of a push, and takes `update` more
-    Duration update{};
+    bool updates = false;    ///< the optimizer runs on the kvstore: its operation is part of a push
+    Duration update{};       ///< of that operation, besides gpu_operation
     bool uses_host = false;  ///< sums may be in host memory, which the machine then has
   };
 
@@ -101,8 +103,11 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   /// A kernel of NCCL's, whose launches take so long in all, and the wait for it.
   void kernel(Duration launches, Duration length, const Variables& sources,
               const Variables& targets);
-  /// The optimizer's operation on a sum; nothing where the process has none.
-  void update(std::int32_t gpu, Variable sum);
+  /// Whether the optimizer runs on the kvstore, which then holds the weights.
+  bool updates() const { return costs_.updates; }
+  /// The optimizer's operation, which reads a sum, where that is not updated in place, and writes
+  /// the weights; nothing where the process has none.
+  void update(std::int32_t gpu, Variables sum, Variable weights);
   void compute(std::int32_t gpu, Duration length, Variables reads, Variables writes);
   void wait(Variables reads);
 
@@ -137,6 +142,7 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   const Pools& pools(std::int32_t gpu) const { return pools_[static_cast<std::size_t>(gpu)]; }
   Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
   Duration memory_time(std::int64_t bytes) const;
+  Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
   void push(DependencyEngine::Pool pool, const Operation& operation, Variables reads,
             Variables writes);
   void end_at(Time time, std::uint64_t tag);

@@ -33,6 +33,7 @@ struct MainThread {
 MainThread main_thread(const ModuleRun& run) {
   if (run.settings == nullptr) {
     return {.keys = run.aggregation.issuing,
+            .bulk = MxnetSettings{}.bulk,
             .priority = run.aggregation.servers.last_bucket_first ? -1 : 1};
   }
   const MxnetSettings& s = *run.settings;
@@ -46,16 +47,18 @@ MainThread main_thread(const ModuleRun& run) {
           .priority = s.equal_priorities ? 0 : -1};
 }
 
+/// An optimizer that takes no time at all is none: sums go back as they are, as where a kvstore has
+/// no updater.
 GpuProcess::Costs costs_of(const ModuleRun& run) {
   const Aggregation& aggregation = run.aggregation;
-  const bool on_host = aggregation.merge->place() == Merge::Place::kHost;
-  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies_at_once, .uses_host = on_host};
-  if (on_host) costs.cpu_threads = aggregation.servers.count;
+  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies_at_once,
+                          .cpu_threads = aggregation.merge_threads,
+                          .uses_host = aggregation.merge->place() == Merge::Place::kHost};
   if (run.settings == nullptr) return costs;
   costs.engine_push = run.settings->engine_push;
   costs.gpu_operation = run.settings->gpu_operation;
-  costs.updates = true;
   costs.update = run.settings->update;
+  costs.updates = costs.gpu_operation + costs.update > Duration{};
   return costs;
 }
 
@@ -78,6 +81,14 @@ class ModuleTraining final : public GpuProcess::Observer {
     }
     drawn_.emplace_back(run.timeline, "host");
     add_calls();
+  }
+
+  /// The first step alone: how long until its last operation has ended.
+  Duration play_one() {
+    stops_after_first_ = true;
+    begin_step();
+    clock_.run();
+    return since_start(process_.end());
   }
 
   EmbeddedStep play(const StepPlan& plan) {
@@ -124,6 +135,9 @@ class ModuleTraining final : public GpuProcess::Observer {
   static std::size_t index_of(const GpuProcess::Operation& operation) {
     return operation.label / 2;
   }
+  std::int64_t step_of(const GpuProcess::Operation& operation) const {
+    return step_ - (parity() != operation.label % 2 ? 1 : 0);
+  }
 
   /// Enumerates what the main thread pushes in a step.
   void begin_step() {
@@ -131,7 +145,7 @@ class ModuleTraining final : public GpuProcess::Observer {
     if (run_.on_progress) {
       run_.on_progress(static_cast<double>(recorder_.step()) / static_cast<double>(run_.steps + 8));
     }
-    if (!recorder_.wants_step(step_)) return;
+    if (stops_after_first_ ? step_ > 0 : !recorder_.wants_step(step_)) return;
     if (step_ > 0) process_.call(main_.wake_up);
     pass(0, graph_.forward_segments);
     pass(graph_.forward_segments, graph_.segments.size());
@@ -274,7 +288,7 @@ class ModuleTraining final : public GpuProcess::Observer {
       key = static_cast<std::size_t>(segment.keys.front());
     }
     if (key == keys.size()) return details;
-    const auto step = static_cast<std::size_t>(step_) - (parity() != operation.label % 2 ? 1 : 0);
+    const auto step = static_cast<std::size_t>(step_of(operation));
     details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
     details.tensors = keys[key].name;
     details.flow = flow_of(0, step * keys.size() + key);
@@ -292,6 +306,7 @@ class ModuleTraining final : public GpuProcess::Observer {
   GpuProcess::Variables outputs_;    ///< of each GPU's forward pass
   std::vector<RankTimeline> drawn_;  ///< of each GPU and the host
   std::vector<Call> calls_;
+  bool stops_after_first_ = false;
   std::int64_t step_ = -1;      ///< that the main thread has begun
   std::int64_t recorded_ = -1;  ///< that GPU 0 has begun
 };
@@ -314,7 +329,12 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
   const MainThread main = main_thread(run);
   const TrainingGraph graph = training_graph(plan, workload, units, {}, main.bulk);
   check_size(graph, run);
-  return ModuleTraining(graph, main, run).play(plan);
+  EmbeddedStep step = ModuleTraining(graph, main, run).play(plan);
+  ModuleRun alone = run;
+  alone.timeline = nullptr;
+  alone.on_progress = {};
+  step.cold = ModuleTraining(graph, main, alone).play_one();
+  return step;
 }
 
 }  // namespace steptime

@@ -8,8 +8,9 @@
 //     update_metric             waits for the forward pass of every GPU
 //
 // Nothing else waits: sums and copies overlap the backward pass and the next forward pass, whose
-// segments wait for their own weights. Where nothing is said of a framework, calls cost nothing.
-// Source: apache/mxnet 1.3.1 python/mxnet/module/executor_group.py, python/mxnet/model.py
+// segments wait for their own weights. Where nothing is said of a framework, calls cost nothing,
+// and segments are bulks of as many layers as MXNet's default. Source: apache/mxnet 1.3.1
+// python/mxnet/module/executor_group.py, python/mxnet/model.py
 // (_update_params_on_kvstore), src/kvstore/kvstore_local.h.
 #pragma once
 #include "sim/mxnet/embedding.h"

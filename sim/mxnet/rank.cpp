@@ -157,6 +157,7 @@ void MxnetRank::mpi_returned(OperationId operation) {
 
 void MxnetRank::ended(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
+  if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ != 0) return;

@@ -2,7 +2,6 @@
 
 #include "sim/core/error.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace steptime {
@@ -15,7 +14,7 @@ StepEngine::StepEngine(Domain& domain, Listener& listener, const StepShape& shap
       variables_(shape.variables()),
       keeps_grants_(keeps_grants) {
   for (const StepShape::PoolOf& pool : shape.pools())
-    pools_.push_back({pool.threads, {}});
+    pools_.emplace_back(pool.threads, pool.order);
   domain.set_decision(
       {[](void* self, std::uint64_t) { static_cast<StepEngine*>(self)->start_operations(); },
        this});
@@ -92,10 +91,7 @@ inline void StepEngine::release(const Use& ended) {
 void StepEngine::make_ready(OperationId operation) {
   progress(operation) = static_cast<Progress>(State::kQueued);
   const StepShape::Operation& shape = shape_.operation(number_of(operation));
-  PoolState& pool = pools_[shape.pool];
-  pool.queue.push_back({shape.priority, operation, ready_++});
-  if (pool.queue.size() > 1) std::push_heap(pool.queue.begin(), pool.queue.end());
-  if (pool.idle_threads > 0) ask_to_start(shape.pool);
+  if (pools_[shape.pool].add(shape.priority, operation)) ask_to_start(shape.pool);
 }
 
 inline void StepEngine::ask_to_start(StepShape::Pool pool) {
@@ -105,15 +101,11 @@ inline void StepEngine::ask_to_start(StepShape::Pool pool) {
 
 void StepEngine::start_operations() {
   for (; startable_ != 0; startable_ &= startable_ - 1) {
-    PoolState& pool = pools_[static_cast<std::size_t>(std::countr_zero(startable_))];
-    while (pool.idle_threads > 0 && !pool.queue.empty()) {
-      const OperationId operation = pool.queue.front().operation;
-      if (pool.queue.size() > 1) std::pop_heap(pool.queue.begin(), pool.queue.end());
-      pool.queue.pop_back();
-      --pool.idle_threads;
-      progress(operation) = static_cast<Progress>(State::kRunning);
-      if (const auto duration = listener_.started(operation)) {
-        domain_.after(*duration, Phase::kComplete, [this, operation] { end(operation); });
+    ThreadPool& pool = pools_[static_cast<std::size_t>(std::countr_zero(startable_))];
+    while (const auto operation = pool.next_taken()) {
+      progress(*operation) = static_cast<Progress>(State::kRunning);
+      if (const auto duration = listener_.started(*operation)) {
+        domain_.after(*duration, Phase::kComplete, [this, ended = *operation] { end(ended); });
       }
     }
   }
@@ -130,9 +122,7 @@ void StepEngine::end(OperationId operation) {
     release(ended);
   progress(operation) = static_cast<Progress>(State::kFree);
   --pending_;
-  PoolState& pool = pools_[shape.pool];
-  ++pool.idle_threads;
-  if (!pool.queue.empty()) ask_to_start(shape.pool);
+  if (pools_[shape.pool].end_one()) ask_to_start(shape.pool);
   listener_.ended(operation);
 }
 

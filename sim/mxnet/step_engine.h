@@ -9,8 +9,8 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/run_ahead.h"
-#include "sim/mxnet/pool_order.h"
 #include "sim/mxnet/step_shape.h"
+#include "sim/mxnet/thread_pool.h"
 
 #include <array>
 #include <cstddef>
@@ -105,11 +105,6 @@ class StepEngine {
     }
     void release(const Use& use) { granted -= use.writes ? kWrite : kRead; }
   };
-  struct PoolState {
-    std::int64_t idle_threads;
-    std::vector<ReadyOperation> queue;  ///< a heap
-  };
-
   static std::uint32_t number_of(OperationId operation) { return operation & ~(1U << 31); }
   Progress& progress(OperationId operation) {
     return progress_[operation >> 31][number_of(operation)];
@@ -128,9 +123,8 @@ class StepEngine {
   std::int64_t step_ = -1;
   std::uint32_t pushed_ = 0;  ///< of this step
   std::uint32_t pending_ = 0;
-  std::uint64_t ready_ = 0;
-  std::uint32_t startable_ = 0;  ///< a bit for each pool that may have both a thread and work
-  std::vector<PoolState> pools_;
+  std::uint32_t startable_ = 0;  ///< a bit for each pool whose threads have taken operations
+  std::vector<ThreadPool> pools_;
   std::vector<VariableState> variables_;
   std::array<std::vector<Progress>, 2> progress_;  ///< by whether the step is odd
   bool keeps_grants_;

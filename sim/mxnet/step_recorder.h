@@ -46,6 +46,10 @@ class StepRecorder final : public MpiWorld::Listener {
   void collective_started(MpiWorld::Subject subject) override;
   void collective_ended(MpiWorld::Subject subject) override;
   void gradient_ready(std::int32_t key);
+  /// Of the rank that is recorded: an operation of that step.
+  void operation_ended(std::int64_t step) {
+    if (step == 0) first_step_end_ = clock_.now();
+  }
 
   /// How many steps have begun.
   std::int64_t step() const { return sums_.step; }
@@ -53,6 +57,8 @@ class StepRecorder final : public MpiWorld::Listener {
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.
   Duration step_time() const;
+  /// When the last operation of the first step ended, which nothing before it hid or held up.
+  Time first_step_end() const { return first_step_end_; }
   Attribution attribution() const;
   /// Of the last step, by key, after the start of its forward pass.
   struct KeyTimes {
@@ -89,6 +95,7 @@ class StepRecorder final : public MpiWorld::Listener {
   Sums from_;  ///< at the start of what is measured
   Sums to_;    ///< at the start of the latest step
   Time first_start_{};
+  Time first_step_end_{};
   Time starts_[2]{};         ///< of the latest two steps, by step modulo 2
   Duration length_{};        ///< of the latest whole step
   std::int64_t steady_ = 0;  ///< how many steps up to that one took the same time

@@ -83,9 +83,10 @@ struct Aggregation {
   std::shared_ptr<const Collective> spread{};
   bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
   bool merges = false;   ///< `servers` only add up, and hold no parameters
-  /// How a kvstore adds up on its one node, as operations of an engine (sim/mxnet/merge.h). With
-  /// `servers`, these add up where none is played; without, there is nothing else that could.
+  /// How a kvstore without servers adds up on its one node, as operations of an engine
+  /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};
+  std::int64_t merge_threads = 4;  ///< of the process, which add up in host memory
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};

@@ -133,11 +133,12 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, When in) {
   const bool changes = !waits_for_all_ || ++slot.pushed == clients_;
   Duration work = slot.handling;
   if (changes) work += slot.updating;
-  const When end =
+  When end =
       threads_.serve(piece.server, in, {"push", slot.bucket, work, true, flow(c, slot.bucket)});
   const bool early = pull_time_ == PullTime::kPushed;
   if (waits_for_all_) {
     if (early) answer_push(c, slot_index, end);
+    end = latest_of(slot, end, changes);
     if (!changes) return;
     apply_all(slot);
     if (early) {
@@ -148,13 +149,23 @@ void Exchange::received(std::int32_t c, std::uint32_t slot_index, When in) {
     if (!user_.holds_answers(slot_index, end)) answer_pushes(slot_index, end);
     return;
   }
-  count_staleness(slot.version - seen_[of(c, slot_index)], 1);
+  if (user_.counts(c)) count_staleness(slot.version - seen_[of(c, slot_index)], 1);
   ++slot.version;
   if (learner_ != nullptr) {
     for (const ParameterRange& range : piece.ranges)
       learner_->apply(c, range);
   }
   answer_push(c, slot_index, end);
+}
+
+/// The latest end of a piece's pushes so far, of which the present one is the last or not. A
+/// carrier that tells pushes ahead of time need not tell them in the order in which they come.
+When Exchange::latest_of(Slot& slot, When end, bool is_last) {
+  if (end.time > slot.latest.when.time) {
+    engine_.release(slot.latest);
+    slot.latest = engine_.hold(end);
+  }
+  return is_last ? engine_.release(std::exchange(slot.latest, {})) : slot.latest.when;
 }
 
 void Exchange::answer_pushes(std::uint32_t slot_index, When end) {

@@ -26,6 +26,8 @@ class ExchangeUser {
   /// Where servers wait for all: a piece's pushes are added up at `end`. Whether the user will
   /// `answer_pushes` itself.
   virtual bool holds_answers(std::uint32_t /*slot*/, When /*end*/) { return false; }
+  /// Whether the staleness of what a client pushes now is to be told.
+  virtual bool counts(std::int32_t /*client*/) const { return true; }
   /// On the timeline, of a client's bucket in its present step; 0: none.
   virtual std::uint64_t flow(std::int32_t /*client*/, std::size_t /*bucket*/) const { return 0; }
 };
@@ -67,6 +69,9 @@ class Exchange {
     std::int64_t pushed;    ///< where servers wait for all: pushes of this step that are in
     Duration handling;      ///< of the server's thread, per push and pull
     Duration updating;      ///< of the server's thread
+    /// Where servers wait for all: when the server was through with the latest of these pushes,
+    /// which need not be the one that was told last.
+    Held latest{};
     std::vector<std::int32_t> waiting{};  ///< clients that asked for the sum before it was ready
   };
 
@@ -106,6 +111,7 @@ class Exchange {
     return carrier_.latency(c, slots_[slot_index].piece->server);
   }
   void received(std::int32_t c, std::uint32_t slot_index, When in);
+  When latest_of(Slot& slot, When end, bool is_last);
   void apply_all(Slot& slot);
   void answer_push(std::int32_t c, std::uint32_t slot_index, When end);
   void ask_for(std::int32_t c, std::size_t bucket, When when);

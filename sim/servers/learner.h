@@ -4,18 +4,13 @@
 #pragma once
 #include "sim/learning/learning.h"
 #include "sim/learning/update.h"
+#include "sim/servers/pieces.h"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace steptime {
-
-/// A part [begin, end) of the parameters.
-struct ParameterRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
 
 class Learner {
  public:

@@ -6,7 +6,10 @@
 #include "sim/step/pass_reasons.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace steptime {
 
@@ -18,7 +21,8 @@ class Passes {
         forward_(engine, "forward pass", step.forward_wait),
         backward_(engine, "backward pass", step.backward_wait),
         slower_(engine.reason("slower worker", "GPU")),
-        input_(engine.reason("input", "input pipeline")) {}
+        input_(engine.reason("input", "input pipeline")),
+        pipeline_(step.input) {}
 
   /// A forward pass that begins at `origin` comes at `when` to what it waits for, `needed` later.
   /// `held`: what held it up last.
@@ -28,12 +32,20 @@ class Passes {
     engine_.release(held);
     held = engine_.hold(when);
   }
-  /// A forward pass that would begin at `origin` waits for samples until `ready`.
-  void await_samples(Held& held, Time& origin, Time ready) {
+  /// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
+  /// pipeline makes ready step by step, as far ahead as it can.
+  void await_input(Held& held, Time& origin, std::int64_t step) {
+    const Time ready(step * pipeline_);
+    if (ready <= origin) return;
+    const auto place = static_cast<std::size_t>(step);
+    waited_.resize(std::max(waited_.size(), place + 1));
+    waited_[place] += ready - origin;
     const When since = engine_.release(held);
     held = engine_.hold(engine_.until(since, since.time + (ready - origin), input_));
     origin = ready;
   }
+  /// By step, the sum over all clients.
+  const std::vector<Duration>& waited_for_input() const { return waited_; }
   /// The end of a forward pass that began at `origin`, on a worker that is `factor` times as slow.
   When forward(Held& held, Time origin, Duration nominal, double factor) {
     return end(engine_.release(std::exchange(held, {})), origin, nominal, factor, forward_);
@@ -55,6 +67,8 @@ class Passes {
   PassReasons backward_;
   Reason slower_;
   Reason input_;
+  Duration pipeline_;  ///< of the samples of a step
+  std::vector<Duration> waited_;
 };
 
 }  // namespace steptime

@@ -10,6 +10,7 @@
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
 #include "sim/network/cluster.h"
+#include "sim/servers/node_ports.h"
 
 #include <algorithm>
 #include <array>
@@ -32,25 +33,10 @@ struct Arrival {
   When tail{};
 };
 
-/// One end of a message: a worker's GPU, or the host of a node.
-struct PortEnd {
-  static constexpr std::int32_t kHost = -1;
-  std::int32_t node = 0;
-  std::int32_t worker = kHost;
-  bool operator==(const PortEnd&) const = default;
-};
-
 /// Neighbouring workers.
 struct WorkerRange {
   std::int64_t first = 0;
   std::int64_t count = 1;
-};
-
-/// What joins two ends.
-enum class Way : std::uint8_t {
-  kNetwork,
-  kHost,  ///< the inside of a node
-  kNone   ///< an end and itself
 };
 
 class Ports {

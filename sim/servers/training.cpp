@@ -7,9 +7,10 @@
 #include "sim/events/engine.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/servers/channel_carrier.h"
-#include "sim/servers/first_step.h"
 #include "sim/servers/passes.h"
+#include "sim/servers/reported_steps.h"
 #include "sim/servers/sender.h"
+#include "sim/servers/sent_step.h"
 #include "sim/servers/two_level_exchange.h"
 
 #include <algorithm>
@@ -45,7 +46,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         members_(plan.cluster.workers() / plan.trainers()),
         buckets_(plan.step.buckets.size()),
         work_(work_of(plan)),
+        steps_(plan, engine_),
         clients_(static_cast<std::size_t>(plan.trainers())),
+        sent_(buckets_),
         carrier_(make_carrier(plan, engine_, *this)),
         exchange_(plan, engine_, *carrier_, *this, learner, timeline) {
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(plan.aggregation.clients); ++c)
@@ -58,12 +61,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
         drawn_.emplace_back(timeline, static_cast<std::int32_t>(c * members()));
     }
     if (pulls_first()) orders_.resize(clients_.size() * buckets_);
-    first_ = FirstStep(buckets_, layers_wait_);
     if (plan.schedule && servers_count_ > 0) push_parts_.resize(clients_.size() * buckets_);
-    if (!sends_at_end_) return;
-    while (first_step_ < plan.steps && !plan.update->exchanges(first_step_))
-      ++first_step_;
-    if (first_step_ == plan.steps) first_step_ = 0;
   }
 
   TrainingTimes play() {
@@ -114,6 +112,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void start_step(std::int32_t c) {
     Client& me = client(c);
+    if (!layers_wait_ || me.step == 0) steps_.begun(me.step);
     me.start = engine_.now();
     me.factor = factor(c, me.step);
     me.origin = me.start;
@@ -127,15 +126,6 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.pulling = buckets_;
     order_pulls(c);
     pull_next(c, 0);
-  }
-
-  /// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
-  /// pipeline makes ready step by step, as far ahead as it can.
-  void await_input(Client& me, Time& origin) {
-    const Time ready(me.step * plan_.step.input);
-    if (ready <= origin) return;
-    waited_for_input_ += ready - origin;
-    passes_.await_samples(me.held, origin, ready);
   }
 
   /// The order in which a client's pulls of a step are asked for.
@@ -174,15 +164,32 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     me.end = me.origin;
     if (learner_ != nullptr) learn(c);
     if (c == 0) test(me.step);
-    me.step < plan_.steps ? compute(c) : await_input(me, me.end);
+    end_step(c);
+    if (!steps_.wants(me.step)) return;
+    steps_.begun(me.step);
+    compute(c);
+  }
+
+  /// The step before the client's present one has ended, for what is held.
+  void end_step(std::int32_t c) {
+    Client& me = client(c);
+    const std::int64_t step = me.step - 1;
+    if (c == 0 && steps_.counts(step)) sent_.over(me.exchanges || !sends_parameters_);
+    const bool reports_all = plan_.reported == TrainingPlan::Reported::kAll;
+    if (reports_all && !steps_.wants(me.step))  // as a next step would
+      passes_.await_input(me.held, me.end, me.step);
+    const bool is_known = steps_.ended(c, step, me.end, me.held.when);
+    if (is_known || plan_.reported != TrainingPlan::Reported::kSteady) sent_.stay();
   }
 
   void compute(std::int32_t c) {
     Client& me = client(c);
-    await_input(me, me.origin);
+    if (c == 0) sent_.begin(layers_wait_ ? me.origin : me.start);
+    if (c == 0) counts_ = steps_.counts(me.step);
+    passes_.await_input(me.held, me.origin, me.step);
     const Duration compute =
         scaled(plan_.step.forward, me.factor) + scaled(plan_.step.backward, me.factor);
-    me.computed += compute;
+    if (steps_.counts(me.step)) me.computed += compute;
     const When middle = passes_.forward(me.held, me.origin, plan_.step.forward, me.factor);
     if (!drawn_.empty())
       drawn_[static_cast<std::size_t>(c)].add("compute", "forward", me.start, middle.time);
@@ -270,10 +277,13 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   /// An all-reduce of client 0.
   void count(const Sender::Message& sent) {
-    const Client& me = clients_.front();
+    Time ready{};
+    for (const std::int32_t bucket : sent.buckets())
+      ready = std::max(ready, senders_.front().ready(static_cast<std::size_t>(bucket)));
+    sent_.sent(sent.buckets(), ready, sent.start.time);
+    if (!counts_) return;
     ++times_.all_reduces;
     times_.reduce_busy_s += to_seconds(plan_.inside_time(sent.bytes));
-    first_.sent(sent, senders_.front(), me.start, me.step == first_step_);
   }
 
   /// One part of the step is over at `when`, which may lie ahead.
@@ -292,9 +302,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
     if (c == 0 && !layers_wait_) test(me.step);
     if (c == 0) report();
     me.end = engine_.now();
-    if (me.step < plan_.steps || layers_wait_) return start_step(c);
+    if (layers_wait_) return start_step(c);
     me.held = engine_.hold(engine_.present());
-    await_input(me, me.end);
+    end_step(c);
+    if (steps_.wants(me.step)) start_step(c);
   }
 
   void learn(std::int32_t c) {
@@ -306,9 +317,10 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   void report() const {
     if (!plan_.on_progress) return;
     const auto over = static_cast<double>(exchange_.messages() + reductions_);
-    plan_.on_progress(work_ > 0 ? over / work_
-                                : static_cast<double>(clients_.front().step) /
-                                      static_cast<double>(plan_.steps));
+    const double share = work_ > 0 ? over / work_
+                                   : static_cast<double>(clients_.front().step) /
+                                         static_cast<double>(plan_.played_steps());
+    plan_.on_progress(std::min(share, 1.0));  // how many steps there are is not always known
   }
 
   void pushed(std::span<const Timed> parts) override {
@@ -365,7 +377,7 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void end_bucket(std::int32_t c, std::size_t bucket, When end) {
     Client& me = client(c);
-    if (c == 0) first_.arrived(bucket, end.time, me.start, me.step == first_step_);
+    if (c == 0) sent_.arrived(bucket, end.time);
     if (!layers_wait_) return close(c, end);
     passes_.hold_up(me.held, me.origin_of_next, end, scaled(plan_.needed[bucket], me.next_factor));
     if (--me.pulling == 0 && me.is_waiting) go_on(c);
@@ -387,6 +399,9 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
       if (members_ > 1) draw(c, "all-reduce", b, sent.start.time, engine_.now());
     }
   }
+  bool counts(std::int32_t c) const override {
+    return steps_.counts(clients_[static_cast<std::size_t>(c)].step);
+  }
   std::uint64_t flow(std::int32_t c, std::size_t bucket) const override {
     const auto step = static_cast<std::uint64_t>(clients_[static_cast<std::size_t>(c)].step);
     return flow_of(c, step * buckets_ + bucket);
@@ -407,46 +422,34 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
 
   void summarise() {
     const auto clients = static_cast<double>(clients_.size());
-    const auto steps = static_cast<double>(plan_.steps);
-    double ends = 0;
-    double computed = 0;
+    const auto played = static_cast<double>(steps_.played());
+    Duration computed{};
     Time last{};
     for (const Client& c : clients_) {
-      STEPTIME_CHECK(c.step == plan_.steps && !c.is_waiting,
+      STEPTIME_CHECK(c.step == steps_.played() && !c.is_waiting,
                      "the event list ran empty before the run was over");
-      ends += to_seconds(since_start(c.end));
-      computed += to_seconds(c.computed);
+      computed += c.computed;
       last = std::max(last, c.end);
     }
     times_.end_s = to_seconds(since_start(last));
-    times_.step_s = (waits_for_all_ ? times_.end_s : ends / clients) / steps;
-    times_.compute_s = computed / clients / steps;
-    times_.input_s = to_seconds(waited_for_input_) / clients / steps;
-    times_.server_busy_s = to_seconds(exchange_.most_busy()) / steps;
-    times_.all_reduces /= steps;
-    times_.reduce_busy_s /= steps;
-    times_.sent = first_.messages();
-    if (causes_ != nullptr) attribute();
-    times_.links = carrier_->links(times_.end_s, steps);
+    times_.step_s = steps_.step_s();
+    times_.cold_step_s = steps_.cold_step_s();
+    times_.compute_s = mean_s(computed, clients * steps_.counted());
+    const Duration waited = steps_.sum(passes_.waited_for_input());
+    times_.input_s = mean_s(waited, clients * steps_.reported());
+    times_.server_busy_s = mean_s(exchange_.most_busy(), steps_.per_step());
+    times_.all_reduces /= steps_.counted();
+    times_.reduce_busy_s /= steps_.counted();
+    times_.sent = sent_.messages();
+    if (causes_ != nullptr) times_.attribution = steps_.attribution(*causes_);
+    times_.links = carrier_->links(times_.step_s * played, played);
     times_.messages = exchange_.messages();
+    times_.messages_per_step = static_cast<double>(times_.messages) / steps_.per_step();
     times_.staleness = exchange_.staleness();
     times_.fingerprint = engine_.fingerprint();
     if (learner_ == nullptr) return;
     for (const double value : learner_->client(0))
       times_.fingerprint = mix(times_.fingerprint, std::bit_cast<std::uint64_t>(value));
-  }
-
-  /// Of the clients whose ends are the run's: what led to them, per step.
-  void attribute() {
-    std::vector<When> ends;
-    const auto last = std::ranges::max_element(clients_, {}, &Client::end);
-    for (const Client& c : clients_) {
-      if (waits_for_all_ && &c != &*last) continue;
-      // Where layers wait, the end is the start of a forward pass that is held up later.
-      ends.emplace_back(c.end, c.held.when.cause);
-    }
-    const auto steps = static_cast<double>(plan_.steps);
-    times_.attribution = causes_->attribution(ends, static_cast<double>(ends.size()) * steps);
   }
 
   Engine engine_;
@@ -466,19 +469,19 @@ class TrainingPlayer final : private CarrierUser, private ExchangeUser {
   std::int64_t members_;  ///< workers of a client
   std::size_t buckets_;
   double work_;
+  ReportedSteps steps_;
   std::vector<Client> clients_;
+  SentStep sent_;
   std::unique_ptr<Carrier> carrier_;
   TwoLevelExchange exchange_;
   SentMessages sent_messages_;
   std::deque<Sender> senders_;   ///< of every client; one where there are none
-  Duration waited_for_input_{};  ///< sum over clients and steps
+  bool counts_ = true;           ///< what client 0 all-reduces in its present step
   std::size_t come_ = 0;         ///< workers that wait for a collective of all
   bool layers_wait_ = false;     ///< a layer of the next forward pass waits for its own only
   std::int64_t reductions_ = 0;  ///< all-reduces that are over
-  std::int64_t first_step_ = 0;  ///< of client 0 in which it exchanges
   /// By client and bucket: parts of a push that are not in yet; only with a policy and servers.
   std::vector<std::size_t> push_parts_;
-  FirstStep first_{0, false};
   std::vector<std::uint32_t> orders_;  ///< of a step's first pulls, per client
   std::vector<RankTimeline> drawn_;    ///< of every client; none without a timeline
   TrainingTimes times_;

@@ -27,6 +27,7 @@
 #include "sim/learning/learning.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/learner.h"
+#include "sim/servers/pieces.h"
 #include "sim/servers/transport.h"
 #include "sim/step/step.h"
 #include "sim/workload/variation.h"
@@ -41,13 +42,6 @@
 #include <vector>
 
 namespace steptime {
-
-/// The part of a bucket that one server holds.
-struct Piece {
-  std::int32_t server = 0;
-  Bytes bytes;
-  std::vector<ParameterRange> ranges;  ///< of the learnt parameters that it stands for
-};
 
 /// When the push and the pull of a bucket are issued, from the start of a step.
 struct Issued {
@@ -76,7 +70,9 @@ struct TrainingPlan {
   std::vector<std::vector<Piece>> pieces_beyond;
   std::vector<Issued> issued;    ///< of each bucket; none: at once
   std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
-  std::int64_t steps = 1;
+  std::int64_t steps = 1;        ///< that are reported
+  /// Which those are of the steps that the run plays (sim/servers/reported_steps.h).
+  enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
   OnProgress on_progress{};
 
@@ -86,6 +82,13 @@ struct TrainingPlan {
   bool workers_meet() const { return update->sends_parameters() && aggregation.servers.count == 0; }
   /// Who trains parameters of its own: clients; without them workers.
   std::int64_t trainers() const { return workers_meet() ? cluster.workers() : aggregation.clients; }
+  /// Steps up to the second exchange.
+  std::int64_t warm_up() const { return 2 * update->period(); }
+  /// Steps that the run plays; as a rule, where it is to find its steady state.
+  std::int64_t played_steps() const {
+    if (reported == Reported::kAll) return steps;
+    return steps + (reported == Reported::kSteady ? 2 : 1) * warm_up();
+  }
   /// Clients that push as one to the last servers.
   std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
 };
@@ -122,18 +125,22 @@ struct CurvePoint {
 };
 
 struct TrainingTimes {
-  /// Mean over steps: of the last client where they wait for each other, else over clients.
+  /// Mean over the reported steps: of the last client where they wait for each other, else over
+  /// clients. What follows is of these steps, too.
   double step_s = 0;
+  std::optional<double> cold_step_s{};  ///< of the first exchange, where it is another one
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
   double input_s = 0;         ///< that of waits for samples, before a forward pass could begin
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
-  double end_s = 0;           ///< when the last client is done
-  std::int64_t messages = 0;  ///< pushes and pulls with bytes
+  double end_s = 0;           ///< when the last client is done with the run
+  std::int64_t messages = 0;  ///< of the run: pushes and pulls with bytes
+  double messages_per_step = 0;
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it
   std::vector<CurvePoint> curve;
-  /// What client 0 sent in the first step in which it exchanges: buckets that travelled as one, and
-  /// when these were ready, were sent and were back, after the start of the step.
+  /// What client 0 sent in a step in which it exchanges: the first one that is reported, or the
+  /// last one where it is the steady one. Buckets that travelled as one, and when these were ready,
+  /// were sent and were back, after the start of the step.
   struct Sent {
     std::vector<std::int32_t> buckets;
     Duration ready{};

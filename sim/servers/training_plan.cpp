@@ -287,10 +287,11 @@ double TrainingTimes::mean_staleness() const {
 }
 
 double work_of(const TrainingPlan& plan) {
-  const auto steps = static_cast<double>(plan.steps);
+  const auto steps = static_cast<double>(plan.played_steps());
   const bool sends_parameters = plan.update->sends_parameters();
-  const double exchanges =
-      sends_parameters ? static_cast<double>(plan.update->exchanges_in(plan.steps)) : steps;
+  const double exchanges = sends_parameters
+                               ? static_cast<double>(plan.update->exchanges_in(plan.played_steps()))
+                               : steps;
   double pieces = 0;
   for (const auto& of_bucket : plan.pieces)
     pieces += static_cast<double>(of_bucket.size());

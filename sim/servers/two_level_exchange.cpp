@@ -109,6 +109,7 @@ class TwoLevelExchange::Node final : private ParcelCarrier, private ExchangeUser
     all_.user_.exchanged(first_ + client, bucket, end);
   }
   bool holds_answers(std::uint32_t slot, When end) override;
+  bool counts(std::int32_t client) const override { return all_.user_.counts(first_ + client); }
   std::uint64_t flow(std::int32_t client, std::size_t bucket) const override {
     return all_.user_.flow(first_ + client, bucket);
   }

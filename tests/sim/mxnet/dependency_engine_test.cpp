@@ -132,15 +132,26 @@ TEST(DependencyEngine, APoolRunsAsManyAsItHasThreads) {
   }
 }
 
-// Equal priorities: in the order in which they became ready, here the order of the pushes.
-TEST(DependencyEngine, PriorityThenReadiness) {
+// The idle thread takes what is pushed first; what waits goes by priority, and the two of priority
+// 7 in the order of a heap (thread_pool_test.cpp), here that of the pushes.
+TEST(DependencyEngine, AnIdleThreadTakesAtOnceThenPriorityDecides) {
   Bench bench;
   const auto pool = bench.engine.add_pool(1, PoolOrder::kPriority);
   const std::vector<std::int32_t> priorities{-3, 7, -3, 0, 7};
   for (std::uint64_t i = 0; i < 5; ++i)
     bench.push(i, pool, 1, {}, {}, priorities[i]);
   bench.clock.run();
-  EXPECT_EQ(bench.order, (std::vector<std::uint64_t>{1, 4, 3, 0, 2}));
+  EXPECT_EQ(bench.order, (std::vector<std::uint64_t>{0, 1, 4, 3, 2}));
+}
+
+// Two idle threads and eight equal copies.
+TEST(DependencyEngine, EqualCopiesThatWaitAreAHeap) {
+  Bench bench;
+  const auto pool = bench.engine.add_pool(2, PoolOrder::kPriority);
+  for (std::uint64_t i = 0; i < 8; ++i)
+    bench.push(i, pool, 1, {}, {}, -5);
+  bench.clock.run();
+  EXPECT_EQ(bench.order, (std::vector<std::uint64_t>{0, 1, 2, 4, 7, 6, 3, 5}));
 }
 
 TEST(DependencyEngine, AVariableNamedTwiceIsAnError) {

@@ -46,14 +46,36 @@ TEST(GpuProcess, CopiesOfAGpuWaitForItsThreads) {
   }
 }
 
-TEST(GpuProcess, SumsOfKArraysReadThemAndWriteOne) {
-  Process gpu({.gpu_operation = microseconds(15)}, 0.3e-9);
-  gpu.process.sum(1, 8, 1'000'000, {gpu.process.variable()}, {gpu.process.variable()});
-  EXPECT_NEAR(gpu.us(), 15 + 9 * 100, 1e-6);
+TEST(GpuProcess, SumsOfUpToFourArraysAreOneKernel) {
+  // 100 us for each access of the array: N + 1 of them up to four arrays; of five and more a copy,
+  // 2, and N - 1 additions in place, 3 each.
+  for (const auto& [arrays, accesses] :
+       {std::pair(2, 3), {3, 4}, {4, 5}, {5, 14}, {8, 23}, {16, 47}}) {
+    Process gpu({.gpu_operation = microseconds(15)}, 0.3e-9);
+    gpu.process.sum(1, arrays, 1'000'000, {gpu.process.variable()}, {gpu.process.variable()});
+    EXPECT_NEAR(gpu.us(), 15 + accesses * 100, 1e-6) << arrays;
+  }
   Process host({.gpu_operation = microseconds(15), .uses_host = true}, 0.3e-9);
   host.process.sum(GpuProcess::kHost, 8, 1'000'000, {host.process.variable()},
                    {host.process.variable()});
   EXPECT_NEAR(host.us(), 7 * 300, 1e-6);
+}
+
+TEST(GpuProcess, SumsOfAGpuKnowNoPriority) {
+  // GPU 0's two threads are taken until 100 and 400. Of the two sums that wait the one that was
+  // ready first goes first, 100 to 400, although its key comes last, then the other, 400 to 700.
+  // By priority the reader of the first would end at 701.
+  Process p({}, 0.3e-9);
+  const auto first = p.process.variable();
+  const auto second = p.process.variable();
+  for (int i = 0; i < 2; ++i)
+    p.process.compute(0, microseconds(100 + 300 * i), {}, {p.process.variable()});
+  p.process.set_priority(-9);
+  p.process.sum(0, 2, 1'000'000, {}, {first});
+  p.process.set_priority(0);
+  p.process.sum(0, 2, 1'000'000, {}, {second});
+  p.process.compute(1, microseconds(1), {first}, {p.process.variable()});
+  EXPECT_NEAR(p.us(), 700, 1e-6);
 }
 
 TEST(GpuProcess, KernelsFollowOneAnotherOnTheStream) {
@@ -78,7 +100,7 @@ TEST(GpuProcess, TheMainThreadPushesOneAfterTheOther) {
 TEST(GpuProcess, UpdatesOnlyWhereTheProcessHasThem) {
   for (const bool updates : {false, true}) {
     Process p({.gpu_operation = microseconds(15), .updates = updates, .update = microseconds(5)});
-    p.process.update(0, p.process.variable());
+    p.process.update(0, {}, p.process.variable());
     EXPECT_NEAR(p.us(), updates ? 20 : 0, 1e-6);
   }
 }

@@ -32,10 +32,11 @@ struct Run {
   Variation variation{};
   IssuingThread issuing{};
   std::string schedule = R"({"type": "wfbp"})";
+  double reduction = 0;
 };
 
 EmbeddedStep play(const Workload& workload, const Run& run = {}) {
-  Cluster cluster = pair_of_gpus();
+  Cluster cluster = pair_of_gpus(run.reduction);
   cluster.intra_node = {milliseconds(1), {1e6}};
   Aggregation aggregation{.merge = Merges::instance().make_default(run.merge, cluster),
                           .issuing = run.issuing};
@@ -68,15 +69,19 @@ TEST(ModuleStep, OneKeyGoesToItsGpuAndBack) {
   EXPECT_EQ(step.buckets[0].ready, seconds(3));
 }
 
+/// Each layer's forward pass is a segment of its own, which waits for its own weights only.
+const MxnetSettings kLayerByLayer{.bulk = 1};
+
 TEST(ModuleStep, AKeyIsSentUnderTheBackwardPass) {
   // The key of layer 2 is there 4 s before that of layer 1, and back within 2.002 s.
-  const EmbeddedStep step = play({{seconds(1), seconds(4)}, {seconds(1), seconds(1)}});
+  const EmbeddedStep step =
+      play({{seconds(1), seconds(4)}, {seconds(1), seconds(1)}}, {.settings = kLayerByLayer});
   EXPECT_EQ(step.times.step, seconds(7) + 2 * milliseconds(1001));
   EXPECT_EQ(step.buckets[0].ready, seconds(3));
   // Unless the schedule waits for the end of the backward pass: then GPU 1 sends the sum of layer
   // 2, another 1 MB, when GPU 0 waits for its gradient of layer 1.
   const EmbeddedStep naive = play({{seconds(1), seconds(4)}, {seconds(1), seconds(1)}},
-                                  {.schedule = R"({"type": "naive"})"});
+                                  {.settings = kLayerByLayer, .schedule = R"({"type": "naive"})"});
   EXPECT_EQ(naive.times.step, step.times.step + seconds(1));
   EXPECT_GE(naive.buckets[0].start, seconds(7));
 }
@@ -86,7 +91,7 @@ TEST(ModuleStep, AForwardPassWaitsForItsOwnKeysOnly) {
   // back at 7.002 s, before the next forward pass comes to layer 2 at 9 s.
   Workload workload = layers({{seconds(3), seconds(1)}, {seconds(1), seconds(1)}});
   workload.trace.layers.front().tensors.clear();
-  const EmbeddedStep step = play(workload);
+  const EmbeddedStep step = play(workload, {.settings = kLayerByLayer});
   EXPECT_EQ(step.times.step, seconds(6));
   EXPECT_EQ(step.attribution.hidden_under_backward, seconds(1));
   EXPECT_EQ(step.attribution.hidden_under_forward, milliseconds(1002));
@@ -102,6 +107,28 @@ TEST(ModuleStep, TheMainThreadMayBeWhatTakesLongest) {
   // One push: what comes back, comes back under the next one.
   const IssuingThread issuing{.push = seconds(10), .pushes_first = false};
   EXPECT_EQ(play({{seconds(1), seconds(2)}}, {.issuing = issuing}).times.step, seconds(10));
+}
+
+TEST(ModuleStep, OnlyAnOptimizerThatTakesTimeHoldsTheWeights) {
+  // 1 ns/B for three accesses, so that each of 1 MB takes 1/3 ms: the sum 3 of them. An optimizer
+  // of 2 ms writes weights of its own on GPU 0, which are copied to the buffer of the sum first, 2
+  // accesses; GPU 1 waits for them in every step.
+  const auto step_of = [](Duration update) {
+    return play({{seconds(1), seconds(2)}},
+                {.settings = MxnetSettings{.update = update}, .reduction = 1e-9})
+        .times.step;
+  };
+  const Duration access = from_seconds(1e6 * (1e-9 / 3));
+  const Duration without = seconds(3) + 2 * milliseconds(1001) + 3 * access;
+  EXPECT_NEAR(to_seconds(step_of({})), to_seconds(without), 1e-9);
+  EXPECT_NEAR(to_seconds(step_of(milliseconds(2))),
+              to_seconds(without + milliseconds(2) + 2 * access), 1e-9);
+}
+
+TEST(ModuleStep, TheFirstStepFindsEverythingIdle) {
+  // GPU 1 has its weights at 3 s + 2.002 s, and GPU 0 a copy before it; from then on GPU 1 is what
+  // takes longest.
+  EXPECT_EQ(play({{seconds(1), seconds(2)}}).cold, seconds(3) + 2 * milliseconds(1001));
 }
 
 TEST(ModuleStep, GpusMayVary) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -162,6 +163,28 @@ TEST(Exchange, ThreadsTakeRequestsWhenTheyAreIn) {
   EXPECT_EQ(run.carrier.answers[0].parcel.client, 1);
   EXPECT_EQ(run.carrier.answers[0].at.time, Time(seconds(1 + 4 + 4)));
   EXPECT_EQ(run.carrier.answers[1].at.time, Time(seconds(100 + 4 + 4)));
+}
+
+/// A carrier that looks ahead tells the push that is in last first: the sum is there with that one.
+TEST(Exchange, ASumIsAnsweredWhenTheLatestPushIsInAndNotTheOneToldLast) {
+  Meeting run(kSgd);
+  const auto push = [&](std::int32_t client, int in_ms) {
+    return Timed{{.client = client, .server = 0, .slot = 0, .bytes = {4}, .is_push = true},
+                 When(Time(milliseconds(in_ms)))};
+  };
+  // Two steps: what the first one has left must not hold up the second one, nor help it.
+  for (const int step_ms : {0, 100}) {
+    run.engine.at(Time(milliseconds(step_ms)), Phase::kNormal, [&run, &push, step_ms] {
+      for (const auto& [client, ms] : {std::pair{2, 24}, {0, 1}, {1, 2}}) {
+        const Timed told = push(client, step_ms + ms);
+        run.exchange->pushed({&told, 1});
+      }
+    });
+  }
+  run.engine.run();
+  ASSERT_EQ(run.carrier.answers.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(run.carrier.answers[i].at.time, Time(milliseconds(i < 3 ? 24 : 124))) << i;
 }
 
 }  // namespace

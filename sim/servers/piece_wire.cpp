@@ -1,0 +1,137 @@
+#include "sim/servers/piece_wire.h"
+
+#include <utility>
+
+namespace steptime {
+
+Parcel PieceWire::parcel(const SentPiece& sent) const {
+  return {.client = sent.of->client,
+          .server = piece(sent).server,
+          .slot = sent.of->first_slot + sent.piece,
+          .bucket = static_cast<std::uint32_t>(sent.of->bucket),
+          .bytes = piece(sent).bytes,
+          .is_push = sent.is_push};
+}
+
+void PieceWire::push(Exchanged& of) {
+  // Every client begins with another server, as all connections are used at once.
+  const std::size_t count = pieces_[static_cast<std::size_t>(of.bucket)].size();
+  const std::size_t first = static_cast<std::size_t>(of.client) % count;
+  for (std::size_t i = 0; i < count; ++i)
+    send({&of, static_cast<std::uint32_t>((first + i) % count), true});
+}
+
+void PieceWire::answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) {
+  for (std::size_t i = 0; i < leave.size(); ++i) {
+    const SentPiece sent{&of, first + static_cast<std::uint32_t>(i), false};
+    if (leave[i].time <= world_.now())
+      send(sent);
+    else
+      world_.engine.at(leave[i], Phase::kNormal, [this, sent] { send(sent); });
+  }
+}
+
+void PieceWire::send(const SentPiece& sent) {
+  const When leaves = ends_ == nullptr ? world_.present() : ends_->send(parcel(sent));
+  const auto to_line = [this, sent] { line_->carry(sent, *this); };
+  if (leaves.time <= world_.now()) return to_line();
+  world_.engine.at(leaves, Phase::kNormal, to_line);
+}
+
+void PieceWire::came(const SentPiece& sent, When in) {
+  if (ends_ == nullptr) return arrived(sent, in);
+  const auto receive = [this, sent] { arrived(sent, ends_->receive(parcel(sent))); };
+  if (in.time <= world_.now()) return receive();
+  world_.engine.at(in, Phase::kNormal, receive);
+}
+
+void PieceWire::arrived(const SentPiece& sent, When in) {
+  if (sent.is_push)
+    sent.of->owner->pushed(*sent.of, sent.piece, in);
+  else
+    sent.of->owner->pulled(*sent.of, 1, in);
+}
+
+Duration PortLine::latency(std::int32_t client, std::int32_t server) {
+  return ports_.latency(NodePorts::way(ends_.clients[static_cast<std::size_t>(client)],
+                                       ends_.servers[static_cast<std::size_t>(server)]));
+}
+
+std::pair<PortEnd, PortEnd> PortLine::ends_of(const SentPiece& sent) const {
+  const PortEnd client = ends_.clients[static_cast<std::size_t>(sent.of->client)];
+  const Piece& piece = pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
+  const PortEnd server = ends_.servers[static_cast<std::size_t>(piece.server)];
+  return sent.is_push ? std::pair(client, server) : std::pair(server, client);
+}
+
+void PortLine::carry(const SentPiece& sent, PieceLineUser& user) {
+  const auto [from, to] = ends_of(sent);
+  const Way way = NodePorts::way(from, to);
+  const auto passage = ports_.leave(way, from, transfer(way, sent), world_.present());
+  world_.engine.at(ports_.head(way, passage), Phase::kNormal,
+                   [this, sent, user = &user, tail = passage.tail] { enter(sent, tail, *user); });
+}
+
+void PortLine::enter(const SentPiece& sent, Time tail, PieceLineUser& user) {
+  const auto [from, to] = ends_of(sent);
+  const Way way = NodePorts::way(from, to);
+  user.came(sent, ports_.enter(way, to, transfer(way, sent), ports_.arriving(way, tail)));
+}
+
+MessageLine::MessageLine(World& world, Network& network, const Machine& machine, Ends ends,
+                         const Pieces& pieces, Duration overhead)
+    : world_(world),
+      network_(network),
+      machine_(machine),
+      pieces_(pieces),
+      channels_(machine.channels()),
+      ends_(std::move(ends)),
+      overhead_(overhead),
+      latency_(world.engine.reason("latency of a push or pull", "messages on links")),
+      transfer_(world.engine.reason("push or pull", "messages on links")),
+      sharing_(world.engine.reason("push or pull waits or shares", "messages on links")) {}
+
+Duration MessageLine::latency(std::int32_t client, std::int32_t server) {
+  path_.clear();
+  machine_.route(ends_.clients[static_cast<std::size_t>(client)],
+                 ends_.servers[static_cast<std::size_t>(server)], path_);
+  Duration sum = overhead_;
+  for (const ChannelId channel : path_)
+    sum += channels_[channel].latency;
+  return sum;
+}
+
+void MessageLine::carry(const SentPiece& sent, PieceLineUser& user) {
+  const Piece& piece = pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(under_way_.size()));
+    under_way_.emplace_back();
+  }
+  const std::uint32_t place = free_.back();
+  free_.pop_back();
+  under_way_[place] = {sent, &user, world_.engine.hold(world_.present())};
+  Message message{.sink = this,
+                  .from = ends_.clients[static_cast<std::size_t>(sent.of->client)],
+                  .to = ends_.servers[static_cast<std::size_t>(piece.server)],
+                  .bytes = piece.bytes.count,
+                  .sender = static_cast<std::int32_t>(place)};
+  if (!sent.is_push) std::swap(message.from, message.to);
+  network_.send(message);
+}
+
+void MessageLine::delivered(const Message& message) {
+  const auto place = static_cast<std::uint32_t>(message.sender);
+  const UnderWay over = under_way_[place];
+  free_.push_back(place);
+  Engine& engine = world_.engine;
+  if (engine.keeps_causes()) {  // what it takes on idle links, and what others on them make of it
+    const Network::Alone alone = network_.alone();
+    engine.because(
+        engine.until(engine.release(over.begun), engine.now(),
+                     Stretches{{latency_, alone.latency}, {transfer_, alone.transfer}, sharing_}));
+  }
+  engine.at(engine.now(), Phase::kNormal,
+            [this, sent = over.sent, user = over.user] { user->came(sent, world_.present()); });
+}
+
+}  // namespace steptime

@@ -1,0 +1,133 @@
+// Pushes and pulls piece by piece: through the two ends of a channel, if there is one that does
+// anything, and over a line, which is ports or links.
+#pragma once
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+#include "sim/runtime/world.h"
+#include "sim/servers/channel.h"
+#include "sim/servers/node_ports.h"
+#include "sim/servers/pieces.h"
+#include "sim/servers/port_wire.h"
+#include "sim/servers/wire.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+/// A piece on its way to its server, or back.
+struct SentPiece {
+  Exchanged* of = nullptr;
+  std::uint32_t piece = 0;
+  bool is_push = false;
+};
+
+/// Hears of pieces that are through, at times that may lie ahead.
+class PieceLineUser {
+ public:
+  virtual ~PieceLineUser() = default;
+  virtual void came(const SentPiece& sent, When in) = 0;
+};
+
+/// What carries pieces one by one.
+class PieceLine {
+ public:
+  virtual ~PieceLine() = default;
+  /// From now on.
+  virtual void carry(const SentPiece& sent, PieceLineUser& user) = 0;
+  virtual Duration latency(std::int32_t client, std::int32_t server) = 0;
+};
+
+class PieceWire final : public Wire, private PieceLineUser {
+ public:
+  /// `ends`: of the channel; null: bytes go straight to the line. `world` and `pieces` must outlive
+  /// the wire.
+  PieceWire(World& world, std::unique_ptr<PieceLine> line, std::unique_ptr<ChannelEnds> ends,
+            const Pieces& pieces)
+      : world_(world), line_(std::move(line)), ends_(std::move(ends)), pieces_(pieces) {}
+
+  void push(Exchanged& of) override;
+  void answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) override;
+  Duration latency(std::int32_t client, std::int32_t server) override {
+    return line_->latency(client, server);
+  }
+
+ private:
+  const Piece& piece(const SentPiece& sent) const {
+    return pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
+  }
+  Parcel parcel(const SentPiece& sent) const;
+  void send(const SentPiece& sent);
+  void came(const SentPiece& sent, When in) override;
+  void arrived(const SentPiece& sent, When in);
+
+  World& world_;
+  std::unique_ptr<PieceLine> line_;
+  std::unique_ptr<ChannelEnds> ends_;
+  const Pieces& pieces_;
+};
+
+/// Ports at analytic fidelity, which pieces take one after another.
+class PortLine final : public PieceLine {
+ public:
+  PortLine(World& world, NodePorts& ports, PortEnds ends, const Pieces& pieces)
+      : world_(world), ports_(ports), ends_(std::move(ends)), pieces_(pieces) {}
+  void carry(const SentPiece& sent, PieceLineUser& user) override;
+  Duration latency(std::int32_t client, std::int32_t server) override;
+
+ private:
+  std::pair<PortEnd, PortEnd> ends_of(const SentPiece& sent) const;
+  Duration transfer(Way way, const SentPiece& sent) const {
+    return ports_.transfer(way,
+                           pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece].bytes);
+  }
+  void enter(const SentPiece& sent, Time tail, PieceLineUser& user);
+
+  World& world_;
+  NodePorts& ports_;
+  PortEnds ends_;
+  const Pieces& pieces_;
+};
+
+/// Messages on links, which share these with all else on the network. What a client and a host
+/// exchange goes one after another, as on a connection.
+class MessageLine final : public PieceLine, private MessageSink {
+ public:
+  struct Ends {
+    std::vector<Endpoint> clients;
+    std::vector<Endpoint> servers;
+  };
+  /// All but the ends must outlive the line. `overhead`: of a message without bytes, besides the
+  /// links'.
+  MessageLine(World& world, Network& network, const Machine& machine, Ends ends,
+              const Pieces& pieces, Duration overhead);
+  void carry(const SentPiece& sent, PieceLineUser& user) override;
+  Duration latency(std::int32_t client, std::int32_t server) override;
+
+ private:
+  struct UnderWay {
+    SentPiece sent;
+    PieceLineUser* user = nullptr;
+    Held begun{};
+  };
+  void delivered(const Message& message) override;
+
+  World& world_;
+  Network& network_;
+  const Machine& machine_;
+  const Pieces& pieces_;
+  std::vector<Channel> channels_;
+  Ends ends_;
+  Duration overhead_;
+  Reason latency_;
+  Reason transfer_;
+  Reason sharing_;
+  std::vector<UnderWay> under_way_;
+  std::vector<std::uint32_t> free_;
+  std::vector<ChannelId> path_;
+};
+
+}  // namespace steptime

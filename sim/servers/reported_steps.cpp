@@ -1,0 +1,181 @@
+#include "sim/servers/reported_steps.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace steptime {
+namespace {
+
+constexpr std::int64_t kSameInARow = 3;
+constexpr std::int64_t kMostSteps = 64;
+/// Shared transfers are rounded to a picosecond now and then.
+constexpr Duration kSame{1000};
+
+bool is_same(Duration a, Duration b) {
+  return a - b <= kSame && b - a <= kSame;
+}
+
+}  // namespace
+
+ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
+    : plan_(plan),
+      engine_(engine),
+      kind_(plan.reported),
+      period_(plan.update->period()),
+      reported_(plan.steps),
+      first_(kind_ == Kind::kAfterTwo ? plan.warm_up() : 0),
+      played_(first_ + plan.steps),
+      together_(plan.update->waits_for_all()),
+      clients_(static_cast<std::size_t>(plan.trainers())) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 62;
+  if (kind_ == Kind::kSteady) played_ = kAny;
+}
+
+/// The latest end so far, and of equal ones the first.
+void ReportedSteps::keep(End& end, Time time, When led) {
+  engine_.release(end.led);
+  end = {time, engine_.hold(led)};
+}
+
+bool ReportedSteps::ended(std::int32_t client, std::int64_t step, Time end, When led) {
+  if (kind_ != Kind::kSteady) {
+    OfClient& me = clients_[static_cast<std::size_t>(client)];
+    if (step + 1 == period_) me.cold = end;
+    if (step + 1 == first_) me.before = end;
+    if (step + 1 == played_) keep(me.end, end, led);
+    return false;
+  }
+  const auto ahead = static_cast<std::size_t>(step) - over_.size();
+  while (open_.size() <= ahead)
+    open_.push_back({clients_.size()});
+  Open& open = open_[ahead];
+  if (open.missing == clients_.size() || end > open.end.time) keep(open.end, end, led);
+  if (--open.missing > 0) return false;
+  const End last = open.end;
+  open_.pop_front();
+  return is_over(last);
+}
+
+/// All clients have ended a step.
+bool ReportedSteps::is_over(const End& end) {
+  over_.push_back(end.time);
+  const auto steps = static_cast<std::int64_t>(over_.size());
+  const bool is_known = last_ == 0 && compare(steps);
+  if (last_ == 0 || steps <= last_) {
+    engine_.release(end_.led);
+    end_ = end;
+  } else {
+    engine_.release(end.led);
+  }
+  return is_known;
+}
+
+/// Whether the steps up to here, which are over, are enough.
+bool ReportedSteps::compare(std::int64_t steps) {
+  if (steps % period_ != 0) return false;
+  const Duration length = over_at(steps - 1) - over_at(steps - 1 - period_);
+  same_ = steps > period_ && is_same(length, length_) ? same_ + 1 : 1;
+  length_ = length;
+  const bool is_steady = same_ == kSameInARow;
+  if (!is_steady && steps < std::max(kMostSteps, kSameInARow * period_)) return false;
+  last_ = steps;
+  if (is_steady) {
+    last_ = std::max(steps, steps - same_ * period_ + reported_);
+  } else {
+    reported_ = std::max(reported_, steps / period_ / 2 * period_);
+    last_ = std::max(steps, reported_);
+  }
+  played_ = std::max(last_, begun_);
+  return true;
+}
+
+double ReportedSteps::per_step() const {
+  const auto exchanges = [this](std::int64_t steps) {
+    return plan_.update->sends_parameters() ? plan_.update->exchanges_in(steps) : steps;
+  };
+  const std::int64_t end = kind_ == Kind::kSteady ? last_ : played_;
+  const std::int64_t reported = exchanges(end) - exchanges(end - reported_);
+  if (reported == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(exchanges(played_)) * this->reported() / static_cast<double>(reported);
+}
+
+Duration ReportedSteps::sum(const std::vector<Duration>& by_step) const {
+  const auto behind = static_cast<std::int64_t>(by_step.size());
+  const std::int64_t end = kind_ == Kind::kAll ? behind : kind_ == Kind::kSteady ? last_ : played_;
+  const std::int64_t begin = kind_ == Kind::kAll ? 0 : end - reported_;
+  Duration sum{};
+  for (std::int64_t step = begin; step < std::min(end, behind); ++step)
+    sum += by_step[static_cast<std::size_t>(step)];
+  return sum;
+}
+
+double ReportedSteps::step_s() const {
+  if (kind_ == Kind::kSteady)
+    return to_seconds(end_.time - over_at(last_ - reported_ - 1)) / reported();
+  Time last{};
+  Time before{};
+  double sum = 0;
+  for (const OfClient& client : clients_) {
+    last = std::max(last, client.end.time);
+    before = std::max(before, client.before);
+    sum += to_seconds(client.end.time - client.before);
+  }
+  const double all =
+      together_ ? to_seconds(last - before) : sum / static_cast<double>(clients_.size());
+  return all / reported();
+}
+
+std::optional<double> ReportedSteps::cold_step_s() const {
+  if (kind_ == Kind::kAll) return std::nullopt;
+  const auto period = static_cast<double>(period_);
+  if (kind_ == Kind::kSteady) return to_seconds(over_at(period_ - 1) - Time{}) / period;
+  Time last{};
+  double sum = 0;
+  for (const OfClient& client : clients_) {
+    last = std::max(last, client.cold);
+    sum += to_seconds(client.cold - Time{});
+  }
+  return (together_ ? to_seconds(last - Time{}) : sum / static_cast<double>(clients_.size())) /
+         period;
+}
+
+/// The ways back from the ends, less what of them lies before the steps that are reported.
+std::vector<Cause> ReportedSteps::attribution(const Causes& causes) const {
+  std::vector<When> ends;
+  std::vector<When> begins;
+  const auto add = [&](const End& end, Time begin) {
+    ends.emplace_back(end.time, end.led.when.cause);
+    begins.emplace_back(begin, end.led.when.cause);
+  };
+  if (kind_ == Kind::kSteady) {
+    add(end_, over_at(last_ - reported_ - 1));
+  } else if (together_) {
+    const auto later = [](const OfClient& a, const OfClient& b) { return a.end.time < b.end.time; };
+    Time before{};
+    for (const OfClient& client : clients_)
+      before = std::max(before, client.before);
+    add(std::ranges::max_element(clients_, later)->end, before);
+  } else {
+    for (const OfClient& client : clients_)
+      add(client.end, client.before);
+  }
+  constexpr double kPicosecond = 1e-12;  // times are whole, so that what is left is exact
+  std::vector<Cause> list = causes.attribution(ends, kPicosecond);
+  std::erase_if(begins, [](When begin) { return begin.time == Time{}; });
+  for (const Cause& early : causes.attribution(begins, kPicosecond)) {
+    const auto same = std::ranges::find_if(list, [&](const Cause& cause) {
+      return cause.cause == early.cause && cause.resource == early.resource;
+    });
+    same->seconds = std::round(same->seconds) - std::round(early.seconds);
+  }
+  std::erase_if(list, [](const Cause& cause) { return cause.seconds <= 0; });
+  const double share = static_cast<double>(ends.size()) * reported();
+  for (Cause& cause : list)
+    cause.seconds = cause.seconds * kPicosecond / share;
+  std::ranges::stable_sort(list,
+                           [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
+  return list;
+}
+
+}  // namespace steptime

@@ -1,0 +1,111 @@
+// Which steps of a run its figures are means of, when the run has played enough, and how long these
+// steps took. A run starts cold: in its first step nothing of a step before is under way.
+//
+//   all        of runs whose steps begin with nothing under way, and of those that learn, whose
+//              curves are absolute times
+//   after two  where steps differ, by variation, in what servers have not seen yet or in what a
+//              policy with a clock of its own decides: all but those up to the second exchange. In
+//              the first one clients meet that never were apart; the second one finds them as far
+//              apart as the servers have let them go
+//   steady     where nothing differs: until three in a row take the same time; for an update that
+//              exchanges every k steps, k steps as one. The last of them are reported. Two are not
+//              enough: of random runs whose first two are equal, one in a hundred goes on to other
+//              lengths. Without three by 64 steps, the second half of these
+//
+// A step's length is that from the last client's end of the step before to that of its own where
+// clients wait for each other, else the mean over clients of each one's.
+//
+// Scope: clients that are ahead when the run has come to its steady state end the step that they
+// have begun.
+#pragma once
+#include "sim/events/engine.h"
+#include "sim/servers/training.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace steptime {
+
+/// Of whole picoseconds: the mean of equal times is each of them.
+inline double mean_s(Duration sum, double of) {
+  return static_cast<double>(sum.count()) / of / 1e12;
+}
+
+class ReportedSteps {
+ public:
+  /// Both must outlive this.
+  ReportedSteps(const TrainingPlan& plan, Engine& engine);
+
+  /// Whether a client plays a step, counted from 0, which it then begins.
+  bool wants(std::int64_t step) const { return step < played_; }
+  void begun(std::int64_t step) { begun_ = std::max(begun_, step + 1); }
+  /// Whether a step is one of those that sums over steps count.
+  bool counts(std::int64_t step) const { return step >= first_; }
+  /// A client has ended a step at `end`. `led`: what led to it, or to a later time. True: it is now
+  /// known which steps are reported.
+  bool ended(std::int32_t client, std::int64_t step, Time end, When led);
+
+  // When the run is over:
+  /// Steps that every client has played.
+  std::int64_t played() const { return played_; }
+  /// Of them, those that sums over steps count.
+  double counted() const { return static_cast<double>(played_ - first_); }
+  /// What all exchanges of the run make together over what they make in a reported step.
+  double per_step() const;
+  /// Of times by step, a reported one's. Those that lie behind the last step count where all do.
+  Duration sum(const std::vector<Duration>& by_step) const;
+  double reported() const { return static_cast<double>(reported_); }
+  double step_s() const;
+  /// Of the first exchange; none where all steps are reported.
+  std::optional<double> cold_step_s() const;
+  /// What led from the end of the last step before to that of the last one that is reported.
+  std::vector<Cause> attribution(const Causes& causes) const;
+
+ private:
+  using Kind = TrainingPlan::Reported;
+  /// When a client, or the last of all, has ended a step.
+  struct End {
+    Time time{};
+    Held led{};
+  };
+  struct OfClient {
+    Time cold{};
+    Time before{};  ///< the end of the last step that is not reported
+    End end{};
+  };
+  /// A step that some clients have ended.
+  struct Open {
+    std::size_t missing;
+    End end{};
+  };
+  void keep(End& end, Time time, When led);
+  bool is_over(const End& end);
+  bool compare(std::int64_t last);
+  Time over_at(std::int64_t step) const {
+    return step < 0 ? Time{} : over_[static_cast<std::size_t>(step)];
+  }
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  Kind kind_;
+  std::int64_t period_;
+  std::int64_t reported_;
+  std::int64_t first_ = 0;
+  std::int64_t played_;
+  std::int64_t begun_ = 0;  ///< by the client that is furthest
+  bool together_;           ///< clients wait for each other
+  std::vector<OfClient> clients_;
+  // Of steps without a difference:
+  std::deque<Open> open_;  ///< those behind over_
+  std::vector<Time> over_;
+  End end_{};  ///< of the last one that is reported
+  Duration length_{};
+  std::int64_t same_ = 0;  ///< exchanges in a row up to the present one that took as long
+  std::int64_t last_ = 0;  ///< behind the reported steps, once it is known
+};
+
+}  // namespace steptime

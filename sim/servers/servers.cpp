@@ -1,0 +1,345 @@
+#include "sim/servers/servers.h"
+
+#include "sim/core/error.h"
+#include "sim/core/limits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+Servers::Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
+    : world_(world),
+      terms_(std::move(terms)),
+      wire_(wire),
+      pieces_(pieces),
+      common_latency_(wire.common_latency()),
+      request_(world.engine.reason("latency of requests and answers", "network")),
+      thread_(world.engine.reason("requests and updates", std::string(terms_.name) + " thread")),
+      threads_(static_cast<std::size_t>(terms_.servers)) {
+  const ServerCosts& costs = terms_.costs;
+  for (std::size_t b = 0; b < pieces.size(); ++b) {
+    first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    for (const Piece& piece : pieces[b]) {
+      slots_.push_back({.piece = &piece,
+                        .bucket = static_cast<std::uint32_t>(b),
+                        .handling = costs.handling ? costs.handling(piece.bytes) : Duration{},
+                        .updating = costs.updating ? costs.updating(piece.bytes) : Duration{}});
+    }
+  }
+  first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
+  const auto clients = static_cast<std::size_t>(terms_.clients);
+  if (static_cast<double>(clients) * static_cast<double>(slots_.size() + pieces.size()) >
+      kMostStates) {
+    throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
+                                 clients, slots_.size()));
+  }
+  seen_.resize(clients * slots_.size());
+}
+
+/// Null where the bucket has no piece: the client is told.
+Servers::Exchange* Servers::begin(std::int32_t client, std::int32_t bucket, Client& who,
+                                  Then then) {
+  const auto b = static_cast<std::size_t>(bucket);
+  if (pieces_[b].empty()) {
+    who.came(bucket, world_.present());
+    return nullptr;
+  }
+  if (free_.empty()) free_.push_back(&exchanges_.emplace_back());
+  Exchange* const of = free_.back();
+  free_.pop_back();
+  *of = {{.owner = this,
+          .last = world_.present(),
+          .client = client,
+          .bucket = bucket,
+          .first_slot = first_slot_[b],
+          .missing = static_cast<std::int32_t>(pieces_[b].size()),
+          .asker = &who,
+          .push_sent = world_.now(),
+          .pull_sent = Time::max()},
+         then,
+         static_cast<std::int32_t>(pieces_[b].size())};
+  return of;
+}
+
+void Servers::send_push(std::int32_t client, std::int32_t bucket, Client& who, Then then) {
+  Exchange* const of = begin(client, bucket, who, then);
+  if (of == nullptr) return who.push_is_in(bucket, world_.present());
+  messages_ += of->missing;
+  wire_.push(*of);
+}
+
+void Servers::push_then_pull(std::int32_t client, std::int32_t bucket, Client& who) {
+  send_push(client, bucket, who, Then::kPull);
+}
+
+void Servers::pushpull(std::int32_t client, std::int32_t bucket, Client& who) {
+  send_push(client, bucket, who, Then::kValues);
+}
+
+void Servers::push(std::int32_t client, std::int32_t bucket, Client& who) {
+  send_push(client, bucket, who, Then::kNothing);
+}
+
+void Servers::push_and_ask(std::int32_t client, std::int32_t bucket, Client& who) {
+  if (lines_.empty()) lines_.resize(static_cast<std::size_t>(terms_.clients) * threads_.size());
+  for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)]) {
+    ++lines_[static_cast<std::size_t>(client) * threads_.size() +
+             static_cast<std::size_t>(piece.server)]
+          .sent;
+  }
+  send_push(client, bucket, who, Then::kAsk);
+}
+
+void Servers::pull(std::int32_t client, std::int32_t bucket, Client& who) {
+  if (Exchange* const of = begin(client, bucket, who, Then::kValues); of != nullptr)
+    ask_for(*of, world_.present());
+}
+
+void Servers::end(Exchange& of, When when) {
+  free_.push_back(&of);
+  of.who().came(of.bucket, when);
+}
+
+void Servers::pushed(Exchanged& any, std::uint32_t piece, When in) {
+  Exchange& of = exchange(any);
+  if (drawing_ != nullptr) drawing_->pushed(of, in.time);
+  if (--of.pushing == 0) of.who().push_is_in(of.bucket, in);
+  const std::uint32_t slot = of.first_slot + piece;
+  if (of.then == Then::kAsk) {
+    world_.engine.at(in, Phase::kNormal, [this, &of, slot] {
+      Line& line = this->line(of, slot);
+      ++line.in;
+      while (!line.requests.empty() && line.requests.front().after <= line.in) {
+        const Line::Request behind = line.requests.front();
+        line.requests.erase(line.requests.begin());
+        asked(*behind.of, behind.slot);
+      }
+      received(of, slot, world_.present());
+    });
+    return;
+  }
+  if (!terms_.costs.any || in.time <= world_.now()) return received(of, slot, in);
+  // What is asked for meanwhile goes before it.
+  world_.engine.at(in, Phase::kNormal, [this, &of, slot] { received(of, slot, world_.present()); });
+}
+
+When Servers::serve(std::uint32_t slot, const char* what, const Exchange& of, When when,
+                    Duration work) {
+  if (!terms_.costs.any) return when;
+  Fifo& thread = threads_[static_cast<std::size_t>(slots_[slot].piece->server)];
+  const Fifo::Served served = thread.reserve(world_.engine, when, work, thread_);
+  if (drawing_ != nullptr && work > Duration{})
+    drawing_->served(slots_[slot].piece->server, what, of.client, of.bucket, served.start.time,
+                     served.end.time);
+  return served.end;
+}
+
+void Servers::answer(Exchange& of, std::uint32_t slot, When end) {
+  if (of.then == Then::kValues) {
+    const When leaves = serve_pull(of, slot, end, false);
+    return answer_with_values(of, slot, leaves);
+  }
+  const Duration latency = this->latency(of, slot);
+  if (of.then == Then::kAsk) {
+    world_.engine.at(world_.engine.until(end, latency, request_), Phase::kNormal,
+                     [this, &of, slot] { ask_behind(of, slot); });
+    return;
+  }
+  if (common_latency_) {
+    of.last = later(of.last, end);
+  } else if (of.last.time < end.time + latency) {
+    of.last = later(of.last, answer_in(end, latency));
+  }
+  if (--of.missing > 0) return;
+  const When last = common_latency_ ? answer_in(of.last, latency) : of.last;
+  if (of.then == Then::kPull) return ask_for(of, last);
+  world_.engine.at(last, Phase::kNormal, [this, &of] { this->end(of, world_.present()); });
+}
+
+void Servers::answer_with_values(Exchange& of, std::uint32_t slot, When leaves) {
+  ++messages_;
+  of.pull_sent = std::min(of.pull_sent, leaves.time);
+  wire_.answer(of, slot - of.first_slot, {&leaves, 1});
+}
+
+Duration Servers::latency(const Exchange& of, std::uint32_t slot) {
+  if (common_latency_) return *common_latency_;
+  return wire_.latency(of.client, slots_[slot].piece->server);
+}
+
+/// When an answer without bytes is at its client: as a rule many leave at one time.
+When Servers::answer_in(When sent, Duration latency) {
+  const bool same = last_answer_.sent == sent && last_answer_.in.time == sent.time + latency;
+  if (!same) last_answer_ = {sent, world_.engine.until(sent, latency, request_)};
+  return last_answer_.in;
+}
+
+/// Asks for a bucket at `when`: the requests that arrive together are one event.
+void Servers::ask_for(Exchange& of, When when) {
+  const auto bucket = static_cast<std::size_t>(of.bucket);
+  of.missing = static_cast<std::int32_t>(pieces_[bucket].size());
+  const std::uint32_t end = first_slot_[bucket + 1];
+  for (std::uint32_t s = first_slot_[bucket]; s < end;) {
+    const Duration latency = this->latency(of, s);
+    const std::uint32_t first = s;
+    while (++s < end && this->latency(of, s) == latency) {
+    }
+    world_.engine.at(world_.engine.until(when, latency, request_), Phase::kNormal,
+                     [this, &of, first, behind = s] { answer_all(of, first, behind); });
+  }
+}
+
+/// Requests for neighbouring pieces are at their servers.
+void Servers::answer_all(Exchange& of, std::uint32_t first_slot, std::uint32_t behind) {
+  messages_ += behind - first_slot;
+  leave_.resize(behind - first_slot);
+  for (std::uint32_t s = first_slot; s < behind; ++s) {
+    leave_[s - first_slot] = serve_pull(of, s, world_.present(), true);
+    of.pull_sent = std::min(of.pull_sent, leave_[s - first_slot].time);
+  }
+  wire_.answer(of, first_slot - of.first_slot, leave_);
+}
+
+/// Asks for a piece, behind what the connection still carries.
+void Servers::ask_behind(Exchange& of, std::uint32_t slot) {
+  Line& line = this->line(of, slot);
+  if (line.in < line.sent) return line.requests.push_back({&of, slot, line.sent});
+  world_.engine.at(world_.engine.until(world_.present(), latency(of, slot), request_),
+                   Phase::kNormal, [this, &of, slot] { asked(of, slot); });
+}
+
+/// A request is at the server.
+void Servers::asked(Exchange& of, std::uint32_t slot) {
+  if (waits(of, slot)) return;
+  answer_with_values(of, slot, serve_pull(of, slot, world_.present(), true));
+}
+
+/// Returns when the server's thread has the values ready.
+When Servers::serve_pull(Exchange& of, std::uint32_t slot, When when, bool is_request) {
+  seen(of.client, slot) = slots_[slot].version;
+  if (store_ != nullptr) store_->pull(of.client, *slots_[slot].piece);
+  const Duration request = is_request ? terms_.costs.request : Duration{};
+  return serve(slot, "pull", of, when, slots_[slot].handling + request);
+}
+
+void Servers::pulled(Exchanged& any, std::int32_t pieces, When in) {
+  Exchange& of = exchange(any);
+  if (drawing_ != nullptr) drawing_->pulled(of, in.time);
+  of.last = later(of.last, in);
+  if ((of.missing -= pieces) == 0) end(of, of.last);
+}
+
+void Servers::count_staleness(std::uint32_t staleness, std::int64_t updates) {
+  constexpr std::uint32_t kMost = 1 << 20;
+  if (staleness >= staleness_.size()) [[unlikely]] {
+    staleness = std::min(staleness, kMost);
+    staleness_.resize(std::max<std::size_t>(staleness_.size(), staleness + 1));
+  }
+  staleness_[staleness] += updates;
+}
+
+Duration Servers::most_busy() const {
+  Duration most{};
+  for (const Fifo& thread : threads_)
+    most = std::max(most, thread.busy());
+  return most;
+}
+
+namespace {
+
+class SynchronousServers final : public Servers {
+ public:
+  SynchronousServers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
+      : Servers(world, wire, pieces, std::move(terms)),
+        rounds_(slots_.size()),
+        under_way_(pieces.size() * static_cast<std::size_t>(terms_.clients)) {}
+
+ private:
+  /// Of a piece, up to its sum.
+  struct Round {
+    std::int32_t pushed = 0;  ///< pushes that are in
+    Held latest{};            ///< of them, the one that came last, which need not be told of last
+    std::vector<Exchange*> askers{};  ///< for the sum, before it is ready
+  };
+  Exchange*& under_way(std::uint32_t bucket, std::int32_t client) {
+    return under_way_[static_cast<std::size_t>(bucket) * static_cast<std::size_t>(terms_.clients) +
+                      static_cast<std::size_t>(client)];
+  }
+
+  void received(Exchange& of, std::uint32_t s, When in) override {
+    Slot& slot = slots_[s];
+    Round& round = rounds_[s];
+    under_way(slot.bucket, of.client) = &of;
+    const bool changes = ++round.pushed == terms_.clients;
+    if (of.then != Then::kAsk) {
+      Engine& engine = world_.engine;
+      if (in.time > round.latest.when.time) {
+        engine.release(round.latest);
+        round.latest = engine.hold(in);
+      }
+      if (changes) in = engine.release(std::exchange(round.latest, {}));
+    }
+    Duration work = slot.handling + terms_.costs.request;
+    if (changes) work += slot.updating;
+    const When end = serve(s, "push", of, in, work);
+    if (of.then == Then::kAsk) answer(of, s, end);
+    if (!changes) return;
+    round.pushed = 0;
+    ++slot.version;
+    count_staleness(0, terms_.clients);
+    if (store_ != nullptr) store_->apply_all(*slot.piece);
+    if (of.then == Then::kAsk) {
+      for (Exchange* const asker : std::exchange(round.askers, {}))
+        answer_late(*asker, s, end);
+      return;
+    }
+    for (std::int32_t i = 0; i < terms_.clients; ++i)  // every server begins with another client
+      answer(*under_way(slot.bucket, (slot.piece->server + i) % terms_.clients), s, end);
+  }
+  void answer_late(Exchange& of, std::uint32_t s, When end) {
+    seen(of.client, s) = slots_[s].version;
+    if (store_ != nullptr) store_->pull(of.client, *slots_[s].piece);
+    answer_with_values(of, s, serve(s, "pull", of, end, slots_[s].handling + terms_.costs.request));
+  }
+  bool waits(Exchange& of, std::uint32_t s) override {
+    if (of.then != Then::kAsk || slots_[s].version != seen(of.client, s)) return false;
+    rounds_[s].askers.push_back(&of);
+    return true;
+  }
+
+  std::vector<Round> rounds_;         ///< of every slot
+  std::vector<Exchange*> under_way_;  ///< by bucket and client
+};
+
+class AsynchronousServers final : public Servers {
+ public:
+  using Servers::Servers;
+
+ private:
+  void received(Exchange& of, std::uint32_t s, When in) override {
+    Slot& slot = slots_[s];
+    const When end = serve(s, "push", of, in, slot.handling + slot.updating + terms_.costs.request);
+    if (of.who().counts()) count_staleness(slot.version - seen(of.client, s), 1);
+    ++slot.version;
+    if (store_ != nullptr) store_->apply(of.client, *slot.piece);
+    answer(of, s, end);
+  }
+  bool waits(Exchange&, std::uint32_t) override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pieces& pieces,
+                                             Servers::Terms terms) {
+  return std::make_unique<SynchronousServers>(world, wire, pieces, std::move(terms));
+}
+
+std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
+                                              Servers::Terms terms) {
+  return std::make_unique<AsynchronousServers>(world, wire, pieces, std::move(terms));
+}
+
+}  // namespace steptime

@@ -1,0 +1,192 @@
+// Parameter servers: clients push pieces of buckets, servers add up what all of them push or apply
+// each push when it comes, and give values back. When bytes are there a Wire says; what a value is,
+// if anything is learnt, a Store.
+//
+// A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
+// and requests to pull carry no bytes.
+#pragma once
+#include "sim/runtime/waits.h"
+#include "sim/runtime/world.h"
+#include "sim/servers/pieces.h"
+#include "sim/servers/wire.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// Hears how a client's exchanges go.
+class Client {
+ public:
+  virtual ~Client() = default;
+  /// It has a bucket's values at `end`; or where only a push was asked for, all servers have
+  /// answered it. That may lie ahead.
+  virtual void came(std::int32_t bucket, When end) = 0;
+  /// Whether the staleness of what it pushes now is to be told.
+  virtual bool counts() const { return true; }
+  /// The servers have all of a push at `in`, which may lie ahead.
+  virtual void push_is_in(std::int32_t /*bucket*/, When /*in*/) {}
+};
+
+/// The values that servers hold, where something is learnt. Ranges are those of pieces.
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual void apply_all(const Piece& piece) = 0;
+  virtual void apply(std::int32_t client, const Piece& piece) = 0;
+  virtual void pull(std::int32_t client, const Piece& piece) = 0;
+};
+
+/// Draws what servers do; only where somebody looks.
+class ServerDrawing {
+ public:
+  virtual ~ServerDrawing() = default;
+  virtual void served(std::int32_t server, const char* what, std::int32_t client,
+                      std::int32_t bucket, Time start, Time end) = 0;
+  virtual void pushed(const Exchanged& of, Time in) = 0;
+  virtual void pulled(const Exchanged& of, Time in) = 0;
+};
+
+/// What a server's thread needs for a request.
+struct ServerCosts {
+  std::function<Duration(Bytes)> handling{};  ///< of bytes that come in or go out
+  std::function<Duration(Bytes)> updating{};  ///< of parameters that change
+  Duration request{};
+  bool any = false;  ///< whether requests keep the thread busy; if not, they go in any order
+};
+
+class Servers : protected Exchanges {
+ public:
+  /// What clients and servers agree on.
+  struct Terms {
+    std::int32_t clients = 0;
+    std::int32_t servers = 0;
+    ServerCosts costs{};
+    const char* name = "server";
+  };
+  /// All must outlive the servers. Throws RangeError when there is more than fits in memory.
+  Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms);
+  ~Servers() override = default;
+  Servers(const Servers&) = delete;
+  Servers& operator=(const Servers&) = delete;
+  void set_store(Store* store) { store_ = store; }
+  void set_drawing(ServerDrawing* drawing) { drawing_ = drawing; }
+
+  // Of a client, for a bucket, from now on; each goes on at once, and `who` hears of the end.
+  /// Pushes; pulls once all servers have answered; hears when the values are there. ps-lite's ZPush
+  /// and ZPull behind it.
+  void push_then_pull(std::int32_t client, std::int32_t bucket, Client& who);
+  /// One request: the answer carries the values. MXNet's ZPushPull.
+  void pushpull(std::int32_t client, std::int32_t bucket, Client& who);
+  /// Pushes, and asks for the values when a push is in; the request queues behind what the
+  /// connection still carries, and a server answers it when the sum is ready.
+  void push_and_ask(std::int32_t client, std::int32_t bucket, Client& who);
+  /// Pushes, and hears that all servers have answered.
+  void push(std::int32_t client, std::int32_t bucket, Client& who);
+  void pull(std::int32_t client, std::int32_t bucket, Client& who);
+
+  std::int64_t messages() const { return messages_; }
+  /// How many updates met a piece changed that many times since their client had pulled it.
+  const std::vector<std::int64_t>& staleness() const { return staleness_; }
+  /// Of the busiest server's thread.
+  Duration most_busy() const;
+
+ protected:
+  /// What follows when a push is answered.
+  enum class Then : std::uint8_t { kPull, kValues, kAsk, kNothing };
+  struct Exchange : Exchanged {
+    Then then = Then::kNothing;
+    std::int32_t pushing = 0;  ///< pieces that are not at their servers
+    Client& who() const { return *static_cast<Client*>(asker); }
+  };
+  /// A piece with its state on the server.
+  struct Slot {
+    const Piece* piece;
+    std::uint32_t bucket;
+    std::uint32_t version = 0;  ///< updates so far
+    Duration handling{};        ///< of the server's thread, per push and pull
+    Duration updating{};        ///< of it
+  };
+  static Exchange& exchange(Exchanged& of) { return static_cast<Exchange&>(of); }
+
+  /// A push is handled by its server's thread from `in` on.
+  virtual void received(Exchange& of, std::uint32_t slot, When in) = 0;
+  /// Whether a request for the slot has to wait; it is then answered by answer().
+  virtual bool waits(Exchange& of, std::uint32_t slot) = 0;
+  /// A server answers a push at `end`.
+  void answer(Exchange& of, std::uint32_t slot, When end);
+  void answer_with_values(Exchange& of, std::uint32_t slot, When end);
+  When serve(std::uint32_t slot, const char* what, const Exchange& of, When when, Duration work);
+  void count_staleness(std::uint32_t staleness, std::int64_t updates);
+  std::uint32_t& seen(std::int32_t client, std::uint32_t slot) {
+    return seen_[static_cast<std::size_t>(client) * slots_.size() + slot];
+  }
+
+  World& world_;
+  const Terms terms_;
+  Store* store_ = nullptr;
+  std::vector<Slot> slots_;
+
+ private:
+  Exchange* begin(std::int32_t client, std::int32_t bucket, Client& who, Then then);
+  void send_push(std::int32_t client, std::int32_t bucket, Client& who, Then then);
+  void pushed(Exchanged& of, std::uint32_t piece, When in) override;
+  void pulled(Exchanged& of, std::int32_t pieces, When in) override;
+  Duration latency(const Exchange& of, std::uint32_t slot);
+  When answer_in(When sent, Duration latency);
+  void ask_for(Exchange& of, When when);
+  void answer_all(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);
+  void ask_behind(Exchange& of, std::uint32_t slot);
+  void asked(Exchange& of, std::uint32_t slot);
+  When serve_pull(Exchange& of, std::uint32_t slot, When when, bool is_request);
+  void end(Exchange& of, When when);
+
+  Wire& wire_;
+  const Pieces& pieces_;
+  std::optional<Duration> common_latency_;
+  Reason request_;  ///< of a message without bytes
+  Reason thread_;
+  ServerDrawing* drawing_ = nullptr;
+  std::vector<Fifo> threads_;
+  std::vector<std::uint32_t> first_slot_;  ///< of every bucket, and the end
+  std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
+  std::deque<Exchange> exchanges_;   ///< under way, or free
+  std::vector<Exchange*> free_;
+  struct LastAnswer {
+    When sent{};
+    When in{};
+  } last_answer_;            ///< to a push
+  std::vector<When> leave_;  ///< scratch
+  /// Requests that queue behind pushes, per client and server; only where there are such.
+  struct Line {
+    std::int64_t sent = 0;  ///< pushes so far
+    std::int64_t in = 0;    ///< of these at the server
+    struct Request {
+      Exchange* of;
+      std::uint32_t slot;
+      std::int64_t after;  ///< how many pushes go before it
+    };
+    std::vector<Request> requests{};
+  };
+  Line& line(const Exchange& of, std::uint32_t slot) {
+    return lines_[static_cast<std::size_t>(of.client) * threads_.size() +
+                  static_cast<std::size_t>(slots_[slot].piece->server)];
+  }
+  std::vector<Line> lines_;
+  std::int64_t messages_ = 0;
+  std::vector<std::int64_t> staleness_;
+};
+
+/// Change the parameters when all clients have pushed, and answer then.
+std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pieces& pieces,
+                                             Servers::Terms terms);
+/// Change them with each push.
+std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
+                                              Servers::Terms terms);
+
+}  // namespace steptime
