@@ -56,8 +56,7 @@ class Esgd final : public Update {
     return "esgd needs parameter servers, which hold the centre; choose parameter-server, or "
            "hybrid with servers";
   }
-  /// From one exchange to the next.
-  std::int64_t default_steps() const override { return interval_; }
+  std::int64_t period() const override { return interval_; }
   /// Equation 2.
   void on_server(Weights center, Pushed pushed, const Descent&) const override {
     for (std::size_t i = 0; i < center.w.size(); ++i)

@@ -4,19 +4,22 @@
 //
 //   device: keys are merged on the GPUs, the largest first and each on the GPU with the fewest
 //           elements so far; every GPU's port carries 2 (N - 1) / N M each way
-//   local:  keys are merged in host memory by `threads` threads; without contention N M up to the
-//           host and N M down
-//   tree, nccl: on one node without servers, as operations of the engine (sim/mxnet/module_step.h),
-//           at both fidelities; the embedding "module" plays device and local like that, too
+//   local:  keys are merged in host memory by `threads` threads, any thread any key; without
+//           contention N M up to the host and N M down
+//   tree, nccl: on one node without servers
 //   servers: dist_sync (local) and dist_device_sync (device), or with asgd dist_async and
 //           dist_device_async: the sum of a key is copied to the host, where it is not there yet,
 //           pushed, pulled when all its servers have answered, and copied back
 //
-// A merge begins when all copies of its key are there and costs N - 1 times the cluster's
-// `reduction` per byte. At message fidelity copies share the links of the node, and each takes a
-// thread of a GPU, `copy_threads` each: the sender's, or at a copy from the host the receiver's. A
-// free thread takes the copy of the key with the highest priority; a sum on its way to the host has
-// priority 0, which is that of key 0. Keys do not wait for each other.
+// Without servers every merge is played as operations of an engine on the links of the node, at
+// both fidelities (sim/mxnet/module_step.h): with the embedding "module", which says what calls
+// cost, and without one, where they cost nothing but what issue_time and updater_time say.
+//
+// With servers a merge begins when all copies of its key are there and costs N - 1 times the
+// cluster's `reduction` per byte. At message fidelity copies share the links of the node, and each
+// takes a thread of a GPU, `copy_threads` each: the sender's, or at a copy from the host the
+// receiver's. A free thread takes the copy of the key with the highest priority; a sum on its way
+// to the host has priority 0, which is that of key 0. Keys do not wait for each other.
 //
 // A process of a node sends and receives through one thread of ZeroMQ, `client_rate`, and pushes
 // and pulls are issued by one thread of Python, key after key.
@@ -153,16 +156,13 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
   return beyond;
 }
 
-/// Where a node merges; with one GPU, which has nothing to merge, the host that it copies to.
-ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& merge) {
+/// Where a node merges for servers beyond it; with one GPU, which has nothing to merge, the host
+/// that it copies to. Without those an engine plays the merge, and nothing else adds up.
+ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& merge,
+                       bool has_servers) {
   const std::int64_t gpus = cluster.gpus_per_node;
-  const auto threads = c.get<std::int64_t>("threads");
   const bool on_gpus = gpus > 1 && merge.place() == Merge::Place::kGpu;
-  const bool in_engine = merge.place() == Merge::Place::kEngine;
-  return {
-      .count = in_engine ? 0
-               : on_gpus ? gpus
-                         : threads,
+  ServerGroup place{
       .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
       .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
       .fused = true,
@@ -170,11 +170,13 @@ ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& mer
       .sharding = read_key_sharding(c, "sharding"),
       .copies_at_once = c.get<std::int64_t>("copy_threads"),
       .last_bucket_first = c.get<std::string>("priority") == "first-key"};
+  if (has_servers) place.count = on_gpus ? gpus : c.get<std::int64_t>("threads");
+  return place;
 }
 
-/// Of all keys as one, when nothing else is sent.
+/// Of all keys as one by way of servers, when nothing else is sent.
 LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
-                      const std::optional<ServersBeyond>& beyond) {
+                      const ServersBeyond& beyond) {
   const auto n = static_cast<double>(cluster.gpus_per_node);
   const bool on_gpus = merge.placement == ServerGroup::Placement::kOnGpus;
   const double beta = inverse(cluster.intra_node.bandwidth).seconds_per_byte;
@@ -182,8 +184,7 @@ LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
   LinearCost whole{
       2 * cluster.intra_node.latency,
       {2 * beta * (on_gpus ? (n - 1) / n : n) + merge.update.seconds_per_byte / parts}};
-  if (!beyond) return whole;
-  const LinearCost servers = server_cost(cluster, cluster.nodes, beyond->servers);
+  const LinearCost servers = server_cost(cluster, cluster.nodes, beyond.servers);
   whole.a += servers.a;
   whole.b.seconds_per_byte += servers.b.seconds_per_byte;
   if (on_gpus) {
@@ -196,20 +197,19 @@ LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
 std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
   auto beyond = read_beyond(c, cluster);
   std::shared_ptr<const Merge> merge = read_merge(c, cluster);
-  const bool in_engine = merge->place() == Merge::Place::kEngine;
-  if (in_engine && beyond) {
+  if (merge->place() == Merge::Place::kEngine && beyond) {
     c.fail("merge",
            fmt::format("adds up on one node without servers, got {}; with servers expected "
                        "device or local",
                        beyond->servers.count));
   }
-  const ServerGroup place = read_place(c, cluster, *merge);
+  const ServerGroup place = read_place(c, cluster, *merge, beyond.has_value());
   const IssuingThread issuing = read_issuing(c);
   const auto nothing = std::make_shared<LinearCollective>(LinearCost{});
   if (cluster.workers() == 1 && !beyond)  // MXNet copies nothing then
     return std::make_unique<Aggregation>(Aggregation{.inside = nothing});
-  const LinearCost whole = in_engine ? cost_of_one_key(*merge, cluster, *place.sharding)
-                                     : whole_cost(cluster, place, beyond);
+  const LinearCost whole = beyond ? whole_cost(cluster, place, *beyond)
+                                  : cost_of_one_key(*merge, cluster, *place.sharding);
   if (beyond) merge = nullptr;
   return std::make_unique<Aggregation>(
       Aggregation{.clients = cluster.workers(),
@@ -217,6 +217,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
                   .servers = place,
                   .merges = true,
                   .merge = std::move(merge),
+                  .merge_threads = c.get<std::int64_t>("threads"),
                   .whole = std::make_shared<LinearCollective>(whole),
                   .beyond = std::move(beyond),
                   .issuing = issuing});

@@ -39,8 +39,7 @@ class LocalSgd final : public Update {
     if (!where.pulls_in_next_step) return {};
     return "local-sgd pulls in the step that pushes; choose other requests than \"next-step\"";
   }
-  /// From one average to the next.
-  std::int64_t default_steps() const override { return interval_; }
+  std::int64_t period() const override { return interval_; }
   void on_server(Weights center, Pushed parameters, const Descent&) const override {
     for (std::size_t i = 0; i < center.w.size(); ++i)
       center.w[i] = parameters.sum[i] / parameters.count;

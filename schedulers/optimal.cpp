@@ -6,18 +6,28 @@
 //
 //   F(0) = 0,   F(k) = min over j < k of  max(F(j), R_k) + T(S_k - S_j).
 //
-// O(L^2) for any cost T. For T(M) = a + b M, O(L): F does not decrease, so the j with F(j) <= R_k
-// are a prefix that only grows. Of that prefix the largest j is best, as it leaves the fewest
-// bytes; of the others the one with the least F(j) - b S_j, kept in a monotone queue. Exact up to
-// the rounding of each message's time to a picosecond.
+// O(L^2) for any cost T; a model of more than 180 gradients asks for more sums S_k - S_j than there
+// is time to play collectives of, and has T between sizes that are at most 1/128 apart. For T(M) =
+// a + b M, O(L): F does not decrease, so the j with F(j) <= R_k are a prefix that only grows. Of
+// that prefix the largest j is best, as it leaves the fewest bytes; of the others the one with the
+// least F(j) - b S_j, kept in a monotone queue. Exact up to the rounding of each message's time to
+// a picosecond.
+#include "sim/core/error.h"
 #include "sim/step/schedule.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace steptime {
 namespace {
@@ -35,7 +45,50 @@ BucketPlan unwind(std::size_t gradients, BestOf best_of) {
   return plan;
 }
 
+/// T of any size up to the largest: as it is, or straight between the sizes that have eight binary
+/// digits.
+class Times {
+ public:
+  Times(const Collective& collective, std::span<const GradientUnit> units)
+      : collective_(collective), is_exact_(units.size() * (units.size() + 1) / 2 <= kMostExact) {
+    for (const GradientUnit& unit : units)
+      most_ += unit.bytes.count;
+  }
+
+  Duration operator()(Bytes m) {
+    const int octave = std::bit_width(static_cast<std::uint64_t>(m.count)) - kDigits;
+    if (is_exact_ || octave <= 0) return collective_.time(m);
+    const std::int64_t step = std::int64_t{1} << octave;
+    const std::int64_t low = m.count & ~(step - 1);
+    const std::int64_t high = std::min(low + step, most_);
+    const auto place =
+        static_cast<std::size_t>(octave * kSteps + (low >> octave) - std::int64_t{kSteps});
+    const Duration at_low = known(place, low);
+    if (m.count == low) return at_low;
+    const Duration more = known(place + 1, high) - at_low;
+    const double share = static_cast<double>(m.count - low) / static_cast<double>(high - low);
+    return at_low + Duration(std::llround(static_cast<double>(more.count()) * share));
+  }
+
+ private:
+  static constexpr std::size_t kMostExact = std::size_t{1} << 14;
+  static constexpr int kDigits = 8;
+  static constexpr int kSteps = 1 << (kDigits - 1);  // an octave has
+
+  Duration known(std::size_t place, std::int64_t bytes) {
+    if (place >= known_.size()) known_.resize(place + 1);
+    if (!known_[place]) known_[place] = collective_.time(Bytes{bytes});
+    return *known_[place];
+  }
+
+  const Collective& collective_;
+  bool is_exact_;
+  std::int64_t most_ = 0;
+  std::vector<std::optional<Duration>> known_;
+};
+
 BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& collective) {
+  Times time(collective, units);
   const std::size_t n = units.size();
   std::vector<Duration> finish(n + 1, Duration{});
   std::vector<std::int32_t> best(n + 1, 0);
@@ -45,7 +98,7 @@ BucketPlan any_cost(std::span<const GradientUnit> units, const Collective& colle
     finish[k] = Duration::max();
     for (std::size_t j = k; j-- > 0;) {
       bytes += units[j].bytes;
-      const Duration end = checked_add(std::max(finish[j], ready), collective.time(bytes));
+      const Duration end = checked_add(std::max(finish[j], ready), time(bytes));
       if (end < finish[k]) {
         finish[k] = end;
         best[k] = static_cast<std::int32_t>(j);
@@ -98,22 +151,39 @@ BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& co
   return unwind(n, [&](std::size_t k) { return sent[k].best; });
 }
 
+constexpr std::size_t kMostGradients = 20'000;  // of any cost: 2 s
+
 class Optimal final : public Schedule {
  public:
-  using Schedule::Schedule;
+  /// `where`: of the schedule in its config, for messages.
+  Optimal(Granularity granularity, std::string where)
+      : Schedule(granularity), where_(std::move(where)) {}
   BucketPlan plan(std::span<const GradientUnit> units,
                   const Collective& collective) const override {
     const auto line = collective.linear();
-    return line ? linear_cost(units, *line) : any_cost(units, collective);
+    if (line) return linear_cost(units, *line);
+    if (units.size() > kMostGradients) {
+      throw InputError(
+          fmt::format("{}: {} gradients, expected at most {} of a collective whose time is no line "
+                      "in the size; "
+                      "mg-wfbp takes any number, and \"granularity\": \"layer\" makes fewer",
+                      where_, units.size(), kMostGradients));
+    }
+    return any_cost(units, collective);
   }
   bool plans_for_the_recurrence() const override { return true; }
+
+ private:
+  std::string where_;
 };
 
 const bool kRegistered = Schedules::instance().add(
     "optimal",
     "the partition that ends the step earliest: exact where all-reduces go one after another",
-    {granularity_param()},
-    [](const Config& c) { return std::make_unique<Optimal>(read_granularity(c)); });
+    {granularity_param()}, [](const Config& c) {
+      return std::make_unique<Optimal>(read_granularity(c),
+                                       fmt::format("{}: {}", c.file(), c.pointer()));
+    });
 
 }  // namespace
 }  // namespace steptime

@@ -92,8 +92,12 @@ class Asked {
     if (values.contains("nodes")) put("/cluster/nodes", values["nodes"].as<std::int64_t>());
     if (values.contains("collective")) choose(values["collective"].as<std::string>());
     if (values.contains("nccl-version")) {
-      expect_nccl();
+      expect_nccl("--nccl-version");
       put(std::string(kCollective) + "/version", values["nccl-version"].as<std::string>());
+    }
+    if (values.contains("operation")) {
+      expect_nccl("--operation");
+      put(std::string(kCollective) + "/operation", values["operation"].as<std::string>());
     }
     if (values.contains("gpus")) use_gpus(values["gpus"].as<std::int64_t>());
     use_processes(values);
@@ -122,10 +126,10 @@ class Asked {
     if (type() != name) put(kCollective, Json{{"type", name}});
   }
 
-  void expect_nccl() {
+  void expect_nccl(const char* option) {
     if (const Json& found = type(); found != "nccl") {
       throw InputError(
-          fmt::format("--nccl-version: expected the collective \"nccl\", got {}", brief(found)));
+          fmt::format("{}: expected the collective \"nccl\", got {}", option, brief(found)));
     }
   }
 
@@ -147,10 +151,7 @@ class Asked {
       put("/cluster/gpus_per_node", count("processes") * each);
     }
     if (!has_each) return;
-    if (const Json& found = type(); found != "nccl") {
-      throw InputError(fmt::format("--gpus-per-process: expected the collective \"nccl\", got {}",
-                                   brief(found)));
-    }
+    expect_nccl("--gpus-per-process");
     put(std::string(kCollective) + "/gpus_per_process", each);
   }
 
@@ -205,6 +206,8 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       "name of the collective, reduce-scatter, all-gather, reduce and broadcast included; default: "
       "the config's, ring")("nccl-version", po::value<std::string>(),
                             "release, of the collective nccl")(
+      "operation", po::value<std::string>(),
+      "all-reduce, all-gather or reduce-scatter, of the collective nccl")(
       "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
       "minbytes,b", po::value(&first), "smallest size; K, M, G: powers of 1024 (default 8)")(
       "maxbytes,e", po::value(&last), "largest size (default 128M)")(

@@ -1,5 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/experiment/experiment.h"
@@ -137,7 +138,7 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
       throw InputError(fmt::format("steptime import: expected one file, got {} more, {} the first",
                                    request.paths.size() - 1, brief(request.paths[1])));
     }
-    request.text = read_file(request.file);
+    request.text = text_at(request.file);
   }
   request.provenance = Json{{"source", source}, {"date", date}, {"licence", licence}};
   if (!note.empty()) request.provenance["note"] = note;

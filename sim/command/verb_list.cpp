@@ -2,6 +2,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/input_files.h"
 #include "sim/config/registry.h"
 #include "sim/config/words.h"
 #include "sim/core/text_table.h"
@@ -47,14 +48,18 @@ std::string keys_of(const Params& params) {
 std::map<std::string, Json> shipped(const std::string& folder, const std::string& format) {
   std::map<std::string, Json> files;
   const auto root = data_dir() / folder;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
-    if (file.path().extension() != ".json") continue;
-    const std::string path = file.path().string();
-    Json json = parse_json(read_file(path), path);
-    if (json.value("format", "") != format) continue;
-    const auto name = file.path().lexically_relative(root).replace_extension();
+  using Walk = std::filesystem::recursive_directory_iterator;
+  std::error_code error;
+  for (Walk file(root, error); !error && file != Walk(); file.increment(error)) {
+    if (file->path().extension() != ".json") continue;
+    const std::string path = file->path().string();
+    Json json = parse_json(text_at(path), path);
+    if (!json.is_object() || json.value("format", Json()) != format) continue;
+    const auto name = file->path().lexically_relative(root).replace_extension();
     files[name.generic_string()] = std::move(json);
   }
+  if (error)
+    throw InputError(fmt::format("{}: cannot be read: {}", root.string(), error.message()));
   return files;
 }
 
@@ -144,6 +149,19 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
   return Exit::kOk;
 }
 
+namespace {
+
+/// What `run` would do. Learning takes seconds: of such a run only the beginning is checked.
+void check_run(const Experiment& experiment, const OnProgress& listener) {
+  std::vector<SentBucket> buckets;
+  if (experiment.run->convergence)
+    check_training_run(experiment);
+  else
+    simulate(experiment, &buckets, listener);
+}
+
+}  // namespace
+
 Exit verb_check(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::vector<std::string> sets;
   po::options_description options("options");
@@ -159,13 +177,13 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
   for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
     try {
       const auto document = load_document(path, sets);
-      read_experiment(document);
+      check_run(read_experiment(document), listener);
       const Sweep sweep(document);
       PointRunner runner(sweep);
-      for (std::int64_t point = 0; point < sweep.points(); ++point) {
+      for (std::int64_t point = 0; document->root.contains("sweep") && point < sweep.points();
+           ++point) {
         listener(0);
         try {
-          // Learning takes seconds a point: of such a run only the beginning is checked.
           const Experiment& experiment = runner.read(point);
           if (experiment.run->convergence)
             check_training_run(experiment);

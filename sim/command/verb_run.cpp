@@ -1,5 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
 #include "sim/config/text_lines.h"
 #include "sim/core/text_table.h"
@@ -36,11 +37,13 @@ std::string csv(const Result& result) {
 }
 
 std::string rendered(const std::string& format, const Experiment& experiment, const Result& result,
-                     std::span<const SentBucket> buckets, const Json& config) {
+                     std::span<const SentBucket> buckets, const Document& config) {
   if (format == "table") return summary(experiment, result);
   if (format == "csv") return csv(result);
   if (format == "dot") return drawing(node_of(*experiment.cluster), result.links);
-  const Json json = full_json(result, buckets, config);
+  NamedDigests inputs = InputFiles::all().noted(config.file);
+  inputs.erase(input_name(config.file, config.file));  // it stands in the result itself
+  const Json json = full_json(result, buckets, config.root, inputs);
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
@@ -174,9 +177,9 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   }
   std::vector<SentBucket> buckets;
   const Result result = simulated(experiment, timeline_file, window, buckets, terminal);
-  terminal.out << rendered(format, experiment, result, buckets, document->root);
+  terminal.out << rendered(format, experiment, result, buckets, *document);
   if (result_file) {
-    result_file->write(rendered("json", experiment, result, buckets, document->root));
+    result_file->write(rendered("json", experiment, result, buckets, *document));
     result_file->commit();
     terminal.err << "wrote " << result_file->path() << "\n";
     if (result.training && result.training->learns) {

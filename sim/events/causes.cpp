@@ -81,7 +81,7 @@ void Causes::go_on() {
   }
   std::size_t number = points_.size() / kBlock;
   if (roomy_.empty()) {
-    STEPTIME_CHECK(number < (std::size_t{1} << kPointBits) / kBlock - 1, "causes without number");
+    STEPTIME_CHECK(number < (std::uint64_t{1} << kPointBits) / kBlock - 1, "causes without number");
     if (number == 1)
       points_.reserve(std::size_t{64} * kBlock);  // memory that is not used yet costs nothing
     points_.resize(points_.size() + kBlock);

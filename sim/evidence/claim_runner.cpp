@@ -118,9 +118,13 @@ double ClaimRunner::collective(const Config& measure, Sets sets) const {
   if (!measure.has("bytes")) {
     std::vector<CollectiveRow> rows;
     for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
+      if (m.bytes < measure.get<std::int64_t>("from_bytes") ||
+          m.bytes > measure.get<std::int64_t>("to_bytes"))
+        continue;
       rows.push_back(model.row(m.bytes));
       rows.back().measured_us = m.time_us;
     }
+    if (rows.empty()) measure.fail("measured", "no size of it lies in from_bytes to to_bytes");
     if (key == "geomean_error_pct") return errors(rows, true).geomean_pct;
     measure.fail("value", fmt::format("unknown {}; known: geomean_error_pct", brief(key)));
   }

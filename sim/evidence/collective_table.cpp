@@ -1,7 +1,9 @@
 #include "sim/evidence/collective_table.h"
 
+#include "sim/collective/path.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/servers/tcp_connections.h"
 
 #include <algorithm>
 #include <bit>
@@ -49,6 +51,13 @@ std::string shown(const Json& value) {
   return parameters.empty() ? type : fmt::format("{} ({})", type, parameters);
 }
 
+/// "# path: 12 rings over NVLink, 8 adapters a node (NCCL 2.20.5 by the rules of 2.19.3)".
+std::string path_line(const Collective& collective) {
+  const auto* known = dynamic_cast<const HasPath*>(&collective);
+  const std::string path = known != nullptr ? path_text(known->path()) : "";
+  return path.empty() ? "" : fmt::format("# path: {}\n", path);
+}
+
 std::string summary_line(const char* what, const CollectiveErrors& e) {
   return fmt::format("{}: {}, geometric-mean error {:.1f} %, worst {:+.1f} % at {} B\n", what,
                      e.sizes, e.geomean_pct, e.worst_pct, e.worst_bytes);
@@ -79,8 +88,9 @@ CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnPro
     read_part(document_, part, experiment);
   cluster_ = experiment.cluster;
   const Config config(document_, experiment_params());
-  const auto transport =
-      Transports::instance().make(config.object("strategy", strategy_params()), "transport");
+  const Config strategy = config.object("strategy", strategy_params());
+  const auto transport = Transports::instance().make(strategy, "transport");
+  cluster_ = connected(cluster_, connections_of(strategy, *transport));
   const auto aggregation = read_aggregation(config, *transport, *cluster_);
   collective_ = aggregation->whole ? aggregation->whole : aggregation->inside;
   if (config.object("run", run_params()).get<std::string>("fidelity") == "analytic") return;
@@ -100,10 +110,10 @@ std::string CollectiveModel::title() const {
       cluster.contains("preset") ? cluster.at("preset").get<std::string>() + ", " : "";
   const std::int64_t ranks = cluster_->workers();
   return fmt::format(
-      "# collective: {}\n# cluster: {}{} node{} with {} GPU{}, {} rank{}\n"
+      "# collective: {}\n{}# cluster: {}{} node{} with {} GPU{}, {} rank{}\n"
       "# fidelity: {}; busbw = {:.4g} algbw\n",
-      shown(among_all ? aggregation.at("collective") : aggregation), preset, cluster_->nodes,
-      cluster_->nodes == 1 ? "" : "s", cluster_->gpus_per_node,
+      shown(among_all ? aggregation.at("collective") : aggregation), path_line(*collective_),
+      preset, cluster_->nodes, cluster_->nodes == 1 ? "" : "s", cluster_->gpus_per_node,
       cluster_->gpus_per_node == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s",
       messages_ ? "message" : "analytic", bus_factor(collective_->operation(), ranks));
 }

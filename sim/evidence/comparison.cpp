@@ -205,7 +205,10 @@ std::vector<ResultRow> read_results(const std::string& path) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(path)) {
       const fs::path extension = entry.path().extension();
-      if (entry.is_regular_file() && (extension == ".json" || extension == ".jsonl"))
+      // What a sweep says of its inputs is no result.
+      const bool is_of_inputs = entry.path().stem().extension() == ".inputs";
+      if (entry.is_regular_file() && !is_of_inputs &&
+          (extension == ".json" || extension == ".jsonl"))
         files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());

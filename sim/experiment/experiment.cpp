@@ -5,6 +5,7 @@
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 #include "sim/network/cluster_network.h"
+#include "sim/servers/tcp_connections.h"
 
 #include <algorithm>
 #include <array>
@@ -209,6 +210,8 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     }
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
+      experiment.cluster =
+          connected(experiment.cluster, connections_of(strategy, *experiment.transport));
       const Cluster& cluster = *experiment.cluster;
       experiment.aggregation = read_aggregation(config, *experiment.transport, cluster);
       experiment.collective = experiment.aggregation->inside;
@@ -216,8 +219,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.kind = std::make_shared<PredictionKind>(PredictionKind{
           .system = Catalogue::type_of(strategy, "aggregation"),
           .transport = *experiment.transport_name,
-          .network = network_class(
-              cluster.nodes, network_port(cluster, *experiment.aggregation).bytes_per_second)});
+          .network = network_class(cluster.nodes, most_of_port(cluster).bytes_per_second)});
       return;
     }
     case Part::kSchedule: {
@@ -298,9 +300,7 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
 }
 
 bool plays_merge(const Experiment& e) {
-  const Aggregation& aggregation = *e.aggregation;
-  return aggregation.merge != nullptr &&
-         (e.embedding->has_one_process() || aggregation.servers.count == 0);
+  return e.aggregation->merge != nullptr;
 }
 
 namespace {

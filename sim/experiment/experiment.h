@@ -104,7 +104,8 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
                                               const Cluster& cluster);
 
-/// A kvstore's merge is played in an engine of one process (sim/mxnet/module_step.h).
+/// A kvstore without servers, whose merge is played in an engine of one process
+/// (sim/mxnet/module_step.h).
 bool plays_merge(const Experiment& e);
 
 /// Reads and checks an experiment. Throws InputError.

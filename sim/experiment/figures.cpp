@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -135,7 +136,8 @@ constexpr Figure list(std::string_view key, std::string_view help,
 
 constexpr std::array kFigures{
     number("step_time_s", "s",
-           "from the start of a step to that of the next; mean over the run's steps",
+           "from the start of a step to that of the next, in the steady state; mean over the run's "
+           "steps where these differ",
            of_step<&Result::step_time_s>),
     number("compute_time_s", "s", "forward plus backward pass", of_step<&Result::compute_time_s>),
     number("forward_time_s", "s", "forward pass", of_step<&Result::forward_time_s>),
@@ -147,7 +149,10 @@ constexpr std::array kFigures{
     number("exposed_comm_s", "s",
            "step_time_s - compute_time_s - exposed_input_s: also waits for the main thread and "
            "other ranks",
-           of_step<&Result::exposed_comm_s>),
+           // A difference of means: what is less than a tenth of a picosecond is rounding.
+           [](const Result& r) {
+             return std::optional(std::abs(r.exposed_comm_s) < 1e-13 ? 0 : r.exposed_comm_s);
+           }),
     number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
            of_step<&Result::throughput_samples_per_s>),
     interval("step_time_interval_s", "s", "low and high: holds what would be measured with 95 %",
@@ -175,6 +180,10 @@ constexpr std::array kFigures{
             of_step<&Result::messages>),
     number("epoch_time_s", "s", "steps of an epoch, rounded up, x step_time_s",
            [](const Result& r) { return r.epoch_time_s; }),
+    number("cold_step_time_s", "s",
+           "of the first step, where nothing of a step before is under way; none where every step "
+           "begins like that",
+           [](const Result& r) { return r.cold_step_time_s; }),
     number("exposed_input_s", "s", "of a step: waits for its samples, and for nothing else",
            [](const Result& r) { return r.exposed_input_s; }),
     number(
@@ -305,6 +314,12 @@ constexpr std::array kFigures{
     plain_text(
         "version", "of Steptime", [](const Result&) { return std::string(STEPTIME_VERSION); },
         [](std::string& json, const Result&) { json += "\"" STEPTIME_VERSION "\""; }),
+    list("inputs",
+         "the files that it was computed from beside the config, seen from the config's folder or, "
+         "of those that are shipped, behind \"steptime:\": their SHA-1; of `run`",
+         [](const Result&, const Details* details) {
+           return details == nullptr || details->inputs.empty() ? Json() : Json(details->inputs);
+         }),
     list("config", "the experiment with every default written out",
          [](const Result&, const Details* details) {
            return details == nullptr ? Json() : resolved(details->config);

@@ -74,9 +74,10 @@ void append_json(std::string& text, const Result& result, const Details* details
   }
 }
 
-Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config) {
+Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config,
+               const NamedDigests& inputs) {
   std::string text = "{";
-  const Details details{buckets, config};
+  const Details details{buckets, config, inputs};
   append_json(text, result, &details);
   return Json::parse(text += '}');
 }

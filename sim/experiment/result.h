@@ -2,6 +2,7 @@
 // are views of the table of figures (sim/experiment/figures.h).
 #pragma once
 #include "sim/collective/link_use.h"
+#include "sim/config/input_files.h"
 #include "sim/config/json.h"
 #include "sim/events/causes.h"
 #include "sim/experiment/track_record.h"
@@ -20,7 +21,10 @@
 namespace steptime {
 
 struct Result {
-  double step_time_s = 0;  ///< mean over the run's steps
+  double step_time_s = 0;  ///< of the steady step, or the mean over steps that differ
+  /// Of the first step, in which nothing of a step before is under way; none where every step
+  /// begins like that.
+  std::optional<double> cold_step_time_s{};
   /// Holds what would be measured with 95 %, by what measurements say of such predictions; it
   /// covers that of the profile, too.
   Interval step_time_interval_s{};
@@ -70,13 +74,15 @@ struct SentBucket {
 /// What is written only where a result is asked for in full: by `run`, and by `sweep --full`.
 struct Details {
   std::span<const SentBucket> buckets;
-  const Json& config;  ///< as it was read
+  const Json& config;     ///< as it was read
+  NamedDigests inputs{};  ///< of `run` only
 };
 
 /// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
 void append_json(std::string& text, const Result& result, const Details* details = nullptr);
 /// One object with the details.
-Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config);
+Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config,
+               const NamedDigests& inputs = {});
 /// A column of CSV: a figure, or one end of an interval.
 struct Column {
   std::string name;

@@ -194,7 +194,7 @@ Result closed_result(const Experiment& e, const PlannedStep& step, const StepTim
   return result;
 }
 
-/// Of client 0's first step, with the first seed.
+/// Of client 0, with the first seed.
 std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
                                      const TrainingTimes& times) {
   const auto& units = e.workload->units(e.schedule->granularity());
@@ -233,7 +233,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     // are no more; each step's two passes.
     const auto clients = static_cast<double>(plan.trainers());
     check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
-               2 * clients * static_cast<double>(plan.steps));
+               2 * clients * static_cast<double>(plan.played_steps()));
   }
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline, attributes));
   const auto runs = static_cast<double>(outcome->runs.size());
@@ -247,7 +247,9 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     r.compute_time_s += run.compute_s / runs;
     input_s += run.input_s / runs;
     r.comm_busy_s += run.server_busy_s / runs;
-    messages += static_cast<double>(run.messages) / runs / static_cast<double>(plan.steps);
+    messages += run.messages_per_step / runs;
+    if (run.cold_step_s)
+      r.cold_step_time_s = r.cold_step_time_s.value_or(0) + *run.cold_step_s / runs;
     r.fingerprint = mix(r.fingerprint, run.fingerprint);
   }
   if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
@@ -301,6 +303,7 @@ Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* t
                 step.plan.buckets.size());
   const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
   Result result = result_of(e, step.plan, embedded->times);
+  result.cold_step_time_s = to_seconds(embedded->cold);
   if (buckets != nullptr) {
     *buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
@@ -333,6 +336,7 @@ Result merged_result(const Experiment& e, Timeline* timeline, std::vector<SentBu
                                                   .timeline = timeline,
                                                   .on_progress = on_progress}));
   Result result = result_of(e, step.plan, embedded->times);
+  result.cold_step_time_s = to_seconds(embedded->cold);
   if (buckets != nullptr) {
     *buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
@@ -453,7 +457,7 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
 
 void check_training_run(const Experiment& experiment) {
   if (!needs_training(experiment)) return;
-  naming_the_place(experiment, [&] { check_training(plan_training(experiment)); });
+  naming_the_place(experiment, [&] { check_training_plan(plan_training(experiment)); });
 }
 
 Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,

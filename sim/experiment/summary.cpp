@@ -1,6 +1,7 @@
 #include "sim/experiment/summary.h"
 
 #include "sim/experiment/figures.h"
+#include "sim/experiment/used_path.h"
 
 #include <algorithm>
 #include <string>
@@ -53,6 +54,8 @@ void add_step(Lines& lines, const Result& r) {
   };
   lines.add(ms("step_time_s", "step time"),
             between(r.step_time_interval_s) + " on what is known of such runs");
+  if (r.cold_step_time_s.value_or(r.step_time_s) != r.step_time_s)
+    lines.add(ms("cold_step_time_s", "  cold"), "the first step, with nothing under way before it");
   if (r.profile_interval_s)
     lines.add("", "", between(*r.profile_interval_s) + " by the profile's 95 % intervals");
   if (r.step_percentiles) {
@@ -189,6 +192,8 @@ std::string summary(const Experiment& e, const Result& r) {
   if (r.training && r.training->has_servers) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
   add_links(lines, r);
+  if (const std::string path = path_text(used_path(e, r)); !path.empty())
+    lines.add("collectives", "over", path);
   lines.add({"throughput_samples_per_s", "throughput", 1, 2, " /s"}, "samples, all workers");
   lines.add({"speedup", "speedup", 1, 2, " x"},
             fmt::format("of {}: scaling efficiency {} %", r.workers,

@@ -2,6 +2,8 @@
 
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/digest.h"
+#include "sim/config/input_files.h"
 #include "sim/config/json_text.h"
 
 #include <algorithm>
@@ -205,11 +207,16 @@ TrackRecord::TrackRecord(std::vector<RecordRow> rows) : rows_(std::move(rows)) {
 }
 
 const TrackRecord& TrackRecord::shipped() {
-  static const TrackRecord record([] {
-    const std::string file = (data_dir() / "traces" / "record.jsonl").string();
-    return parse_record(read_file(file), file);
-  }());
-  return record;
+  struct Kept {
+    Kept(const std::string& path, const std::string& text)
+        : record(parse_record(text, path)), file(path, sha1_of(text)) {}
+    TrackRecord record;
+    KeptInput file;
+  };
+  static const std::string path = (data_dir() / "traces" / "record.jsonl").string();
+  static const Kept kept(path, text_at(path));
+  kept.file.use();
+  return kept.record;
 }
 
 Assessment TrackRecord::assess(Prediction p) const {

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
 #include "sim/experiment/played_cluster.h"
+#include "sim/training/play.h"
 
 #include <algorithm>
 #include <bit>
@@ -74,7 +75,7 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
   const double step = workers + 2 * static_cast<double>(plan.trainers()) +
                       clients * (2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
                       static_cast<double>(e.cluster->nodes) * beyond;
-  check_events(step * static_cast<double>(plan.steps) * static_cast<double>(seeds_of(e)),
+  check_events(step * static_cast<double>(plan.played_steps()) * static_cast<double>(seeds_of(e)),
                "/run/steps", "events", "fewer steps, workers or servers are fewer");
 }
 
@@ -153,6 +154,24 @@ std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPl
   });
 }
 
+/// Which steps tell what a step takes (sim/servers/reported_steps.h).
+TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& plan) {
+  using Reported = TrainingPlan::Reported;
+  if (e.run->convergence) return Reported::kAll;
+  const bool has_servers = plan.aggregation.servers.count > 0;
+  const bool layers_wait = plan.schedule && plan.schedule->layers_wait_for_their_own() &&
+                           !plan.step.buckets.empty() && !plan.update->sends_parameters();
+  if (!has_servers && !layers_wait) return Reported::kAll;
+  const ServerGroup& servers = plan.aggregation.servers;
+  const bool pulls_at_random = has_servers && servers.pull_time() == PullTime::kNextStep &&
+                               !servers.pulls_in_order && plan.step.buckets.size() > 1;
+  const bool has_clock = plan.schedule && std::max(e.schedule->default_steps(),
+                                                   e.transport->coordinator->default_steps()) > 1;
+  const bool differ =
+      plan.variation.any() || pulls_at_random || has_clock || !plan.update->waits_for_all();
+  return differ ? Reported::kAfterTwo : Reported::kSteady;
+}
+
 }  // namespace
 
 TrainingPlan plan_training(const Experiment& e) {
@@ -214,6 +233,7 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.steps = learns != nullptr
                    ? learns->steps(workers)
                    : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
+  plan.reported = reported_steps(e, plan);
   constexpr double kLimit = 4e6;  // s, as for a single step
   const Duration one = std::max(plan.step.forward + plan.step.backward, plan.step.input);
   const double least = to_seconds(one) * static_cast<double>(plan.steps);
@@ -243,6 +263,23 @@ double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_
 
 }  // namespace
 
+namespace {
+
+/// A kvstore's nodes, which meet at servers with what they have added up, have a player of their
+/// own.
+TrainingTimes play(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
+                   const Convergence* learns, Timeline* timeline, Causes* causes) {
+  const std::int64_t samples = learns == nullptr ? 0 : learns->problem->samples();
+  const auto run = plan.aggregation.merges ? play_training : play_programs;
+  return run(plan, seed, learner, learns, samples, timeline, causes);
+}
+
+}  // namespace
+
+void check_training_plan(const TrainingPlan& plan) {
+  plan.aggregation.merges ? check_training(plan) : check_programs(plan);
+}
+
 TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline,
                              bool attributes) {
   const Convergence* learns = e.run->convergence.get();
@@ -265,15 +302,15 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     Causes kept;
     Causes* const causes = attributes ? &kept : nullptr;
     if (learns == nullptr) {
-      outcome.runs.push_back(play_training(plan, seed, nullptr, nullptr, 0,
-                                           seed == e.run->seed ? timeline : nullptr, causes));
+      outcome.runs.push_back(
+          play(plan, seed, nullptr, nullptr, seed == e.run->seed ? timeline : nullptr, causes));
       continue;
     }
     const std::int64_t trainers = plan.trainers();
     Learner learner(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
                     outcome.has_servers, seed, plan.pushing());
-    outcome.runs.push_back(play_training(plan, seed, &learner, learns, learns->problem->samples(),
-                                         seed == e.run->seed ? timeline : nullptr, causes));
+    outcome.runs.push_back(
+        play(plan, seed, &learner, learns, seed == e.run->seed ? timeline : nullptr, causes));
     const auto& curve = outcome.runs.back().curve;
     const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
       return point.score.accuracy >= learns->target;

@@ -56,6 +56,8 @@ class Update {
   bool sends_parameters() const { return sends() != Sends::kGradients; }
   /// Whether clients send their parameters in a step, counted from 0.
   virtual bool exchanges(std::int64_t /*step*/) const { return true; }
+  /// Steps from one exchange to the next.
+  virtual std::int64_t period() const { return 1; }
   /// Of the steps [0, steps), how many exchange.
   std::int64_t exchanges_in(std::int64_t steps) const;
   /// Servers change the centre when all clients have pushed, and answer then; or with each push.
@@ -67,7 +69,7 @@ class Update {
   /// Why it cannot be carried out there; empty: it can.
   virtual std::string refusal(const MeetingPlace& /*where*/) const { return {}; }
   /// Training steps whose mean tells what a step takes.
-  virtual std::int64_t default_steps() const { return 1; }
+  virtual std::int64_t default_steps() const { return period(); }
 
   /// What a push, or all together, does to the centre.
   virtual void on_server(Weights center, Pushed pushed, const Descent& descent) const = 0;

@@ -1,5 +1,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/digest.h"
+#include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/network/cluster_network.h"
@@ -53,21 +55,27 @@ struct Preset {
   std::string profile;
 };
 
-Preset read_preset(const std::string& file) {
-  const Config preset(std::make_shared<Document>(Document{file, parse_json(read_file(file), file)}),
+Preset parse_preset(const std::string& text, const std::string& file) {
+  const Config preset(std::make_shared<Document>(Document{file, parse_json(text, file)}),
                       preset_params());
   return {preset.get<std::string>("help"), preset.object("cluster", cluster_params()).node(),
           preset.has("operations") ? file : ""};
 }
 
+struct ShippedPreset {
+  Preset preset;
+  std::unique_ptr<const KeptInput> file;
+};
+
 /// The shipped presets by name, read once.
-const std::map<std::string, Preset>& presets() {
-  static const std::map<std::string, Preset> all = [] {
-    std::map<std::string, Preset> read;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(data_dir() / "netmodels" / "presets")) {
-      if (entry.path().extension() != ".json") continue;
-      read[entry.path().stem().string()] = read_preset(entry.path().string());
+const std::map<std::string, ShippedPreset>& presets() {
+  static const std::map<std::string, ShippedPreset> all = [] {
+    std::map<std::string, ShippedPreset> read;
+    for (const std::string& file :
+         files_in((data_dir() / "netmodels" / "presets").string(), ".json")) {
+      const std::string text = text_at(file);
+      read[std::filesystem::path(file).stem().string()] = {
+          parse_preset(text, file), std::make_unique<const KeptInput>(file, sha1_of(text))};
     }
     return read;
   }();
@@ -77,20 +85,30 @@ const std::map<std::string, Preset>& presets() {
 /// A preset by its name, or by a file's name, relative to the file that names it.
 Preset preset_of(const Config& section) {
   const auto name = section.get<std::string>("preset");
-  if (const auto found = presets().find(name); found != presets().end()) return found->second;
-  if (name.ends_with(".json"))
-    return read_preset((std::filesystem::path(section.file()).parent_path() / name).string());
+  if (const auto found = presets().find(name); found != presets().end()) {
+    found->second.file->use();
+    return found->second.preset;
+  }
+  if (name.ends_with(".json")) {
+    const auto file = (std::filesystem::path(section.file()).parent_path() / name).string();
+    return parse_preset(read_file(file), file);
+  }
   std::vector<std::string> known;
   for (const auto& [each, unused] : presets())
     known.push_back(each);
   section.fail("preset", unknown_word(name, known));
 }
 
-/// `over` with the keys of `under` that it lacks.
+/// `over` with the keys of `under` that it lacks; and so "gpus", where it does not say anew what
+/// joins them.
 Json merged(const Json& over, const Json& under) {
   Json full = over;
   for (const auto& [key, value] : under.items()) {
-    if (!full.contains(key)) full[key] = value;
+    if (!full.contains(key)) {
+      full[key] = value;
+    } else if (key == "gpus" && full[key].is_object() && !full[key].contains("links")) {
+      full[key] = merged(full[key], value);
+    }
   }
   return full;
 }
@@ -218,6 +236,33 @@ Link link_over_nics(Cluster cluster) {
   return link;
 }
 
+/// The node with its first `count` NICs, and without the links of the others.
+Topology with_nics(const Topology& node, std::int64_t count) {
+  Topology kept;
+  std::vector<Topology::Vertex> place;
+  for (const Topology::VertexInfo& vertex : node.vertices()) {
+    const bool left_out = vertex.kind == VertexKind::kNic && count-- <= 0;
+    place.push_back(left_out ? -1 : kept.add_vertex(vertex.name, vertex.kind));
+  }
+  for (Topology::LinkInfo link : node.links()) {
+    link.first = place[static_cast<std::size_t>(link.first)];
+    link.second = place[static_cast<std::size_t>(link.second)];
+    if (link.first >= 0 && link.second >= 0) kept.add_link(std::move(link));
+  }
+  return kept;
+}
+
+/// The NICs that "gpus" counts, whatever the graph has beside them; 0: all of the graph's.
+std::int64_t counted_nics(const Config& section, const Topology& node) {
+  if (!section.has("gpus")) return 0;
+  const Config gpus = section.object("gpus", gpus_params());
+  if (!gpus.has("nics")) return 0;
+  const auto nics = gpus.get<std::int64_t>("nics");
+  if (const auto most = std::ssize(node.of_kind(VertexKind::kNic)); nics > most)
+    gpus.fail("nics", fmt::format("expected at most the {} of \"node\", got {}", most, nics));
+  return nics;
+}
+
 void read_graph(const Config& section, Cluster& cluster) {
   if (section.has("node")) {
     const Config node = section.object("node", topology_params());
@@ -229,6 +274,8 @@ void read_graph(const Config& section, Cluster& cluster) {
       section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
                                        gpus, cluster.gpus_per_node));
     }
+    if (const std::int64_t nics = counted_nics(section, *cluster.node); nics > 0)
+      cluster.node = std::make_shared<Topology>(with_nics(*cluster.node, nics));
     const bool has_nic = !cluster.node->of_kind(VertexKind::kNic).empty();
     try {
       if (cluster.nodes == 1) const Machine reachable(cluster);
@@ -306,13 +353,14 @@ Json resolved_preset(const Json& section) {
   if (name == section.end() || !name->is_string()) return section;
   const auto preset = presets().find(name->get<std::string>());
   if (preset == presets().end()) return section;
-  return merged(section, preset->second.cluster);
+  preset->second.file->use();
+  return merged(section, preset->second.preset.cluster);
 }
 
 std::vector<std::pair<std::string, std::string>> cluster_presets() {
   std::vector<std::pair<std::string, std::string>> list;
   for (const auto& [name, preset] : presets())
-    list.emplace_back(name, preset.help);
+    list.emplace_back(name, preset.preset.help);
   return list;
 }
 

@@ -23,7 +23,15 @@ void MaxMin::open_slack(std::uint32_t channel) {
   opened_.push_back(channel);
 }
 
-void MaxMin::add(std::uint32_t flow, std::span<const std::uint32_t> channels) {
+double MaxMin::weight(std::uint32_t flow, std::uint32_t channel) const {
+  for (const Hop& hop : flows_[flow].path) {
+    if (hop.channel == channel) return hop.weight;
+  }
+  return 1;
+}
+
+void MaxMin::add(std::uint32_t flow, std::span<const std::uint32_t> channels,
+                 std::span<const double> weights) {
   if (flow >= flows_.size()) flows_.resize(flow + std::size_t{1});
   Flow& f = flows_[flow];
   f.path.resize(channels.size());
@@ -32,9 +40,10 @@ void MaxMin::add(std::uint32_t flow, std::span<const std::uint32_t> channels) {
   for (std::uint32_t hop = 0; hop < channels.size(); ++hop) {
     Channel& c = channels_[channels[hop]];
     const auto place = static_cast<std::uint32_t>(c.members.size());
-    f.path[hop] = {channels[hop], place};
+    f.path[hop] = {channels[hop], place, weights.empty() ? 1 : weights[hop]};
+    if (f.path[hop].weight != 1) ++c.weighted;
     c.members.push_back({flow, hop, channels.size() == 2 ? channels[1 - hop] : kNone});
-    if (const double share = c.capacity / (place + 1); share < least) {
+    if (const double share = c.capacity / (place + f.path[hop].weight); share < least) {
       least = share;
       narrowest = hop;
     }
@@ -81,10 +90,11 @@ void MaxMin::remove(std::uint32_t flow) {
     Channel& channel = channels_[hop.channel];
     swap(channel, hop.place, channel.members.size() - 1);
     channel.members.pop_back();
+    if (hop.weight != 1) --channel.weighted;
     if (channel.own > 0)
       open_slack(hop.channel);
     else  // nobody waits for what is left there
-      channel.used = channel.members.empty() ? 0 : channel.used - rate;
+      channel.used = channel.members.empty() ? 0 : channel.used - rate * hop.weight;
   }
   f.path.clear();
   f.is_new = false;
@@ -101,6 +111,8 @@ double MaxMin::bound(const Flow& flow) const {
 /// The level at which an open channel is full when its flows get no more than their bounds;
 /// infinite when they cannot fill it.
 double MaxMin::candidate(Channel& channel) {
+  if (channel.weighted > 0) [[unlikely]]
+    return weighted_candidate(channel);
   const std::size_t count = channel.members.size();
   if (count == 0) return kInfinity;
   double level = channel.capacity / static_cast<double>(count);
@@ -125,6 +137,33 @@ double MaxMin::candidate(Channel& channel) {
   }
 }
 
+double MaxMin::weighted_candidate(Channel& channel) {
+  const auto self = static_cast<std::uint32_t>(&channel - channels_.data());
+  double open = 0;  // weights of flows without a bound
+  std::vector<std::pair<double, double>> bounded;
+  for (std::size_t i = 0; i < channel.members.size(); ++i) {
+    const std::uint32_t flow = channel.members[i].flow;
+    const double w = weight(flow, self);
+    const double bound = i < channel.own ? kInfinity : this->bound(flows_[flow]);
+    bound == kInfinity ? open += w : (bounded.emplace_back(bound, w), 0.0);
+  }
+  std::sort(bounded.begin(), bounded.end());  // whoever has the lowest bound drops out first
+  double all = open;
+  for (const auto& each : bounded)
+    all += each.second;
+  double left = channel.capacity;
+  double used = 0;
+  for (const auto& [bound, w] : bounded) {
+    if (bound * all > left * kSame) break;
+    left -= bound * w;
+    used += bound * w;
+    all -= w;
+    if (all < 1e-12) all = 0;
+  }
+  channel.used = used;
+  return all > 0 ? left / all : kInfinity;
+}
+
 /// Calls visit(channel) for the flow's channels but the one whose member it is.
 template <class Visit>
 inline void MaxMin::visit_others(Member member, Visit visit) {
@@ -146,7 +185,7 @@ void MaxMin::raise(Member member, double more) {
     Channel& other = channels_[c];
     if (other.stage == Stage::kSlack) other.stage = Stage::kOpen;
     if (other.stage != Stage::kIdle) return;
-    other.used += more;
+    other.used += share(other, member.flow, more);
     if (other.own > 0 || other.used > other.capacity * kSame) open(c);
   });
 }
@@ -176,7 +215,7 @@ void MaxMin::lower(Member member, double less) {
   visit_others(member, [&](std::uint32_t c) {
     Channel& other = channels_[c];
     if (other.stage != Stage::kIdle) return;
-    other.used -= less;
+    other.used -= share(other, member.flow, less);
     if (other.own > 0) open(c);
   });
 }
@@ -224,7 +263,7 @@ bool MaxMin::hand_over(Channel& channel) {
   }
   channel.used = 0;
   for (const Member member : channel.members)
-    channel.used += rate(flows_[member.flow]);
+    channel.used += share(channel, member.flow, rate(flows_[member.flow]));
   channel.level = channel.granted = 0;
   return true;
 }
@@ -275,7 +314,7 @@ double MaxMin::load(std::uint32_t channel) const {
   double sum = 0;
   for (const Member member : channels_[channel].members) {
     const Flow& flow = flows_[member.flow];
-    if (!flow.is_new) sum += rate(flow);
+    if (!flow.is_new) sum += rate(flow) * weight(member.flow, channel);
   }
   return sum;
 }

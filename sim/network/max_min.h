@@ -25,7 +25,9 @@ class MaxMin {
   /// Returns the channel's index. Capacities and rates have the same unit.
   std::uint32_t add_channel(double capacity);
   /// A flow over these channels, each named once, at least one. The caller names flows, densely.
-  void add(std::uint32_t flow, std::span<const std::uint32_t> channels);
+  /// `weights`: what the flow takes of each channel per unit of its rate; none: 1.
+  void add(std::uint32_t flow, std::span<const std::uint32_t> channels,
+           std::span<const double> weights = {});
   void remove(std::uint32_t flow);
   /// Gives every flow its rate, after any number of changes.
   void solve();
@@ -72,12 +74,14 @@ class MaxMin {
     double used = 0;        ///< sum of the rates, or a bit more, while it is nobody's bottleneck
     double granted = 0;     ///< while open: what its own flows may get without opening others
     std::uint32_t own = 0;  ///< flows whose bottleneck it is; they come first in `members`
+    std::uint32_t weighted = 0;  ///< members whose weight is not 1: most channels have none
     Stage stage = Stage::kIdle;
     std::vector<Member> members;
   };
   struct Hop {
     std::uint32_t channel;
     std::uint32_t place;  ///< in the channel's members
+    double weight = 1;
   };
   struct Flow {
     std::uint32_t bottleneck = 0;
@@ -96,6 +100,13 @@ class MaxMin {
   double rate(const Flow& flow) const { return channels_[flow.bottleneck].level; }
   double bound(const Flow& flow) const;
   double candidate(Channel& channel);
+  double weighted_candidate(Channel& channel);
+  double weight(std::uint32_t flow, std::uint32_t channel) const;
+  double share(const Channel& channel, std::uint32_t index, double more) const {
+    return channel.weighted == 0
+               ? more
+               : more * weight(index, static_cast<std::uint32_t>(&channel - channels_.data()));
+  }
   void open(std::uint32_t channel);
   void open_slack(std::uint32_t channel);
   bool hand_over(Channel& channel);

@@ -80,6 +80,11 @@ void Network::free_flow(FlowId id) {
 
 void Network::find_path(const Flow& flow, std::vector<ChannelId>& path) const {
   path.clear();
+  if (flow.loads != nullptr) [[unlikely]] {
+    for (const Load& load : *flow.loads)
+      path.push_back(load.channel);
+    return;
+  }
   routes_.route(flow.message.from, flow.message.to, path);
   if (options_.store_and_forward && path.size() > 1) path = {path[flow.hop]};
 }
@@ -103,28 +108,51 @@ void Network::send(const Message& message) {
   Flow& flow = flows_[id];
   flow.message = message;
   flow.hop = 0;
+  flow.loads = nullptr;
   begin(id, false);
+}
+
+void Network::start(Loads& loads, Duration work, const Message& message) {
+  expect_range();
+  const FlowId id = take_flow();
+  Flow& flow = flows_[id];
+  flow.message = message;
+  flow.hop = 1;  // no overhead
+  flow.loads = &loads;
+  flow.work = work;
+  const auto whole =
+      std::find_if(loads.begin(), loads.end(), [](const Load& l) { return l.share == 1; });
+  STEPTIME_CHECK(loads.empty() || whole != loads.end(), "work keeps no channel busy");
+  const double first = loads.empty() ? 1 : states_[whole->channel].rate;
+  for (Load& load : loads)
+    load.weight = load.share * states_[load.channel].rate / first;
+  flow.message.bytes = static_cast<std::int64_t>(to_seconds(work) * first + 0.5);
+  begin(id, true);
 }
 
 void Network::begin(FlowId id, bool from_queue) {
   Flow& flow = flows_[id];
   find_path(flow, path_);
-  if (has_fifo_ && waits(id, path_, from_queue)) return;
+  if (has_fifo_ && flow.loads == nullptr && waits(id, path_, from_queue)) return;
   flow.start = now();
   double rate = std::numeric_limits<double>::infinity();
   Duration latency = flow.hop > 0 ? Duration{} : overhead(flow.message);
   Time free{};
   std::uint32_t sharers = 0;
+  std::size_t hop = 0;
   for (const ChannelId c : path_) {
     State& state = states_[c];
-    state.carried += flow.message.bytes;
-    rate = std::min(rate, state.rate);
-    latency += state.latency;
+    const double w = weight(flow, hop++);
+    state.carried +=
+        w == 1 ? flow.message.bytes
+               : static_cast<std::int64_t>(w * static_cast<double>(flow.message.bytes) + 0.5);
+    rate = std::min(rate, w == 1 ? state.rate : state.rate / w);
+    if (flow.loads == nullptr) latency += state.latency;
     free = std::max(free, state.busy_until);
     sharers += state.sharers;
   }
   flow.rate = rate;
-  if (flow.message.bytes == 0 || path_.empty()) {
+  if (flow.loads == nullptr ? flow.message.bytes == 0 || path_.empty() : flow.work == Duration{}) {
     flow.drained = now();
     push(now() + latency, id, What::kDeliver, flow.generation);
     return;
@@ -132,7 +160,9 @@ void Network::begin(FlowId id, bool from_queue) {
   if (free > now() || sharers > 0) {
     return share(id, path_);
   }
-  flow.drained = now() + transfer_time(static_cast<double>(flow.message.bytes), rate);
+  flow.drained = now() + (flow.loads != nullptr
+                              ? flow.work
+                              : transfer_time(static_cast<double>(flow.message.bytes), rate));
   for (const ChannelId c : path_) {
     states_[c].busy_until = flow.drained;
     states_[c].user = id;
@@ -169,15 +199,19 @@ void Network::share(FlowId id, std::span<const ChannelId> path) {
   for (const ChannelId c : path) {
     if (states_[c].busy_until > now()) convert(states_[c].user);
   }
-  join(id, path, static_cast<double>(flows_[id].message.bytes));
+  const Flow& flow = flows_[id];
+  join(id, path,
+       flow.loads != nullptr ? to_seconds(flow.work) * flow.rate
+                             : static_cast<double>(flow.message.bytes));
 }
 
 /// Makes a flow that was alone on its channels one that shares.
 void Network::convert(FlowId id) {
   Flow& flow = flows_[id];
   find_path(flow, shared_path_);
-  const double left = flow.start == now() ? static_cast<double>(flow.message.bytes)
-                                          : to_seconds(flow.drained - now()) * flow.rate;
+  const double left = flow.start == now() && flow.loads == nullptr
+                          ? static_cast<double>(flow.message.bytes)
+                          : to_seconds(flow.drained - now()) * flow.rate;
   ++flow.generation;  // its delivery is no longer certain
   for (const ChannelId c : shared_path_)
     states_[c].busy_until = now();
@@ -192,7 +226,12 @@ void Network::join(FlowId id, std::span<const ChannelId> path, double bytes) {
     solver_path_.push_back(sharing_of(c));
     ++states_[c].sharers;
   }
-  solver_.add(id, solver_path_);
+  std::vector<double> weights;
+  if (flows_[id].loads != nullptr) {
+    for (const Load& load : *flows_[id].loads)
+      weights.push_back(load.weight);
+  }
+  solver_.add(id, solver_path_, weights);
   if (std::exchange(is_settled_, false)) settle_later();
 }
 
@@ -275,7 +314,7 @@ void Network::occupy_device(Endpoint endpoint, Duration length, MessageSink& sin
 
 inline void Network::deliver(FlowId id) {
   Flow& flow = flows_[id];
-  if (options_.store_and_forward) {
+  if (options_.store_and_forward && flow.loads == nullptr) {
     path_.clear();
     routes_.route(flow.message.from, flow.message.to, path_);
     if (++flow.hop < path_.size()) {
@@ -326,7 +365,7 @@ void Network::drain(FlowId id) {
   for (std::uint32_t hop = 0; hop < solver_.channels(id); ++hop) {
     const ChannelId c = sharing_[solver_.channel(id, hop)].channel;
     --states_[c].sharers;
-    latency += states_[c].latency;
+    if (flow.loads == nullptr) latency += states_[c].latency;
     if (has_fifo_) shared_path_.push_back(c);
   }
   shares_[id].sharing = kNone;

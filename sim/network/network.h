@@ -71,6 +71,18 @@ class Network final : public Lane {
 
   /// Starts a message now. Its sink hears of the delivery from the engine, never from send().
   void send(const Message& message);
+  /// Work that keeps several channels busy at once: what an analytic collective is. `share`: of the
+  /// channel's time; the largest is 1. It is fair to messages by its bytes on the first channel
+  /// with that share, whatever the unit of the caller.
+  struct Load {
+    ChannelId channel;
+    double share = 1;
+    double weight = 1;  ///< bytes for each byte on that first channel; start() finds it
+  };
+  using Loads = std::vector<Load>;
+  /// `work`: how long it takes with nothing else there. The sink hears of `message` when it is
+  /// over, without latency. `loads` must outlive the flow.
+  void start(Loads& loads, Duration work, const Message& message);
   /// Occupies the endpoint's device, which does one thing at a time, for `length`; calls
   /// sink.device_done(who) at the end of it.
   void occupy_device(Endpoint endpoint, Duration length, MessageSink& sink, std::int32_t who);
@@ -136,6 +148,8 @@ class Network final : public Lane {
     double rate = 0;               ///< of its slowest channel, B/s
     std::uint32_t generation = 0;  ///< events of an earlier one are void
     std::uint32_t hop = 0;         ///< for store-and-forward
+    const Loads* loads = nullptr;  ///< of what is no message
+    Duration work{};               ///< of that
   };
   /// What only a flow that shares needs.
   struct Share {
@@ -151,6 +165,9 @@ class Network final : public Lane {
   }
   FlowId take_flow();
   void free_flow(FlowId id);
+  double weight(const Flow& flow, std::size_t hop) const {
+    return flow.loads == nullptr ? 1 : (*flow.loads)[hop].weight;
+  }
   void find_path(const Flow& flow, std::vector<ChannelId>& path) const;
   void begin(FlowId id, bool from_queue);
   bool waits(FlowId id, std::span<const ChannelId> path, bool from_queue);

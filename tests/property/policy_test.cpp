@@ -121,7 +121,7 @@ RC_GTEST_PROP(Policy, NoTransportMakesWorkersFasterThanOneAlone, ()) {
 RC_GTEST_PROP(Policy, NoChannelMakesWorkersFasterThanOneAlone, ()) {
   const Question q = any_question(2000);
   const double alone =
-      simulate(q.experiment(R"({"type": "wfbp"})", R"({"type": "mpi"})", 1, 0.1)).step_time_s;
+      simulate(q.experiment(R"({"type": "wfbp"})", R"({"type": "mpi"})", 1)).step_time_s;
   Cluster cluster{.nodes = *rc::gen::inRange(2, 6), .gpus_per_node = *rc::gen::inRange(1, 3)};
   cluster.network = cluster.intra_node = {std::chrono::microseconds(*rc::gen::inRange(0, 100)),
                                           {1e6 * *rc::gen::inRange(10, 10'000)}};
@@ -133,13 +133,19 @@ RC_GTEST_PROP(Policy, NoChannelMakesWorkersFasterThanOneAlone, ()) {
                        {"servers", *rc::gen::inRange(1, 5)},
                        {"requests", *rc::gen::element<std::string>("push-pull", "pushpull",
                                                                    "early-pull", "next-step")}};
-    RC_ASSERT(simulate(q.experiment(servers, cluster, R"({"type": "wfbp"})", transport, 0.1))
-                  .step_time_s >= alone - 1e-12);
+    const auto played = [&](double jitter) {
+      return simulate(q.experiment(servers, cluster, R"({"type": "wfbp"})", transport, jitter));
+    };
+    RC_ASSERT(played(0).step_time_s >= alone - 1e-12);
+    // With servers the first two steps are not reported: speeds are those of other steps than
+    // alone.
+    const Result varied = played(0.1);
+    RC_ASSERT(varied.step_time_s >= varied.compute_time_s - 1e-12);
   }
 }
 
 /// With one seed workers are as fast, whatever is scheduled: what is compared meets the same
-/// perturbation.
+/// perturbation. Where layers wait for their own gradients, the first two steps are not reported.
 RC_GTEST_PROP(Policy, WorkersVaryAlikeWhateverIsScheduled, ()) {
   const Question q = any_question(2000);
   const double jitter = *rc::gen::inRange(1, 50) * 0.01;
@@ -149,7 +155,8 @@ RC_GTEST_PROP(Policy, WorkersVaryAlikeWhateverIsScheduled, ()) {
   const double wfbp = computed(R"("wfbp")");
   for (const char* schedule :
        {R"("naive")", R"("sync-easgd")", R"("mg-wfbp")", R"("optimal")", R"("fixed-buckets")",
-        R"({"type": "priority", "partition": "1 KiB", "credit": "4 KiB"})", kNoFusion})
+        R"({"type": "priority", "partition": "1 KiB", "credit": "4 KiB", "waits": "step"})",
+        kNoFusion})
     RC_ASSERT(computed(schedule) == wfbp);
 }
 

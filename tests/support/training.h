@@ -3,6 +3,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/training_run.h"
 #include "sim/servers/learner.h"
+#include "sim/training/play.h"
 #include "tests/support/config_text.h"
 
 #include <chrono>
@@ -59,6 +60,13 @@ inline const std::string kRing = R"({"type": "all-reduce", "collective": {"type"
 inline const std::string kSgd = R"({"type": "sgd"})";
 inline const std::string kAsgd = R"({"type": "asgd"})";
 
+/// Of a run whose steps are all reported, from the first on.
+inline TrainingPlan plan_of_all_steps(const Experiment& e) {
+  TrainingPlan plan = plan_training(e);
+  plan.reported = TrainingPlan::Reported::kAll;
+  return plan;
+}
+
 /// An experiment that learns, played once; the learner keeps the values at the end.
 struct Played {
   Played(const Experiment& e, const Convergence& convergence)
@@ -72,7 +80,8 @@ struct Played {
         }()),
         learner(*settings, *plan.update, plan.trainers(), plan.cluster.workers() / plan.trainers(),
                 plan.aggregation.servers.count > 0, 1, plan.pushing()),
-        times(play_training(plan, 1, &learner, settings.get(), settings->problem->samples())) {}
+        times((plan.aggregation.merges ? play_training : play_programs)(
+            plan, 1, &learner, settings.get(), settings->problem->samples(), nullptr, nullptr)) {}
 
   std::vector<double> client(std::int64_t c) const {
     return {learner.client(c).begin(), learner.client(c).end()};

@@ -1,0 +1,136 @@
+// A kvstore without servers is one system, whoever is asked for it: as an aggregation at both
+// fidelities and by the Module API with free calls, over random models and nodes. Every run of the
+// test draws other ones; STEPTIME_SEED=<what was printed> draws the same again.
+#include "sim/core/random.h"
+#include "sim/experiment/simulate.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr int kConfigs = 250;
+
+std::int64_t seed_of_this_run() {
+  const char* given = std::getenv("STEPTIME_SEED");
+  const std::int64_t seed =
+      given != nullptr ? std::strtoll(given, nullptr, 10) : std::int64_t{std::random_device{}()};
+  std::cout << "STEPTIME_SEED=" << seed << '\n';
+  return seed;
+}
+
+class Draw {
+ public:
+  Draw(std::int64_t seed, std::uint32_t config) : random_(seed, Purpose::kTest), config_(config) {}
+  double uniform() { return random_.uniform(config_, drawn_++, 0); }
+  std::int64_t from(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(uniform() * static_cast<double>(high - low + 1));
+  }
+  /// Over some orders of magnitude.
+  double between(double low, double high) { return low * std::pow(high / low, uniform()); }
+  std::string one_of(const std::vector<std::string>& words) {
+    return words[static_cast<std::size_t>(from(0, std::ssize(words) - 1))];
+  }
+
+ private:
+  RandomStream random_;
+  std::uint32_t config_;
+  std::uint32_t drawn_ = 0;
+};
+
+Json any_trace(Draw& draw) {
+  Json trace = Json::parse(kTinyTrace);
+  trace["layers"] = Json::array();
+  const std::int64_t layers = draw.from(1, 8);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    Json tensors = Json::array();
+    for (std::int64_t t = draw.from(layer == 0 ? 1 : 0, 2); t > 0; --t) {
+      tensors.push_back({{"name", fmt::format("w{}.{}", layer, t)},
+                         {"params", std::llround(draw.between(10, 5e6))}});
+    }
+    trace["layers"].push_back({{"name", fmt::format("l{}", layer)},
+                               {"forward_s", draw.between(1e-6, 3e-3)},
+                               {"backward_s", draw.between(1e-6, 6e-3)},
+                               {"tensors", tensors}});
+  }
+  return trace;
+}
+
+Json any_cluster(Draw& draw) {
+  const std::string reduction = fmt::format("{} ns/B", draw.between(0.001, 0.5));
+  if (draw.from(0, 2) == 0)
+    return {{"preset", "p3.16xlarge"}, {"nodes", 1}, {"reduction", reduction}};
+  const Json link{{"type", "switch"},
+                  {"latency", fmt::format("{} us", draw.from(0, 50))},
+                  {"bandwidth", fmt::format("{} GB/s", draw.between(0.5, 20))}};
+  return {{"nodes", 1},
+          {"gpus_per_node", draw.from(2, 9)},
+          {"network", link},
+          {"intra_node", link},
+          {"reduction", reduction}};
+}
+
+struct Played {
+  Result result;
+  std::vector<SentBucket> buckets;
+};
+
+Played play(const TinyFolder& folder, const Json& config) {
+  Played played;
+  played.result = simulate(
+      read_experiment(load_document(folder.write("x.json", config.dump()), {})), &played.buckets);
+  return played;
+}
+
+TEST(KvstoreProperty, IsOneSystemHoweverItIsPlayed) {
+  const std::int64_t seed = seed_of_this_run();
+  for (std::uint32_t i = 0; i < kConfigs; ++i) {
+    Draw draw(seed, i);
+    const TinyFolder folder;
+    folder.write("trace.json", any_trace(draw).dump());
+    Json config{{"name", "one"},
+                {"workload", {{"trace", "trace.json"}}},
+                {"cluster", any_cluster(draw)},
+                {"strategy",
+                 {{"aggregation",
+                   {{"type", "kvstore"},
+                    {"merge", draw.one_of({"device", "local"})},
+                    {"priority", "first-key"},
+                    {"copy_threads", draw.from(1, 4)},
+                    {"threads", draw.from(1, 5)}}},
+                  {"schedule", draw.one_of({"wfbp", "wfbp", "naive", "sync-easgd"})},
+                  {"embedding", "async"}}},
+                {"run", {{"fidelity", "analytic"}}}};
+    SCOPED_TRACE(config.dump());
+    const Played analytic = play(folder, config);
+    config["run"]["fidelity"] = "message";
+    const Played messages = play(folder, config);
+    config["strategy"]["embedding"] = {{"type", "module"},
+                                       {"python_call", "0 s"},
+                                       {"engine_push", "0 s"},
+                                       {"wake_up", "0 s"},
+                                       {"gpu_operation", "0 s"}};
+    const Played module = play(folder, config);
+    for (const Played* other : {&messages, &module}) {
+      ASSERT_EQ(other->result.step_time_s, analytic.result.step_time_s);
+      ASSERT_EQ(other->result.cold_step_time_s, analytic.result.cold_step_time_s);
+      ASSERT_EQ(other->buckets.size(), analytic.buckets.size());
+      for (std::size_t b = 0; b < analytic.buckets.size(); ++b)
+        ASSERT_EQ(other->buckets[b].end_s, analytic.buckets[b].end_s) << b;
+    }
+    ASSERT_GT(*analytic.result.cold_step_time_s, analytic.result.compute_time_s);
+  }
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,267 @@
+// The same system gives the same answer, whichever way it is said: pairs of configs that describe
+// one system, drawn at random. The seed is another one in each run, and printed;
+// STEPTIME_SEED=<seed> in the environment draws the same ones again.
+#include "sim/core/error.h"
+#include "sim/experiment/simulate.h"
+#include "tests/support/drawn_experiments.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr int kPairs = 250;
+constexpr double kPicosecond = 1e-12;
+
+/// Where workers are slower than others, the forward and the backward pass are scaled each, and
+/// gradients by themselves: what becomes ready last may do so a picosecond beside the end of the
+/// pass, in each of the steps and on each of the workers that a step's length depends on.
+double tolerance(const Json& config) {
+  return config["run"].contains("variation") ? 10 * kPicosecond : 0.5 * kPicosecond;
+}
+
+std::int64_t seed_of_the_run() {
+  const char* given = std::getenv("STEPTIME_SEED");
+  static const std::int64_t seed =
+      given != nullptr ? std::atoll(given) : static_cast<std::int64_t>(std::random_device{}());
+  return seed;
+}
+
+using Pair = std::pair<Json, Json>;
+
+double cold_of(const Result& r) {
+  return r.cold_step_time_s.value_or(r.step_time_s);
+}
+
+/// Both give one number, cold and steady. At most one pair in ten may be refused.
+void expect_the_same(const std::string& what, const std::function<Pair(ExperimentDraw&)>& draw,
+                     const std::function<Result(const Experiment&)>& second = {}) {
+  constexpr int kMostShown = 3;
+  int played = 0;
+  int refused = 0;
+  int different = 0;
+  for (std::uint32_t i = 0; played < kPairs && refused <= kPairs; ++i) {
+    ExperimentDraw drawn(i, seed_of_the_run());
+    const auto [a, b] = draw(drawn);
+    try {
+      const Result x = simulate(drawn_experiment(a));
+      const Experiment other = drawn_experiment(b);
+      const Result y = second ? second(other) : simulate(other);
+      ++played;
+      const bool is_same = std::abs(x.step_time_s - y.step_time_s) < tolerance(a) &&
+                           std::abs(cold_of(x) - cold_of(y)) < tolerance(a);
+      if (is_same || ++different > kMostShown) continue;
+      ADD_FAILURE() << what << ", draw " << i << ":\n  " << a.dump() << "\ngives "
+                    << fmt::format("{} s, cold {} s", x.step_time_s, cold_of(x)) << ", but\n  "
+                    << b.dump() << "\ngives "
+                    << fmt::format("{} s, cold {} s", y.step_time_s, cold_of(y));
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  fmt::print("{}: seed {}, {} pairs, {} draws refused\n", what, seed_of_the_run(), played, refused);
+  EXPECT_EQ(different, 0) << "of " << played << " pairs, " << what;
+  EXPECT_EQ(played, kPairs) << what;
+  EXPECT_LE(10 * refused, played + refused) << what;
+}
+
+/// Without a strategy; variation where workers may differ.
+Json any_config(ExperimentDraw& draw, const std::string& group, bool varies = true) {
+  Json run{{"fidelity", draw.of({"analytic", "message"})}};
+  if (varies && draw.one_in(3)) run["variation"] = draw.variation(true);
+  return {{"name", "drawn"},
+          {"workload", draw.workload()},
+          {"cluster", draw.cluster(group)},
+          {"strategy", Json::object()},
+          {"run", run}};
+}
+
+Pair with_strategies(Json config, const Json& a, const Json& b) {
+  config["strategy"] = a;
+  Json other = config;
+  other["strategy"] = b;
+  return {config, other};
+}
+
+/// `strategy` with another update.
+Json updated(Json strategy, const Json& update) {
+  strategy["update"] = update;
+  return strategy;
+}
+
+const Json kSynchronous{{"type", "sgd"}};
+const Json kAverageEveryStep{{"type", "local-sgd"}, {"interval", 1}};
+
+/// One bucket, or several after the whole backward pass.
+Json after_the_backward_pass(ExperimentDraw& draw) {
+  return {{"type", draw.of({"naive", "sync-easgd"})}};
+}
+
+TEST(SameSystem, AHybridOfOneClientPerWorkerIsServersAlone) {
+  expect_the_same("hybrid of one client per worker = parameter-server", [](ExperimentDraw& draw) {
+    const Json config = any_config(draw, "hybrid");
+    const std::int64_t workers = config["cluster"]["nodes"].get<std::int64_t>() *
+                                 config["cluster"]["gpus_per_node"].get<std::int64_t>();
+    Json servers = draw.servers();
+    servers["type"] = "parameter-server";
+    Json hybrid = servers;
+    hybrid["type"] = "hybrid";
+    hybrid["clients"] = workers;
+    Json strategy{{"aggregation", servers},
+                  {"update", draw.any({kSynchronous, Json{{"type", "asgd"}}})},
+                  {"schedule", draw.schedule(false)}};
+    if (draw.one_in(3)) strategy["transport"] = {{"type", "mpi"}, {"channel", draw.channel()}};
+    Json other = strategy;
+    other["aggregation"] = hybrid;
+    return with_strategies(config, strategy, other);
+  });
+}
+
+TEST(SameSystem, AHybridOfOneClientWithoutServersIsAllReduce) {
+  expect_the_same("hybrid of one client without servers = all-reduce", [](ExperimentDraw& draw) {
+    const Json config = any_config(draw, "all-reduce");
+    const Json collective = draw.collective();
+    Json strategy{{"aggregation", {{"type", "all-reduce"}, {"collective", collective}}},
+                  {"schedule", draw.schedule(false)},
+                  {"transport", {{"type", "mpi"}, {"streams", draw.between(1, 3)}}}};
+    Json other = strategy;
+    other["aggregation"] = {
+        {"type", "hybrid"}, {"clients", 1}, {"servers", 0}, {"collective", collective}};
+    return with_strategies(config, strategy, other);
+  });
+}
+
+TEST(SameSystem, AsynchronousSgdOfOneWorkerIsSgd) {
+  expect_the_same("ASGD of one worker = SGD", [](ExperimentDraw& draw) {
+    Json config = any_config(draw, "parameter-server");
+    config["cluster"]["nodes"] = 1;
+    config["cluster"]["gpus_per_node"] = 1;
+    config["run"]["steps"] = 20;  // of either
+    Json servers = draw.servers();
+    servers["type"] = "parameter-server";
+    Json strategy{{"aggregation", servers}, {"schedule", draw.schedule(false)}};
+    if (draw.one_in(3)) strategy["transport"] = {{"type", "mpi"}, {"channel", draw.channel()}};
+    return with_strategies(config, updated(strategy, kSynchronous),
+                           updated(strategy, {{"type", "asgd"}}));
+  });
+}
+
+TEST(SameSystem, LocalSgdOfIntervalOneIsSgdWithAllReduce) {
+  expect_the_same("local SGD of interval 1 = SGD, all-reduce", [](ExperimentDraw& draw) {
+    const Json config = any_config(draw, "all-reduce");
+    const Json strategy{
+        {"aggregation", {{"type", "all-reduce"}, {"collective", draw.collective()}}},
+        {"schedule", after_the_backward_pass(draw)}};
+    return with_strategies(config, updated(strategy, kSynchronous),
+                           updated(strategy, kAverageEveryStep));
+  });
+}
+
+TEST(SameSystem, LocalSgdOfIntervalOneIsSgdWithServers) {
+  expect_the_same("local SGD of interval 1 = SGD, servers", [](ExperimentDraw& draw) {
+    const Json config = any_config(draw, "parameter-server");
+    Json servers = draw.servers();
+    servers["type"] = "parameter-server";
+    servers["requests"] = draw.of({"push-pull", "pushpull", "early-pull"});
+    servers.erase("pull_order");
+    servers.erase("sharding");  // which may cut the one bucket into several
+    const Json strategy{{"aggregation", servers}, {"schedule", {{"type", "sync-easgd"}}}};
+    return with_strategies(config, updated(strategy, kSynchronous),
+                           updated(strategy, kAverageEveryStep));
+  });
+}
+
+/// Tensors of 240 values: a ring of up to six workers has parts of whole bytes.
+Json whole_parts(Json workload) {
+  for (Json& layer : workload["layers"]) {
+    for (std::size_t t = 2; t < layer.size(); ++t)
+      layer[t] = (layer[t].get<std::int64_t>() / 240 + 1) * 240;
+  }
+  return workload;
+}
+
+TEST(SameSystem, OneMessageTakesTheSameAtBothFidelities) {
+  expect_the_same("one message at both fidelities", [](ExperimentDraw& draw) {
+    Json config = any_config(draw, "parameter-server");
+    config["cluster"]["nodes"] = 1;
+    config["cluster"]["gpus_per_node"] = 1;
+    config["cluster"].erase("messages");
+    Json servers{{"type", "parameter-server"},
+                 {"servers", 1},
+                 {"requests", draw.of({"push-pull", "pushpull", "early-pull"})}};
+    if (draw.one_in(2)) servers["placement"] = "with-workers";
+    config["strategy"] = {{"aggregation", servers}, {"schedule", {{"type", "sync-easgd"}}}};
+    Json other = config;
+    config["run"]["fidelity"] = "analytic";
+    other["run"]["fidelity"] = "message";
+    return Pair{config, other};
+  });
+}
+
+TEST(SameSystem, RingsOneAfterAnotherTakeTheSameAtBothFidelities) {
+  expect_the_same("rings one after another at both fidelities", [](ExperimentDraw& draw) {
+    Json config = any_config(draw, "all-reduce");
+    config["workload"] = whole_parts(config["workload"]);
+    config["cluster"]["nodes"] = draw.between(1, 6);
+    config["cluster"]["gpus_per_node"] = 1;
+    // A byte takes whole picoseconds, so that no message is rounded.
+    config["cluster"]["network"]["bandwidth"] =
+        draw.of({"500 MB/s", "1 GB/s", "1.25 GB/s", "12.5 GB/s"});
+    config["cluster"].erase("messages");
+    config["strategy"] = {
+        {"aggregation", {{"type", "all-reduce"}, {"collective", {{"type", "ring"}}}}},
+        {"schedule", {{"type", draw.of({"wfbp", "naive", "sync-easgd", "mg-wfbp"})}}}};
+    Json other = config;
+    config["run"]["fidelity"] = "analytic";
+    other["run"]["fidelity"] = "message";
+    return Pair{config, other};
+  });
+}
+
+TEST(SameSystem, TheClosedFormOfAStepIsItsEvents) {
+  const auto in_events = [](const Experiment& e) {
+    Timeline timeline;
+    return simulate(e, timeline);
+  };
+  expect_the_same(
+      "closed form of a step = its events",
+      [](ExperimentDraw& draw) {
+        Json config = any_config(draw, "all-reduce", false);
+        config["strategy"] = {
+            {"aggregation", {{"type", "all-reduce"}, {"collective", draw.collective()}}},
+            {"schedule", draw.schedule(true)}};
+        return Pair{config, config};
+      },
+      in_events);
+}
+
+TEST(SameSystem, FunnelWithoutHostCostsIsWfbp) {
+  expect_the_same("funnel with keys backward and free copies = async", [](ExperimentDraw& draw) {
+    const Json config = any_config(draw, "all-reduce", false);
+    const Json strategy{
+        {"aggregation", {{"type", "all-reduce"}, {"collective", draw.collective()}}},
+        {"schedule", {{"type", "wfbp"}}}};
+    Json funnel = strategy;
+    // So fast that no copy takes half a picosecond.
+    funnel["embedding"] = {{"type", "funnel"},
+                           {"key_order", "backward"},
+                           {"python_call", "0 s"},
+                           {"engine_push", "0 s"},
+                           {"wake_up", "0 s"},
+                           {"copy_latency", "0 s"},
+                           {"copy_bandwidth", "1e12 GB/s"}};
+    return with_strategies(config, strategy, funnel);
+  });
+}
+
+}  // namespace
+}  // namespace steptime
