@@ -5,7 +5,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rooms=(core config events network collective workload step learning servers mxnet experiment sweeps
+rooms=(core config events network collective runtime workload step learning servers training mxnet
+       experiment sweeps
        evidence drawing command)
 
 wrong=0

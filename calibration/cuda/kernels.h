@@ -18,7 +18,7 @@ struct alignas(16) Four {
 
 /// One of the threads of a launch: it takes the elements first, first + threads, ... The same
 /// result for any number of threads, as no element is taken twice.
-struct Worker {
+struct GpuThread {
   std::int64_t first = 0;
   std::int64_t threads = 1;
 };
@@ -26,7 +26,7 @@ struct Worker {
 /// into[i] += from[i], i < values: what a GPU does in an all-reduce with what has arrived. Both
 /// start at multiples of 16 B; the last values are taken one by one.
 STEPTIME_ON_BOTH inline void add(const float* from, float* into, std::int64_t values,
-                                 Worker worker) {
+                                 GpuThread worker) {
   const std::int64_t fours = values / 4;
   const auto* from_four = reinterpret_cast<const Four*>(from);
   auto* into_four = reinterpret_cast<Four*>(into);
@@ -52,7 +52,7 @@ STEPTIME_ON_BOTH inline float churned(float x, std::int64_t turns) {
 }
 
 /// Each thread churns from its number on, and leaves the result in `out`, one value per thread.
-STEPTIME_ON_BOTH inline void churn(float* out, std::int64_t turns, Worker worker) {
+STEPTIME_ON_BOTH inline void churn(float* out, std::int64_t turns, GpuThread worker) {
   out[worker.first] = churned(static_cast<float>(worker.first % 2), turns);
 }
 

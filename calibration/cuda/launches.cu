@@ -4,7 +4,7 @@
 namespace steptime {
 namespace {
 
-__device__ Worker this_worker() {
+__device__ GpuThread this_worker() {
   const std::int64_t threads = blockDim.x;
   return {blockIdx.x * threads + threadIdx.x, gridDim.x * threads};
 }

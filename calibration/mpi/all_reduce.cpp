@@ -9,7 +9,7 @@
 
 namespace steptime {
 
-AllReduce::AllReduce(const World& world, std::shared_ptr<const Collective> collective)
+AllReduce::AllReduce(const MpiProcesses& world, std::shared_ptr<const Collective> collective)
     : world_(world), collective_(std::move(collective)) {
   if (!collective_) return;
   if (collective_->programs(Bytes{4}).empty())

@@ -37,7 +37,8 @@ std::vector<std::int64_t> sizes_of_config(const std::string& path) {
 
 }  // namespace
 
-Exit calibrate(const World& world, std::span<const std::string> args, const Terminal& terminal) {
+Exit calibrate(const MpiProcesses& world, std::span<const std::string> args,
+               const Terminal& terminal) {
   std::string config;
   po::options_description options("options");
   MeasureOptions measure(options);

@@ -21,7 +21,8 @@ class Nowhere final : public std::streambuf {
   int overflow(int c) override { return c; }
 };
 
-Exit run(const World& world, const std::vector<std::string>& args, const Terminal& terminal) {
+Exit run(const MpiProcesses& world, const std::vector<std::string>& args,
+         const Terminal& terminal) {
   const std::string verb = args.empty() ? "" : args.front();
   const std::span<const std::string> rest(args.data() + (args.empty() ? 0 : 1),
                                           args.size() - (args.empty() ? 0 : 1));
@@ -46,7 +47,7 @@ int program(int argc, char** argv) {
   Exit exit = Exit::kOk;
   const Watch watch;
   try {
-    const World world(&argc, &argv);
+    const MpiProcesses world(&argc, &argv);
     speaks = world.is_first();
     const std::vector<std::string> args(argv + 1, argv + argc);
     for (const int signal : {SIGINT, SIGTERM}) {

@@ -13,7 +13,7 @@ constexpr int kAtOnce = 4;  // all-reduces, at most
 /// The operations, over buffers of the largest size and communicators of their own.
 class Operations {
  public:
-  Operations(const World& world, std::int64_t largest) : world_(world) {
+  Operations(const MpiProcesses& world, std::int64_t largest) : world_(world) {
     const auto values = static_cast<std::size_t>((largest + 3) / 4 + world.ranks());
     from_.resize(values, 1.0F);
     for (auto& to : to_)
@@ -74,7 +74,7 @@ class Operations {
     return (values(bytes) + world_.ranks() - 1) / world_.ranks();
   }
 
-  const World& world_;
+  const MpiProcesses& world_;
   std::vector<float> from_;
   std::array<std::vector<float>, kAtOnce> to_;
   std::array<MPI_Comm, kAtOnce> communicators_{};
@@ -82,14 +82,14 @@ class Operations {
 
 }  // namespace
 
-double timed(const World& world, const std::function<void()>& operation) {
+double timed(const MpiProcesses& world, const std::function<void()>& operation) {
   world.barrier();
   const auto start = Clock::now();
   operation();
   return world.most(std::chrono::duration<double>(Clock::now() - start).count());
 }
 
-std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_reduce,
+std::vector<SizeTimes> measure_all_reduce(const MpiProcesses& world, AllReduce& all_reduce,
                                           std::span<const std::int64_t> sizes, std::int64_t rounds,
                                           const OnProgress& on_progress) {
   std::vector<SizeTimes> times;
@@ -105,7 +105,7 @@ std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_red
   return times;
 }
 
-MeasuredRounds measure_operations(const World& world, std::span<const std::int64_t> sizes,
+MeasuredRounds measure_operations(const MpiProcesses& world, std::span<const std::int64_t> sizes,
                                   const MeasureOptions& options, const OnProgress& on_progress) {
   Operations operations(world, sizes.back());
   // `factor`: of the time until all are through.

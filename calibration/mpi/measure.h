@@ -12,17 +12,17 @@
 namespace steptime {
 
 /// Seconds from a barrier until `operation` is through on the slowest rank.
-double timed(const World& world, const std::function<void()>& operation);
+double timed(const MpiProcesses& world, const std::function<void()>& operation);
 
 /// All-reduces one after the other, all sizes in each round. The first round, in which connections
 /// are made, is not counted.
-std::vector<SizeTimes> measure_all_reduce(const World& world, AllReduce& all_reduce,
+std::vector<SizeTimes> measure_all_reduce(const MpiProcesses& world, AllReduce& all_reduce,
                                           std::span<const std::int64_t> sizes, std::int64_t rounds,
                                           const OnProgress& on_progress = {});
 
 /// Ping-pong, all-reduce, reduce-scatter, all-gather, broadcast, two and four all-reduces at once,
 /// and the host's sum.
-MeasuredRounds measure_operations(const World& world, std::span<const std::int64_t> sizes,
+MeasuredRounds measure_operations(const MpiProcesses& world, std::span<const std::int64_t> sizes,
                                   const MeasureOptions& options, const OnProgress& on_progress);
 
 }  // namespace steptime

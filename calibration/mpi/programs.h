@@ -10,10 +10,11 @@
 namespace steptime {
 
 /// `steptime calibrate mpi`: measures the ranks and their links.
-Exit calibrate(const World& world, std::span<const std::string> args, const Terminal& terminal);
+Exit calibrate(const MpiProcesses& world, std::span<const std::string> args,
+               const Terminal& terminal);
 /// `steptime replay CONFIG`: predicts, runs for real, compares.
-Exit replay(const World& world, std::span<const std::string> args, const Terminal& terminal);
+Exit replay(const MpiProcesses& world, std::span<const std::string> args, const Terminal& terminal);
 /// `steptime sweep CONFIG` under mpirun: the ranks share the points.
-Exit sweep(const World& world, std::span<const std::string> args, const Terminal& terminal);
+Exit sweep(const MpiProcesses& world, std::span<const std::string> args, const Terminal& terminal);
 
 }  // namespace steptime

@@ -13,7 +13,7 @@
 
 namespace steptime {
 
-MpiCollectives::MpiCollectives(const World& world, const std::vector<std::int64_t>& bytes,
+MpiCollectives::MpiCollectives(const MpiProcesses& world, const std::vector<std::int64_t>& bytes,
                                std::int64_t communicators)
     : world_(world), communicators_(static_cast<std::size_t>(communicators + 1), MPI_COMM_NULL) {
   for (const std::int64_t size : bytes) {
@@ -50,7 +50,7 @@ void MpiCollectives::check_sum(std::int32_t key) const {
 }
 
 void MpiCollectives::run(Engine& clock) {
-  constexpr std::chrono::microseconds kNap{50};  // as World waits
+  constexpr std::chrono::microseconds kNap{50};  // as MpiProcesses waits
   world_.barrier();
   const auto start = Clock::now();
   for (;;) {

@@ -13,7 +13,7 @@ class MpiCollectives final : public RealCollectives {
  public:
   /// `bytes` by key, rounded up to whole values; key k uses communicator k modulo `communicators`.
   /// Every rank makes as many in the same order.
-  MpiCollectives(const World& world, const std::vector<std::int64_t>& bytes,
+  MpiCollectives(const MpiProcesses& world, const std::vector<std::int64_t>& bytes,
                  std::int64_t communicators);
   ~MpiCollectives() override;
 
@@ -31,7 +31,7 @@ class MpiCollectives final : public RealCollectives {
   };
   void check_sum(std::int32_t key) const;
 
-  const World& world_;
+  const MpiProcesses& world_;
   std::vector<std::vector<float>> own_;  ///< by key
   std::vector<std::vector<float>> sums_;
   std::vector<MPI_Comm> communicators_;  ///< the last one for barriers

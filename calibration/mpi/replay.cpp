@@ -74,7 +74,7 @@ struct Waits {
 
 /// `key` of the strategy, "schedule" or "embedding", is that of this name; "": as the config says.
 Experiment experiment_of(const Request& request, const char* key, const std::string& name,
-                         const World& world) {
+                         const MpiProcesses& world) {
   std::vector<std::string> sets = request.sets;
   sets.emplace_back("/run/fidelity=analytic");
   if (!name.empty()) sets.push_back(fmt::format(R"(/strategy/{}={{"type": "{}"}})", key, name));
@@ -157,7 +157,7 @@ Order order_of(const std::vector<Replayed>& all) {
 }
 
 /// The file: the prediction alone, or with what was measured.
-Json file_of(const Request& request, const World& world, const std::vector<Replayed>& all,
+Json file_of(const Request& request, const MpiProcesses& world, const std::vector<Replayed>& all,
              const MeasuredOperation& operation, const std::optional<Waits>& waits) {
   Json list = Json::array();
   for (const Replayed& r : all)
@@ -203,7 +203,7 @@ std::string table_of(const std::vector<Replayed>& all) {
 /// Steps in MXNet's engine, back to back, as the next forward pass overlaps what is sent.
 class EmbeddedRunner {
  public:
-  EmbeddedRunner(const World& world, const Replayed& replayed)
+  EmbeddedRunner(const MpiProcesses& world, const Replayed& replayed)
       : world_(world), experiment_(replayed.experiment), plan_(replayed.plan) {
     const auto keys = static_cast<std::int64_t>(plan_.buckets.size());
     std::vector<std::int64_t> bytes;  // keys are numbered in forward order
@@ -224,7 +224,7 @@ class EmbeddedRunner {
   }
 
  private:
-  const World& world_;
+  const MpiProcesses& world_;
   const Experiment& experiment_;
   const StepPlan& plan_;
   std::unique_ptr<MpiCollectives> collectives_;
@@ -232,7 +232,7 @@ class EmbeddedRunner {
 
 /// Interleaved, so that what changes on the machine changes for all of them; the first step of
 /// each, in which memory is touched for the first time, does not count.
-Waits run_steps(const Request& request, const World& world, AllReduce& all_reduce,
+Waits run_steps(const Request& request, const MpiProcesses& world, AllReduce& all_reduce,
                 std::vector<Replayed>& all, const OnProgress& on_progress) {
   std::vector<std::shared_ptr<StepRunner>> runners;
   std::vector<std::function<double()>> runs;  // of all
@@ -301,7 +301,8 @@ Request read_request(const po::variables_map& values, Request request) {
 
 }  // namespace
 
-Exit replay(const World& world, std::span<const std::string> args, const Terminal& terminal) {
+Exit replay(const MpiProcesses& world, std::span<const std::string> args,
+            const Terminal& terminal) {
   Request request;
   std::string schedules, embeddings;
   po::options_description options("options");

@@ -28,7 +28,7 @@ void compute_until(Clock::time_point deadline, ComputeAs how) {
 
 }  // namespace
 
-StepRunner::StepRunner(const World& world, AllReduce& all_reduce, const Schedule& schedule,
+StepRunner::StepRunner(const MpiProcesses& world, AllReduce& all_reduce, const Schedule& schedule,
                        StepPlan plan, ComputeAs compute)
     : world_(world),
       all_reduce_(all_reduce),

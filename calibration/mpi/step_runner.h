@@ -23,8 +23,8 @@ class StepRunner {
  public:
   /// All must outlive this. `schedule` decides online where it has a policy; rank 0's decisions are
   /// then told to all ranks, as Horovod's coordinator does.
-  StepRunner(const World& world, AllReduce& all_reduce, const Schedule& schedule, StepPlan plan,
-             ComputeAs compute);
+  StepRunner(const MpiProcesses& world, AllReduce& all_reduce, const Schedule& schedule,
+             StepPlan plan, ComputeAs compute);
   /// Seconds of the step on the slowest rank.
   double run();
   /// What the communication threads of the steps after the first waited for a processor, in s.
@@ -39,7 +39,7 @@ class StepRunner {
   void wait_until_ready(std::size_t buckets);
   Time now() const;
 
-  const World& world_;
+  const MpiProcesses& world_;
   AllReduce& all_reduce_;
   StepPlan plan_;
   ComputeAs compute_;

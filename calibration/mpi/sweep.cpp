@@ -18,7 +18,7 @@ namespace {
 /// Numbers that each rank can take from.
 class SharedCounter {
  public:
-  explicit SharedCounter(const World& world) : world_(world) {
+  explicit SharedCounter(const MpiProcesses& world) : world_(world) {
     const MPI_Aint size = world.is_first() ? sizeof(std::int64_t) : 0;
     MPI_Win_allocate(size, sizeof(std::int64_t), MPI_INFO_NULL, world.control(), &memory_,
                      &window_);
@@ -54,7 +54,7 @@ class SharedCounter {
   }
 
  private:
-  const World& world_;
+  const MpiProcesses& world_;
   std::int64_t* memory_ = nullptr;
   MPI_Win window_ = MPI_WIN_NULL;
   std::atomic<bool> ends_{false};
@@ -63,7 +63,7 @@ class SharedCounter {
 
 }  // namespace
 
-Exit sweep(const World& world, std::span<const std::string> args, const Terminal& terminal) {
+Exit sweep(const MpiProcesses& world, std::span<const std::string> args, const Terminal& terminal) {
   const Verb verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", "",
                   nullptr};
   const auto request = parse_sweep(verb, args, terminal, process_environment());

@@ -11,7 +11,7 @@
 
 namespace steptime {
 
-World::World(int* argc, char*** argv) {
+MpiProcesses::MpiProcesses(int* argc, char*** argv) {
   // Linux lets sleepers wake up to 50 us late, unless they ask for more care.
   prctl(PR_SET_TIMERSLACK, 1);
   int provided = 0;
@@ -37,13 +37,13 @@ World::World(int* argc, char*** argv) {
   nodes_ = static_cast<std::int64_t>(std::set<Name>(names.begin(), names.end()).size());
 }
 
-World::~World() {
+MpiProcesses::~MpiProcesses() {
   MPI_Comm_free(&data_);
   MPI_Comm_free(&control_);
   MPI_Finalize();
 }
 
-std::string World::library() const {
+std::string MpiProcesses::library() const {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
@@ -51,11 +51,11 @@ std::string World::library() const {
   return version.substr(0, version.find(','));
 }
 
-void World::wait(MPI_Request& request) const {
+void MpiProcesses::wait(MPI_Request& request) const {
   wait(std::span(&request, 1));
 }
 
-void World::wait(std::span<MPI_Request> requests) const {
+void MpiProcesses::wait(std::span<MPI_Request> requests) const {
   for (;;) {
     int done = 0;
     MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -64,13 +64,13 @@ void World::wait(std::span<MPI_Request> requests) const {
   }
 }
 
-void World::barrier() const {
+void MpiProcesses::barrier() const {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(control_, &request);
   wait(request);
 }
 
-double World::most(double value) const {
+double MpiProcesses::most(double value) const {
   double result = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, control_, &request);
@@ -78,7 +78,7 @@ double World::most(double value) const {
   return result;
 }
 
-double World::sum(double value) const {
+double MpiProcesses::sum(double value) const {
   double result = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, control_, &request);
@@ -89,7 +89,7 @@ double World::sum(double value) const {
 namespace {
 
 template <class List>
-void share_list(const World& world, List& list, MPI_Datatype type) {
+void share_list(const MpiProcesses& world, List& list, MPI_Datatype type) {
   auto size = static_cast<std::int64_t>(list.size());
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&size, 1, MPI_INT64_T, 0, world.control(), &request);
@@ -101,13 +101,13 @@ void share_list(const World& world, List& list, MPI_Datatype type) {
 
 }  // namespace
 
-void World::share(std::vector<std::int32_t>& values) const {
+void MpiProcesses::share(std::vector<std::int32_t>& values) const {
   share_list(*this, values, MPI_INT32_T);
 }
-void World::share(std::vector<double>& values) const {
+void MpiProcesses::share(std::vector<double>& values) const {
   share_list(*this, values, MPI_DOUBLE);
 }
-void World::share(std::string& text) const {
+void MpiProcesses::share(std::string& text) const {
   share_list(*this, text, MPI_CHAR);
 }
 

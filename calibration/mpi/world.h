@@ -12,13 +12,13 @@ namespace steptime {
 
 using Clock = std::chrono::steady_clock;
 
-class World {
+class MpiProcesses {
  public:
   /// Initialises MPI for several threads. Throws MissingError when it has none.
-  World(int* argc, char*** argv);
-  ~World();
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  MpiProcesses(int* argc, char*** argv);
+  ~MpiProcesses();
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }

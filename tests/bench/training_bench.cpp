@@ -36,7 +36,7 @@ void asynchronous_workers(benchmark::State& state, const std::string& schedule,
   double messages = 0;
   for (auto unused : state) {
     (void)unused;
-    messages += static_cast<double>(play_training(plan, 1, nullptr, nullptr, 0).messages);
+    messages += static_cast<double>(play_programs(plan, 1, nullptr, nullptr, 0).messages);
   }
   state.counters["steps"] = static_cast<double>(steps);
   state.counters["messages"] = benchmark::Counter(messages, benchmark::Counter::kIsRate);
@@ -67,11 +67,11 @@ void attribution(benchmark::State& state, const std::string& nodes, const std::s
     (void)unused;
     without = std::min(
         without, least_seconds(1, [&] {
-          messages = static_cast<double>(play_training(plan, 1, nullptr, nullptr, 0).messages);
+          messages = static_cast<double>(play_programs(plan, 1, nullptr, nullptr, 0).messages);
         }));
     with = std::min(with, least_seconds(1, [&] {
                       Causes causes;
-                      play_training(plan, 1, nullptr, nullptr, 0, nullptr, &causes);
+                      play_programs(plan, 1, nullptr, nullptr, 0, nullptr, &causes);
                     }));
   }
   state.counters["x"] = with / without;

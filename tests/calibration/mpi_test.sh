@@ -63,7 +63,7 @@ ranks 2 sweep "$config" "${points[@]}" -o "$scratch/two" --format jsonl >"$scrat
   fail "a sweep by two ranks: $?"
 cmp "$scratch/one.jsonl" "$scratch/out" && cmp "$scratch/one.jsonl" "$scratch/two/ladder.jsonl" ||
   fail "two ranks write something else"
-[[ $(ls "$scratch/two") == $'ladder.csv\nladder.jsonl' ]] || fail "left behind: $(ls "$scratch/two")"
+[[ $(ls "$scratch/two") == $'ladder.csv\nladder.inputs.json\nladder.jsonl' ]] || fail "left behind: $(ls "$scratch/two")"
 status=0
 ranks 2 sweep "$config" "${points[@]}" >"$scratch/out" 2>&1 || status=$?
 [[ $status == 2 ]] && grep -q '^steptime: steptime sweep: several ranks share the points in a folder' \

@@ -2,6 +2,7 @@
 #include "sim/step/schedule.h"
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
+#include "tests/support/messages.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -57,6 +58,39 @@ TEST(Optimal, HoldsForAnyCost) {
   const std::vector<Gradient> gradients{{1 * kMs, 5}, {{}, 5}, {{}, 5}, {{}, 5}};
   EXPECT_EQ(best(gradients, cost), (Sizes{2, 2}));
   EXPECT_EQ(step_of(workload_of(gradients), optimal(), cost).step, 3 * kMs);
+}
+
+// 400 gradients of 1 MB have 80,200 sums, but up to 400 MB, of 29 binary digits, there are at most
+// 128 * (29 - 8) + 256 = 2,944 sizes of eight digits, each of which is asked for once. A line is
+// met exactly between them, so the plan ends when that of the line does.
+TEST(Optimal, LongModelsOfAnyCostAskForFewTimes) {
+  constexpr Duration kUs{1'000'000};
+  std::vector<Gradient> gradients;
+  for (int i = 0; i < 400; ++i)
+    gradients.push_back({(i % 7) * 100 * kUs, 1'000'000});
+  int asked = 0;
+  const auto price = [&](Bytes m) { return 20 * kUs + Duration(m.count * 2'000); };
+  const CostFunction cost(20 * kUs, [&](Bytes m) {
+    ++asked;
+    return price(m);
+  });
+  const auto units = workload_of(gradients).units(Granularity::kTensor);
+  const BucketPlan plan = optimal().plan(units, cost);
+  EXPECT_LE(asked, 2'944);
+  const LinearCollective same = line(20 * kUs, Duration(2'000));
+  EXPECT_EQ(end_of(units, plan.sizes, same),
+            end_of(units, optimal().plan(units, same).sizes, same));
+}
+
+TEST(Optimal, TooManyGradientsOfAnyCostAreRefused) {
+  const std::vector<Gradient> gradients(20'001, Gradient{kMs, 1});
+  const CostFunction cost(kMs, [](Bytes) { return kMs; });
+  const std::string said =
+      message_of<InputError>([&] { plan_of(workload_of(gradients), optimal(), cost); });
+  EXPECT_TRUE(said.ends_with(
+      ": 20001 gradients, expected at most 20000 of a collective whose time is no line in the "
+      "size; mg-wfbp takes any number, and \"granularity\": \"layer\" makes fewer"))
+      << said;
 }
 
 TEST(Optimal, NothingToSend) {

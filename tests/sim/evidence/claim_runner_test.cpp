@@ -56,6 +56,16 @@ TEST(ClaimsCollective, ErrorAgainstATable) {
               1e-9);
 }
 
+/// 1024 B: 11.024 us against twice as much; 2048 B: 12.048 us as measured.
+TEST(ClaimsCollective, ErrorOverSomeSizesOfATable) {
+  const ScratchFile table("t.csv", "bytes,time_us\n1024,22.048\n2048,12.048\n");
+  const std::string of = R"({"value": "geomean_error_pct", "measured": ")" + table.path() + "\", ";
+  EXPECT_NEAR(figure(of + R"("to_bytes": 2047})"), 100, 1e-9);
+  EXPECT_NEAR(figure(of + R"("from_bytes": 1025})"), 0, 1e-9);
+  EXPECT_EQ(error_of(of + R"("from_bytes": 4096})"),
+            "/claims/figures/0/measure/measured: no size of it lies in from_bytes to to_bytes");
+}
+
 TEST(ClaimsCollective, UnknownFiguresAreNamed) {
   const std::string at = "/claims/figures/0/measure/value: unknown \"speed\"; known: ";
   EXPECT_EQ(error_of(R"({"value": "speed", "bytes": 8})"), at + "time_us, algbw_GBps, busbw_GBps");

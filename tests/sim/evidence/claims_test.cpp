@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
             "step_time_s, compute_time_s, forward_time_s, backward_time_s, comm_busy_s, "
             "exposed_comm_s, throughput_samples_per_s, speedup, scaling_efficiency, workers, "
             "messages, "
-            "epoch_time_s, exposed_input_s, memory_bytes, device_memory_bytes, "
+            "epoch_time_s, cold_step_time_s, exposed_input_s, memory_bytes, device_memory_bytes, "
             "step_time_p50_s, step_time_p95_s, step_time_p99_s, training_time_s, "
             "training_time_p50_s, training_time_p95_s, training_time_p99_s, useful_share, "
             "checkpoint_interval_s, staleness_mean, fullest_server, final_accuracy, "

@@ -132,6 +132,7 @@ TEST(Comparison, AFolderIsAllItsFiles) {
   folder.write("p/a.json",
                pin_text({{R"({"params":{"/run/steps":3},"format_version":1,"step_time_s":1})"}}));
   folder.write("p/notes.txt", "none of it");
+  folder.write("p/b.inputs.json", R"({"format":"steptime-inputs","version":1})");
   const std::vector<ResultRow> rows = read_results(folder.path("p"));
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].label, "a.json steps=3");

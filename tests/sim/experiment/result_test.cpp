@@ -29,7 +29,7 @@ TEST(Result, FiguresByKey) {
       "\"step_time\" is no figure of a result; known: step_time_s, compute_time_s, "
       "forward_time_s, backward_time_s, comm_busy_s, exposed_comm_s, "
       "throughput_samples_per_s, speedup, scaling_efficiency, workers, messages, "
-      "epoch_time_s, exposed_input_s, memory_bytes, device_memory_bytes, "
+      "epoch_time_s, cold_step_time_s, exposed_input_s, memory_bytes, device_memory_bytes, "
       "step_time_p50_s, step_time_p95_s, step_time_p99_s, training_time_s, "
       "training_time_p50_s, training_time_p95_s, training_time_p99_s, useful_share, "
       "checkpoint_interval_s, staleness_mean, fullest_server, final_accuracy, time_to_target_s, "
@@ -38,6 +38,18 @@ TEST(Result, FiguresByKey) {
       "hidden_under_forward_s, exposed_s, idle_without_communication_s, longest_gpu_wait_s, "
       "simulated_steps, transient_steps, transient_s, funnel_serial_s, "
       "funnel_over_depcha_forward, funnel_over_depcha_backward");
+}
+
+// 1 - 0.9 - 0.1 is -2.8e-17 in binary, and nothing.
+TEST(Result, RoundingIsNoExposedTime) {
+  Result r;
+  r.exposed_comm_s = 1 - 0.9 - 0.1;
+  ASSERT_LT(r.exposed_comm_s, 0);
+  std::string text;
+  append_json(text, r);
+  EXPECT_NE(text.find("\"exposed_comm_s\":0,"), std::string::npos) << text;
+  r.exposed_comm_s = -1e-12;  // a picosecond, the unit of simulated time
+  EXPECT_EQ(r.figure("exposed_comm_s"), -1e-12);
 }
 
 TEST(FullJson, HasExactlyTheDocumentedKeys) {

@@ -34,6 +34,23 @@ TEST(Cluster, SpeltOut) {
   EXPECT_EQ(c.reduction, TimePerByte{2e-9});
 }
 
+/// A part of "gpus" over a preset leaves the rest as it is, in a file as by --set; the graph keeps
+/// as many adapters.
+TEST(Cluster, NicsOfAPresetCountForItsGraphToo) {
+  const auto nics = [](const char* gpus) {
+    const Cluster c =
+        cluster_of(std::string(R"({"preset": "dgx-1-v100", "nodes": 2)") + gpus + "}");
+    EXPECT_EQ(c.gpus->compute_capability, 70);
+    EXPECT_EQ(c.gpus->matrix.size(), 8U);
+    return std::ssize(c.node->of_kind(VertexKind::kNic));
+  };
+  EXPECT_EQ(nics(""), 4);
+  EXPECT_EQ(nics(R"(, "gpus": {"nics": 4})"), 4);
+  EXPECT_EQ(nics(R"(, "gpus": {"nics": 1})"), 1);
+  EXPECT_EQ(cluster_error(R"({"preset": "dgx-1-v100", "nodes": 2, "gpus": {"nics": 5}})"),
+            "x.json: /cluster/gpus/nics: expected at most the 4 of \"node\", got 5");
+}
+
 TEST(Cluster, Defaults) {
   const Cluster c = cluster_of(std::string(R"({"nodes": 4, )") + kSwitch + "}");
   EXPECT_EQ(c.gpus_per_node, 1);
