@@ -172,12 +172,11 @@ TEST(NcclTuning, PatIsNoAlgorithmOfReleasesBefore2_19) {
   for (const Release release :
        {Release::k2_5_7, Release::k2_7_8, Release::k2_12_12, Release::k2_18_3}) {
     for (const std::int64_t nodes : {1, 2, 8}) {
-      const NcclGraph graph{.operation = Operation::kAllGather,
-                            .ranks = 8,
+      const NcclGraph graph{.ranks = 8,
                             .nodes = nodes,
                             .channels = 2,
                             .channel_gbps = 12,
-                            .compute_capability = 70};
+                            .operation = Operation::kAllGather};
       const NcclEstimate pat = NcclTuning(release).estimate(graph, NcclAlgorithm::kPat, kSimple);
       EXPECT_EQ(pat.latency_us, 0);
       EXPECT_EQ(pat.algorithm_gbps, 0);
