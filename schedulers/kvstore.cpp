@@ -215,7 +215,6 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
       Aggregation{.clients = cluster.workers(),
                   .inside = nothing,
                   .servers = place,
-                  .merges = true,
                   .merge = std::move(merge),
                   .merge_threads = c.get<std::int64_t>("threads"),
                   .whole = std::make_shared<LinearCollective>(whole),

@@ -10,10 +10,10 @@
 #include "sim/network/cluster.h"
 #include "sim/network/slow_links.h"
 #include "sim/servers/aggregation.h"
-#include "sim/servers/training.h"
 #include "sim/servers/transport.h"
 #include "sim/step/schedule.h"
 #include "sim/step/step.h"
+#include "sim/training/plan.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "sim/core/fingerprint.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/mxnet/module_step.h"
+#include "sim/training/play.h"
 
 #include <algorithm>
 #include <cmath>
@@ -457,7 +458,7 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
 
 void check_training_run(const Experiment& experiment) {
   if (!needs_training(experiment)) return;
-  naming_the_place(experiment, [&] { check_training_plan(plan_training(experiment)); });
+  naming_the_place(experiment, [&] { check_programs(plan_training(experiment)); });
 }
 
 Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,

@@ -154,7 +154,7 @@ std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPl
   });
 }
 
-/// Which steps tell what a step takes (sim/servers/reported_steps.h).
+/// Which steps tell what a step takes (sim/training/reported_steps.h).
 TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& plan) {
   using Reported = TrainingPlan::Reported;
   if (e.run->convergence) return Reported::kAll;
@@ -263,23 +263,6 @@ double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_
 
 }  // namespace
 
-namespace {
-
-/// A kvstore's nodes, which meet at servers with what they have added up, have a player of their
-/// own.
-TrainingTimes play(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                   const Convergence* learns, Timeline* timeline, Causes* causes) {
-  const std::int64_t samples = learns == nullptr ? 0 : learns->problem->samples();
-  const auto run = plan.aggregation.merges ? play_training : play_programs;
-  return run(plan, seed, learner, learns, samples, timeline, causes);
-}
-
-}  // namespace
-
-void check_training_plan(const TrainingPlan& plan) {
-  plan.aggregation.merges ? check_training(plan) : check_programs(plan);
-}
-
 TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline,
                              bool attributes) {
   const Convergence* learns = e.run->convergence.get();
@@ -302,15 +285,15 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     Causes kept;
     Causes* const causes = attributes ? &kept : nullptr;
     if (learns == nullptr) {
-      outcome.runs.push_back(
-          play(plan, seed, nullptr, nullptr, seed == e.run->seed ? timeline : nullptr, causes));
+      outcome.runs.push_back(play_programs(plan, seed, nullptr, nullptr, 0,
+                                           seed == e.run->seed ? timeline : nullptr, causes));
       continue;
     }
     const std::int64_t trainers = plan.trainers();
     Learner learner(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
                     outcome.has_servers, seed, plan.pushing());
-    outcome.runs.push_back(
-        play(plan, seed, &learner, learns, seed == e.run->seed ? timeline : nullptr, causes));
+    outcome.runs.push_back(play_programs(plan, seed, &learner, learns, learns->problem->samples(),
+                                         seed == e.run->seed ? timeline : nullptr, causes));
     const auto& curve = outcome.runs.back().curve;
     const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
       return point.score.accuracy >= learns->target;

@@ -2,7 +2,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/experiment/experiment.h"
-#include "sim/servers/training.h"
+#include "sim/training/plan.h"
 
 #include <cstdint>
 #include <optional>
@@ -45,8 +45,6 @@ Duration input_time(const Experiment& experiment);
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
-/// Throws what a run would throw before it begins to play.
-void check_training_plan(const TrainingPlan& plan);
 /// `timeline` may be null; it shows the run of the first seed. `attributes`: the runs' times, too.
 TrainingOutcome run_training(const Experiment& experiment, TrainingPlan plan,
                              Timeline* timeline = nullptr, bool attributes = false);

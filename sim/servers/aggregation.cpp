@@ -106,10 +106,10 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
         .fail("collective", "does not leave every worker with the sum");
   }
   const bool beyond = aggregation.beyond.has_value();
-  const std::string refusal = update.refusal(
-      {.holds_center = beyond || (aggregation.servers.count > 0 && !aggregation.merges),
-       .pulls_in_next_step = aggregation.servers.pull == PullTime::kNextStep,
-       .adds_up_in_nodes = beyond});
+  const std::string refusal =
+      update.refusal({.holds_center = beyond || aggregation.servers.count > 0,
+                      .pulls_in_next_step = aggregation.servers.pull == PullTime::kNextStep,
+                      .adds_up_in_nodes = beyond});
   if (!refusal.empty()) strategy.fail("update", refusal);
 }
 

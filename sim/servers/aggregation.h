@@ -82,7 +82,6 @@ struct Aggregation {
   /// worker.
   std::shared_ptr<const Collective> spread{};
   bool gathers = false;  ///< `spread` completes what `inside` leaves in parts
-  bool merges = false;   ///< `servers` only add up, and hold no parameters
   /// How a kvstore without servers adds up on its one node, as operations of an engine
   /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};

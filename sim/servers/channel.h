@@ -2,14 +2,24 @@
 // encoding, threads, the ceiling of a stream. Implemented in netmodels/channels/, one file each.
 #pragma once
 #include "sim/config/registry.h"
+#include "sim/core/units.h"
 #include "sim/events/engine.h"
-#include "sim/servers/carrier.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
 namespace steptime {
+
+/// A piece of a bucket on its way to a server, or back.
+struct Parcel {
+  std::int32_t client = 0;
+  std::int32_t server = 0;
+  std::uint32_t slot = 0;    ///< of the piece, among those of all buckets
+  std::uint32_t bucket = 0;  ///< in the order of sending
+  Bytes bytes;
+  bool is_push = false;  ///< to the server
+};
 
 /// Who has a connection: clients with GPUs, then those on hosts, then servers.
 struct ConnectionEnds {

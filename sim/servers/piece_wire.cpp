@@ -14,35 +14,37 @@ Parcel PieceWire::parcel(const SentPiece& sent) const {
 }
 
 void PieceWire::push(Exchanged& of) {
-  // Every client begins with another server, as all connections are used at once.
   const std::size_t count = pieces_[static_cast<std::size_t>(of.bucket)].size();
-  const std::size_t first = static_cast<std::size_t>(of.client) % count;
+  const std::size_t first =
+      begins_ == Begins::kInOrder ? 0 : static_cast<std::size_t>(of.client) % count;
   for (std::size_t i = 0; i < count; ++i)
-    send({&of, static_cast<std::uint32_t>((first + i) % count), true});
+    send({&of, static_cast<std::uint32_t>((first + i) % count), true}, 0);
 }
 
 void PieceWire::answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) {
   for (std::size_t i = 0; i < leave.size(); ++i) {
     const SentPiece sent{&of, first + static_cast<std::uint32_t>(i), false};
     if (leave[i].time <= world_.now())
-      send(sent);
+      send(sent, 0);
     else
-      world_.engine.at(leave[i], Phase::kNormal, [this, sent] { send(sent); });
+      world_.engine.at(leave[i], Phase::kNormal, [this, sent] { send(sent, 0); });
   }
 }
 
-void PieceWire::send(const SentPiece& sent) {
-  const When leaves = ends_ == nullptr ? world_.present() : ends_->send(parcel(sent));
-  const auto to_line = [this, sent] { line_->carry(sent, *this); };
-  if (leaves.time <= world_.now()) return to_line();
-  world_.engine.at(leaves, Phase::kNormal, to_line);
+void PieceWire::send(const SentPiece& sent, std::size_t passed) {
+  if (passed == ends_.size()) return line_->carry(sent, *this);
+  const When leaves = ends_[passed]->send(parcel(sent));
+  if (leaves.time <= world_.now()) return send(sent, passed + 1);
+  world_.engine.at(leaves, Phase::kNormal, [this, sent, passed] { send(sent, passed + 1); });
 }
 
-void PieceWire::came(const SentPiece& sent, When in) {
-  if (ends_ == nullptr) return arrived(sent, in);
-  const auto receive = [this, sent] { arrived(sent, ends_->receive(parcel(sent))); };
-  if (in.time <= world_.now()) return receive();
-  world_.engine.at(in, Phase::kNormal, receive);
+void PieceWire::receive(const SentPiece& sent, std::size_t left, When in) {
+  if (left == 0) return arrived(sent, in);
+  const auto take = [this, sent, left] {
+    receive(sent, left - 1, ends_[left - 1]->receive(parcel(sent)));
+  };
+  if (in.time <= world_.now()) return take();
+  world_.engine.at(in, Phase::kNormal, take);
 }
 
 void PieceWire::arrived(const SentPiece& sent, When in) {
@@ -101,22 +103,41 @@ Duration MessageLine::latency(std::int32_t client, std::int32_t server) {
   return sum;
 }
 
-void MessageLine::carry(const SentPiece& sent, PieceLineUser& user) {
+std::pair<Endpoint, Endpoint> MessageLine::ends_of(const SentPiece& sent) const {
   const Piece& piece = pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
+  const Endpoint client = ends_.clients[static_cast<std::size_t>(sent.of->client)];
+  const Endpoint server = ends_.servers[static_cast<std::size_t>(piece.server)];
+  return sent.is_push ? std::pair(client, server) : std::pair(server, client);
+}
+
+/// The GPU whose thread a message takes, or another end where it takes none.
+Endpoint MessageLine::copying(const SentPiece& sent) const {
+  const auto [from, to] = ends_of(sent);
+  return threads_->has(from) ? from : to;
+}
+
+void MessageLine::carry(const SentPiece& sent, PieceLineUser& user) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(under_way_.size()));
     under_way_.emplace_back();
   }
   const std::uint32_t place = free_.back();
   free_.pop_back();
-  under_way_[place] = {sent, &user, world_.engine.hold(world_.present())};
-  Message message{.sink = this,
-                  .from = ends_.clients[static_cast<std::size_t>(sent.of->client)],
-                  .to = ends_.servers[static_cast<std::size_t>(piece.server)],
-                  .bytes = piece.bytes.count,
-                  .sender = static_cast<std::int32_t>(place)};
-  if (!sent.is_push) std::swap(message.from, message.to);
-  network_.send(message);
+  under_way_[place] = {sent, &user};
+  if (threads_ != nullptr && !threads_->take(copying(sent), rank_(sent), place)) return;
+  transmit(place);
+}
+
+void MessageLine::transmit(std::uint32_t place) {
+  UnderWay& goes = under_way_[place];
+  goes.begun = world_.engine.hold(world_.present());
+  const auto [from, to] = ends_of(goes.sent);
+  const Piece& piece = pieces_[static_cast<std::size_t>(goes.sent.of->bucket)][goes.sent.piece];
+  network_.send({.sink = this,
+                 .from = from,
+                 .to = to,
+                 .bytes = piece.bytes.count,
+                 .sender = static_cast<std::int32_t>(place)});
 }
 
 void MessageLine::delivered(const Message& message) {
@@ -129,6 +150,9 @@ void MessageLine::delivered(const Message& message) {
     engine.because(
         engine.until(engine.release(over.begun), engine.now(),
                      Stretches{{latency_, alone.latency}, {transfer_, alone.transfer}, sharing_}));
+  }
+  if (threads_ != nullptr) {
+    if (const auto next = threads_->give_back(copying(over.sent))) transmit(*next);
   }
   engine.at(engine.now(), Phase::kNormal,
             [this, sent = over.sent, user = over.user] { user->came(sent, world_.present()); });

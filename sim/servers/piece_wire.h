@@ -1,16 +1,19 @@
-// Pushes and pulls piece by piece: through the two ends of a channel, if there is one that does
-// anything, and over a line, which is ports or links.
+// Pushes and pulls piece by piece: through the ends of what lies before the line and behind it, a
+// channel or a host's thread, and over the line, which is ports or links.
 #pragma once
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/runtime/world.h"
 #include "sim/servers/channel.h"
+#include "sim/servers/copy_threads.h"
 #include "sim/servers/node_ports.h"
 #include "sim/servers/pieces.h"
 #include "sim/servers/port_wire.h"
 #include "sim/servers/wire.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -43,11 +46,22 @@ class PieceLine {
 
 class PieceWire final : public Wire, private PieceLineUser {
  public:
-  /// `ends`: of the channel; null: bytes go straight to the line. `world` and `pieces` must outlive
-  /// the wire.
-  PieceWire(World& world, std::unique_ptr<PieceLine> line, std::unique_ptr<ChannelEnds> ends,
-            const Pieces& pieces)
-      : world_(world), line_(std::move(line)), ends_(std::move(ends)), pieces_(pieces) {}
+  using Ends = std::vector<std::unique_ptr<ChannelEnds>>;
+  /// The server that a client sends its first piece of a bucket to.
+  enum class Begins {
+    kWithAnother,  ///< than the client before it, as where a thread for each server sends
+    kInOrder       ///< the first one, as ps-lite's workers do (kv_app.h, Send)
+  };
+  /// `ends`: what is sent goes through the first of them first, what is received last. `world` and
+  /// `pieces` must outlive the wire.
+  PieceWire(World& world, std::unique_ptr<PieceLine> line, Ends ends, const Pieces& pieces,
+            Begins begins = Begins::kWithAnother)
+      : world_(world),
+        line_(std::move(line)),
+        ends_(std::move(ends)),
+        pieces_(pieces),
+        begins_(begins) {}
+  PieceLine& line() { return *line_; }
 
   void push(Exchanged& of) override;
   void answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) override;
@@ -60,14 +74,17 @@ class PieceWire final : public Wire, private PieceLineUser {
     return pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
   }
   Parcel parcel(const SentPiece& sent) const;
-  void send(const SentPiece& sent);
-  void came(const SentPiece& sent, When in) override;
+  /// It has passed so many of the ends; or so many are left.
+  void send(const SentPiece& sent, std::size_t passed);
+  void receive(const SentPiece& sent, std::size_t left, When in);
+  void came(const SentPiece& sent, When in) override { receive(sent, ends_.size(), in); }
   void arrived(const SentPiece& sent, When in);
 
   World& world_;
   std::unique_ptr<PieceLine> line_;
-  std::unique_ptr<ChannelEnds> ends_;
+  Ends ends_;
   const Pieces& pieces_;
+  Begins begins_;
 };
 
 /// Ports at analytic fidelity, which pieces take one after another.
@@ -104,6 +121,14 @@ class MessageLine final : public PieceLine, private MessageSink {
   /// links'.
   MessageLine(World& world, Network& network, const Machine& machine, Ends ends,
               const Pieces& pieces, Duration overhead);
+  /// The one with the lowest rank goes first of what waits for a GPU's threads.
+  using Rank = std::function<std::int64_t(const SentPiece&)>;
+  /// Messages from a GPU, and from a host to one, take a thread of it. `threads` must outlive the
+  /// line.
+  void set_copy_threads(CopyThreads& threads, Rank rank) {
+    threads_ = &threads;
+    rank_ = std::move(rank);
+  }
   void carry(const SentPiece& sent, PieceLineUser& user) override;
   Duration latency(std::int32_t client, std::int32_t server) override;
 
@@ -114,6 +139,9 @@ class MessageLine final : public PieceLine, private MessageSink {
     Held begun{};
   };
   void delivered(const Message& message) override;
+  std::pair<Endpoint, Endpoint> ends_of(const SentPiece& sent) const;
+  Endpoint copying(const SentPiece& sent) const;
+  void transmit(std::uint32_t place);
 
   World& world_;
   Network& network_;
@@ -125,7 +153,9 @@ class MessageLine final : public PieceLine, private MessageSink {
   Reason latency_;
   Reason transfer_;
   Reason sharing_;
-  std::vector<UnderWay> under_way_;
+  CopyThreads* threads_ = nullptr;
+  Rank rank_;
+  std::vector<UnderWay> under_way_;  ///< or waiting for a thread
   std::vector<std::uint32_t> free_;
   std::vector<ChannelId> path_;
 };

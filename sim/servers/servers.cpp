@@ -17,7 +17,7 @@ Servers::Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
       pieces_(pieces),
       common_latency_(wire.common_latency()),
       request_(world.engine.reason("latency of requests and answers", "network")),
-      thread_(world.engine.reason("requests and updates", std::string(terms_.name) + " thread")),
+      thread_(world.engine.reason("requests and updates", terms_.name + " thread")),
       threads_(static_cast<std::size_t>(terms_.servers)) {
   const ServerCosts& costs = terms_.costs;
   for (std::size_t b = 0; b < pieces.size(); ++b) {
@@ -188,12 +188,12 @@ void Servers::ask_for(Exchange& of, When when) {
     while (++s < end && this->latency(of, s) == latency) {
     }
     world_.engine.at(world_.engine.until(when, latency, request_), Phase::kNormal,
-                     [this, &of, first, behind = s] { answer_all(of, first, behind); });
+                     [this, &of, first, behind = s] { answer_asked(of, first, behind); });
   }
 }
 
 /// Requests for neighbouring pieces are at their servers.
-void Servers::answer_all(Exchange& of, std::uint32_t first_slot, std::uint32_t behind) {
+void Servers::answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t behind) {
   messages_ += behind - first_slot;
   leave_.resize(behind - first_slot);
   for (std::uint32_t s = first_slot; s < behind; ++s) {
@@ -248,71 +248,60 @@ Duration Servers::most_busy() const {
   return most;
 }
 
+SynchronousServers::SynchronousServers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
+    : Servers(world, wire, pieces, std::move(terms)),
+      rounds_(slots_.size()),
+      under_way_(pieces.size() * static_cast<std::size_t>(terms_.clients)) {}
+
+void SynchronousServers::received(Exchange& of, std::uint32_t s, When in) {
+  Slot& slot = slots_[s];
+  Round& round = rounds_[s];
+  under_way(slot.bucket, of.client) = &of;
+  const bool changes = ++round.pushed == terms_.clients;
+  if (of.then != Then::kAsk) {
+    Engine& engine = world_.engine;
+    if (in.time > round.latest.when.time) {
+      engine.release(round.latest);
+      round.latest = engine.hold(in);
+    }
+    if (changes) in = engine.release(std::exchange(round.latest, {}));
+  }
+  Duration work = slot.handling + terms_.costs.request;
+  if (changes) work += slot.updating;
+  const When end = serve(s, "push", of, in, work);
+  if (of.then == Then::kAsk) answer(of, s, end);
+  if (!changes) return;
+  round.pushed = 0;
+  ++slot.version;
+  count_staleness(0, terms_.clients);
+  if (store_ != nullptr) store_->apply_all(*slot.piece);
+  if (of.then == Then::kAsk) {
+    for (Exchange* const asker : std::exchange(round.askers, {}))
+      answer_late(*asker, s, end);
+    return;
+  }
+  added_up(s, end);
+}
+
+void SynchronousServers::answer_all(std::uint32_t s, When end) {
+  const Slot& slot = slots_[s];
+  for (std::int32_t i = 0; i < terms_.clients; ++i)  // every server begins with another client
+    answer(*under_way(slot.bucket, (slot.piece->server + i) % terms_.clients), s, end);
+}
+
+void SynchronousServers::answer_late(Exchange& of, std::uint32_t s, When end) {
+  seen(of.client, s) = slots_[s].version;
+  if (store_ != nullptr) store_->pull(of.client, *slots_[s].piece);
+  answer_with_values(of, s, serve(s, "pull", of, end, slots_[s].handling + terms_.costs.request));
+}
+
+bool SynchronousServers::waits(Exchange& of, std::uint32_t s) {
+  if (of.then != Then::kAsk || slots_[s].version != seen(of.client, s)) return false;
+  rounds_[s].askers.push_back(&of);
+  return true;
+}
+
 namespace {
-
-class SynchronousServers final : public Servers {
- public:
-  SynchronousServers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
-      : Servers(world, wire, pieces, std::move(terms)),
-        rounds_(slots_.size()),
-        under_way_(pieces.size() * static_cast<std::size_t>(terms_.clients)) {}
-
- private:
-  /// Of a piece, up to its sum.
-  struct Round {
-    std::int32_t pushed = 0;  ///< pushes that are in
-    Held latest{};            ///< of them, the one that came last, which need not be told of last
-    std::vector<Exchange*> askers{};  ///< for the sum, before it is ready
-  };
-  Exchange*& under_way(std::uint32_t bucket, std::int32_t client) {
-    return under_way_[static_cast<std::size_t>(bucket) * static_cast<std::size_t>(terms_.clients) +
-                      static_cast<std::size_t>(client)];
-  }
-
-  void received(Exchange& of, std::uint32_t s, When in) override {
-    Slot& slot = slots_[s];
-    Round& round = rounds_[s];
-    under_way(slot.bucket, of.client) = &of;
-    const bool changes = ++round.pushed == terms_.clients;
-    if (of.then != Then::kAsk) {
-      Engine& engine = world_.engine;
-      if (in.time > round.latest.when.time) {
-        engine.release(round.latest);
-        round.latest = engine.hold(in);
-      }
-      if (changes) in = engine.release(std::exchange(round.latest, {}));
-    }
-    Duration work = slot.handling + terms_.costs.request;
-    if (changes) work += slot.updating;
-    const When end = serve(s, "push", of, in, work);
-    if (of.then == Then::kAsk) answer(of, s, end);
-    if (!changes) return;
-    round.pushed = 0;
-    ++slot.version;
-    count_staleness(0, terms_.clients);
-    if (store_ != nullptr) store_->apply_all(*slot.piece);
-    if (of.then == Then::kAsk) {
-      for (Exchange* const asker : std::exchange(round.askers, {}))
-        answer_late(*asker, s, end);
-      return;
-    }
-    for (std::int32_t i = 0; i < terms_.clients; ++i)  // every server begins with another client
-      answer(*under_way(slot.bucket, (slot.piece->server + i) % terms_.clients), s, end);
-  }
-  void answer_late(Exchange& of, std::uint32_t s, When end) {
-    seen(of.client, s) = slots_[s].version;
-    if (store_ != nullptr) store_->pull(of.client, *slots_[s].piece);
-    answer_with_values(of, s, serve(s, "pull", of, end, slots_[s].handling + terms_.costs.request));
-  }
-  bool waits(Exchange& of, std::uint32_t s) override {
-    if (of.then != Then::kAsk || slots_[s].version != seen(of.client, s)) return false;
-    rounds_[s].askers.push_back(&of);
-    return true;
-  }
-
-  std::vector<Round> rounds_;         ///< of every slot
-  std::vector<Exchange*> under_way_;  ///< by bucket and client
-};
 
 class AsynchronousServers final : public Servers {
  public:
@@ -340,6 +329,21 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms) {
   return std::make_unique<AsynchronousServers>(world, wire, pieces, std::move(terms));
+}
+
+ServerCosts costs_of(const ServerGroup& servers) {
+  ServerCosts costs{.request = servers.request_time,
+                    .any = servers.rate || servers.request_time > Duration{} ||
+                           servers.update.seconds_per_byte > 0};
+  if (servers.rate) {
+    costs.handling = [rate = *servers.rate](Bytes bytes) {
+      return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
+    };
+  }
+  costs.updating = [update = servers.update](Bytes bytes) {
+    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
+  };
+  return costs;
 }
 
 }  // namespace steptime

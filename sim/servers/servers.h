@@ -7,6 +7,7 @@
 #pragma once
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
+#include "sim/servers/aggregation.h"
 #include "sim/servers/pieces.h"
 #include "sim/servers/wire.h"
 
@@ -67,7 +68,7 @@ class Servers : protected Exchanges {
     std::int32_t clients = 0;
     std::int32_t servers = 0;
     ServerCosts costs{};
-    const char* name = "server";
+    std::string name = "server";
   };
   /// All must outlive the servers. Throws RangeError when there is more than fits in memory.
   Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms);
@@ -140,7 +141,7 @@ class Servers : protected Exchanges {
   Duration latency(const Exchange& of, std::uint32_t slot);
   When answer_in(When sent, Duration latency);
   void ask_for(Exchange& of, When when);
-  void answer_all(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);
+  void answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);
   void ask_behind(Exchange& of, std::uint32_t slot);
   void asked(Exchange& of, std::uint32_t slot);
   When serve_pull(Exchange& of, std::uint32_t slot, When when, bool is_request);
@@ -183,10 +184,42 @@ class Servers : protected Exchanges {
 };
 
 /// Change the parameters when all clients have pushed, and answer then.
+class SynchronousServers : public Servers {
+ public:
+  SynchronousServers(World& world, Wire& wire, const Pieces& pieces, Terms terms);
+
+ protected:
+  /// What all clients have pushed of a slot is added up at `end`.
+  virtual void added_up(std::uint32_t slot, When end) { answer_all(slot, end); }
+  /// Answers all clients' pushes of a slot at `end`.
+  void answer_all(std::uint32_t slot, When end);
+
+ private:
+  /// Of a piece, up to its sum.
+  struct Round {
+    std::int32_t pushed = 0;  ///< pushes that are in
+    Held latest{};            ///< of them, the one that came last, which need not be told of last
+    std::vector<Exchange*> askers{};  ///< for the sum, before it is ready
+  };
+  Exchange*& under_way(std::uint32_t bucket, std::int32_t client) {
+    return under_way_[static_cast<std::size_t>(bucket) * static_cast<std::size_t>(terms_.clients) +
+                      static_cast<std::size_t>(client)];
+  }
+  void received(Exchange& of, std::uint32_t slot, When in) override;
+  void answer_late(Exchange& of, std::uint32_t slot, When end);
+  bool waits(Exchange& of, std::uint32_t slot) override;
+
+  std::vector<Round> rounds_;         ///< of every slot
+  std::vector<Exchange*> under_way_;  ///< by bucket and client
+};
+
 std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                              Servers::Terms terms);
 /// Change them with each push.
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms);
+
+/// What the threads of a group of servers need.
+ServerCosts costs_of(const ServerGroup& servers);
 
 }  // namespace steptime

@@ -1,5 +1,5 @@
 // When gradients are communicated, and which of them together. A schedule decides, it never acts:
-// sim/step/step.h and sim/servers/training.h carry the decisions out. Implemented in schedulers/,
+// sim/step/step.h and sim/training/plan.h carry the decisions out. Implemented in schedulers/,
 // one file each.
 #pragma once
 #include "sim/collective/collective.h"

@@ -6,11 +6,13 @@
 
 namespace steptime {
 
-Drawing::Drawing(const TrainingPlan& plan, Timeline* timeline) : plan_(plan) {
+Drawing::Drawing(const TrainingPlan& plan, Timeline* timeline) : plan_(plan), timeline_(timeline) {
   if (timeline == nullptr) return;
   const auto workers = static_cast<std::int32_t>(plan.trainers());
   const auto gpus = static_cast<std::int32_t>(plan.cluster.workers() / plan.trainers());
-  for (std::int32_t s = 0; s < plan.aggregation.servers.count; ++s)
+  // Nodes that meet at servers beyond draw their own (sim/training/kvstore_nodes.h).
+  const std::int64_t servers = plan.aggregation.beyond ? 0 : plan.aggregation.servers.count;
+  for (std::int64_t s = 0; s < servers; ++s)
     servers_.emplace_back(timeline, fmt::format("server {}", s));
   for (std::int32_t w = 0; w < workers; ++w)
     workers_.emplace_back(timeline, w * gpus);
@@ -50,7 +52,7 @@ void Drawing::served(std::int32_t server, const char* what, std::int32_t client,
                      std::int32_t bucket, Time start, Time end) {
   servers_[static_cast<std::size_t>(server)].add(
       "thread", fmt::format("{} {}", what, plan_.names[static_cast<std::size_t>(bucket)]), start,
-      end, {.flow = flow(client, steps_[static_cast<std::size_t>(client)], bucket)});
+      end, {.flow = flow(client, bucket)});
 }
 
 void Drawing::pushed(const Exchanged& of, Time in) {

@@ -4,7 +4,7 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/events/timeline.h"
 #include "sim/servers/servers.h"
-#include "sim/servers/training.h"
+#include "sim/training/plan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,8 @@ class Drawing final : public ServerDrawing {
   /// Draws nothing without a timeline. `plan` must outlive the drawing.
   Drawing(const TrainingPlan& plan, Timeline* timeline);
 
-  bool is_on() const { return !workers_.empty(); }
+  bool is_on() const { return timeline_ != nullptr; }
+  Timeline* timeline() const { return timeline_; }
   /// A worker's pass.
   void compute(std::int32_t worker, const char* pass, Time start, Time end);
   /// The gradients of a bucket, where these are what is sent.
@@ -28,6 +29,11 @@ class Drawing final : public ServerDrawing {
   /// Steps that clients are in, of what servers tell of.
   void began(std::int32_t worker, std::int64_t step);
 
+  /// Of a worker's bucket in its present step, for whoever draws what becomes of it.
+  std::uint64_t flow(std::int32_t worker, std::int32_t bucket) const {
+    return flow(worker, steps_[static_cast<std::size_t>(worker)], bucket);
+  }
+
   void served(std::int32_t server, const char* what, std::int32_t client, std::int32_t bucket,
               Time start, Time end) override;
   void pushed(const Exchanged& of, Time in) override;
@@ -37,6 +43,7 @@ class Drawing final : public ServerDrawing {
   std::uint64_t flow(std::int32_t worker, std::int64_t step, std::int32_t bucket) const;
 
   const TrainingPlan& plan_;
+  Timeline* timeline_;
   std::vector<RankTimeline> workers_;
   std::vector<RankTimeline> servers_;
   std::vector<std::int64_t> steps_;  ///< of every worker

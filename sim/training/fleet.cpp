@@ -65,20 +65,8 @@ class Layers final : public Client {
   Worker& worker_;
 };
 
-ServerCosts costs_of(const ServerGroup& servers) {
-  ServerCosts costs{.request = servers.request_time,
-                    .any = servers.rate || servers.request_time > Duration{} ||
-                           servers.update.seconds_per_byte > 0};
-  if (servers.rate) {
-    costs.handling = [rate = *servers.rate](Bytes bytes) {
-      return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
-    };
-  }
-  costs.updating = [update = servers.update](Bytes bytes) {
-    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
-  };
-  return costs;
-}
+/// One of the ways in which a client asks servers for a bucket's exchange.
+using Request = void (Servers::*)(std::int32_t client, std::int32_t bucket, Client& who);
 
 Request request_of(const ServerGroup& servers) {
   if (servers.fused) return &Servers::pushpull;
@@ -96,20 +84,7 @@ Request request_of(const ServerGroup& servers) {
 }  // namespace
 
 Fleet::Fleet(TrainingRun& training, Roads& roads) : training_(training), plan_(training.plan) {
-  const ServerGroup& servers = plan_.aggregation.servers;
-  if (servers.count > 0) {
-    wire_ = roads.wire();
-    const auto make = plan_.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
-    servers_ = make(training.world, *wire_, plan_.pieces,
-                    {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
-                     .servers = static_cast<std::int32_t>(servers.count),
-                     .costs = costs_of(servers)});
-    if (training.learner != nullptr) {
-      store_ = std::make_unique<LearntStore>(*training.learner);
-      servers_->set_store(store_.get());
-    }
-    if (training.drawing.is_on()) servers_->set_drawing(&training.drawing);
-  }
+  if (plan_.aggregation.servers.count > 0) make_servers(roads);
   const std::int64_t trainers = plan_.trainers();
   const std::int64_t gpus = plan_.cluster.workers() / trainers;
   for (std::int64_t w = 0; w < trainers; ++w)
@@ -121,6 +96,28 @@ Fleet::Fleet(TrainingRun& training, Roads& roads) : training_(training), plan_(t
     for (Worker& worker : workers_)
       start_client(worker, roads);
   }
+}
+
+void Fleet::make_servers(Roads& roads) {
+  if (training_.learner != nullptr) store_ = std::make_unique<LearntStore>(*training_.learner);
+  if (plan_.aggregation.beyond) {
+    kvstore_ = std::make_unique<KvStoreNodes>(training_, roads, store_.get());
+    return;
+  }
+  const ServerGroup& servers = plan_.aggregation.servers;
+  wire_ = roads.wire();
+  const auto make = plan_.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
+  servers_ = make(training_.world, *wire_, plan_.pieces,
+                  {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
+                   .servers = static_cast<std::int32_t>(servers.count),
+                   .costs = costs_of(servers)});
+  servers_->set_store(store_.get());
+  if (training_.drawing.is_on()) servers_->set_drawing(&training_.drawing);
+}
+
+std::int64_t Fleet::messages() const {
+  if (kvstore_ != nullptr) return kvstore_->messages();
+  return servers_ != nullptr ? servers_->messages() : 0;
 }
 
 Group& Fleet::add_group(Name name, std::size_t members, std::unique_ptr<Medium> medium) {
@@ -149,6 +146,19 @@ Sends Fleet::sends(Worker& worker, Group& group, Decider* decider) {
   }
   return [&worker, &group, this](std::size_t bucket) {
     group.launch(worker.member(), training_.bytes(bucket));
+  };
+}
+
+/// A worker's exchange of a bucket with servers, whose end `receiver` hears of.
+Sends Fleet::exchange(Worker& worker, Client& receiver) {
+  if (kvstore_ != nullptr) {
+    return [this, &worker, &receiver](std::size_t bucket) {
+      kvstore_->exchange(worker, static_cast<std::int32_t>(bucket), receiver);
+    };
+  }
+  const Request request = request_of(plan_.aggregation.servers);
+  return [this, &worker, &receiver, request](std::size_t bucket) {
+    (*servers_.*request)(worker.number(), static_cast<std::int32_t>(bucket), receiver);
   };
 }
 
@@ -187,7 +197,7 @@ void Fleet::start_client(Worker& worker, Roads& roads) {
   const bool ahead = training_.record.layers_wait();
   const Sends inside = sends(worker, group, decider);
   World& world = training_.world;
-  if (!servers_ || plan_.update->sends_parameters()) {
+  if (servers() == nullptr || plan_.update->sends_parameters()) {
     watch(group, {&worker}, decider, nullptr,
           [&worker, &world, decider, ahead](std::span<const std::int32_t> buckets) {
             if (decider != nullptr) decider->arrived(buckets);
@@ -199,10 +209,10 @@ void Fleet::start_client(Worker& worker, Roads& roads) {
             }
           });
   }
-  if (!servers_) {
+  if (servers() == nullptr) {
     if (ahead) return spawn(worker, goes_on_layer_by_layer(worker, *decider));
     if (decider != nullptr) return spawn(worker, all_reduces_as_decided(worker, *decider));
-    return spawn(worker, all_reduces(worker, group));
+    return spawn(worker, all_reduces(worker, inside));
   }
 
   Client* receiver = &worker;
@@ -218,31 +228,32 @@ void Fleet::start_client(Worker& worker, Roads& roads) {
                                          roads.medium(client, *aggregation.spread));
     return spreads_.emplace_back(training_, others, next);
   };
-  const Request request = request_of(aggregation.servers);
-  const bool brings_values = request != &Servers::push;
-  const ServersOf servers{*servers_, request, brings_values ? spread(*receiver) : *receiver};
+  const bool brings_values = aggregation.servers.pull_time() != PullTime::kNextStep;
+  const Sends exchange = this->exchange(worker, brings_values ? spread(*receiver) : *receiver);
   const Sends gradients = plan_.members() > 1 ? inside : Sends{};
   switch (plan_.update->sends()) {
     case Update::Sends::kParametersAtStart:
-      return spawn(worker, averages_elastically(worker, servers, gradients));
+      return spawn(worker, averages_elastically(worker, exchange, gradients));
     case Update::Sends::kParametersAtEnd:
-      return spawn(worker, averages_at_servers(worker, servers, gradients));
+      return spawn(worker, averages_at_servers(worker, exchange, gradients));
     case Update::Sends::kGradients:
       break;
   }
-  watch(group, {&worker}, decider, nullptr,
-        [servers, client](std::span<const std::int32_t> buckets) {
-          for (const std::int32_t bucket : buckets)
-            servers.exchange(client, static_cast<std::size_t>(bucket));
-        });
+  watch(group, {&worker}, decider, nullptr, [exchange](std::span<const std::int32_t> buckets) {
+    for (const std::int32_t bucket : buckets)
+      exchange(static_cast<std::size_t>(bucket));
+  });
   if (!brings_values) {
-    Client& layers = *receivers_.emplace_back(std::make_unique<Layers>(worker));
-    return spawn(worker, pulls_first(worker, {*servers_, &Servers::pull, spread(layers)}, inside));
+    Client& values = spread(*receivers_.emplace_back(std::make_unique<Layers>(worker)));
+    const Sends pulls = [this, &worker, &values](std::size_t bucket) {
+      servers_->pull(worker.number(), static_cast<std::int32_t>(bucket), values);
+    };
+    return spawn(worker, pulls_first(worker, pulls, inside));
   }
   if (ahead) return spawn(worker, goes_on_layer_by_layer(worker, *decider));
   if (decider != nullptr) return spawn(worker, all_reduces_as_decided(worker, *decider));
-  if (plan_.members() > 1) return spawn(worker, all_reduces(worker, group));
-  spawn(worker, trains_with_servers(worker, servers));
+  if (plan_.members() > 1) return spawn(worker, all_reduces(worker, inside));
+  spawn(worker, trains_with_servers(worker, exchange));
 }
 
 void Fleet::expect_over() const {

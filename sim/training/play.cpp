@@ -39,10 +39,10 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
   const Fleet fleet(training, *roads);
   const double work = work_of(plan);
   const auto report = [&] {
-    const std::int64_t messages = fleet.servers() == nullptr ? 0 : fleet.servers()->messages();
-    const double share = work > 0 ? static_cast<double>(messages + record.reductions()) / work
-                                  : static_cast<double>(fleet.workers().front().step()) /
-                                        static_cast<double>(plan.played_steps());
+    const double share = work > 0
+                             ? static_cast<double>(fleet.messages() + record.reductions()) / work
+                             : static_cast<double>(fleet.workers().front().step()) /
+                                   static_cast<double>(plan.played_steps());
     plan.on_progress(std::min(share, 1.0));  // how many steps there are is not always known
   };
   if (plan.on_progress) training.on_step = report;
@@ -64,7 +64,7 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
   times.input_s = mean_s(record.waited_for_input(), workers * steps.reported());
   if (fleet.servers() != nullptr) {
     times.server_busy_s = mean_s(fleet.servers()->most_busy(), steps.per_step());
-    times.messages = fleet.servers()->messages();
+    times.messages = fleet.messages();
     times.messages_per_step = static_cast<double>(times.messages) / steps.per_step();
     times.staleness = fleet.servers()->staleness();
   }

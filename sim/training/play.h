@@ -1,6 +1,7 @@
 // A training run: its programs, played on one clock.
 #pragma once
-#include "sim/servers/training.h"
+#include "sim/training/learner.h"
+#include "sim/training/plan.h"
 
 #include <cstdint>
 

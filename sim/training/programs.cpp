@@ -23,14 +23,14 @@ std::vector<std::size_t> pull_order(const Worker& me, const TrainingRun& trainin
 
 }  // namespace
 
-Task all_reduces(Worker& me, Group& group) {
+Task all_reduces(Worker& me, Sends sends) {
   const TrainingRun& training = me.training();
   while (me.begin_step()) {
     me.forward();
     me.expect(training.buckets());
     for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
       co_await me.gradient(bucket);
-      group.launch(me.member(), training.bytes(bucket));
+      sends(bucket);
     }
     me.backward();
     co_await me.all();
@@ -76,7 +76,7 @@ Task goes_on_layer_by_layer(Worker& me, Decider& decider) {
   }
 }
 
-Task trains_with_servers(Worker& me, ServersOf servers) {
+Task trains_with_servers(Worker& me, Sends exchange) {
   const TrainingRun& training = me.training();
   while (me.begin_step()) {
     me.forward();
@@ -84,7 +84,7 @@ Task trains_with_servers(Worker& me, ServersOf servers) {
     for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
       co_await me.gradient(bucket);
       me.sends(bucket);
-      servers.exchange(me.number(), bucket);
+      exchange(bucket);
     }
     me.backward();
     co_await me.all();
@@ -93,12 +93,12 @@ Task trains_with_servers(Worker& me, ServersOf servers) {
   }
 }
 
-Task pulls_first(Worker& me, ServersOf pulls, Sends sends) {
+Task pulls_first(Worker& me, Sends pulls, Sends sends) {
   TrainingRun& training = me.training();
   while (me.begin_step()) {
     me.expect_layers(training.buckets());
     for (const std::size_t bucket : pull_order(me, training)) {
-      pulls.exchange(me.number(), bucket);
+      pulls(bucket);
       co_await training.world.at(training.world.present());  // the other workers ask for theirs
     }
     co_await me.layers();
@@ -115,14 +115,14 @@ Task pulls_first(Worker& me, ServersOf pulls, Sends sends) {
   }
 }
 
-Task averages_elastically(Worker& me, ServersOf servers, Sends inside) {
+Task averages_elastically(Worker& me, Sends exchange, Sends inside) {
   const TrainingRun& training = me.training();
   while (me.begin_step()) {
     const bool exchanges = training.plan.update->exchanges(me.step());
     me.forward();
     if (exchanges) me.expect(training.buckets());
     for (std::size_t bucket = training.buckets(); exchanges && bucket-- > 0;)
-      servers.exchange(me.number(), bucket);  // keys in forward order, as in 001 Figure 8
+      exchange(bucket);  // keys in forward order, as in 001 Figure 8
     if (inside) me.expect(training.buckets());
     for (std::size_t bucket = 0; inside && bucket < training.buckets(); ++bucket) {
       co_await me.gradient(bucket);
@@ -136,7 +136,7 @@ Task averages_elastically(Worker& me, ServersOf servers, Sends inside) {
   }
 }
 
-Task averages_at_servers(Worker& me, ServersOf servers, Sends inside) {
+Task averages_at_servers(Worker& me, Sends exchange, Sends inside) {
   const TrainingRun& training = me.training();
   while (me.begin_step()) {
     me.forward();
@@ -151,7 +151,7 @@ Task averages_at_servers(Worker& me, ServersOf servers, Sends inside) {
     if (training.plan.update->exchanges(me.step()) && training.buckets() > 0) {
       me.expect(training.buckets());
       for (std::size_t bucket = training.buckets(); bucket-- > 0;)
-        servers.exchange(me.number(), bucket);
+        exchange(bucket);
       co_await me.all();
       me.take();
     }

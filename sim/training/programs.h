@@ -16,40 +16,28 @@
 
 namespace steptime {
 
-/// One of the ways in which a client asks servers for a bucket's exchange.
-using Request = void (Servers::*)(std::int32_t client, std::int32_t bucket, Client& who);
-
-/// A client of servers, as its program sees them.
-struct ServersOf {
-  Servers& servers;
-  Request request;
-  Client& receiver;  ///< hears of the values: the worker, or what spreads them
-
-  void exchange(std::int32_t client, std::size_t bucket) const {
-    (servers.*request)(client, static_cast<std::int32_t>(bucket), receiver);
-  }
-};
+/// What a worker does with a bucket: a collective, an exchange with servers.
+using Sends = std::function<void(std::size_t bucket)>;
 
 /// PyTorch DDP, Caffe-MPI, Horovod on one tensor at a time: every bucket is all-reduced when its
 /// last gradient is there, in the order of the backward pass. So do MPI clients of servers inside.
-Task all_reduces(Worker& me, Group& group);
+Task all_reduces(Worker& me, Sends sends);
 /// The same under a policy or a coordinator, which says what is all-reduced together, and when.
 Task all_reduces_as_decided(Worker& me, Decider& decider);
 /// ByteScheduler, P3: a layer of the next forward pass waits for its own gradients only.
 Task goes_on_layer_by_layer(Worker& me, Decider& decider);
 /// A worker of parameter servers: a bucket is pushed when its last gradient is there, and the next
 /// step waits for all values (001 section 4; MXNet dist_sync and dist_async).
-Task trains_with_servers(Worker& me, ServersOf servers);
+Task trains_with_servers(Worker& me, Sends exchange);
 /// Pulls at the start of a step what the one before has pushed; a layer waits for its own values.
-/// TensorFlow's parameter servers. `sends`: what a gradient's bucket goes through.
-using Sends = std::function<void(std::size_t bucket)>;
-Task pulls_first(Worker& me, ServersOf pulls, Sends sends);
+/// TensorFlow's parameter servers.
+Task pulls_first(Worker& me, Sends pulls, Sends sends);
 /// Elastic averaging (001 equations 2 and 3): in steps that exchange, parameters go to the servers
 /// at the start, and come back beside the step. `inside`: what a gradient goes through among a
 /// client's workers; null: a client of one.
-Task averages_elastically(Worker& me, ServersOf servers, Sends inside);
+Task averages_elastically(Worker& me, Sends exchange, Sends inside);
 /// Local SGD with servers: in steps that exchange, parameters go to these at the end.
-Task averages_at_servers(Worker& me, ServersOf servers, Sends inside);
+Task averages_at_servers(Worker& me, Sends exchange, Sends inside);
 
 /// Where workers that train by themselves come together, to add up their parameters.
 class Meeting {

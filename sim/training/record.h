@@ -4,10 +4,10 @@
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
 #include "sim/events/engine.h"
-#include "sim/servers/learner.h"
-#include "sim/servers/reported_steps.h"
-#include "sim/servers/sent_step.h"
-#include "sim/servers/training.h"
+#include "sim/training/learner.h"
+#include "sim/training/plan.h"
+#include "sim/training/reported_steps.h"
+#include "sim/training/sent_step.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,18 @@
-// Closed forms and ports, or messages: what a training run's collectives, pushes and pulls go
-// through.
-#include "sim/collective/message_time.h"
-#include "sim/servers/connected_routes.h"
-#include "sim/servers/message_carrier.h"
-#include "sim/training/fleet.h"
+#include "sim/training/roads.h"
 
+#include "sim/collective/message_time.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+#include "sim/servers/connected_routes.h"
+#include "sim/servers/copy_threads.h"
+#include "sim/servers/machine_with_servers.h"
+#include "sim/servers/node_ports.h"
+#include "sim/servers/port_wire.h"
+
+#include <deque>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace steptime {
@@ -13,9 +20,29 @@ namespace {
 
 using Placement = ServerGroup::Placement;
 
+/// Where clients meet last.
+const ServerGroup& last_servers(const Aggregation& aggregation) {
+  return aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
+}
+
 std::unique_ptr<ChannelEnds> open_channel(World& world, const TrainingPlan& plan) {
-  return plan.transport->channel->open(world.engine, {.clients = plan.aggregation.clients,
-                                                      .servers = plan.aggregation.servers.count});
+  const Aggregation& aggregation = plan.aggregation;
+  ConnectionEnds ends{.servers = last_servers(aggregation).count};
+  (aggregation.beyond ? ends.hosts : ends.clients) =
+      aggregation.beyond ? plan.cluster.nodes : aggregation.clients;
+  return plan.transport->channel->open(world.engine, ends);
+}
+
+PieceWire::Ends list_of(std::unique_ptr<ChannelEnds> channel) {
+  PieceWire::Ends ends;
+  if (channel != nullptr) ends.push_back(std::move(channel));
+  return ends;
+}
+
+/// The GPUs on which a node adds up; none: it does so on its host.
+std::int64_t adding_gpus(const TrainingPlan& plan) {
+  const ServerGroup& servers = plan.aggregation.servers;
+  return servers.placement == Placement::kOnGpus ? servers.count : 0;
 }
 
 /// Links inside each client, and between its nodes, that only its own collectives use: their
@@ -84,12 +111,39 @@ class ClosedRoads final : public Roads {
       return std::make_unique<PortWire>(world_, ports_, std::move(ends), plan_.pieces);
     return std::make_unique<PieceWire>(
         world_, std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces),
-        std::move(channel), plan_.pieces);
+        list_of(std::move(channel)), plan_.pieces);
   }
 
+  std::unique_ptr<PieceLine> line_in_node(std::int32_t node) override {
+    const auto gpus = static_cast<std::int32_t>(plan_.cluster.gpus_per_node);
+    const PortEnd host{node, PortEnd::kHost};
+    PortEnds ends;
+    for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
+      ends.clients.push_back({node, node * gpus + gpu});
+    ends.clients.push_back(host);
+    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place)
+      ends.servers.push_back(adding_gpus(plan_) > 0 ? PortEnd{node, node * gpus + place % gpus}
+                                                    : host);
+    return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces);
+  }
+
+  std::unique_ptr<PieceLine> line_beyond() override {
+    PortEnds ends;
+    const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
+    for (std::int32_t node = 0; node < nodes; ++node)
+      ends.clients.push_back({node, PortEnd::kHost});
+    for (std::int32_t server = 0; server < servers(); ++server)
+      ends.servers.push_back({own_nodes() ? nodes + server : server % nodes, PortEnd::kHost});
+    return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces_beyond);
+  }
+
+  std::unique_ptr<ChannelEnds> channel() override { return open_channel(world_, plan_); }
+
  private:
-  std::int64_t servers() const { return plan_.aggregation.servers.count; }
-  bool own_nodes() const { return plan_.aggregation.servers.placement == Placement::kOwnNodes; }
+  std::int64_t servers() const { return last_servers(plan_.aggregation).count; }
+  bool own_nodes() const {
+    return last_servers(plan_.aggregation).placement == Placement::kOwnNodes;
+  }
 
   World& world_;
   const TrainingPlan& plan_;
@@ -101,15 +155,22 @@ class ClosedRoads final : public Roads {
   std::deque<NodePorts::Taken> taken_;
 };
 
+/// The clients of the last servers: the first workers of MPI clients, or the hosts of nodes.
+ConnectedRoutes::Clients connected(const TrainingPlan& plan) {
+  if (plan.aggregation.beyond)
+    return {.first = host_end(plan.cluster, 0), .count = plan.cluster.nodes};
+  return {.count = plan.aggregation.clients, .stride = plan.members()};
+}
+
 class MessageRoads final : public Roads {
  public:
   MessageRoads(World& world, const TrainingPlan& plan)
       : world_(world),
         plan_(plan),
         machine_(machine_with_servers(plan.cluster, plan.aggregation)),
-        connections_(machine_, {.count = plan.aggregation.clients, .stride = plan.members()},
-                     static_cast<Endpoint>(plan.cluster.workers())),
-        network_(world.engine, connections_, plan.cluster.messages) {
+        connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
+        network_(world.engine, connections_, plan.cluster.messages),
+        copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies_at_once) {
     if (plan.members() == 1) return;
     expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
     if (plan.aggregation.spread)
@@ -125,35 +186,71 @@ class MessageRoads final : public Roads {
   }
 
   std::unique_ptr<Wire> wire() override {
-    const ServerGroup& servers = plan_.aggregation.servers;
-    const std::int64_t workers = plan_.cluster.workers();
-    MessageLine::Ends ends;
+    MessageLine::Ends ends{.servers = server_ends()};
     for (std::int64_t client = 0; client < plan_.aggregation.clients; ++client)
       ends.clients.push_back(static_cast<Endpoint>(client * plan_.members()));
-    for (std::int64_t server = 0; server < servers.count; ++server) {
-      const bool own = servers.placement == Placement::kOwnNodes;
-      ends.servers.push_back(
-          static_cast<Endpoint>(workers + (own ? server : server % plan_.cluster.nodes)));
-    }
-    return std::make_unique<PieceWire>(
-        world_,
-        std::make_unique<MessageLine>(world_, network_, machine_, std::move(ends), plan_.pieces,
-                                      plan_.cluster.messages.eager_overhead),
-        open_channel(world_, plan_), plan_.pieces);
+    return std::make_unique<PieceWire>(world_, line(std::move(ends), plan_.pieces),
+                                       list_of(channel()), plan_.pieces);
   }
 
+  std::unique_ptr<PieceLine> line_in_node(std::int32_t node) override {
+    const auto gpus = static_cast<std::int32_t>(plan_.cluster.gpus_per_node);
+    MessageLine::Ends ends;
+    for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
+      ends.clients.push_back(node * gpus + gpu);
+    ends.clients.push_back(host_end(plan_.cluster, node));
+    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place)
+      ends.servers.push_back(adding_gpus(plan_) > 0 ? node * gpus + place % gpus
+                                                    : ends.clients.back());
+    auto copies = line(std::move(ends), plan_.pieces);
+    copies->set_copy_threads(copy_threads_, [this, gpus](const SentPiece& sent) {
+      return rank(sent, sent.of->client == gpus);
+    });
+    return copies;
+  }
+
+  std::unique_ptr<PieceLine> line_beyond() override {
+    MessageLine::Ends ends{.servers = server_ends()};
+    for (std::int64_t node = 0; node < plan_.cluster.nodes; ++node)
+      ends.clients.push_back(host_end(plan_.cluster, node));
+    return line(std::move(ends), plan_.pieces_beyond);
+  }
+
+  std::unique_ptr<ChannelEnds> channel() override { return open_channel(world_, plan_); }
+
   std::vector<LinkUse> links(double seconds, double steps) const override {
-    const bool hosts = plan_.aggregation.servers.count > 0 &&
-                       plan_.aggregation.servers.placement == Placement::kWithWorkers;
-    return link_uses(plan_.cluster, machine_, network_, {seconds, steps, hosts});
+    return link_uses(plan_.cluster, machine_, network_,
+                     {seconds, steps, has_hosts(plan_.aggregation)});
   }
 
  private:
+  std::vector<Endpoint> server_ends() const {
+    std::vector<Endpoint> ends;
+    for (std::int64_t server = 0; server < last_servers(plan_.aggregation).count; ++server)
+      ends.push_back(server_end(plan_.cluster, plan_.aggregation, server));
+    return ends;
+  }
+  std::unique_ptr<MessageLine> line(MessageLine::Ends ends, const Pieces& pieces) {
+    return std::make_unique<MessageLine>(world_, network_, machine_, std::move(ends), pieces,
+                                         plan_.cluster.messages.eager_overhead);
+  }
+  /// Which of the messages that wait for a GPU's threads goes first, the lowest. MXNet copies a sum
+  /// to the host with priority 0: that of keys is their number, from 0 on, or its negative.
+  std::int64_t rank(const SentPiece& sent, bool with_host) const {
+    const bool last_first = plan_.aggregation.servers.last_bucket_first;
+    if (with_host && !sent.is_push) {
+      using Limits = std::numeric_limits<std::int64_t>;
+      return last_first ? Limits::min() : Limits::max();
+    }
+    return last_first ? -sent.of->bucket : sent.of->bucket;
+  }
+
   World& world_;
   const TrainingPlan& plan_;
   Machine machine_;
   ConnectedRoutes connections_;
   Network network_;
+  CopyThreads copy_threads_;  ///< of GPUs; only where nodes add up
 };
 
 }  // namespace

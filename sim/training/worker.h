@@ -15,11 +15,11 @@
 #pragma once
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
-#include "sim/servers/learner.h"
 #include "sim/servers/servers.h"
-#include "sim/servers/training.h"
 #include "sim/step/pass_reasons.h"
 #include "sim/training/drawing.h"
+#include "sim/training/learner.h"
+#include "sim/training/plan.h"
 #include "sim/training/record.h"
 
 #include <cstddef>

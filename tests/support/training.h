@@ -2,7 +2,7 @@
 #pragma once
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/training_run.h"
-#include "sim/servers/learner.h"
+#include "sim/training/learner.h"
 #include "sim/training/play.h"
 #include "tests/support/config_text.h"
 
@@ -80,8 +80,7 @@ struct Played {
         }()),
         learner(*settings, *plan.update, plan.trainers(), plan.cluster.workers() / plan.trainers(),
                 plan.aggregation.servers.count > 0, 1, plan.pushing()),
-        times((plan.aggregation.merges ? play_training : play_programs)(
-            plan, 1, &learner, settings.get(), settings->problem->samples(), nullptr, nullptr)) {}
+        times(play_programs(plan, 1, &learner, settings.get(), settings->problem->samples())) {}
 
   std::vector<double> client(std::int64_t c) const {
     return {learner.client(c).begin(), learner.client(c).end()};

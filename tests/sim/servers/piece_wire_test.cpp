@@ -61,7 +61,7 @@ using Lines = std::vector<std::string>;
 TEST(PieceWire, EveryClientBeginsWithAnotherServer) {
   World world;
   Log log;
-  PieceWire wire(world, std::make_unique<TenMs>(world), nullptr, kPieces);
+  PieceWire wire(world, std::make_unique<TenMs>(world), {}, kPieces);
   Exchanged of{.owner = &log, .client = 4};
   wire.push(of);
   world.run();
@@ -73,8 +73,9 @@ TEST(PieceWire, EveryClientBeginsWithAnotherServer) {
 TEST(PieceWire, AddsBothEndsOfAChannel) {
   World world;
   Log log;
-  PieceWire wire(world, std::make_unique<TenMs>(world), std::make_unique<TwoAndThree>(world.engine),
-                 kPieces);
+  PieceWire::Ends ends;
+  ends.push_back(std::make_unique<TwoAndThree>(world.engine));
+  PieceWire wire(world, std::make_unique<TenMs>(world), std::move(ends), kPieces);
   Exchanged of{.owner = &log};
   wire.push(of);
   const std::vector<When> leave{When(Time(milliseconds(5)))};
@@ -95,7 +96,7 @@ TEST(PortLine, TakesPortsOnePartAfterAnother) {
   ends.clients = {{0, 0}};
   ends.servers = {{1, PortEnd::kHost}, {2, PortEnd::kHost}};
   const Pieces pieces{{{.server = 0, .bytes = {2'000'000}}, {.server = 1, .bytes = {2'000'000}}}};
-  PieceWire wire(world, std::make_unique<PortLine>(world, ports, ends, pieces), nullptr, pieces);
+  PieceWire wire(world, std::make_unique<PortLine>(world, ports, ends, pieces), {}, pieces);
   Exchanged of{.owner = &log};
   wire.push(of);
   world.run();
@@ -113,7 +114,7 @@ TEST(MessageLine, MessagesShareTheLinksOfAMachine) {
   PieceWire wire(world,
                  std::make_unique<MessageLine>(world, network, machine,
                                                MessageLine::Ends{{0, 1}, {2}}, pieces, Duration{}),
-                 nullptr, pieces);
+                 {}, pieces);
   Exchanged first{.owner = &log, .client = 0};
   Exchanged second{.owner = &log, .client = 1};
   wire.push(first);

@@ -19,7 +19,7 @@
 // have begun.
 #pragma once
 #include "sim/events/engine.h"
-#include "sim/servers/training.h"
+#include "sim/training/plan.h"
 
 #include <algorithm>
 #include <cstddef>

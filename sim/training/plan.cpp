@@ -1,6 +1,7 @@
 // What a training run depends on: parts of keys on servers.
+#include "sim/training/plan.h"
+
 #include "sim/core/error.h"
-#include "sim/servers/training.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "sim/servers/learner.h"
+#include "sim/training/learner.h"
 
 #include "tests/support/training.h"
 

@@ -1,7 +1,6 @@
-#include "sim/servers/training.h"
-
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
+#include "sim/training/plan.h"
 #include "tests/support/training.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ namespace {
 double exposed_alone_s(const Experiment& e) {
   TrainingPlan plan = plan_training(e);
   plan.reported = TrainingPlan::Reported::kAll;
-  const TrainingTimes times = play_training(plan, 1, nullptr, nullptr, 0);
+  const TrainingTimes times = play_programs(plan, 1, nullptr, nullptr, 0);
   return times.step_s - times.compute_s;
 }
 

@@ -1,24 +1,10 @@
-// A training run in which clients need not move in step: parameter servers, stragglers, and
-// learning. Clients compute, reduce inside, push, pull and broadcast; servers take requests in the
-// order in which they arrive.
-//
-//   gradients    backward pass -> all-reduce of a bucket inside the client -> push -> pull ->
-//                broadcast inside the client; the next step waits for all buckets. With pulls in
-//                the next step, a step ends when its pushes are answered, and begins with pulls in
-//                forward or in random order; a layer waits for its own
-//   parameters   the backward pass and the all-reduces inside the client; in the steps in which the
-//                update exchanges, push -> pull -> broadcast of all buckets, too, from the step's
-//                start on or after its end. Without servers every worker trains by itself, and
-//                buckets are all-reduced among all when the last one has come
-//
-// With servers beyond the nodes, clients push to the servers of their node, and what these have
-// added up goes on from there (sim/servers/two_level_exchange.h).
+// What a training run depends on, and what it tells: the cluster, who sends what to whom, which
+// part of a bucket is where on servers. How it goes is the workers' programs (programs.h).
 //
 // Scope: at most `streams` all-reduces of a client are under way at once, and one broadcast; all of
 // them share links with each other and with pushes and pulls. A client moves at the speed of its
-// slowest worker. A bucket is one message to each server that holds a
-// part of it, or a message of its own (KeyKind). Answers to pushes and requests to pull carry no
-// bytes. Source: 001 sections 4 and 5.
+// slowest worker. A bucket is one message to each server that holds a part of it, or a message of
+// its own (KeyKind). Source: 001 sections 4 and 5.
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/core/limits.h"
@@ -26,7 +12,6 @@
 #include "sim/events/timeline.h"
 #include "sim/learning/learning.h"
 #include "sim/servers/aggregation.h"
-#include "sim/servers/learner.h"
 #include "sim/servers/pieces.h"
 #include "sim/servers/transport.h"
 #include "sim/step/step.h"
@@ -53,7 +38,7 @@ struct Issued {
 struct TrainingPlan {
   Cluster cluster;
   Aggregation aggregation;
-  std::shared_ptr<const Update> update{};  ///< null: servers add up what all clients push
+  std::shared_ptr<const Update> update{};
   Variation variation;
   std::shared_ptr<const Transport> transport{};
   std::shared_ptr<const Schedule> schedule{};  ///< null: buckets go in order
@@ -71,7 +56,7 @@ struct TrainingPlan {
   std::vector<Issued> issued;    ///< of each bucket; none: at once
   std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
   std::int64_t steps = 1;        ///< that are reported
-  /// Which those are of the steps that the run plays (sim/servers/reported_steps.h).
+  /// Which those are of the steps that the run plays (sim/training/reported_steps.h).
   enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
   bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
   OnProgress on_progress{};
@@ -156,13 +141,5 @@ struct TrainingTimes {
 
   double mean_staleness() const;
 };
-
-/// Throws what play_training would throw before it begins to play.
-void check_training(const TrainingPlan& plan);
-/// `learner`, `timeline` and `causes`, which are not to have been used before, may be null. Throws
-/// InputError when the run is too large.
-TrainingTimes play_training(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                            const Convergence* convergence, std::int64_t evaluate_samples,
-                            Timeline* timeline = nullptr, Causes* causes = nullptr);
 
 }  // namespace steptime

@@ -1,4 +1,4 @@
-#include "sim/servers/reported_steps.h"
+#include "sim/training/reported_steps.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // What client 0 sent in a step in which it exchanges, as a result tells it.
 #pragma once
 #include "sim/core/units.h"
-#include "sim/servers/training.h"
+#include "sim/training/plan.h"
 
 #include <algorithm>
 #include <cstddef>

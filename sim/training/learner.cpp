@@ -1,4 +1,4 @@
-#include "sim/servers/learner.h"
+#include "sim/training/learner.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,4 @@
 // Training runs at message fidelity.
-#include "sim/servers/message_carrier.h"
-
 #include "sim/core/error.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
@@ -10,7 +8,6 @@
 
 #include <chrono>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +40,7 @@ std::shared_ptr<const PreparedWorkload> hundred_megabytes() {
   return std::make_shared<PreparedWorkload>(Workload{.trace = std::move(trace)});
 }
 
-TEST(MessageCarrier, NamesWhoWaitsForEver) {
+TEST(MessageRuns, NamesWhoWaitsForEver) {
   // Two streams: collectives are in flight together, and the first never ends.
   const Experiment e = training_experiment(
       R"({"aggregation": )" + kRing +
@@ -51,11 +48,11 @@ TEST(MessageCarrier, NamesWhoWaitsForEver) {
       3, messages());
   TrainingPlan plan = plan_training(e);
   plan.aggregation.inside = std::make_shared<Unmatched>(*e.cluster);
-  EXPECT_EQ(message_of<InternalError>([&] { play_training(plan, 1, nullptr, nullptr, 0); }),
+  EXPECT_EQ(message_of<InternalError>([&] { play_programs(plan, 1, nullptr, nullptr, 0); }),
             "steptime::Unmatched: " + kWaits);
 }
 
-TEST(MessageCarrier, IncastEqualsAFlowSimulator) {
+TEST(MessageRuns, IncastEqualsAFlowSimulator) {
   // SimGrid 3.32 S4U, star of 50 us and 1.25 GB/s: N workers push 100 MB to one server and pull it
   // back: 2 (50 us + N 80 ms).
   for (const auto& [workers, seconds] : {std::pair(64, 10.2401), std::pair(1024, 163.8401)}) {
@@ -69,7 +66,7 @@ TEST(MessageCarrier, IncastEqualsAFlowSimulator) {
 }
 
 /// The server's port is full: N M beta / S each way, and a latency each, as in closed form.
-TEST(MessageCarrier, IncastIsTheClosedForm) {
+TEST(MessageRuns, IncastIsTheClosedForm) {
   for (const int n : {1, 2, 7, 64}) {
     for (const int s : {1, 2, 4}) {
       if (n < s) continue;
@@ -81,7 +78,7 @@ TEST(MessageCarrier, IncastIsTheClosedForm) {
 
 /// A single worker contends with nobody: both fidelities are the same to the picosecond, whatever
 /// the requests, the server's thread and the update.
-TEST(MessageCarrier, WithoutContentionItIsTheClosedForm) {
+TEST(MessageRuns, WithoutContentionItIsTheClosedForm) {
   const std::string thread =
       R"({"type": "parameter-server", "servers": 1, "rate": "100 MB/s", "request_time": "1 ms"})";
   for (const std::string& aggregation : {servers(1), thread}) {
@@ -96,7 +93,7 @@ TEST(MessageCarrier, WithoutContentionItIsTheClosedForm) {
   }
 }
 
-TEST(MessageCarrier, ClientsReduceAndBroadcastAsMessages) {
+TEST(MessageRuns, ClientsReduceAndBroadcastAsMessages) {
   // As at analytic fidelity: 4 workers in 2 clients, a ring of 2 over 8 MB takes 2 ms + 8 ms,
   // incast of 2 clients on 1 server 2 (1 ms + 16 ms), the broadcast 1 ms + 8 ms.
   const std::string hybrid =
@@ -104,7 +101,7 @@ TEST(MessageCarrier, ClientsReduceAndBroadcastAsMessages) {
   EXPECT_NEAR(played(hybrid, kSgd, 4).exposed_comm_s, 0.010 + 2 * 0.017 + 0.009, 1e-9);
 }
 
-TEST(MessageCarrier, RingsAndPushesShareALink) {
+TEST(MessageRuns, RingsAndPushesShareALink) {
   // Key two leaves first. Its push leaves client 0 while the ring of key one goes round: rank 0
   // sends both, so that the step is longer than with a link for each.
   const std::string hybrid =
@@ -123,13 +120,13 @@ TEST(MessageCarrier, RingsAndPushesShareALink) {
   EXPECT_LT(step, alone + 0.012);
 }
 
-TEST(MessageCarrier, ServersBesideWorkersAreReachedInsideTheNode) {
+TEST(MessageRuns, ServersBesideWorkersAreReachedInsideTheNode) {
   // As at analytic fidelity: of each 8 MB, half crosses the network to the other node.
   EXPECT_NEAR(played(servers(2, R"(, "placement": "with-workers")"), kSgd, 2).exposed_comm_s,
               2 * (0.001 + 0.004), 1e-9);
 }
 
-TEST(MessageCarrier, WorkersReachTheirHostOverAsManyLinksAsInClosedForm) {
+TEST(MessageRuns, WorkersReachTheirHostOverAsManyLinksAsInClosedForm) {
   // Four workers of one node and 8 MB: 8 ms each way over links of their own; two on a link, 16 ms;
   // all on one, 32 ms. In closed form the same, at both ends of which there is 1 ms of latency.
   for (const auto& [sharing, ms] : {std::pair(1, 8), std::pair(2, 16), std::pair(4, 32)}) {
@@ -151,7 +148,7 @@ TEST(MessageCarrier, WorkersReachTheirHostOverAsManyLinksAsInClosedForm) {
   }
 }
 
-TEST(MessageCarrier, EveryPushIsAppliedOnce) {
+TEST(MessageRuns, EveryPushIsAppliedOnce) {
   const Result r = played(servers(2), kAsgd, 5, "wfbp", R"(, "steps": 40)");
   std::int64_t updates = 0;
   for (const std::int64_t count : r.training->runs[0].staleness)
@@ -160,75 +157,9 @@ TEST(MessageCarrier, EveryPushIsAppliedOnce) {
   EXPECT_EQ(r.messages, 2 * 5 * 4);
 }
 
-TEST(MessageCarrier, ASumOnItsWayToTheHostHasPriorityZero) {
-  // GPU 0 has one copy under way and two waiting, of 1 ms each: its host's sum and a worker's
-  // value. Keys' priorities are 0 and more where the last key goes first, 0 and less where the
-  // first does.
-  struct Arrivals final : public CarrierUser {
-    void pushed(std::span<const Timed> parts) override {
-      for (const Timed& part : parts)
-        clients.push_back(part.parcel.client);
-    }
-    void pulled(std::int32_t client, std::size_t, std::int32_t, When) override {
-      clients.push_back(client);
-    }
-    void reduced(std::int32_t, std::uint32_t) override {}
-    void broadcasted(std::int32_t, std::size_t, When) override {}
-    std::vector<std::int32_t> clients;
-  };
-  for (const bool first_key_first : {false, true}) {
-    TrainingPlan plan;
-    plan.cluster = {.nodes = 1, .gpus_per_node = 2, .intra_node = {Duration{}, {1e9}}};
-    plan.aggregation = {.clients = 2,
-                        .servers = {.count = 2,
-                                    .placement = ServerGroup::Placement::kOnGpus,
-                                    .copies_at_once = 1,
-                                    .last_bucket_first = first_key_first},
-                        .beyond = ServersBeyond{.servers = {.count = 1}}};
-    plan.plays_messages = true;
-    Engine engine;
-    Arrivals heard;
-    MessageCarrier carrier(plan, engine, heard);
-    const auto parcel = [](std::int32_t client) {
-      const bool is_push = client == 0;
-      return Parcel{.client = client,
-                    .server = is_push ? 1 : 0,
-                    .bucket = 1,
-                    .bytes = {1'000'000},
-                    .is_push = is_push};
-    };
-    for (const std::int32_t client : {1, 3}) {  // 3: the host
-      const Timed answer{parcel(client), When{}};
-      carrier.answer({&answer, 1});
-    }
-    const Parcel push = parcel(0);
-    carrier.push({&push, 1});
-    engine.run();
-    EXPECT_EQ(heard.clients, first_key_first ? (std::vector<std::int32_t>{1, 3, 0})
-                                             : (std::vector<std::int32_t>{1, 0, 3}));
-  }
-}
-
-TEST(MessageCarrier, ARunIsRepeatable) {
+TEST(MessageRuns, ARunIsRepeatable) {
   const auto run = [] { return played(servers(2), kAsgd, 6, "wfbp", R"(, "steps": 10)"); };
   EXPECT_EQ(run().fingerprint, run().fingerprint);
-}
-
-TEST(MessageCarrier, HostsMustBeInTheGraph) {
-  Cluster cluster{.nodes = 1, .gpus_per_node = 1};
-  auto node = std::make_shared<Topology>();
-  node->add_vertex("g", VertexKind::kGpu);
-  cluster.node = node;
-  const Aggregation aggregation{
-      .servers = {.count = 1, .placement = ServerGroup::Placement::kWithWorkers}};
-  try {
-    machine_with_servers(cluster, aggregation);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "/cluster/node: servers on the workers' hosts, but the node has no vertex of kind "
-                 "\"host-memory\"");
-  }
 }
 
 }  // namespace

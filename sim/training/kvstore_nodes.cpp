@@ -1,0 +1,299 @@
+#include "sim/training/kvstore_nodes.h"
+
+#include "sim/events/rank_timeline.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+std::vector<RankTimeline> lanes_of(Timeline* timeline, const std::string& actor,
+                                   std::int64_t count) {
+  std::vector<RankTimeline> lanes;
+  for (std::int64_t i = 0; i < count; ++i)
+    lanes.emplace_back(timeline, fmt::format("{} {}", actor, i));
+  return lanes;
+}
+
+/// The threads through which hosts send to servers and receive from them, one each.
+class HostThreads final : public ChannelEnds {
+ public:
+  using Draw = std::function<void(const Parcel&, const Fifo::Served&)>;
+  HostThreads(Engine& engine, std::int64_t hosts, Bandwidth rate, Draw draw)
+      : engine_(engine),
+        rate_(rate),
+        reason_(engine.reason("requests and updates", "host thread")),
+        draw_(std::move(draw)),
+        threads_(static_cast<std::size_t>(hosts)) {}
+  When send(const Parcel& message) override {
+    return message.is_push ? handled(message) : engine_.present();
+  }
+  When receive(const Parcel& message) override {
+    return message.is_push ? engine_.present() : handled(message);
+  }
+
+ private:
+  When handled(const Parcel& message) {
+    const Duration work =
+        from_seconds(static_cast<double>(message.bytes.count) / rate_.bytes_per_second);
+    Fifo& thread = threads_[static_cast<std::size_t>(message.client)];
+    const Fifo::Served served = thread.reserve(engine_, engine_.present(), work, reason_);
+    if (draw_) draw_(message, served);
+    return served.end;
+  }
+
+  Engine& engine_;
+  Bandwidth rate_;
+  Reason reason_;
+  Draw draw_;
+  std::vector<Fifo> threads_;
+};
+
+}  // namespace
+
+/// The servers beyond, and what hosts exchange with them.
+class KvStoreNodes::ServersDrawing final : public ServerDrawing {
+ public:
+  ServersDrawing(KvStoreNodes& all, Timeline* timeline)
+      : all_(all),
+        hosts_(lanes_of(timeline, "host", all.training_.plan.cluster.nodes)),
+        servers_(
+            lanes_of(timeline, "server", all.training_.plan.aggregation.beyond->servers.count)) {}
+
+  void served(std::int32_t server, const char* what, std::int32_t, std::int32_t sum, Time start,
+              Time end) override {
+    servers_[static_cast<std::size_t>(server)].add("thread", fmt::format("{} {}", what, name(sum)),
+                                                   start, end);
+  }
+  void pushed(const Exchanged& of, Time in) override {
+    host(of.client, "push", of.bucket, of.push_sent, in);
+  }
+  void pulled(const Exchanged& of, Time in) override {
+    host(of.client, "pull", of.bucket, of.pull_sent, in);
+  }
+  void host(std::int32_t node, const char* lane, std::int32_t sum, Time start, Time end) {
+    hosts_[static_cast<std::size_t>(node)].add(lane, name(sum), start, end, {.bucket = sum});
+  }
+  void handled(const Parcel& message, const Fifo::Served& served) {
+    const auto sum = static_cast<std::int32_t>(message.bucket);
+    hosts_[static_cast<std::size_t>(message.client)].add(
+        "thread", fmt::format("{} {}", message.is_push ? "send" : "receive", name(sum)),
+        served.start.time, served.end.time);
+  }
+
+ private:
+  const std::string& name(std::int32_t sum) const {
+    const std::int32_t bucket = all_.sums_[static_cast<std::size_t>(sum)].bucket;
+    return all_.training_.plan.names[static_cast<std::size_t>(bucket)];
+  }
+  KvStoreNodes& all_;
+  std::vector<RankTimeline> hosts_;
+  std::vector<RankTimeline> servers_;
+};
+
+/// What a node adds up, and what its workers exchange with it.
+class KvStoreNodes::NodeDrawing final : public ServerDrawing {
+ public:
+  NodeDrawing(KvStoreNodes& all, std::int32_t node, const std::string& actor)
+      : drawing_(all.training_.drawing),
+        names_(all.training_.plan.names),
+        first_(node * all.per_node_),
+        lanes_(lanes_of(drawing_.timeline(), actor, all.training_.plan.aggregation.servers.count)) {
+  }
+  void served(std::int32_t server, const char* what, std::int32_t client, std::int32_t bucket,
+              Time start, Time end) override {
+    lanes_[static_cast<std::size_t>(server)].add(
+        "thread", fmt::format("{} {}", what, names_[static_cast<std::size_t>(bucket)]), start, end,
+        {.flow = drawing_.flow(first_ + client, bucket)});
+  }
+  void pushed(const Exchanged& of, Time in) override { drawing_.pushed(of_worker(of), in); }
+  void pulled(const Exchanged& of, Time in) override { drawing_.pulled(of_worker(of), in); }
+
+ private:
+  Exchanged of_worker(Exchanged of) const {
+    of.client += first_;
+    return of;
+  }
+  Drawing& drawing_;
+  const std::vector<std::string>& names_;
+  std::int32_t first_;  ///< of its workers
+  std::vector<RankTimeline> lanes_;
+};
+
+/// The workers of a node, and where it adds up what they push.
+class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUser {
+ public:
+  Node(KvStoreNodes& all, std::int32_t number, std::unique_ptr<PieceWire> wire)
+      : SynchronousServers(
+            all.training_.world, *wire, all.training_.plan.pieces,
+            {.clients = all.per_node_,
+             .servers = static_cast<std::int32_t>(all.training_.plan.aggregation.servers.count),
+             .costs = costs_of(all.training_.plan.aggregation.servers),
+             .name = fmt::format("node {} merge", number)}),
+        all_(all),
+        number_(number),
+        wire_(std::move(wire)),
+        pull_issued_(all.training_.plan.pieces.size()),
+        answered_(*this, &Node::pushes_answered),
+        values_(*this, &Node::values_came),
+        copies_(all.copies_ ? all.sums_.size() : 0) {
+    for (std::size_t sum = 0; sum < copies_.size(); ++sum) {
+      copies_[sum].client = all.per_node_;  // the host
+      copies_[sum].bucket = all.sums_[sum].bucket;
+      copies_[sum].first_slot = all.sums_[sum].first_of_bucket;
+    }
+    if (!all.training_.drawing.is_on()) return;
+    drawing_ = std::make_unique<NodeDrawing>(all, number, terms_.name);
+    set_drawing(drawing_.get());
+  }
+
+  void push(const Worker& worker, std::int32_t bucket, Client& who) {
+    const auto& issued = all_.training_.plan.issued;
+    const std::int32_t client = worker.number() % all_.per_node_;
+    if (issued.empty()) return pushpull(client, bucket, who);
+    const auto b = static_cast<std::size_t>(bucket);
+    pull_issued_[b] = std::max(pull_issued_[b], worker.start() + issued[b].pull);
+    const When leaves = issue(world_.present(), worker.start() + issued[b].push);
+    if (leaves.time <= world_.now()) return pushpull(client, bucket, who);
+    world_.engine.at(leaves, Phase::kNormal,
+                     [this, client, bucket, &who] { pushpull(client, bucket, who); });
+  }
+  std::int64_t copied() const { return copied_; }
+
+ private:
+  /// What the node does when the servers beyond have answered.
+  class Then final : public Client {
+   public:
+    using Action = void (Node::*)(std::int32_t sum, When end);
+    Then(Node& node, Action action) : node_(node), action_(action) {}
+    void came(std::int32_t sum, When end) override { (node_.*action_)(sum, end); }
+
+   private:
+    Node& node_;
+    Action action_;
+  };
+
+  const Sum& sum(std::uint32_t number) const { return all_.sums_[number]; }
+  /// When what is ready at `when` is issued.
+  When issue(When when, Time issued) {
+    return world_.engine.until(when, std::max(when.time, issued), all_.issues_);
+  }
+  /// When a piece may come back, which is there at `when`.
+  When back(std::uint32_t number, When when) {
+    return issue(when, pull_issued_[static_cast<std::size_t>(sum(number).bucket)]);
+  }
+  template <class Action>
+  void at(When when, Action action) {
+    world_.engine.at(later(world_.present(), when), Phase::kNormal, action);
+  }
+
+  void added_up(std::uint32_t number, When end) override {
+    at(end, [this, number] { all_.copies_ ? copy(number, false) : push_beyond(number); });
+  }
+  void push_beyond(std::uint32_t number) {
+    const auto sum = static_cast<std::int32_t>(number);
+    if (all_.training_.plan.aggregation.beyond->servers.fused)
+      return all_.servers_->pushpull(number_, sum, values_);
+    all_.servers_->push(number_, sum, answered_);
+  }
+  void pushes_answered(std::int32_t number, When end) {
+    at(back(static_cast<std::uint32_t>(number), end),
+       [this, number] { all_.servers_->pull(number_, number, values_); });
+  }
+  void values_came(std::int32_t number, When end) {
+    const auto sum = static_cast<std::uint32_t>(number);
+    at(back(sum, end), [this, sum] { all_.copies_ ? copy(sum, true) : give_back(sum); });
+  }
+  void give_back(std::uint32_t number) { answer_all(number, world_.present()); }
+
+  /// Between the host and where the node adds up, from now on.
+  void copy(std::uint32_t number, bool back) {
+    ++copied_;
+    copies_[number].push_sent = world_.now();
+    const std::uint32_t piece = number - sum(number).first_of_bucket;
+    wire_->line().carry({&copies_[number], piece, back}, *this);
+  }
+  void came(const SentPiece& sent, When in) override {
+    const std::uint32_t number = sent.of->first_slot + sent.piece;
+    if (all_.drawing_ != nullptr) {
+      all_.drawing_->host(number_, sent.is_push ? "copy back" : "copy",
+                          static_cast<std::int32_t>(number), sent.of->push_sent, in.time);
+    }
+    at(in, [this, number, back = sent.is_push] { back ? give_back(number) : push_beyond(number); });
+  }
+
+  KvStoreNodes& all_;
+  std::int32_t number_;
+  std::unique_ptr<PieceWire> wire_;
+  std::vector<Time> pull_issued_;  ///< of every bucket, in the present step
+  Then answered_;
+  Then values_;
+  std::vector<Exchanged> copies_;  ///< of every sum
+  std::int64_t copied_ = 0;
+  std::unique_ptr<NodeDrawing> drawing_;
+};
+
+KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
+    : training_(training),
+      per_node_(static_cast<std::int32_t>(training.plan.cluster.gpus_per_node)),
+      copies_(training.plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus),
+      issues_(training.world.engine.reason("thread issues pushes and pulls", "host")) {
+  const TrainingPlan& plan = training.plan;
+  World& world = training.world;
+  for (std::size_t bucket = 0; bucket < plan.pieces.size(); ++bucket) {
+    const auto first = static_cast<std::uint32_t>(sums_.size());
+    for (const Piece& piece : plan.pieces[bucket])
+      sums_.push_back({static_cast<std::int32_t>(bucket), first, piece.bytes});
+  }
+  const ServersBeyond& beyond = *plan.aggregation.beyond;
+  if (training.drawing.is_on())
+    drawing_ = std::make_unique<ServersDrawing>(*this, training.drawing.timeline());
+  PieceWire::Ends ends;
+  if (beyond.client_rate) {
+    HostThreads::Draw draw;
+    if (drawing_ != nullptr) {
+      draw = [this](const Parcel& message, const Fifo::Served& served) {
+        drawing_->handled(message, served);
+      };
+    }
+    ends.push_back(std::make_unique<HostThreads>(world.engine, plan.cluster.nodes,
+                                                 *beyond.client_rate, std::move(draw)));
+  }
+  if (auto channel = roads.channel()) ends.push_back(std::move(channel));
+  wire_ = std::make_unique<PieceWire>(world, roads.line_beyond(), std::move(ends),
+                                      plan.pieces_beyond, PieceWire::Begins::kInOrder);
+  const auto make = plan.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
+  servers_ = make(world, *wire_, plan.pieces_beyond,
+                  {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
+                   .servers = static_cast<std::int32_t>(beyond.servers.count),
+                   .costs = costs_of(beyond.servers)});
+  servers_->set_store(store);
+  servers_->set_drawing(drawing_.get());
+  for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {
+    nodes_.push_back(std::make_unique<Node>(
+        *this, node,
+        std::make_unique<PieceWire>(world, roads.line_in_node(node), PieceWire::Ends{}, plan.pieces,
+                                    PieceWire::Begins::kInOrder)));
+  }
+}
+
+KvStoreNodes::~KvStoreNodes() = default;
+
+void KvStoreNodes::exchange(const Worker& worker, std::int32_t bucket, Client& who) {
+  nodes_[static_cast<std::size_t>(worker.number() / per_node_)]->push(worker, bucket, who);
+}
+
+std::int64_t KvStoreNodes::messages() const {
+  std::int64_t sum = servers_->messages();
+  for (const auto& node : nodes_)
+    sum += node->messages() + node->copied();
+  return sum;
+}
+
+}  // namespace steptime
