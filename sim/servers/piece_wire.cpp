@@ -80,26 +80,22 @@ void PortLine::enter(const SentPiece& sent, Time tail, PieceLineUser& user) {
   user.came(sent, ports_.enter(way, to, transfer(way, sent), ports_.arriving(way, tail)));
 }
 
-MessageLine::MessageLine(World& world, Network& network, const Machine& machine, Ends ends,
-                         const Pieces& pieces, Duration overhead)
+MessageLine::MessageLine(World& world, MessageLinks& links, Ends ends, const Pieces& pieces)
     : world_(world),
-      network_(network),
-      machine_(machine),
+      links_(links),
       pieces_(pieces),
-      channels_(machine.channels()),
       ends_(std::move(ends)),
-      overhead_(overhead),
       latency_(world.engine.reason("latency of a push or pull", "messages on links")),
       transfer_(world.engine.reason("push or pull", "messages on links")),
       sharing_(world.engine.reason("push or pull waits or shares", "messages on links")) {}
 
 Duration MessageLine::latency(std::int32_t client, std::int32_t server) {
   path_.clear();
-  machine_.route(ends_.clients[static_cast<std::size_t>(client)],
-                 ends_.servers[static_cast<std::size_t>(server)], path_);
-  Duration sum = overhead_;
+  links_.machine.route(ends_.clients[static_cast<std::size_t>(client)],
+                       ends_.servers[static_cast<std::size_t>(server)], path_);
+  Duration sum = links_.overhead;
   for (const ChannelId channel : path_)
-    sum += channels_[channel].latency;
+    sum += links_.channels[channel].latency;
   return sum;
 }
 
@@ -133,11 +129,11 @@ void MessageLine::transmit(std::uint32_t place) {
   goes.begun = world_.engine.hold(world_.present());
   const auto [from, to] = ends_of(goes.sent);
   const Piece& piece = pieces_[static_cast<std::size_t>(goes.sent.of->bucket)][goes.sent.piece];
-  network_.send({.sink = this,
-                 .from = from,
-                 .to = to,
-                 .bytes = piece.bytes.count,
-                 .sender = static_cast<std::int32_t>(place)});
+  links_.network.send({.sink = this,
+                       .from = from,
+                       .to = to,
+                       .bytes = piece.bytes.count,
+                       .sender = static_cast<std::int32_t>(place)});
 }
 
 void MessageLine::delivered(const Message& message) {
@@ -146,7 +142,7 @@ void MessageLine::delivered(const Message& message) {
   free_.push_back(place);
   Engine& engine = world_.engine;
   if (engine.keeps_causes()) {  // what it takes on idle links, and what others on them make of it
-    const Network::Alone alone = network_.alone();
+    const Network::Alone alone = links_.network.alone();
     engine.because(
         engine.until(engine.release(over.begun), engine.now(),
                      Stretches{{latency_, alone.latency}, {transfer_, alone.transfer}, sharing_}));

@@ -109,6 +109,18 @@ class PortLine final : public PieceLine {
   const Pieces& pieces_;
 };
 
+/// The links that messages of a run share.
+struct MessageLinks {
+  /// `links` and `between` must outlive the result. `empty`: what a message without bytes takes
+  /// besides its links' latencies.
+  MessageLinks(Network& links, const Machine& between, Duration empty)
+      : network(links), machine(between), channels(between.channels()), overhead(empty) {}
+  Network& network;
+  const Machine& machine;
+  std::vector<Channel> channels;
+  Duration overhead;
+};
+
 /// Messages on links, which share these with all else on the network. What a client and a host
 /// exchange goes one after another, as on a connection.
 class MessageLine final : public PieceLine, private MessageSink {
@@ -117,10 +129,8 @@ class MessageLine final : public PieceLine, private MessageSink {
     std::vector<Endpoint> clients;
     std::vector<Endpoint> servers;
   };
-  /// All but the ends must outlive the line. `overhead`: of a message without bytes, besides the
-  /// links'.
-  MessageLine(World& world, Network& network, const Machine& machine, Ends ends,
-              const Pieces& pieces, Duration overhead);
+  /// All but the ends must outlive the line.
+  MessageLine(World& world, MessageLinks& links, Ends ends, const Pieces& pieces);
   /// The one with the lowest rank goes first of what waits for a GPU's threads.
   using Rank = std::function<std::int64_t(const SentPiece&)>;
   /// Messages from a GPU, and from a host to one, take a thread of it. `threads` must outlive the
@@ -144,12 +154,9 @@ class MessageLine final : public PieceLine, private MessageSink {
   void transmit(std::uint32_t place);
 
   World& world_;
-  Network& network_;
-  const Machine& machine_;
+  MessageLinks& links_;
   const Pieces& pieces_;
-  std::vector<Channel> channels_;
   Ends ends_;
-  Duration overhead_;
   Reason latency_;
   Reason transfer_;
   Reason sharing_;

@@ -210,9 +210,8 @@ void Fleet::start_client(Worker& worker, Roads& roads) {
           });
   }
   if (servers() == nullptr) {
-    if (ahead) return spawn(worker, goes_on_layer_by_layer(worker, *decider));
-    if (decider != nullptr) return spawn(worker, all_reduces_as_decided(worker, *decider));
-    return spawn(worker, all_reduces(worker, inside));
+    return spawn(worker, ahead ? trains_layer_by_layer(worker, inside)
+                               : trains_step_by_step(worker, inside));
   }
 
   Client* receiver = &worker;
@@ -250,10 +249,13 @@ void Fleet::start_client(Worker& worker, Roads& roads) {
     };
     return spawn(worker, pulls_first(worker, pulls, inside));
   }
-  if (ahead) return spawn(worker, goes_on_layer_by_layer(worker, *decider));
-  if (decider != nullptr) return spawn(worker, all_reduces_as_decided(worker, *decider));
-  if (plan_.members() > 1) return spawn(worker, all_reduces(worker, inside));
-  spawn(worker, trains_with_servers(worker, exchange));
+  if (ahead) return spawn(worker, trains_layer_by_layer(worker, inside));
+  if (decider != nullptr || plan_.members() > 1)
+    return spawn(worker, trains_step_by_step(worker, inside));
+  spawn(worker, trains_step_by_step(worker, [&worker, exchange](std::size_t bucket) {
+          worker.sends(bucket);
+          exchange(bucket);
+        }));
 }
 
 void Fleet::expect_over() const {

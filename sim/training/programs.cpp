@@ -23,7 +23,7 @@ std::vector<std::size_t> pull_order(const Worker& me, const TrainingRun& trainin
 
 }  // namespace
 
-Task all_reduces(Worker& me, Sends sends) {
+Task trains_step_by_step(Worker& me, Sends sends) {
   const TrainingRun& training = me.training();
   while (me.begin_step()) {
     me.forward();
@@ -39,33 +39,15 @@ Task all_reduces(Worker& me, Sends sends) {
   }
 }
 
-Task all_reduces_as_decided(Worker& me, Decider& decider) {
-  const TrainingRun& training = me.training();
-  while (me.begin_step()) {
-    me.forward();
-    me.expect(training.buckets());
-    decider.decide();
-    for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      decider.ready(static_cast<std::int32_t>(bucket));
-    }
-    me.backward();
-    co_await me.all();
-    me.use_values();
-    me.end_step();
-  }
-}
-
-Task goes_on_layer_by_layer(Worker& me, Decider& decider) {
+Task trains_layer_by_layer(Worker& me, Sends sends) {
   const TrainingRun& training = me.training();
   bool goes_on = me.begin_step();
   while (goes_on) {
     me.forward();
     me.look_ahead();
-    decider.decide();
     for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
       co_await me.gradient(bucket);
-      decider.ready(static_cast<std::int32_t>(bucket));
+      sends(bucket);
     }
     me.backward();
     co_await me.all();
@@ -73,23 +55,6 @@ Task goes_on_layer_by_layer(Worker& me, Decider& decider) {
     co_await me.layers();
     me.use_values();
     goes_on = me.begin_step_ahead();
-  }
-}
-
-Task trains_with_servers(Worker& me, Sends exchange) {
-  const TrainingRun& training = me.training();
-  while (me.begin_step()) {
-    me.forward();
-    me.expect(training.buckets());
-    for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      me.sends(bucket);
-      exchange(bucket);
-    }
-    me.backward();
-    co_await me.all();
-    me.take();
-    me.end_step();
   }
 }
 

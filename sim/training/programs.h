@@ -16,19 +16,16 @@
 
 namespace steptime {
 
-/// What a worker does with a bucket: a collective, an exchange with servers.
+/// What a worker does with a bucket: it joins a collective, asks servers for an exchange, or tells
+/// a policy that the bucket is ready.
 using Sends = std::function<void(std::size_t bucket)>;
 
-/// PyTorch DDP, Caffe-MPI, Horovod on one tensor at a time: every bucket is all-reduced when its
-/// last gradient is there, in the order of the backward pass. So do MPI clients of servers inside.
-Task all_reduces(Worker& me, Sends sends);
-/// The same under a policy or a coordinator, which says what is all-reduced together, and when.
-Task all_reduces_as_decided(Worker& me, Decider& decider);
+/// Every bucket is sent when its last gradient is there, in the order of the backward pass, and the
+/// next step waits for all of them: PyTorch DDP, Caffe-MPI, Horovod, MXNet's dist_sync and
+/// dist_async (001 section 4), and MPI clients of servers, inside.
+Task trains_step_by_step(Worker& me, Sends sends);
 /// ByteScheduler, P3: a layer of the next forward pass waits for its own gradients only.
-Task goes_on_layer_by_layer(Worker& me, Decider& decider);
-/// A worker of parameter servers: a bucket is pushed when its last gradient is there, and the next
-/// step waits for all values (001 section 4; MXNet dist_sync and dist_async).
-Task trains_with_servers(Worker& me, Sends exchange);
+Task trains_layer_by_layer(Worker& me, Sends sends);
 /// Pulls at the start of a step what the one before has pushed; a layer waits for its own values.
 /// TensorFlow's parameter servers.
 Task pulls_first(Worker& me, Sends pulls, Sends sends);

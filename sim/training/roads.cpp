@@ -170,6 +170,7 @@ class MessageRoads final : public Roads {
         machine_(machine_with_servers(plan.cluster, plan.aggregation)),
         connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
         network_(world.engine, connections_, plan.cluster.messages),
+        links_(network_, machine_, plan.cluster.messages.eager_overhead),
         copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies_at_once) {
     if (plan.members() == 1) return;
     expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
@@ -231,8 +232,7 @@ class MessageRoads final : public Roads {
     return ends;
   }
   std::unique_ptr<MessageLine> line(MessageLine::Ends ends, const Pieces& pieces) {
-    return std::make_unique<MessageLine>(world_, network_, machine_, std::move(ends), pieces,
-                                         plan_.cluster.messages.eager_overhead);
+    return std::make_unique<MessageLine>(world_, links_, std::move(ends), pieces);
   }
   /// Which of the messages that wait for a GPU's threads goes first, the lowest. MXNet copies a sum
   /// to the host with priority 0: that of keys is their number, from 0 on, or its negative.
@@ -250,6 +250,7 @@ class MessageRoads final : public Roads {
   Machine machine_;
   ConnectedRoutes connections_;
   Network network_;
+  MessageLinks links_;
   CopyThreads copy_threads_;  ///< of GPUs; only where nodes add up
 };
 

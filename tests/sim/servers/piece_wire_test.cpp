@@ -70,6 +70,31 @@ TEST(PieceWire, EveryClientBeginsWithAnotherServer) {
   EXPECT_EQ(wire.latency(0, 0), milliseconds(1));
 }
 
+TEST(PieceWire, ClientsOfPsLiteBeginWithTheFirstServer) {
+  World world;
+  Log log;
+  PieceWire wire(world, std::make_unique<TenMs>(world), {}, kPieces, PieceWire::Begins::kInOrder);
+  Exchanged of{.owner = &log, .client = 4};
+  wire.push(of);
+  world.run();
+  EXPECT_EQ(log.lines, (Lines{"pushed 0 at 10", "pushed 1 at 10", "pushed 2 at 10"}));
+}
+
+/// Of two ends, what is sent goes through the first one first, and what comes through it last: 2 ms
+/// each before the line, 3 ms each behind it.
+TEST(PieceWire, EndsLieOneInsideTheOther) {
+  World world;
+  Log log;
+  PieceWire::Ends ends;
+  for (int i = 0; i < 2; ++i)
+    ends.push_back(std::make_unique<TwoAndThree>(world.engine));
+  PieceWire wire(world, std::make_unique<TenMs>(world), std::move(ends), kPieces);
+  Exchanged of{.owner = &log};
+  wire.push(of);
+  world.run();
+  EXPECT_EQ(log.lines, (Lines{"pushed 0 at 20", "pushed 1 at 20", "pushed 2 at 20"}));
+}
+
 TEST(PieceWire, AddsBothEndsOfAChannel) {
   World world;
   Log log;
@@ -111,10 +136,10 @@ TEST(MessageLine, MessagesShareTheLinksOfAMachine) {
   const Machine machine(cluster, {.nodes = 1});
   Network network(world.engine, machine);
   const Pieces pieces{{{.server = 0, .bytes = {2'000'000}}}};
-  PieceWire wire(world,
-                 std::make_unique<MessageLine>(world, network, machine,
-                                               MessageLine::Ends{{0, 1}, {2}}, pieces, Duration{}),
-                 {}, pieces);
+  MessageLinks links(network, machine, Duration{});
+  PieceWire wire(
+      world, std::make_unique<MessageLine>(world, links, MessageLine::Ends{{0, 1}, {2}}, pieces),
+      {}, pieces);
   Exchanged first{.owner = &log, .client = 0};
   Exchanged second{.owner = &log, .client = 1};
   wire.push(first);
