@@ -13,7 +13,6 @@
 #include "sim/servers/transport.h"
 #include "sim/step/schedule.h"
 #include "sim/step/step.h"
-#include "sim/training/plan.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>

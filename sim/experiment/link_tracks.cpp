@@ -58,7 +58,7 @@ std::vector<Carries> played(const Experiment& e, Bytes m) {
 void add_link_tracks(Timeline& timeline, const Experiment& e) {
   if (needs_training(e) || plays_merge(e) || e.embedding->settings() || !timeline.shows_rank(0))
     return;
-  constexpr std::string_view kAllReduces = "communication";  // as sim/step/step_events.cpp calls it
+  constexpr std::string_view kAllReduces = "all-reduce";  // as sim/training/programs.cpp calls it
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   std::map<std::int64_t, std::vector<Carries>> known;  // by bytes
   std::map<std::string, std::uint32_t> tracks;         // by link

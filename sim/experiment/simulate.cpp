@@ -231,10 +231,11 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   }
   if (timeline != nullptr) {
     // Each message on its client and on its server's thread, or on all clients; gradients, which
-    // are no more; each step's two passes.
+    // are no more; each step's two passes, of a single client layer by layer.
     const auto clients = static_cast<double>(plan.trainers());
+    const auto layers = static_cast<double>(plan.workload->trace.layers.size());
     check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
-               2 * clients * static_cast<double>(plan.played_steps()));
+               2 * (clients == 1 ? layers : clients) * static_cast<double>(plan.played_steps()));
   }
   auto outcome = std::make_shared<TrainingOutcome>(run_training(e, plan, timeline, attributes));
   const auto runs = static_cast<double>(outcome->runs.size());
@@ -479,13 +480,12 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
     const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
     if (experiment.embedding->settings())
       return embedded_result(experiment, step, &timeline, buckets, on_progress);
-    const std::int64_t steps = experiment.run->steps.value_or(1);
-    check_bars(static_cast<double>(steps) *
-               static_cast<double>(step.plan.buckets.size() +
+    const TrainingPlan plan = plan_training(experiment);
+    check_bars(static_cast<double>(plan.steps) *
+               static_cast<double>(plan.step.buckets.size() +
                                    2 * experiment.workload->workload.trace.layers.size()));
-    return closed_result(
-        experiment, step,
-        event_step(step.plan, step.workload.workload, step.units, steps, &timeline), buckets);
+    play_programs(plan, experiment.run->seed, nullptr, nullptr, 0, &timeline);
+    return closed_result(experiment, step, closed_step(step.plan), buckets);
   };
   return naming_the_place(experiment, [&] {
     Result result = drawn();

@@ -192,6 +192,8 @@ TrainingPlan plan_training(const Experiment& e) {
       plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
                 communicates ? 2 : 1, aggregation.beside_kernels.get());
   plan.step.input = input_time(e);
+  plan.workload = {e.workload, &e.workload->workload};
+  plan.units = units;
   plan.beside = slowdown_of(e, plan);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&

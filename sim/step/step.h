@@ -6,15 +6,14 @@
 // Where compute and all-reduces cost each other something, both go on more slowly as long as they
 // run side by side.
 //
-// Two executions of the same rules: closed_step, the recurrence of 004 equations 6 to 8, and
-// event_step, which plays the step on the event engine. They agree to the picosecond; the second
-// one is the first one's oracle and draws the timeline.
+// Two executions of the same rules: closed_step, the recurrence of 004 equations 6 to 8, and the
+// program of a worker that stands for all (sim/training/programs.h). They agree to the picosecond;
+// the second one is the first one's oracle and draws the timeline.
 #pragma once
 #include "sim/collective/played_parts.h"
 #include "sim/core/limits.h"
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
-#include "sim/events/timeline.h"
 #include "sim/step/schedule.h"
 #include "sim/workload/workload.h"
 
@@ -89,11 +88,6 @@ std::vector<Cause> attribution(const StepPlan& plan, const Collective& collectiv
 
 /// The fingerprint of a step with these compute times and bucket ends.
 std::uint64_t step_fingerprint(Duration forward, Duration backward, std::span<const Duration> ends);
-
-/// Plays `steps` steps on the event engine and returns the times of the last one. Records the
-/// spans of every layer and bucket in `timeline` unless it is null.
-StepTimes event_step(const StepPlan& plan, const Workload& workload,
-                     std::span<const GradientUnit> units, std::int64_t steps, Timeline* timeline);
 
 /// Replaces the cost of every bucket by its time at message fidelity, and says what that is for
 /// where it `tells_parts`.

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace steptime {
@@ -19,9 +20,16 @@ class Drawing final : public ServerDrawing {
 
   bool is_on() const { return timeline_ != nullptr; }
   Timeline* timeline() const { return timeline_; }
-  /// A worker's pass.
-  void compute(std::int32_t worker, const char* pass, Time start, Time end);
-  /// The gradients of a bucket, where these are what is sent.
+  /// A part of a step's compute: a pass; or where one worker stands for all, a layer's part of it.
+  struct Part {
+    std::string name;
+    Duration work;  ///< that is done at its end, since the step began
+    Timeline::Details details{};
+  };
+  /// One after another; none without a timeline.
+  const std::vector<Part>& parts() const { return parts_; }
+  void part(std::int32_t worker, std::int64_t step, const Part& part, Time start, Time end);
+  /// The gradients of a bucket, where these are what is sent, and not told by layers.
   void gradient(std::int32_t worker, std::int64_t step, std::int32_t bucket, Time start, Time end);
   /// A bucket of the worker's step on a lane of its own.
   void bucket(std::int32_t worker, std::int64_t step, const char* lane, std::int32_t bucket,
@@ -41,9 +49,14 @@ class Drawing final : public ServerDrawing {
 
  private:
   std::uint64_t flow(std::int32_t worker, std::int64_t step, std::int32_t bucket) const;
+  void add_layers();
+  Timeline::Details gradients_of(std::size_t layer, std::size_t first_unit) const;
 
   const TrainingPlan& plan_;
   Timeline* timeline_;
+  bool has_layers_ = false;
+  std::vector<Part> parts_;
+  std::vector<std::string> tensors_;  ///< of every bucket; none where its units are not known
   std::vector<RankTimeline> workers_;
   std::vector<RankTimeline> servers_;
   std::vector<std::int64_t> steps_;  ///< of every worker

@@ -48,7 +48,10 @@ struct TrainingPlan {
   std::function<PlayedParts(Bytes)> inside_parts{};
   /// Of an all-reduce inside a client and the backward pass beside it; null: none.
   std::function<Slowdown(Bytes)> beside{};
-  StepPlan step;                           ///< cost: of the all-reduce inside a client
+  StepPlan step;  ///< cost: of the all-reduce inside a client
+  /// What is trained, for drawings; null: its passes are drawn as wholes.
+  std::shared_ptr<const Workload> workload{};
+  std::span<const GradientUnit> units{};   ///< of the workload, which owns them
   std::vector<std::string> names;          ///< of each bucket
   std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
   /// With servers beyond the nodes: what these hold of each piece.

@@ -77,7 +77,9 @@ void Worker::forward() {
   if (training_.record.counts(step_)) computed_ += forward + backward;
   Engine& engine = training_.world.engine;
   middle_ = pass_end(engine.release(std::exchange(held_, {})), origin_, plan.forward, forward_);
-  training_.drawing.compute(number_, "forward", start_, middle_.time);
+  next_part_ = 0;
+  drawn_to_ = origin_;
+  if (!training_.plan.beside) draw_parts(middle_.time);
   if (training_.learner != nullptr) training_.learner->compute(number_, step_);
   parts_.expect(1);
   if (training_.plan.beside) {
@@ -120,8 +122,28 @@ void Worker::backward() {
 }
 
 void Worker::end_backward(When end) {
-  training_.drawing.compute(number_, "backward", middle_.time, end.time);
+  draw_parts(end.time);
   parts_.came(end);
+}
+
+/// When so much of the step's work is done, or would be if the GPU kept the speed that it has now.
+Time Worker::done(Duration work) const {
+  const StepPlan& plan = training_.plan.step;
+  if (training_.plan.beside) return compute_.when(scaled(work, factor_));
+  if (work <= plan.forward) return origin_ + scaled(work, factor_);
+  return middle_.time + scaled(work - plan.forward, factor_);
+}
+
+/// The parts of the step's compute that have ended since this was called last.
+void Worker::draw_parts(Time until) {
+  const auto& parts = training_.drawing.parts();
+  for (; next_part_ < parts.size(); ++next_part_) {
+    const Drawing::Part& part = parts[next_part_];
+    const Time end = std::max(drawn_to_, done(part.work));
+    if (end > until) return;
+    training_.drawing.part(number_, step_, part, drawn_to_, end);
+    drawn_to_ = end;
+  }
 }
 
 /// What is done at `when`, and would be after `alone` without collectives beside it.
@@ -153,6 +175,7 @@ void Worker::await_end() {
 
 void Worker::change_speed(double slowdown) {
   if (!computes_) return;
+  draw_parts(training_.world.now());
   compute_.change(training_.world.now(), slowdown);
   await_end();
   if (gradient_.program) await_gradient();

@@ -140,6 +140,8 @@ class Worker final : public Client {
   When slowed(Time when, Duration alone);
   void end_backward(When end);
   void tell_end();
+  Time done(Duration work) const;
+  void draw_parts(Time until);
   void draw_gradient(std::size_t bucket);
 
   TrainingRun& training_;
@@ -166,6 +168,8 @@ class Worker final : public Client {
   double next_factor_ = 1;
   Duration computed_{};  ///< sum over the steps that count
   Time end_{};
+  std::size_t next_part_ = 0;  ///< of the step's compute, to be drawn
+  Time drawn_to_{};
 
   // Where collectives slow kernels down:
   SharedCompute compute_;

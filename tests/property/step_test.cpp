@@ -1,4 +1,4 @@
-// The closed form of a step against its event simulation, and the laws that every step keeps.
+// The closed form of a step against its program, and the laws that every step keeps.
 #include "sim/step/step.h"
 
 #include "sim/network/cluster.h"
@@ -7,6 +7,7 @@
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/generators.h"
+#include "tests/support/played_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +70,7 @@ RC_GTEST_PROP(Step, TheClosedFormIsTheSimulation, ()) {
         plan_step(workload, units, schedule->plan(units, *collective), *collective, workers);
     if (*rc::gen::arbitrary<bool>()) plan.input = *any_duration(2 * kLayerTime);
     const StepTimes closed = closed_step(plan);
-    RC_ASSERT(event_step(plan, workload, units, steps, nullptr) == closed);
+    RC_ASSERT(played_step(plan, steps) == closed);
   }
 }
 
@@ -84,7 +85,7 @@ RC_GTEST_PROP(Step, TheClosedFormIsTheSimulationForAnyPlan, ()) {
     left -= buckets.sizes.back();
   }
   const StepPlan plan = plan_step(workload, units, buckets, *collective, 2);
-  RC_ASSERT(event_step(plan, workload, units, 2, nullptr) == closed_step(plan));
+  RC_ASSERT(played_step(plan, 2) == closed_step(plan));
 }
 
 // Slowed down by each other, neither gets faster; causes add up to the step all the same.

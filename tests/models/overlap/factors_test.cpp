@@ -4,6 +4,7 @@
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 #include "tests/support/messages.h"
+#include "tests/support/played_step.h"
 #include "tests/support/simulated.h"
 
 #include <memory>
@@ -38,7 +39,7 @@ Times times_of(const char* overlap) {
   const Workload w = workload(overlap);
   const auto units = w.units(Granularity::kTensor);
   const StepPlan plan = plan_step(w, units, {.sizes = {1, 1, 1}}, kCollective, 2);
-  EXPECT_EQ(event_step(plan, w, units, 2, nullptr), closed_step(plan));
+  EXPECT_EQ(played_step(plan, 2), closed_step(plan));
   Times times{closed_step(plan).step, {}, {}};
   for (const BucketTimes& bucket : bucket_times(plan)) {
     times.ready.push_back(bucket.ready);
@@ -97,7 +98,7 @@ TEST(OverlapFactors, AddToWhatLinksAreSlowedDown) {
   const LinearCollective beside_kernels = line(1 * kMs, 2 * kTenthMs);
   const auto units = w.units(Granularity::kTensor);
   const StepPlan plan = plan_step(w, units, {.sizes = {1, 1, 1}}, kCollective, 2, &beside_kernels);
-  EXPECT_EQ(event_step(plan, w, units, 2, nullptr), closed_step(plan));
+  EXPECT_EQ(played_step(plan, 2), closed_step(plan));
   const std::vector<BucketTimes> times = bucket_times(plan);
   EXPECT_EQ(times[0].end, 9 * kMs);
   EXPECT_EQ(times[1].end, 10 * kMs + 24 * kTenthMs);

@@ -201,11 +201,11 @@ TEST(VerbRun, TimelineForPerfetto) {
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(run.out, steptime({"run", file}).out);
   EXPECT_EQ(run.err, "wrote " + folder.path("t.pftrace") + ", open in ui.perfetto.dev\n");
-  // 3 layers forward, 3 backward, 3 messages: 9 spans with a begin and an end; 2 tracks, and a
-  // counter of what is under way, which changes at 20, 21.004, 26.004, 42 and 44 ms.
-  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{3 + 2 * 9 + 5, 2 * 9 + 5}));
+  // 3 layers forward, 3 backward, 3 messages: 9 spans with a begin and an end; 2 tracks of one
+  // rank, and a counter of what is under way, which changes at 20, 21.004, 26.004, 42 and 44 ms.
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{4 + 2 * 9 + 5, 2 * 9 + 5}));
   steptime({"run", file, "--timeline", folder.path("t.pftrace"), "--set", "/run/steps=5"});
-  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{3 + 5 * (2 * 9 + 5), 5 * (2 * 9 + 5)}));
+  EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{4 + 5 * (2 * 9 + 5), 5 * (2 * 9 + 5)}));
 }
 
 TEST(VerbRun, TimelineForChrome) {
@@ -213,10 +213,10 @@ TEST(VerbRun, TimelineForChrome) {
   const Outcome run = steptime({"run", folder.experiment(), "--timeline", folder.path("t.json")});
   ASSERT_EQ(run.exit, 0) << run.err;
   const Json events = parse_json(folder.read("t.json"), "t.json");
-  // 2 tracks, 9 spans, the gradients of fc and conv that flow into messages, 5 values.
-  ASSERT_EQ(events.size(), 2U + 9U + 2U * 2U + 5U);
+  // 2 tracks of one rank, 9 spans, the gradients of fc and conv that flow into messages, 5 values.
+  ASSERT_EQ(events.size(), 3U + 9U + 2U * 2U + 5U);
   // The last message: conv from 42 ms for 2 ms.
-  EXPECT_EQ(events[10], Json::parse(R"json({"ph": "X", "name": "conv (1000000 B)", "pid": 0,
+  EXPECT_EQ(events[11], Json::parse(R"json({"ph": "X", "name": "conv", "pid": 1,
                                 "tid": 1, "ts": 42000.0, "dur": 2000.0,
                                 "args": {"bytes": 1000000, "bucket": 2, "tensors": "conv"}})json"));
 }

@@ -33,11 +33,10 @@ TEST(ReportData, HasTheStepItsReasonsAndItsFirstStepsSpans) {
   ASSERT_EQ(data["fabric"]["vertices"].size(), 5U);
   EXPECT_EQ(data["fabric"]["vertices"][4]["kind"], "switch");
   const Json& timeline = data["timeline"];
-  EXPECT_EQ(timeline["tracks"], Json({"compute", "communication"}));
+  EXPECT_EQ(timeline["tracks"], Json({"rank 0: compute", "rank 0: all-reduce"}));
   // Three layers forward and backward, three messages; conv's takes 2 ms from 42 ms on.
   ASSERT_EQ(timeline["spans"].size(), 9U);
-  EXPECT_EQ(timeline["spans"][8],
-            Json::parse(R"j([1, "conv (1000000 B)", 42.0, 44.0, 1000000, 2])j"));
+  EXPECT_EQ(timeline["spans"][8], Json::parse(R"j([1, "conv", 42.0, 44.0, 1000000, 2])j"));
 }
 
 TEST(ReportData, KnowsTheLoadOfAnAnalyticStepFromItsMessages) {

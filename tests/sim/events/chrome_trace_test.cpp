@@ -61,7 +61,7 @@ std::set<std::string> ways(const Json& trace) {
 TEST(ChromeTrace, OfAClosedFormKeepsTheSchema) {
   const Json trace = trace_of("quickstart.json", "0s..10s");
   EXPECT_EQ(refusal(trace), "");
-  EXPECT_EQ(ways(trace), (std::set<std::string>{"compute > communication > carries"}));
+  EXPECT_EQ(ways(trace), (std::set<std::string>{"compute > all-reduce > carries"}));
 }
 
 TEST(ChromeTrace, OfMxnetsEngineKeepsTheSchema) {

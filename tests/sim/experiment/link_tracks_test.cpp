@@ -32,14 +32,14 @@ TEST(LinkTracks, OfMessagesHaveTheBytesOfEveryLink) {
       "intra_node": {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
       "run": {"fidelity": "message"}, )") +
                                   kRing + "}");
-  ASSERT_EQ(timeline.tracks().size(), 2U + 8U);  // compute, communication, two for each port
+  ASSERT_EQ(timeline.tracks().size(), 2U + 8U);  // compute, all-reduce, two for each port
   EXPECT_EQ(timeline.tracks()[2].actor, "link gpu0 to switch");
   EXPECT_EQ(timeline.tracks()[2].name, "carries");
   const auto& spans = timeline.spans();
   ASSERT_EQ(spans.size(), 9U + 3U * 8U);
   // The last is of conv, 1 MB: 6 (10 us + 250 us) from 42 ms on.
   const Timeline::Span& last = spans.back();
-  EXPECT_EQ(last.name, "conv (1000000 B)");
+  EXPECT_EQ(last.name, "conv");
   EXPECT_EQ(last.details.bytes, 1'500'000);
   EXPECT_EQ(last.details.bucket, 2);
   EXPECT_EQ(last.end - last.start, std::chrono::microseconds(1560));
