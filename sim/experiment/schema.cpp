@@ -102,9 +102,13 @@ Json experiment_schema() {
   schema.update(object_schema(experiment_params()));
   Json& sections = schema["properties"];
   // A preset brings the keys that an experiment would otherwise have to spell out.
-  Json spelled_out = sections["cluster"]["required"];
-  sections["cluster"].erase("required");
-  sections["cluster"]["anyOf"] = {Json{{"required", {"preset"}}}, Json{{"required", spelled_out}}};
+  Json& cluster = sections["cluster"];
+  Json spelled_out{{"required", cluster["required"]}};
+  Json& gpus = cluster["properties"]["gpus"];
+  spelled_out["properties"]["gpus"]["required"] = gpus["required"];
+  cluster.erase("required");
+  gpus.erase("required");
+  cluster["anyOf"] = {Json{{"required", {"preset"}}}, spelled_out};
   sections["workload"]["oneOf"] = {Json{{"required", {"trace"}}},
                                    Json{{"required", {"model", "device", "batch"}}}};
   return schema;
