@@ -275,7 +275,18 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
     *buckets = sent_buckets(e, plan, outcome->runs.front());
     r.attribution = outcome->attribution();
     r.links = outcome->runs.front().links;
-    if (plan.inside_parts) r.links = links_of(e, plan.step, r.step_time_s);
+    if (plan.inside_parts) {
+      r.links = links_of(e, plan.step, r.step_time_s);
+      // In steps without an exchange links carry nothing.
+      const double share = plan.workers_meet()
+                               ? static_cast<double>(plan.update->exchanges_in(plan.steps)) /
+                                     static_cast<double>(plan.steps)
+                               : 1;
+      for (LinkUse& link : r.links) {
+        link.bytes = std::llround(static_cast<double>(link.bytes) * share);
+        link.busy *= share;
+      }
+    }
   }
   r.training = std::move(outcome);
   derive(e, plan.step, r);

@@ -107,6 +107,17 @@ TEST(LocalSgd, StragglersOfOneIntervalMakeUpForEachOther) {
   EXPECT_NEAR(simulate(e).step_time_s, (slowest + 0.018) / 4, 1e-9);
 }
 
+// A ring of 4 over 8 MB: every port sends 2 x 3/4 of it in an exchange, which is one step of four.
+TEST(LocalSgd, LinksCarryWhatAStepExchangesInTheMean) {
+  const Experiment e =
+      training_experiment(strategy(kRing, local_sgd(4)), 4, R"({"fidelity": "message"})");
+  std::vector<SentBucket> buckets;
+  const Result r = simulate(e, &buckets);
+  ASSERT_EQ(r.links.size(), 1u);  // that of a port stands for all
+  EXPECT_EQ(r.links.front().bytes, 12'000'000 / 4);
+  EXPECT_NEAR(r.links.front().busy * r.step_time_s, 0.012 / 4, 1e-9);
+}
+
 TEST(LocalSgd, AloneItSendsNothing) {
   const Result r = simulate(training_experiment(strategy(kRing, local_sgd(2)), 1));
   EXPECT_NEAR(r.step_time_s, 3, 1e-12);
