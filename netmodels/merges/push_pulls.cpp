@@ -120,9 +120,10 @@ class PushPulls final : public Collective {
       process.call(python_call_);
       store->pull(keys);
     }
+    process.begin_step();
     clock.run();
     STEPTIME_CHECK(process.pending() == 0, "an operation of kvstore never ends");
-    return since_start(std::max(process.main_thread(), process.end()));
+    return since_start(process.end());
   }
 
   const Cluster cluster_;

@@ -117,7 +117,7 @@ class TreeStore final : public KvStore {
         GpuProcess::Variables targets{target};
         if (in_place && &level == &tree.levels.back())
           targets.push_back(process_.weight(key, copy.to));
-        process_.sum(copy.to, 2, slice.bytes, std::move(sources), std::move(targets));
+        process_.sum(copy.to, 2, slice.bytes, sources, targets);
         have[index(copy.to)] = target;
       }
     }

@@ -28,7 +28,7 @@ using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
 /// A main thread, or a pending operation of a rank's engine.
 struct Party {
   std::int32_t rank = 0;
-  std::optional<StepEngine::OperationId> operation{};
+  std::optional<OpEngine::OperationId> operation{};
   auto key() const { return std::tuple(rank, operation ? 1 + std::int64_t{*operation} : 0); }
 };
 
@@ -98,7 +98,7 @@ class WaitFor {
   }
 
   void note_calls(const MxnetRank& w) {
-    for (const StepEngine::OperationId id : w.engine().all_pending()) {
+    for (const OpEngine::OperationId id : w.engine().all_pending()) {
       if (w.is_all_reduce(id))
         calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(id), id);
     }
@@ -157,29 +157,29 @@ class WaitFor {
     }
   }
 
-  void add_operation_waits(Vertex v, const MxnetRank& w, StepEngine::OperationId id) {
-    const StepEngine& engine = w.engine();
+  void add_operation_waits(Vertex v, const MxnetRank& w, OpEngine::OperationId id) {
+    const OpEngine& engine = w.engine();
     const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(id));
     switch (engine.state(id)) {
-      case StepEngine::State::kBlocked:
+      case OpEngine::State::kBlocked:
         for (const auto other : engine.blockers(id)) {
           add(v, {w.rank(), other},
               fmt::format("{} waits for a variable of {}", what, w.describe(other)));
         }
         return;
-      case StepEngine::State::kQueued:
+      case OpEngine::State::kQueued:
         for (const auto other : engine.on_threads_of(id)) {
           add(v, {w.rank(), other},
               fmt::format("{} waits for the thread of {}", what, w.describe(other)));
         }
         return;
-      case StepEngine::State::kRunning:
+      case OpEngine::State::kRunning:
         if (w.is_all_reduce(id)) {
           const Subject subject = w.subject_of(id);
           add_call_waits(v, w, subject, w.communicator_of(subject.key));
         }
         return;
-      case StepEngine::State::kFree:
+      case OpEngine::State::kFree:
         return;
     }
   }
@@ -239,7 +239,7 @@ class WaitFor {
   std::span<const std::unique_ptr<MxnetRank>> workers_;
   std::vector<MpiWorld::Stuck> stuck_;
   std::vector<std::vector<MpiWorld::Stuck>> stuck_of_;  ///< by rank
-  std::vector<std::vector<std::pair<Subject, StepEngine::OperationId>>> calls_of_;
+  std::vector<std::vector<std::pair<Subject, OpEngine::OperationId>>> calls_of_;
   Graph waits_;
   std::vector<Party> parties_;  ///< by vertex
   std::map<std::tuple<std::int32_t, std::int64_t>, Vertex> vertices_;

@@ -17,14 +17,15 @@ GpuProcess::GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs
       keys_(keys),
       machine_(cluster_, {.hosts = costs.uses_host}),
       network_(clock, machine_, cluster_.messages),
-      engine_(clock, *this) {
+      domain_(clock, false),
+      engine_(domain_, *this, ops_, observer != nullptr) {
   for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
-    pools_.push_back({engine_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
-                      engine_.add_pool(2, PoolOrder::kFifo)});
+    pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
+                      ops_.add_pool(2, PoolOrder::kFifo)});
   }
-  cpu_ = engine_.add_pool(costs_.cpu_threads, PoolOrder::kPriority);
-  mutex_ = engine_.add_pool(1, PoolOrder::kPriority);
-  waits_ = engine_.add_pool(1, PoolOrder::kFifo);
+  cpu_ = ops_.add_pool(costs_.cpu_threads, PoolOrder::kPriority);
+  mutex_ = ops_.add_pool(1, PoolOrder::kPriority);
+  waits_ = ops_.add_pool(1, PoolOrder::kFifo);
   const Variables of_keys = variables(2 * keys * static_cast<std::size_t>(gpus_));
   if (!of_keys.empty()) first_key_ = of_keys.front();
 }
@@ -55,44 +56,52 @@ Duration GpuProcess::sum_time(std::int64_t arrays, std::int64_t bytes) const {
 
 void GpuProcess::copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
                       Variable target) {
-  push(pools(from == kHost ? to : from).copies,
-       {.kind = Kind::kCopy, .gpu = from, .to = to, .bytes = bytes}, {source}, {target});
+  Operation operation{.kind = Kind::kCopy, .gpu = from, .to = to, .bytes = bytes};
+  if (from == to) operation.length = costs_.gpu_operation + memory_time(2 * bytes);
+  add(pools(from == kHost ? to : from).copies, operation, {source}, {target});
 }
 
-void GpuProcess::sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, Variables sources,
-                     Variables targets) {
+void GpuProcess::sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes,
+                     const Variables& sources, const Variables& targets) {
   Operation operation{.kind = Kind::kSum, .gpu = gpu, .bytes = bytes};
   if (gpu == kHost) {
     operation.length = (arrays - 1) * reduction_time(bytes, cluster_.reduction);
-    return push(cpu_, operation, std::move(sources), std::move(targets));
+    return add(cpu_, operation, sources, targets);
   }
   operation.length = costs_.gpu_operation + sum_time(arrays, bytes);
-  push(pools(gpu).kernels, operation, std::move(sources), std::move(targets));
+  add(pools(gpu).kernels, operation, sources, targets);
 }
 
 void GpuProcess::kernel(Duration launches, Duration length, const Variables& sources,
                         const Variables& targets) {
   kernels_.push_back({length, {}});
   const std::size_t kernel = kernels_.size() - 1;
-  push(mutex_, {.kind = Kind::kLaunch, .length = launches, .kernel = kernel}, sources, targets);
-  push(cpu_, {.kind = Kind::kStream, .kernel = kernel}, {}, targets);
+  add(mutex_, {.kind = Kind::kLaunch, .length = launches, .kernel = kernel}, sources, targets);
+  add(cpu_, {.kind = Kind::kStream, .kernel = kernel}, {}, targets);
 }
 
-void GpuProcess::update(std::int32_t gpu, Variables sum, Variable weights) {
+void GpuProcess::update(std::int32_t gpu, const Variables& sum, Variable weights) {
   if (!costs_.updates) return;
   Operation operation{.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update};
-  if (gpu == kHost) return push(cpu_, operation, std::move(sum), {weights});
+  if (gpu == kHost) return add(cpu_, operation, sum, {weights});
   operation.length += costs_.gpu_operation;
-  push(pools(gpu).kernels, operation, std::move(sum), {weights});
+  add(pools(gpu).kernels, operation, sum, {weights});
 }
 
-void GpuProcess::compute(std::int32_t gpu, Duration length, Variables reads, Variables writes) {
-  push(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length}, std::move(reads),
-       std::move(writes));
+void GpuProcess::compute(std::int32_t gpu, Duration length, const Variables& reads,
+                         const Variables& writes) {
+  add(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length}, reads, writes);
 }
 
-void GpuProcess::wait(Variables reads) {
-  push(waits_, {.kind = Kind::kWait}, std::move(reads), {});
+void GpuProcess::wait(const Variables& reads) {
+  add(waits_, {.kind = Kind::kWait}, reads, {});
+}
+
+void GpuProcess::add(Ops::PoolId pool, Operation operation, const Variables& reads,
+                     const Variables& writes) {
+  operation.call = std::exchange(call_, {}) + costs_.engine_push;
+  ops_.add(label_, pool, priority_, reads, writes);
+  operations_.push_back(operation);
 }
 
 std::vector<LinkUse> GpuProcess::links(double steps) const {
@@ -100,64 +109,54 @@ std::vector<LinkUse> GpuProcess::links(double steps) const {
                    {to_seconds(since_start(end_)), steps, costs_.uses_host});
 }
 
-void GpuProcess::push(DependencyEngine::Pool pool, const Operation& operation, Variables reads,
-                      Variables writes) {
-  call(costs_.engine_push);
-  if (free_.empty()) {
-    free_.push_back(operations_.size());
-    operations_.emplace_back();
-  }
-  const std::uint64_t tag = free_.back();
-  free_.pop_back();
-  operations_[tag] = {
-      operation, 0, {pool, priority_, tag, std::nullopt}, std::move(reads), std::move(writes)};
-  operations_[tag].operation.label = label_;
-  clock_.at(main_thread_, Phase::kNormal, [this, tag] {
-    const Slot& slot = operations_[tag];
-    engine_.push(slot.push, slot.reads, slot.writes);
+void GpuProcess::begin_step(Duration wake_up) {
+  engine_.begin_step();
+  push_after(wake_up);
+}
+
+/// Pushes what comes next in the step, and all that the main thread pushes at the same time.
+void GpuProcess::push_after(Duration wait) {
+  const std::size_t next = engine_.pushed();
+  if (next == operations()) return;
+  clock_.after(wait + operations_[next].call, Phase::kNormal, [this] {
+    do {
+      engine_.push(ops_.operation(engine_.pushed()).label);
+    } while (engine_.pushed() < operations() && operations_[engine_.pushed()].call == Duration{});
+    push_after({});
   });
 }
 
-void GpuProcess::end_at(Time time, std::uint64_t tag) {
-  clock_.at(time, Phase::kComplete, [this, tag] { engine_.finish(operations_[tag].id); });
-}
-
-void GpuProcess::started(DependencyEngine::OperationId id, std::uint64_t tag) {
-  Slot& slot = operations_[tag];
-  Operation& operation = slot.operation;
-  slot.id = id;
-  operation.started = clock_.now();
-  operation.waited_for = engine_.last_granted(id);
-  if (observer_ != nullptr) observer_->started(operation);
-  if (operation.kind == Kind::kStream)
-    return end_at(std::max(clock_.now(), kernels_[operation.kernel].end), tag);
-  if (operation.kind != Kind::kCopy) return end_at(clock_.now() + operation.length, tag);
-  if (operation.gpu == operation.to) {
-    return end_at(clock_.now() + costs_.gpu_operation + memory_time(2 * operation.bytes), tag);
+std::optional<Duration> GpuProcess::started(OperationId id) {
+  if (observer_ != nullptr) observer_->started(id);
+  const Operation& of = operation(id);
+  if (of.kind == Kind::kStream) return std::max(Duration{}, kernels_[of.kernel].end - clock_.now());
+  if (of.kind == Kind::kCompute && costs_.variation.any()) {
+    return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, engine_.step(id)));
   }
-  clock_.after(costs_.gpu_operation, Phase::kNormal, [this, tag] {
-    const Operation& copy = operations_[tag].operation;
+  if (of.kind != Kind::kCopy || of.gpu == of.to) return of.length;
+  clock_.after(costs_.gpu_operation, Phase::kNormal, [this, id] {
+    const Operation& copy = operation(id);
     network_.send({.sink = this,
                    .from = endpoint(copy.gpu),
                    .to = endpoint(copy.to),
                    .bytes = copy.bytes,
-                   .sender = static_cast<std::int32_t>(tag)});
+                   .sender = static_cast<std::int32_t>(id)});
   });
+  return std::nullopt;
 }
 
-void GpuProcess::ended(DependencyEngine::OperationId, std::uint64_t tag) {
-  const Operation operation = operations_[tag].operation;
-  free_.push_back(tag);
+void GpuProcess::ended(OperationId id) {
+  const Operation& of = operation(id);
   end_ = clock_.now();
-  if (operation.kind == Kind::kLaunch) {
-    Kernel& kernel = kernels_[operation.kernel];
+  if (of.kind == Kind::kLaunch) {
+    Kernel& kernel = kernels_[of.kernel];
     stream_free_ = kernel.end = std::max(clock_.now(), stream_free_) + kernel.length;
   }
-  if (observer_ != nullptr) observer_->ended(operation);
+  if (observer_ != nullptr) observer_->ended(id);
 }
 
 void GpuProcess::delivered(const Message& message) {
-  engine_.finish(operations_[static_cast<std::size_t>(message.sender)].id);
+  engine_.finish(static_cast<OperationId>(message.sender));
 }
 
 }  // namespace steptime

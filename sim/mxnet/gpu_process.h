@@ -1,5 +1,6 @@
 // One process of MXNet that drives all GPUs of a node: its main thread, its dependency engine with
 // the pools of every GPU, and the operations that a kvstore consists of, on the links of the node.
+// What the main thread pushes in a step is said once; every step pushes the same.
 //
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
@@ -14,8 +15,7 @@
 //   wait      of the main thread, on a thread of the CPU's
 //
 // An operation holds its thread until the GPU is done, and takes `gpu_operation` besides its bytes.
-// The main thread needs `engine_push` for each. What it pushes at a time is enumerated at once, and
-// each operation is pushed when the main thread comes to it.
+// The main thread needs `engine_push` for each.
 //
 // Every key has a gradient and a weight on each GPU; whoever merges adds buffers of its own.
 // Scope: the pools have MXNet's default threads where nothing is said. Sums and copies do not slow
@@ -24,19 +24,23 @@
 // ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
 #include "sim/collective/link_use.h"
-#include "sim/mxnet/dependency_engine.h"
+#include "sim/mxnet/op_engine.h"
+#include "sim/mxnet/ops.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
+#include "sim/workload/variation.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace steptime {
 
-class GpuProcess final : private DependencyEngine::Listener, private MessageSink {
+class GpuProcess final : private OpEngine::Listener, private MessageSink {
  public:
-  using Variable = DependencyEngine::Variable;
+  using OperationId = OpEngine::OperationId;
+  using Variable = Ops::Variable;
   using Variables = std::vector<Variable>;
   /// In place of a GPU: the host memory of the node.
   static constexpr std::int32_t kHost = -1;
@@ -49,6 +53,8 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
     bool updates = false;    ///< the optimizer runs on the kvstore: its operation is part of a push
     Duration update{};       ///< of that operation, besides gpu_operation
     bool uses_host = false;  ///< sums may be in host memory, which the machine then has
+    Variation variation{};   ///< of what the GPUs compute
+    std::int64_t seed = 1;   ///< of that
   };
 
   enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kWait };
@@ -57,18 +63,16 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
     std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
     std::int32_t to = 0;   ///< of a copy
     std::int64_t bytes = 0;
-    Duration length{};       ///< of what is no copy
+    Duration length{};       ///< of what does not take links, where GPUs do not vary
     std::size_t kernel = 0;  ///< of a launch, and of the wait for it
-    std::size_t label = 0;   ///< that the process had when it was pushed
-    Time started{};
-    Variable waited_for = DependencyEngine::kPushed;  ///< the last variable that it got
+    Duration call{};         ///< of the main thread, until it has pushed this
   };
   /// Hears of all operations.
   class Observer {
    public:
     virtual ~Observer() = default;
-    virtual void started(const Operation& operation) = 0;
-    virtual void ended(const Operation& operation) = 0;
+    virtual void started(OperationId operation) = 0;
+    virtual void ended(OperationId operation) = 0;
   };
 
   /// `observer` may be null; both it and `clock` must outlive the process. `keys`: how many.
@@ -83,23 +87,23 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   }
   /// The key whose weight or gradient this is, or of neither, the number of keys.
   std::size_t key_of(Variable variable) const;
-  Variable variable() { return engine_.add_variable(); }
+  Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
-  // The main thread, from `main_thread` on, or now.
+  // What the main thread does in a step, in this order; to be said before the first.
 
   /// Of what is pushed from now on.
   void set_priority(std::int32_t priority) { priority_ = priority; }
-  void set_label(std::size_t label) { label_ = label; }
-  void call(Duration time) { main_thread_ = std::max(main_thread_, clock_.now()) + time; }
-  Time main_thread() const { return main_thread_; }
+  void set_label(std::uint32_t label) { label_ = label; }
+  /// Before what is pushed next.
+  void call(Duration time) { call_ += time; }
 
   /// From a GPU or the host to a GPU or the host; not from the host to itself.
   void copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
             Variable target);
   /// `arrays` arrays of so many bytes, the targets' own among them.
-  void sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, Variables sources,
-           Variables targets);
+  void sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, const Variables& sources,
+           const Variables& targets);
   /// A kernel of NCCL's, whose launches take so long in all, and the wait for it.
   void kernel(Duration launches, Duration length, const Variables& sources,
               const Variables& targets);
@@ -107,32 +111,33 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   bool updates() const { return costs_.updates; }
   /// The optimizer's operation, which reads a sum, where that is not updated in place, and writes
   /// the weights; nothing where the process has none.
-  void update(std::int32_t gpu, Variables sum, Variable weights);
-  void compute(std::int32_t gpu, Duration length, Variables reads, Variables writes);
-  void wait(Variables reads);
+  void update(std::int32_t gpu, const Variables& sum, Variable weights);
+  void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
+  void wait(const Variables& reads);
 
-  /// Operations that have been pushed and have not ended.
-  std::size_t pending() const { return operations_.size() - free_.size(); }
+  /// The main thread begins a step, in which it has pushed all of the one before, `wake_up` from
+  /// now.
+  void begin_step(Duration wake_up = {});
+
+  /// How many a step has.
+  std::size_t operations() const { return operations_.size(); }
+  const Operation& operation(OperationId id) const { return operations_[OpEngine::number_of(id)]; }
+  const OpEngine& engine() const { return engine_; }
+  /// Operations of the steps that have begun which have not ended.
+  std::size_t pending() const { return engine_.pending() + operations() - engine_.pushed(); }
   /// When the last operation ended.
   Time end() const { return end_; }
   /// What its links have carried so far, for one of so many steps.
   std::vector<LinkUse> links(double steps) const;
 
  private:
-  struct Slot {
-    Operation operation;
-    DependencyEngine::OperationId id = 0;
-    DependencyEngine::Operation push{};
-    Variables reads;
-    Variables writes;
-  };
   struct Kernel {
     Duration length{};
     Time end{};
   };
   struct Pools {
-    DependencyEngine::Pool copies = 0;
-    DependencyEngine::Pool kernels = 0;
+    Ops::PoolId copies = 0;
+    Ops::PoolId kernels = 0;
   };
 
   Variable at(std::size_t key, std::int32_t gpu) const {
@@ -143,11 +148,10 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
   Duration memory_time(std::int64_t bytes) const;
   Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
-  void push(DependencyEngine::Pool pool, const Operation& operation, Variables reads,
-            Variables writes);
-  void end_at(Time time, std::uint64_t tag);
-  void started(DependencyEngine::OperationId id, std::uint64_t tag) override;
-  void ended(DependencyEngine::OperationId id, std::uint64_t tag) override;
+  void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
+  void push_after(Duration wait);
+  std::optional<Duration> started(OperationId id) override;
+  void ended(OperationId id) override;
   void delivered(const Message& message) override;
 
   Engine& clock_;
@@ -158,17 +162,18 @@ class GpuProcess final : private DependencyEngine::Listener, private MessageSink
   std::size_t keys_;
   Machine machine_;
   Network network_;
-  DependencyEngine engine_;
+  Domain domain_;
+  Ops ops_;
+  OpEngine engine_;
   std::vector<Pools> pools_;
-  DependencyEngine::Pool cpu_;
-  DependencyEngine::Pool mutex_;
-  DependencyEngine::Pool waits_;
+  Ops::PoolId cpu_;
+  Ops::PoolId mutex_;
+  Ops::PoolId waits_;
   Variable first_key_ = 0;
-  Time main_thread_{};
+  Duration call_{};
   std::int32_t priority_ = 0;
-  std::size_t label_ = 0;
-  std::vector<Slot> operations_;
-  std::vector<std::uint64_t> free_;  ///< of these
+  std::uint32_t label_ = 0;
+  std::vector<Operation> operations_;  ///< of a step
   std::vector<Kernel> kernels_;
   Time stream_free_{};
   Time end_{};

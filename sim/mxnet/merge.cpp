@@ -12,6 +12,7 @@ LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sha
     const auto store = merge.init(process, {&bytes, 1}, sharding);
     store->push({});
     store->pull({});
+    process.begin_step();
     clock.run();
     return since_start(process.end());
   };

@@ -23,7 +23,7 @@ struct KeyRange {
   std::size_t count = 1;
 };
 
-/// The keys of one process, with their buffers.
+/// The keys of one process, with their buffers. Says what the process does in a step.
 class KvStore {
  public:
   virtual ~KvStore() = default;

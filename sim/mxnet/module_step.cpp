@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,6 +17,7 @@ namespace steptime {
 namespace {
 
 using Kind = GpuProcess::Kind;
+using OperationId = GpuProcess::OperationId;
 
 /// What the main thread's calls cost, and how it goes through the keys.
 struct MainThread {
@@ -53,7 +54,9 @@ GpuProcess::Costs costs_of(const ModuleRun& run) {
   const Aggregation& aggregation = run.aggregation;
   GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies_at_once,
                           .cpu_threads = aggregation.merge_threads,
-                          .uses_host = aggregation.merge->place() == Merge::Place::kHost};
+                          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
+                          .variation = run.variation,
+                          .seed = run.seed};
   if (run.settings == nullptr) return costs;
   costs.engine_push = run.settings->engine_push;
   costs.gpu_operation = run.settings->gpu_operation;
@@ -73,7 +76,8 @@ class ModuleTraining final : public GpuProcess::Observer {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
       bytes.push_back(key.bytes.count);
-    store_ = run.aggregation.merge->init(process_, bytes, *run.aggregation.servers.sharding);
+    const auto store =
+        run.aggregation.merge->init(process_, bytes, *run.aggregation.servers.sharding);
     for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
       chains_.push_back(process_.variable());
       outputs_.push_back(process_.variable());
@@ -81,6 +85,7 @@ class ModuleTraining final : public GpuProcess::Observer {
     }
     drawn_.emplace_back(run.timeline, "host");
     add_calls();
+    add_step(*store);
   }
 
   /// The first step alone: how long until its last operation has ended.
@@ -115,7 +120,8 @@ class ModuleTraining final : public GpuProcess::Observer {
   /// The keys of one call, and what of it is under way, by step modulo 2.
   struct Call {
     KeyRange keys;
-    std::array<std::int64_t, 2> missing{};  ///< operations
+    std::int64_t operations = 0;            ///< in a step
+    std::array<std::int64_t, 2> missing{};  ///< of these
     std::array<bool, 2> is_under_way{};
     std::int64_t over = 0;  ///< steps in which it is
   };
@@ -125,39 +131,39 @@ class ModuleTraining final : public GpuProcess::Observer {
     const auto each = static_cast<std::size_t>(run_.aggregation.merge->keys_per_call());
     for (std::size_t done = 0; done < keys; done += each) {
       const std::size_t count = std::min(each, keys - done);
-      calls_.push_back({{main_.backward_keys ? keys - done - count : done, count}});
+      calls_.push_back({.keys = {main_.backward_keys ? keys - done - count : done, count}});
     }
   }
 
-  std::size_t parity() const { return static_cast<std::size_t>(step_ % 2); }
-  /// Labels are the number of a call, or behind these of a segment, twice, and the step's parity.
-  void set_label(std::size_t index) { process_.set_label(2 * index + parity()); }
-  static std::size_t index_of(const GpuProcess::Operation& operation) {
-    return operation.label / 2;
-  }
-  std::int64_t step_of(const GpuProcess::Operation& operation) const {
-    return step_ - (parity() != operation.label % 2 ? 1 : 0);
-  }
+  /// Labels are the number of a call, or behind these of a segment.
+  std::size_t index_of(OperationId id) const { return process_.engine().label(id); }
+  void set_label(std::size_t index) { process_.set_label(static_cast<std::uint32_t>(index)); }
+  static std::size_t parity_of(std::int64_t step) { return static_cast<std::size_t>(step % 2); }
+  std::int64_t step_of(OperationId id) const { return process_.engine().step(id); }
 
-  /// Enumerates what the main thread pushes in a step.
   void begin_step() {
     ++step_;
     if (run_.on_progress) {
       run_.on_progress(static_cast<double>(recorder_.step()) / static_cast<double>(run_.steps + 8));
     }
     if (stops_after_first_ ? step_ > 0 : !recorder_.wants_step(step_)) return;
-    if (step_ > 0) process_.call(main_.wake_up);
+    for (Call& call : calls_)
+      call.missing[parity_of(step_)] += call.operations;
+    process_.begin_step(step_ > 0 ? main_.wake_up : Duration{});
+  }
+
+  void add_step(KvStore& store) {
     pass(0, graph_.forward_segments);
     pass(graph_.forward_segments, graph_.segments.size());
     if (main_.keys.pushes_first) {
       for (std::size_t call = 0; call < calls_.size(); ++call)
-        push(call);
+        push(store, call);
       for (std::size_t call = 0; call < calls_.size(); ++call)
-        pull(call);
+        pull(store, call);
     } else {
       for (std::size_t call = 0; call < calls_.size(); ++call) {
-        push(call);
-        pull(call);
+        push(store, call);
+        pull(store, call);
       }
     }
     process_.call(main_.metric);
@@ -168,13 +174,11 @@ class ModuleTraining final : public GpuProcess::Observer {
   void pass(std::size_t from, std::size_t to) {
     for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
       process_.call(main_.pass);
-      const double slowness =
-          run_.variation.any() ? run_.variation.factor(run_.seed, gpu, step_) : 1;
       for (std::size_t i = from; i < to; ++i)
-        push_segment(gpu, i, slowness);
+        push_segment(gpu, i);
     }
   }
-  void push_segment(std::int32_t gpu, std::size_t index, double slowness) {
+  void push_segment(std::int32_t gpu, std::size_t index) {
     const ComputeSegment& segment = graph_.segments[index];
     GpuProcess::Variables reads;
     GpuProcess::Variables writes{chains_[static_cast<std::size_t>(gpu)]};
@@ -195,24 +199,22 @@ class ModuleTraining final : public GpuProcess::Observer {
         add(static_cast<std::size_t>(key));
     }
     set_label(calls_.size() + index);
-    const Duration length =
-        slowness == 1 ? segment.duration : from_seconds(to_seconds(segment.duration) * slowness);
-    process_.compute(gpu, length, std::move(reads), std::move(writes));
+    process_.compute(gpu, segment.duration, reads, writes);
   }
 
-  void push(std::size_t call) {
+  void push(KvStore& store, std::size_t call) {
     const KeyRange keys = begin_call(call);
     process_.call(main_.keys.push + static_cast<std::int64_t>(keys.count) * main_.update);
-    const std::size_t before = process_.pending();
-    store_->push(keys);
-    calls_[call].missing[parity()] += static_cast<std::int64_t>(process_.pending() - before);
+    const std::size_t before = process_.operations();
+    store.push(keys);
+    calls_[call].operations += static_cast<std::int64_t>(process_.operations() - before);
   }
-  void pull(std::size_t call) {
+  void pull(KvStore& store, std::size_t call) {
     const KeyRange keys = begin_call(call);
     process_.call(main_.keys.pull);
-    const std::size_t before = process_.pending();
-    store_->pull(keys);
-    calls_[call].missing[parity()] += static_cast<std::int64_t>(process_.pending() - before);
+    const std::size_t before = process_.operations();
+    store.pull(keys);
+    calls_[call].operations += static_cast<std::int64_t>(process_.operations() - before);
   }
   KeyRange begin_call(std::size_t call) {
     const KeyRange keys = calls_[call].keys;
@@ -221,39 +223,40 @@ class ModuleTraining final : public GpuProcess::Observer {
     return keys;
   }
 
-  void started(const GpuProcess::Operation& operation) override {
-    if (operation.kind == Kind::kCompute && operation.gpu == 0) segment_started(operation);
-    if (index_of(operation) >= calls_.size()) return;
-    Call& call = calls_[index_of(operation)];
-    if (std::exchange(call.is_under_way[operation.label % 2], true)) return;
+  void started(OperationId id) override {
+    if (run_.timeline != nullptr) starts_[id] = clock_.now();
+    const GpuProcess::Operation& operation = process_.operation(id);
+    if (operation.kind == Kind::kCompute && operation.gpu == 0) segment_started(id);
+    if (index_of(id) >= calls_.size()) return;
+    Call& call = calls_[index_of(id)];
+    if (std::exchange(call.is_under_way[parity_of(step_of(id))], true)) return;
     for (std::size_t key = call.keys.first; key < call.keys.first + call.keys.count; ++key)
       recorder_.collective_started({static_cast<std::int32_t>(key), call.over});
   }
-  void segment_started(const GpuProcess::Operation& operation) {
-    const std::size_t key = operation.waited_for == DependencyEngine::kPushed
-                                ? graph_.keys.size()
-                                : process_.key_of(operation.waited_for);
-    const std::size_t segment = index_of(operation) - calls_.size();
-    if (segment == 0) ++recorded_;
+  void segment_started(OperationId id) {
+    const Ops::Variable waited_for = process_.engine().last_granted(id);
+    const std::size_t key =
+        waited_for == Ops::kPushed ? graph_.keys.size() : process_.key_of(waited_for);
     recorder_.segment_started(
-        segment, recorded_,
+        index_of(id) - calls_.size(), step_of(id),
         key < graph_.keys.size() ? std::optional(static_cast<std::int32_t>(key)) : std::nullopt);
   }
 
-  void ended(const GpuProcess::Operation& operation) override {
-    if (run_.timeline != nullptr) draw(operation);
+  void ended(OperationId id) override {
+    const GpuProcess::Operation& operation = process_.operation(id);
+    if (run_.timeline != nullptr) draw(id);
     if (operation.kind == Kind::kWait) return begin_step();
     if (operation.kind == Kind::kCompute && operation.gpu == 0) {
       recorder_.segment_ended();
-      const ComputeSegment& segment = graph_.segments[index_of(operation) - calls_.size()];
+      const ComputeSegment& segment = graph_.segments[index_of(id) - calls_.size()];
       if (segment.is_backward) {
         for (const std::int32_t key : segment.keys)
           recorder_.gradient_ready(key);
       }
     }
-    if (index_of(operation) >= calls_.size()) return;
-    Call& call = calls_[index_of(operation)];
-    const std::size_t step = operation.label % 2;
+    if (index_of(id) >= calls_.size()) return;
+    Call& call = calls_[index_of(id)];
+    const std::size_t step = parity_of(step_of(id));
     if (--call.missing[step] > 0) return;
     call.is_under_way[step] = false;
     for (std::size_t key = call.keys.first; key < call.keys.first + call.keys.count; ++key)
@@ -261,34 +264,36 @@ class ModuleTraining final : public GpuProcess::Observer {
     ++call.over;
   }
 
-  void draw(const GpuProcess::Operation& operation) {
+  void draw(OperationId id) {
+    const GpuProcess::Operation& operation = process_.operation(id);
     if (operation.kind == Kind::kWait) return;
     const bool computes = operation.kind == Kind::kCompute;
-    const std::size_t index = index_of(operation);
+    const std::size_t index = index_of(id);
     const std::string& name = computes ? graph_.segments[index - calls_.size()].name
                                        : graph_.keys[calls_[index].keys.first].name;
     constexpr std::array kLanes{"copies", "sums", "NCCL launches", "NCCL", "compute", "updates"};
     const char* lane = kLanes[static_cast<std::size_t>(operation.kind)];
     const bool on_gpu = operation.gpu != GpuProcess::kHost;
     RankTimeline& actor = on_gpu ? drawn_[static_cast<std::size_t>(operation.gpu)] : drawn_.back();
-    actor.add(lane, name, operation.started, clock_.now(), details_of(operation));
+    actor.add(lane, name, starts_[id], clock_.now(), details_of(id));
   }
 
   /// The flow of a key goes from its gradient on each GPU through all that is done to it.
-  Timeline::Details details_of(const GpuProcess::Operation& operation) const {
+  Timeline::Details details_of(OperationId id) const {
+    const GpuProcess::Operation& operation = process_.operation(id);
     const auto& keys = graph_.keys;
     Timeline::Details details;
     std::size_t key = keys.size();
     if (operation.kind != Kind::kCompute) {
-      const KeyRange range = calls_[index_of(operation)].keys;
+      const KeyRange range = calls_[index_of(id)].keys;
       key = range.first;
       if (operation.kind == Kind::kCopy) details.bytes = operation.bytes;
-    } else if (const auto& segment = graph_.segments[index_of(operation) - calls_.size()];
+    } else if (const auto& segment = graph_.segments[index_of(id) - calls_.size()];
                segment.is_backward && !segment.keys.empty()) {
       key = static_cast<std::size_t>(segment.keys.front());
     }
     if (key == keys.size()) return details;
-    const auto step = static_cast<std::size_t>(step_of(operation));
+    const auto step = static_cast<std::size_t>(step_of(id));
     details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
     details.tensors = keys[key].name;
     details.flow = flow_of(0, step * keys.size() + key);
@@ -301,14 +306,13 @@ class ModuleTraining final : public GpuProcess::Observer {
   Engine clock_;
   StepRecorder recorder_;
   GpuProcess process_;
-  std::unique_ptr<KvStore> store_;
-  GpuProcess::Variables chains_;     ///< of each GPU's segments
-  GpuProcess::Variables outputs_;    ///< of each GPU's forward pass
-  std::vector<RankTimeline> drawn_;  ///< of each GPU and the host
+  GpuProcess::Variables chains_;                  ///< of each GPU's segments
+  GpuProcess::Variables outputs_;                 ///< of each GPU's forward pass
+  std::vector<RankTimeline> drawn_;               ///< of each GPU and the host
+  std::unordered_map<OperationId, Time> starts_;  ///< while drawing
   std::vector<Call> calls_;
   bool stops_after_first_ = false;
-  std::int64_t step_ = -1;      ///< that the main thread has begun
-  std::int64_t recorded_ = -1;  ///< that GPU 0 has begun
+  std::int64_t step_ = -1;  ///< that the main thread has begun
 };
 
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.

@@ -2,7 +2,6 @@
 
 #include "sim/core/error.h"
 
-#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@ MxnetRank::MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline)
     : run_(run),
       rank_(rank),
       domain_(run.clock, !run.one_clock && rank != 0),
-      engine_(domain_, *this, run.operations.shape(), rank == 0),
+      engine_(domain_, *this, run.operations.ops(), rank == 0),
       drawn_(timeline, rank) {}
 
 bool MxnetRank::begin_step() {
@@ -34,7 +33,7 @@ void MxnetRank::pass_owed_time(std::coroutine_handle<> program) {
 }
 
 void MxnetRank::push(Label label) {
-  if (engine_.pushed() == run_.operations.shape().operations()) run_.operations.add(label);
+  if (engine_.pushed() == run_.operations.ops().operations()) run_.operations.add(label);
   if (StepOperations::kind_of(label) == Kind::kAllReduce) ++outstanding_;
   engine_.push(label);
 }
@@ -119,7 +118,7 @@ std::string MxnetRank::main_wait() const {
 }
 
 std::optional<Duration> MxnetRank::started(OperationId operation) {
-  if (drawn_.is_on()) start_of(operation) = domain_.now();
+  if (drawn_.is_on()) starts_[operation] = domain_.now();
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ == 0) segment_started(operation);
@@ -209,12 +208,6 @@ MpiWorld::Subject MxnetRank::subject_of(OperationId operation) const {
   return {key_of(operation), engine_.step(operation)};
 }
 
-Time& MxnetRank::start_of(OperationId operation) {
-  const std::size_t place = std::rotl(operation, 1);
-  if (starts_.size() <= place) starts_.resize(place + 1);
-  return starts_[place];
-}
-
 void MxnetRank::draw(OperationId operation) {
   const Kind kind = kind_of(operation);
   if (is_wait(operation)) return;
@@ -241,14 +234,14 @@ void MxnetRank::draw(OperationId operation) {
     details.flow =
         flow_of(rank_, static_cast<std::uint64_t>(engine_.step(operation)) * keys.size() + key);
   }
-  drawn_.add(lane, describe(operation), start_of(operation), domain_.now(), std::move(details));
+  drawn_.add(lane, describe(operation), starts_[operation], domain_.now(), std::move(details));
 }
 
 void MxnetRank::draw_stuck() {
   if (!drawn_.is_on()) return;
   for (const OperationId operation : engine_.all_pending()) {
-    if (engine_.state(operation) != StepEngine::State::kRunning) continue;
-    drawn_.add("collectives", describe(operation) + " never returns", start_of(operation),
+    if (engine_.state(operation) != OpEngine::State::kRunning) continue;
+    drawn_.add("collectives", describe(operation) + " never returns", starts_[operation],
                domain_.now());
   }
   if (main_state_ == kInCall)

@@ -8,8 +8,8 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
 #include "sim/mxnet/mpi_world.h"
+#include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_engine.h"
 #include "sim/mxnet/step_operations.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
@@ -19,13 +19,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace steptime {
 
-class MxnetRank final : private StepEngine::Listener {
+class MxnetRank final : private OpEngine::Listener {
  public:
-  using OperationId = StepEngine::OperationId;
+  using OperationId = OpEngine::OperationId;
 
   /// What the ranks of a run share.
   struct Run {
@@ -125,7 +126,7 @@ class MxnetRank final : private StepEngine::Listener {
   std::int32_t waits_for_key() const { return waited_key_; }
   MpiWorld::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
-  const StepEngine& engine() const { return engine_; }
+  const OpEngine& engine() const { return engine_; }
   Domain& domain() { return domain_; }
   std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
   std::int32_t barrier_communicator() const { return run_.communicators; }
@@ -192,8 +193,6 @@ class MxnetRank final : private StepEngine::Listener {
   void mpi_returned(OperationId operation);
 
   void draw(OperationId operation);
-  /// While drawing.
-  Time& start_of(OperationId operation);
 
   Duration segment_time(OperationId operation) const;
   Duration jittered(Duration duration, OperationId operation) const;
@@ -203,7 +202,7 @@ class MxnetRank final : private StepEngine::Listener {
   Run run_;
   std::int32_t rank_;
   Domain domain_;
-  StepEngine engine_;
+  OpEngine engine_;
 
   std::int64_t step_ = -1;
   double slowness_[2] = {1, 1};  ///< of a step's compute segments, by step modulo 2
@@ -216,7 +215,7 @@ class MxnetRank final : private StepEngine::Listener {
   Time waits_since_{};
 
   RankTimeline drawn_;
-  std::vector<Time> starts_;
+  std::unordered_map<OperationId, Time> starts_;  ///< while drawing
 };
 
 }  // namespace steptime

@@ -11,18 +11,18 @@ StepOperations::StepOperations(const TrainingGraph& graph, const MxnetSettings& 
     : graph_(graph), settings_(settings), keys_(graph.keys.size()) {
   // Threads as by default: MXNET_GPU_WORKER_NTHREADS, MXNET_GPU_COPY_NTHREADS,
   // MXNET_CPU_WORKER_NTHREADS.
-  gpu_pool_ = shape_.add_pool(2, PoolOrder::kFifo);
-  copy_pool_ = shape_.add_pool(2, PoolOrder::kPriority);
-  cpu_pool_ = shape_.add_pool(1, PoolOrder::kFifo);
-  collective_pool_ = shape_.add_pool(settings.collective_threads, settings.collective_order);
-  chain_ = shape_.add_variable();
-  output_ = shape_.add_variable();
-  backward_end_ = shape_.add_variable();
-  dummy_ = shape_.add_variable();
+  gpu_pool_ = ops_.add_pool(2, PoolOrder::kFifo);
+  copy_pool_ = ops_.add_pool(2, PoolOrder::kPriority);
+  cpu_pool_ = ops_.add_pool(1, PoolOrder::kFifo);
+  collective_pool_ = ops_.add_pool(settings.collective_threads, settings.collective_order);
+  chain_ = ops_.add_variable();
+  output_ = ops_.add_variable();
+  backward_end_ = ops_.add_variable();
+  dummy_ = ops_.add_variable();
   first_key_ = dummy_ + 1;
   for (const GradientKey& key : graph.keys) {
     for (int i = 0; i < 3; ++i)
-      shape_.add_variable();
+      ops_.add_variable();
     const auto bytes = static_cast<double>(key.bytes.count);
     copy_times_.push_back(settings.copy_latency +
                           from_seconds(bytes * inverse(settings.copy_bandwidth).seconds_per_byte));
@@ -44,15 +44,15 @@ void StepOperations::add_segment(Label label) {
     else
       reads.push_back(weight(key));
   }
-  shape_.add(label, gpu_pool_, 0, reads, writes);
+  ops_.add(label, gpu_pool_, 0, reads, writes);
 }
 
 void StepOperations::add(Label label) {
   using Variables = std::initializer_list<Variable>;
   const std::int32_t key = index_of(label);
-  const auto push = [&](StepShape::Pool pool, Variables reads, Variables writes) {
-    shape_.add(label, pool, settings_.equal_priorities ? 0 : -key, {reads.begin(), reads.size()},
-               {writes.begin(), writes.size()});
+  const auto push = [&](Ops::PoolId pool, Variables reads, Variables writes) {
+    ops_.add(label, pool, settings_.equal_priorities ? 0 : -key, {reads.begin(), reads.size()},
+             {writes.begin(), writes.size()});
   };
   switch (kind_of(label)) {
     case Kind::kCompute:
@@ -77,7 +77,7 @@ void StepOperations::add(Label label) {
 }
 
 std::optional<std::int32_t> StepOperations::key_of(Variable variable) const {
-  if (variable == StepShape::kPushed || variable < first_key_) return std::nullopt;
+  if (variable == Ops::kPushed || variable < first_key_) return std::nullopt;
   return static_cast<std::int32_t>((variable - first_key_) / 3);
 }
 

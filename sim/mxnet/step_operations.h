@@ -1,5 +1,5 @@
 // The operations that the main-thread program of a rank pushes in a step, and what they read and
-// write: the same at every rank and in every step (step_shape.h).
+// write: the same at every rank and in every step (ops.h).
 //
 // Variables: per key the gradient on the GPU, the communication buffer on the host and the weight;
 // one that chains the compute segments (one stream of kernels), the forward pass's output, the end
@@ -8,8 +8,8 @@
 // Source: SEMANTICS of apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; 000 section 4.
 #pragma once
 #include "sim/core/units.h"
+#include "sim/mxnet/ops.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_shape.h"
 #include "sim/mxnet/training_graph.h"
 
 #include <cstddef>
@@ -43,18 +43,18 @@ class StepOperations {
   /// Both must outlive this.
   StepOperations(const TrainingGraph& graph, const MxnetSettings& settings);
 
-  const StepShape& shape() const { return shape_; }
-  /// To the shape, as the next that is pushed.
+  const Ops& ops() const { return ops_; }
+  /// To these, as the next that is pushed.
   void add(Label label);
   /// Key numbers in the order in which the program is to go through them.
   const std::vector<std::int32_t>& keys() const { return keys_; }
   Duration copy_time(std::int32_t key) const { return copy_times_[static_cast<std::size_t>(key)]; }
   /// The key that a variable belongs to, if it does to one.
-  std::optional<std::int32_t> key_of(StepShape::Variable variable) const;
+  std::optional<std::int32_t> key_of(Ops::Variable variable) const;
   std::string describe(Label label) const;
 
  private:
-  using Variable = StepShape::Variable;
+  using Variable = Ops::Variable;
 
   void add_segment(Label label);
   Variable gradient(std::int32_t key) const { return first_key_ + 3 * static_cast<Variable>(key); }
@@ -63,13 +63,13 @@ class StepOperations {
 
   const TrainingGraph& graph_;
   const MxnetSettings& settings_;
-  StepShape shape_;
+  Ops ops_;
   std::vector<std::int32_t> keys_;
   std::vector<Duration> copy_times_;  ///< by key
-  StepShape::Pool gpu_pool_;
-  StepShape::Pool copy_pool_;
-  StepShape::Pool cpu_pool_;
-  StepShape::Pool collective_pool_;
+  Ops::PoolId gpu_pool_;
+  Ops::PoolId copy_pool_;
+  Ops::PoolId cpu_pool_;
+  Ops::PoolId collective_pool_;
   Variable chain_;
   Variable output_;
   Variable backward_end_;

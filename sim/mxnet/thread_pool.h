@@ -12,14 +12,15 @@
 // Source: apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; dmlc-core 0a0e8add
 // include/dmlc/concurrency.h (ConcurrentBlockingQueue); libstdc++ bits/stl_heap.h.
 #pragma once
-#include "sim/mxnet/pool_order.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace steptime {
+
+/// In which order threads take operations that wait for one.
+enum class PoolOrder : std::uint8_t { kPriority, kFifo };
 
 class ThreadPool {
  public:

@@ -24,9 +24,9 @@ struct TwoKeys {
 std::vector<std::pair<std::int32_t, bool>> uses(StepOperations& operations, Kind kind,
                                                 std::size_t index) {
   operations.add(StepOperations::label_of(kind, index));
-  const StepShape& shape = operations.shape();
+  const Ops& ops = operations.ops();
   std::vector<std::pair<std::int32_t, bool>> all;
-  for (const StepShape::Use& use : shape.uses(shape.operation(shape.operations() - 1)))
+  for (const Ops::Use& use : ops.uses(ops.operation(ops.operations() - 1)))
     all.emplace_back(operations.key_of(use.variable).value_or(-1), use.writes);
   return all;
 }
@@ -63,7 +63,7 @@ TEST(StepOperations, KnowKeys) {
   const StepOperations operations(two.graph, two.settings);
   EXPECT_EQ(operations.keys(), (std::vector<std::int32_t>{1, 0}));
   EXPECT_EQ(operations.copy_time(1), 3 * kSecond);
-  EXPECT_EQ(operations.key_of(StepShape::kPushed), std::nullopt);
+  EXPECT_EQ(operations.key_of(Ops::kPushed), std::nullopt);
   EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCopyToHost, 1)), "CopyToHost(b)");
   EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCompute, 1)), "backward");
 }

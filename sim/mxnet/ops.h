@@ -1,10 +1,11 @@
-// What a step pushes into a dependency engine, when every step and every rank push the same: which
-// operations in which order, and what each reads and writes. It is kept once for all ranks, so that
-// a rank's own engine (step_engine.h) has a few bytes for each operation.
+// Ops: what a process pushes into its dependency engine in a step, when every step, and every
+// process of a run, pushes the same: which operations in which order, and what each reads and
+// writes. It is kept once for all processes, so that an engine of its own (op_engine.h) has a few
+// bytes for each operation.
 //
-// Whoever comes first to an operation adds it.
+// Either all of it is known before the first step, or whoever comes first to an operation adds it.
 #pragma once
-#include "sim/mxnet/pool_order.h"
+#include "sim/mxnet/thread_pool.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +15,10 @@
 
 namespace steptime {
 
-class StepShape {
+class Ops {
  public:
   using Variable = std::uint32_t;
-  using Pool = std::uint32_t;
+  using PoolId = std::uint32_t;
   /// In place of a variable that held an operation up: none did.
   static constexpr Variable kPushed = std::numeric_limits<Variable>::max();
   /// Among all uses of a step, in the order of the pushes.
@@ -26,7 +27,7 @@ class StepShape {
   struct Operation {
     std::uint32_t label = 0;    ///< the caller's
     std::int32_t priority = 0;  ///< higher runs first; 0 in a pool without priorities
-    Pool pool = 0;
+    PoolId pool = 0;
     UseId first_use = 0;
     std::uint32_t uses = 0;
   };
@@ -40,18 +41,19 @@ class StepShape {
     bool writes = false;
   };
   static constexpr UseId kNextStep = 1U << 31;
-  struct PoolOf {
+  static constexpr std::size_t kMostOperations = std::size_t{1} << 24;
+  struct Pool {
     std::int64_t threads = 0;
     PoolOrder order = PoolOrder::kFifo;
   };
 
   Variable add_variable();
-  Pool add_pool(std::int64_t threads, PoolOrder order);
+  PoolId add_pool(std::int64_t threads, PoolOrder order);
   /// Throws InternalError when a variable is named twice, be it to read or to write.
-  void add(std::uint32_t label, Pool pool, std::int32_t priority, std::span<const Variable> reads,
+  void add(std::uint32_t label, PoolId pool, std::int32_t priority, std::span<const Variable> reads,
            std::span<const Variable> writes);
 
-  const std::vector<PoolOf>& pools() const { return pools_; }
+  const std::vector<Pool>& pools() const { return pools_; }
   std::size_t variables() const { return last_.size(); }
   /// In the order of the pushes.
   std::size_t operations() const { return operations_.size(); }
@@ -64,7 +66,7 @@ class StepShape {
  private:
   static constexpr UseId kNoUse = std::numeric_limits<UseId>::max();
 
-  std::vector<PoolOf> pools_;
+  std::vector<Pool> pools_;
   std::vector<Operation> operations_;
   std::vector<Use> uses_;
   std::vector<UseId> last_;  ///< by variable

@@ -1,4 +1,4 @@
-#include "sim/mxnet/step_shape.h"
+#include "sim/mxnet/ops.h"
 
 #include "sim/core/error.h"
 
@@ -8,19 +8,19 @@
 
 namespace steptime {
 
-StepShape::Variable StepShape::add_variable() {
+Ops::Variable Ops::add_variable() {
   last_.push_back(kNoUse);
   return static_cast<Variable>(last_.size() - 1);
 }
 
-StepShape::Pool StepShape::add_pool(std::int64_t threads, PoolOrder order) {
-  STEPTIME_CHECK(pools_.size() < 32, "an engine has at most 32 pools");
+Ops::PoolId Ops::add_pool(std::int64_t threads, PoolOrder order) {
   pools_.push_back({threads, order});
-  return static_cast<Pool>(pools_.size() - 1);
+  return static_cast<PoolId>(pools_.size() - 1);
 }
 
-void StepShape::add(std::uint32_t label, Pool pool, std::int32_t priority,
-                    std::span<const Variable> reads, std::span<const Variable> writes) {
+void Ops::add(std::uint32_t label, PoolId pool, std::int32_t priority,
+              std::span<const Variable> reads, std::span<const Variable> writes) {
+  STEPTIME_CHECK(operations_.size() < kMostOperations, "a step has too many operations");
   const auto number = static_cast<std::uint32_t>(operations_.size());
   const auto first = static_cast<UseId>(uses_.size());
   const auto add_use = [&](Variable variable, bool is_write) {
