@@ -360,12 +360,6 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
   check_slow_links(e);
   if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
-  if (e.run->variation.seeds > 1) {
-    config.object("run", run_params())
-        .object("variation", variation_params())
-        .fail("seeds", fmt::format("an engine is played for one seed; expected 1, got {}",
-                                   e.run->variation.seeds));
-  }
   check_engine_workload(config.object("workload", workload_params()));
   check_engine_overlap(config.object("cluster", cluster_params()), e);
   const Config strategy = config.object("strategy", strategy_params());

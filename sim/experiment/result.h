@@ -44,6 +44,7 @@ struct Result {
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
   std::optional<TrainingMemory> memory{};  ///< of a worker, where a device model knows it
+  std::int64_t seeds = 1;                  ///< that were played, and that times are means over
   /// Of step_time_s, where several seeds were played.
   std::optional<Percentiles> step_percentiles{};
   std::optional<FailureTimes> failures{};  ///< of the training that the step is one of

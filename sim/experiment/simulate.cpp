@@ -3,8 +3,9 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/experiment/engine_run.h"
 #include "sim/experiment/played_cluster.h"
-#include "sim/mxnet/module_step.h"
+#include "sim/mxnet/mean_step.h"
 #include "sim/training/play.h"
 
 #include <algorithm>
@@ -28,8 +29,18 @@ struct PlannedStep {
   StepPlan plan;
 };
 
+/// The keys of a kvstore that merges in an engine.
+PlannedStep merge_plan_of(const Experiment& e) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  return {*e.workload, units,
+          plan_step(e.workload->workload, e.workload->passes, units,
+                    e.schedule->plan(units, *e.aggregation->whole), *e.collective,
+                    e.cluster->workers())};
+}
+
 /// `explains`: what played collectives take is told in parts.
 PlannedStep plan_of(const Experiment& e, bool explains, const OnProgress& on_progress) {
+  if (plays_merge(e)) return merge_plan_of(e);
   const auto& units = e.workload->units(e.schedule->granularity());
   BucketPlan buckets;
   if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
@@ -59,8 +70,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   }
   if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
   if (e.run->slow_links) add("which links are slow is the experiment's own");
-  const bool is_recurrence =
-      !needs_training(e) && !plays_merge(e) && !e.embedding->settings() && plan.beside.empty();
+  const bool is_recurrence = !needs_training(e) && !plays_in_engine(e) && plan.beside.empty();
   if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
     add("the schedule's plan is the best one only for all-reduces one after another that cost "
         "kernels nothing");
@@ -254,6 +264,7 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
       r.cold_step_time_s = r.cold_step_time_s.value_or(0) + *run.cold_step_s / runs;
     r.fingerprint = mix(r.fingerprint, run.fingerprint);
   }
+  r.seeds = static_cast<std::int64_t>(steps.size());
   if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
   const double nominal = to_seconds(plan.step.forward + plan.step.backward);
   const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
@@ -293,67 +304,26 @@ Result training_result(const Experiment& e, Timeline* timeline, std::vector<Sent
   return r;
 }
 
-EmbeddedStep play(const Experiment& e, const PlannedStep& step, Timeline* timeline,
-                  const OnProgress& on_progress) {
-  std::optional<EmbeddedRun::Played> played;
-  const auto cluster = played_cluster(e);
-  if (e.run->fidelity == Fidelity::kMessage) played = {cluster.get(), e.collective.get()};
-  return embedded_step(*e.embedding, step.plan, step.workload.workload, step.units,
-                       e.collective->startup(),
-                       {.workers = e.cluster->workers(),
-                        .latency = e.cluster->bottleneck().latency,
-                        .steps = e.run->steps.value_or(1),
-                        .seed = e.run->seed,
-                        .variation = e.run->variation,
-                        .played = played,
-                        .timeline = timeline,
-                        .on_progress = on_progress});
-}
-
-Result embedded_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
-                       std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
-  spdlog::debug("{}: played in the embedding's engine, {} all-reduces a step", e.name,
-                step.plan.buckets.size());
-  const auto embedded = std::make_shared<EmbeddedStep>(play(e, step, timeline, on_progress));
+/// At both fidelities.
+Result engine_result(const Experiment& e, const PlannedStep& step, Timeline* timeline,
+                     std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
+  spdlog::debug("{}: played in an engine, {} {} a step", e.name, step.plan.buckets.size(),
+                plays_merge(e) ? "keys" : "all-reduces");
+  const auto runs = run_in_engine(e, step.plan, step.units, timeline, on_progress);
+  const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
   Result result = result_of(e, step.plan, embedded->times);
   result.cold_step_time_s = to_seconds(embedded->cold);
-  if (buckets != nullptr) {
-    *buckets = sent_buckets(step, embedded->buckets);
-    result.attribution = embedded->attribution.causes;
-    result.links = links_of(e, step.plan, result.step_time_s);
+  result.seeds = static_cast<std::int64_t>(runs.size());
+  if (runs.size() > 1) {
+    std::vector<double> steps;
+    for (const EmbeddedStep& run : runs)
+      steps.push_back(to_seconds(run.times.step));
+    result.step_percentiles = percentiles_of(std::move(steps));
   }
-  result.embedded = embedded;
-  return result;
-}
-
-/// In the engine of the one process that drives all GPUs, at both fidelities.
-Result merged_result(const Experiment& e, Timeline* timeline, std::vector<SentBucket>* buckets,
-                     const OnProgress& on_progress) {
-  const Aggregation& aggregation = *e.aggregation;
-  const auto& units = e.workload->units(e.schedule->granularity());
-  const PlannedStep step{
-      *e.workload, units,
-      plan_step(e.workload->workload, e.workload->passes, units,
-                e.schedule->plan(units, *aggregation.whole), *e.collective, e.cluster->workers())};
-  spdlog::debug("{}: the kvstore's merge is played in an engine, {} keys a step", e.name,
-                step.plan.buckets.size());
-  const auto& settings = e.embedding->settings();
-  const auto embedded =
-      std::make_shared<EmbeddedStep>(module_step(step.plan, step.workload.workload, step.units,
-                                                 {.cluster = *e.cluster,
-                                                  .aggregation = aggregation,
-                                                  .settings = settings ? &*settings : nullptr,
-                                                  .steps = e.run->steps.value_or(1),
-                                                  .seed = e.run->seed,
-                                                  .variation = e.run->variation,
-                                                  .timeline = timeline,
-                                                  .on_progress = on_progress}));
-  Result result = result_of(e, step.plan, embedded->times);
-  result.cold_step_time_s = to_seconds(embedded->cold);
   if (buckets != nullptr) {
     *buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
-    result.links = embedded->links;
+    result.links = plays_merge(e) ? embedded->links : links_of(e, step.plan, result.step_time_s);
   }
   result.embedded = embedded;
   return result;
@@ -414,10 +384,9 @@ class PlannedFor final : public Schedule {
 Result run(const Experiment& experiment, std::vector<SentBucket>* buckets,
            const OnProgress& on_progress) {
   if (needs_training(experiment)) return training_result(experiment, nullptr, buckets, on_progress);
-  if (plays_merge(experiment)) return merged_result(experiment, nullptr, buckets, on_progress);
   const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
-  if (experiment.embedding->settings())
-    return embedded_result(experiment, step, nullptr, buckets, on_progress);
+  if (plays_in_engine(experiment))
+    return engine_result(experiment, step, nullptr, buckets, on_progress);
   spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step", experiment.name,
                 experiment.cluster->workers(), step.plan.buckets.size());
   return closed_result(experiment, step, closed_step(step.plan), buckets);
@@ -487,10 +456,9 @@ Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<Se
   const auto drawn = [&] {
     if (needs_training(experiment))
       return training_result(experiment, &timeline, buckets, on_progress);
-    if (plays_merge(experiment)) return merged_result(experiment, &timeline, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
-    if (experiment.embedding->settings())
-      return embedded_result(experiment, step, &timeline, buckets, on_progress);
+    if (plays_in_engine(experiment))
+      return engine_result(experiment, step, &timeline, buckets, on_progress);
     const TrainingPlan plan = plan_training(experiment);
     check_bars(static_cast<double>(plan.steps) *
                static_cast<double>(plan.step.buckets.size() +

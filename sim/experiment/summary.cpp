@@ -59,10 +59,10 @@ void add_step(Lines& lines, const Result& r) {
   if (r.profile_interval_s)
     lines.add("", "", between(*r.profile_interval_s) + " by the profile's 95 % intervals");
   if (r.step_percentiles) {
-    lines.add(ms("step_time_p50_s", "  median"),
-              fmt::format("of {} seeds; p95 {}, p99 {}", r.training->seeds.size(),
-                          lines.value(ms("step_time_p95_s", "")),
-                          lines.value(ms("step_time_p99_s", ""))));
+    lines.add(
+        ms("step_time_p50_s", "  median"),
+        fmt::format("of {} seeds; p95 {}, p99 {}", r.seeds, lines.value(ms("step_time_p95_s", "")),
+                    lines.value(ms("step_time_p99_s", ""))));
   }
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));

@@ -3,6 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/events/mean_causes.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/training/play.h"
 
@@ -12,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -345,19 +347,10 @@ double TrainingOutcome::mean_staleness() const {
 }
 
 std::vector<Cause> TrainingOutcome::attribution() const {
-  std::vector<Cause> sum;
-  for (const TrainingTimes& run : runs) {
-    for (const Cause& cause : run.attribution) {
-      auto same = std::find_if(sum.begin(), sum.end(), [&](const Cause& c) {
-        return c.cause == cause.cause && c.resource == cause.resource;
-      });
-      if (same == sum.end()) same = sum.insert(sum.end(), {cause.cause, cause.resource});
-      same->seconds += cause.seconds / static_cast<double>(runs.size());
-    }
-  }
-  std::stable_sort(sum.begin(), sum.end(),
-                   [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
-  return sum;
+  std::vector<std::span<const Cause>> causes;
+  for (const TrainingTimes& run : runs)
+    causes.emplace_back(run.attribution);
+  return mean_causes(causes);
 }
 
 Json TrainingOutcome::json() const {

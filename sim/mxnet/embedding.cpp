@@ -85,8 +85,8 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
     check_bars(bars * (is_random ? static_cast<double>(run.workers * (run.steps + 8)) : 72));
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
-  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * (is_random ? 1 : 0),
-               "/run/steps", "events",
+  const double runs = is_random ? static_cast<double>(run.seeds) : 0;
+  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
                "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
@@ -121,9 +121,10 @@ std::unique_ptr<CollectivesInFlight> collectives_of(const EmbeddedRun& run, Engi
     return std::make_unique<ClosedCollectives>(clock, graph);
   auto played = std::make_unique<PlayedCollectives>(clock, graph, *run.played->cluster,
                                                     *run.played->collective);
-  check_events(played->play_cost() * static_cast<double>(run.steps + 8), "/run/fidelity",
-               "messages of two links",
-               "analytic fidelity plays none, and neither do embeddings with one communicator");
+  check_events(
+      played->play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
+      "/run/fidelity", "messages of two links",
+      "analytic fidelity plays none, and neither do embeddings with one communicator");
   return played;
 }
 

@@ -57,6 +57,7 @@ struct EmbeddedRun {
   Duration latency{};      ///< between two ranks; an MPI_Barrier takes log2(workers) of them
   std::int64_t steps = 1;  ///< to average over when ranks differ, by jitter or by variation
   std::int64_t seed = 1;
+  std::int64_t seeds = 1;   ///< such runs in all: too long ones are refused before the first
   Variation variation{};    ///< of the ranks' compute segments
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
   bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle

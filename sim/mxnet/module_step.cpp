@@ -323,7 +323,8 @@ void check_size(const TrainingGraph& graph, const ModuleRun& run) {
   const bool varies = run.variation.any();
   const double steps = varies ? static_cast<double>(run.steps + 8) : 72;
   if (run.timeline != nullptr) check_bars(operations * steps);
-  check_events(8 * operations * steps, "/run/steps", "events", "fewer steps are fewer");
+  check_events(8 * operations * steps * static_cast<double>(run.seeds), "/run/steps", "events",
+               "fewer steps are fewer");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ struct ModuleRun {
   const MxnetSettings* settings = nullptr;
   std::int64_t steps = 1;  ///< to average over, where GPUs vary in speed; else to a steady state
   std::int64_t seed = 1;
-  Variation variation{};  ///< of the GPUs' segments
+  std::int64_t seeds = 1;  ///< such runs in all: too long ones are refused before the first
+  Variation variation{};   ///< of the GPUs' segments
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
 };

@@ -2,7 +2,6 @@
 
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
-#include "tests/support/messages.h"
 #include "tests/support/presets.h"
 #include "tests/support/simulated.h"
 #include "tests/support/training.h"
@@ -86,16 +85,6 @@ TEST(TrainingRun, WorkersThatVaryWaitForTheSlowest) {
   EXPECT_NEAR(z("step_time_p50_s"), 0.998, 0.1);
   EXPECT_NEAR(z("step_time_p95_s"), 2.234, 0.19);
   EXPECT_GT(z("step_time_p99_s"), z("step_time_p95_s"));
-}
-
-TEST(TrainingRun, AnEnginePlaysOneSeed) {
-  const TinyFolder folder;
-  EXPECT_EQ(message_of<InputError>([&] {
-              tiny_experiment(folder, R"({"strategy": {"embedding": "naive"},
-                                          "run": {"variation": {"seeds": 2}}})");
-            }),
-            folder.path("x.json") +
-                ": /run/variation/seeds: an engine is played for one seed; expected 1, got 2");
 }
 
 TEST(TrainingRun, ElasticStepsGoFromOneExchangeToTheNext) {

@@ -1,0 +1,63 @@
+#include "sim/mxnet/mean_step.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/events/mean_causes.h"
+
+#include <utility>
+#include <vector>
+
+namespace steptime {
+namespace {
+
+/// Of times whose sum need not fit.
+template <class Get>
+Duration mean_time(std::span<const EmbeddedStep> runs, Get get) {
+  const auto count = static_cast<std::int64_t>(runs.size());
+  Duration whole{};
+  Duration rest{};
+  for (const EmbeddedStep& run : runs) {
+    whole += get(run) / count;
+    rest += get(run) % count;
+  }
+  return whole + rest / count;
+}
+
+std::vector<std::pair<std::string, Duration>> mean_waits(std::span<const EmbeddedStep> runs) {
+  std::vector<std::vector<Cause>> waits(runs.size());
+  std::vector<std::span<const Cause>> all;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (const auto& [what, time] : runs[i].attribution.waits)
+      waits[i].push_back({what, "", to_seconds(time)});
+    all.emplace_back(waits[i]);
+  }
+  std::vector<std::pair<std::string, Duration>> means;
+  for (Cause& wait : mean_causes(all))
+    means.emplace_back(std::move(wait.cause), from_seconds(wait.seconds));
+  return means;
+}
+
+}  // namespace
+
+EmbeddedStep mean_of(std::span<const EmbeddedStep> runs) {
+  EmbeddedStep mean = runs.front();
+  if (runs.size() == 1) return mean;
+  mean.cold = mean_time(runs, [](const EmbeddedStep& run) { return run.cold; });
+  for (const auto time : {&StepTimes::step, &StepTimes::comm_busy, &StepTimes::exposed_comm,
+                          &StepTimes::exposed_input})
+    mean.times.*time = mean_time(runs, [time](const EmbeddedStep& run) { return run.times.*time; });
+  for (const auto time : {&Attribution::hidden_under_backward, &Attribution::hidden_under_forward,
+                          &Attribution::exposed, &Attribution::idle, &Attribution::transient}) {
+    mean.attribution.*time =
+        mean_time(runs, [time](const EmbeddedStep& run) { return run.attribution.*time; });
+  }
+  mean.attribution.waits = mean_waits(runs);
+  std::vector<std::span<const Cause>> causes{runs.front().attribution.causes};
+  for (const EmbeddedStep& run : runs.subspan(1)) {
+    causes.emplace_back(run.attribution.causes);
+    mean.times.fingerprint = mix(mean.times.fingerprint, run.times.fingerprint);
+  }
+  mean.attribution.causes = mean_causes(causes);
+  return mean;
+}
+
+}  // namespace steptime

@@ -1,0 +1,113 @@
+#include "sim/experiment/engine_run.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/experiment/summary.h"
+#include "tests/support/simulated.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// Both kinds of runs in an engine, with more of the workload and of the run: four ranks whose main
+/// threads issue all-reduces, and two GPUs of one process, with 1 GB/s between them, whose kvstore
+/// merges.
+std::vector<std::string> engines(const std::string& run, const std::string& workload = "{}") {
+  const std::string rest = R"(, "workload": )" + workload + R"(, "run": )" + run + "}";
+  return {R"({"strategy": {"embedding": "depcha"})" + rest,
+          R"({"cluster": {"nodes": 1, "gpus_per_node": 2, "intra_node":
+                {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
+              "strategy": {"aggregation": {"type": "kvstore", "collective": null, "a": null,
+                                           "b": null}})" +
+              rest};
+}
+
+double sum_of(const std::vector<Cause>& causes) {
+  double sum = 0;
+  for (const Cause& cause : causes)
+    sum += cause.seconds;
+  return sum;
+}
+
+std::string variation(std::int64_t seed, std::int64_t seeds) {
+  return fmt::format(R"({{"seed": {}, "steps": 5, "variation": {{"spread": 0.2, "seeds": {}}}}})",
+                     seed, seeds);
+}
+
+TEST(EngineRun, GivesTheMeansOfItsSeeds) {
+  const TinyFolder folder;
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    std::vector<double> steps;
+    double cold = 0;
+    double forward = 0;
+    std::uint64_t fingerprint = 0;
+    std::vector<SentBucket> first;
+    for (const std::int64_t seed : {4, 5, 6}) {
+      std::vector<SentBucket> buckets;
+      const Result r =
+          simulate(tiny_experiment(folder, engines(variation(seed, 1))[kind]), &buckets);
+      EXPECT_EQ(r.seeds, 1);
+      EXPECT_FALSE(r.step_percentiles);
+      if (seed == 4) first = buckets;
+      steps.push_back(r.step_time_s);
+      cold += *r.cold_step_time_s / 3;
+      fingerprint = seed == 4 ? r.fingerprint : mix(fingerprint, r.fingerprint);
+      for (const Cause& cause : r.attribution)
+        forward += cause.cause == "forward pass" ? cause.seconds / 3 : 0;
+    }
+    std::vector<SentBucket> buckets;
+    const Experiment e = tiny_experiment(folder, engines(variation(4, 3))[kind]);
+    const Result r = simulate(e, &buckets);
+    EXPECT_EQ(r.seeds, 3);
+    // To the picosecond of a mean.
+    EXPECT_NEAR(r.step_time_s, (steps[0] + steps[1] + steps[2]) / 3, 2e-12);
+    EXPECT_NEAR(*r.cold_step_time_s, cold, 2e-12);
+    EXPECT_EQ(r.fingerprint, fingerprint);
+    EXPECT_NEAR(sum_of(r.attribution), r.step_time_s, 1e-11);
+    EXPECT_TRUE(std::any_of(r.attribution.begin(), r.attribution.end(), [&](const Cause& cause) {
+      return cause.cause == "forward pass" && std::abs(cause.seconds - forward) < 1e-12;
+    }));
+    ASSERT_EQ(buckets.size(), first.size());
+    for (std::size_t i = 0; i < buckets.size(); ++i)
+      EXPECT_EQ(buckets[i].end_s, first[i].end_s);
+    std::sort(steps.begin(), steps.end());
+    ASSERT_TRUE(r.step_percentiles);
+    EXPECT_EQ(r.step_percentiles->p50, steps[1]);
+    EXPECT_EQ(r.step_percentiles->p95, steps[2]);
+    EXPECT_NE(summary(e, r).find("of 3 seeds; p95"), std::string::npos) << summary(e, r);
+  }
+}
+
+TEST(EngineRun, DrawsTheFirstSeedOnly) {
+  const TinyFolder folder;
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    Timeline one;
+    Timeline all;
+    simulate(tiny_experiment(folder, engines(variation(4, 1))[kind]), one);
+    const Result drawn = simulate(tiny_experiment(folder, engines(variation(4, 3))[kind]), all);
+    EXPECT_EQ(all.spans().size(), one.spans().size());
+    EXPECT_EQ(drawn.fingerprint,
+              simulate(tiny_experiment(folder, engines(variation(4, 3))[kind])).fingerprint);
+  }
+}
+
+TEST(EngineRun, ProgressRisesOverAllSeeds) {
+  const TinyFolder folder;
+  for (const std::string& patch : engines(variation(1, 4))) {
+    std::vector<double> shares;
+    simulate(tiny_experiment(folder, patch), nullptr,
+             [&](double share) { shares.push_back(share); });
+    EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    ASSERT_FALSE(shares.empty());
+    EXPECT_GT(shares.back(), 0.75);
+    EXPECT_LE(shares.back(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace steptime
