@@ -4,6 +4,7 @@
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -54,7 +55,7 @@ EmbeddedStep play_merge(const Experiment& e, const StepPlan& plan,
 OnProgress share_of(const OnProgress& whole, std::int64_t over, std::int64_t runs) {
   if (!whole || runs == 1) return whole;
   return [whole, over, runs](double share) {
-    whole((static_cast<double>(over) + share) / static_cast<double>(runs));
+    whole((static_cast<double>(over) + std::min(share, 1.0)) / static_cast<double>(runs));
   };
 }
 

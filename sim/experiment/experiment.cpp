@@ -350,8 +350,6 @@ void check_engine_workload(const Config& workload) {
   if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
     workload.fail("overlap", "unexpected, as in engines of frameworks nothing slows anything down");
   }
-  if (workload.has("input"))
-    workload.fail("input", "unexpected, as engines of frameworks have no input pipeline");
 }
 
 }  // namespace

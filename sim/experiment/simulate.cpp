@@ -6,6 +6,7 @@
 #include "sim/experiment/engine_run.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/mxnet/mean_step.h"
+#include "sim/mxnet/merge.h"
 #include "sim/training/play.h"
 
 #include <algorithm>
@@ -32,10 +33,12 @@ struct PlannedStep {
 /// The keys of a kvstore that merges in an engine.
 PlannedStep merge_plan_of(const Experiment& e) {
   const auto& units = e.workload->units(e.schedule->granularity());
-  return {*e.workload, units,
-          plan_step(e.workload->workload, e.workload->passes, units,
-                    e.schedule->plan(units, *e.aggregation->whole), *e.collective,
-                    e.cluster->workers())};
+  PlannedStep step{*e.workload, units,
+                   plan_step(e.workload->workload, e.workload->passes, units,
+                             e.schedule->plan(units, *e.aggregation->whole), *e.collective,
+                             e.cluster->workers())};
+  step.plan.input = input_time(e);
+  return step;
 }
 
 /// `explains`: what played collectives take is told in parts.

@@ -133,6 +133,7 @@ class WaitFor {
     const auto pending = w.engine().all_pending();
     switch (w.main_state()) {
       case MxnetRank::kRuns:
+      case MxnetRank::kAwaitsSamples:  // which always come
         return;
       case MxnetRank::kWaitToRead:
         for (const auto id : pending) {

@@ -4,6 +4,7 @@
 #include "sim/events/engine.h"
 #include "sim/mxnet/closed_collectives.h"
 #include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/paced_step.h"
 #include "sim/mxnet/played_collectives.h"
 #include "sim/mxnet/rank.h"
 
@@ -21,6 +22,7 @@ Process Embedding::main_thread(MxnetRank& worker) const {
   for (;;) {
     const bool goes_on = co_await worker.next_batch();
     if (!goes_on) co_return;
+    co_await worker.samples();
     co_await worker.forward_backward();
     co_await aggregate(worker);
     co_await worker.update_metric();
@@ -42,19 +44,19 @@ Duration barrier_time(const EmbeddedRun& run) {
   return rounds * run.latency;
 }
 
-StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder,
-                   std::span<const StepRecorder::KeyTimes> buckets) {
+StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder, const EmbeddedStep& played) {
   std::vector<Duration> ends;
-  for (const auto& bucket : buckets)
+  for (const auto& bucket : played.buckets)
     ends.push_back(bucket.end);
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
   const Duration step = recorder.step_time();
-  const Duration compute = plan.forward + plan.backward;
-  return {step, busy, step - compute,
+  const Duration input = played.attribution.input;
+  return {step, busy, step - plan.forward - plan.backward - input,
           mix(step_fingerprint(plan.forward, plan.backward, ends),
-              static_cast<std::uint64_t>(step.count()))};
+              static_cast<std::uint64_t>(step.count())),
+          input};
 }
 
 bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
@@ -96,6 +98,7 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   double step = (to_seconds(plan.forward) + to_seconds(plan.backward)) * stretch *
                     std::max(1.0, run.variation.most()) +
                 8 * calls * (keys + static_cast<double>(graph.segments.size()) + 1) +
+                to_seconds(plan.input) +
                 keys * (to_seconds(settings.update) + 32 * to_seconds(run.latency));
   for (const Bucket& bucket : plan.buckets) {
     step += to_seconds(bucket.cost) +
@@ -128,11 +131,9 @@ std::unique_ptr<CollectivesInFlight> collectives_of(const EmbeddedRun& run, Engi
   return played;
 }
 
-}  // namespace
-
-EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
-                           const Workload& workload, std::span<const GradientUnit> units,
-                           Duration startup, const EmbeddedRun& run) {
+EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
+                       std::span<const GradientUnit> units, Duration startup,
+                       const EmbeddedRun& run) {
   const MxnetSettings& settings = embedding.settings().value();
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
   check_size(plan, graph, settings, run);
@@ -146,20 +147,18 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   const auto simulated = collectives_of(run, clock, graph, communicators);
   CollectivesInFlight& collectives = run.real != nullptr ? *run.real : *simulated;
   const bool counts_steps = is_random || run.real != nullptr;
-  StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt);
+  InputPipeline input(plan.input);
+  StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt,
+                        &input);
   MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), collectives, recorder);
   StepOperations operations(graph, settings);
-  const MxnetRank::Run shared{clock,
-                              graph,
-                              settings,
-                              operations,
-                              world,
-                              recorder,
-                              RandomStream(run.seed, Purpose::kSegmentTime),
-                              run.variation,
-                              run.seed,
-                              communicators,
-                              run.one_clock || !is_random || run.timeline != nullptr};
+  const MxnetRank::Run shared{
+      clock,         graph,
+      settings,      operations,
+      world,         recorder,
+      input,         RandomStream(run.seed, Purpose::kSegmentTime),
+      run.variation, run.seed,
+      communicators, run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<MxnetRank>> workers;
   std::vector<Process> main_threads;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -200,8 +199,22 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                     .simulated_ranks = ranks};
   step.cold = since_start(recorder.first_step_end());
   step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
-  step.times = times_of(plan, recorder, step.buckets);
+  step.times = times_of(plan, recorder, step);
   return step;
+}
+
+}  // namespace
+
+EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
+                           const Workload& workload, std::span<const GradientUnit> units,
+                           Duration startup, const EmbeddedRun& run) {
+  if (run.real != nullptr || ranks_differ(embedding.settings().value(), run))
+    return play_step(embedding, plan, workload, units, startup, run);
+  return paced_step(plan, run.timeline != nullptr, [&](const StepPlan& of, bool draws) {
+    EmbeddedRun played = run;
+    if (!draws) played.timeline = nullptr;
+    return play_step(embedding, of, workload, units, startup, played);
+  });
 }
 
 FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) {

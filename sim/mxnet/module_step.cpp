@@ -4,6 +4,7 @@
 #include "sim/core/fingerprint.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/mxnet/gpu_process.h"
+#include "sim/mxnet/paced_step.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace steptime {
 namespace {
@@ -67,11 +70,14 @@ GpuProcess::Costs costs_of(const ModuleRun& run) {
 
 class ModuleTraining final : public GpuProcess::Observer {
  public:
-  ModuleTraining(const TrainingGraph& graph, const MainThread& main, const ModuleRun& run)
+  ModuleTraining(const TrainingGraph& graph, const MainThread& main, const ModuleRun& run,
+                 Duration input)
       : graph_(graph),
         main_(main),
         run_(run),
-        recorder_(clock_, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt),
+        input_(input),
+        recorder_(clock_, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
+                  &input_),
         process_(clock_, run.cluster, costs_of(run), graph.keys.size(), this) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
@@ -109,9 +115,10 @@ class ModuleTraining final : public GpuProcess::Observer {
     const Attribution& a = step.attribution;
     step.times = {recorder_.step_time(),
                   a.hidden_under_backward + a.hidden_under_forward + a.exposed,
-                  recorder_.step_time() - plan.forward - plan.backward,
+                  recorder_.step_time() - plan.forward - plan.backward - a.input,
                   mix(step_fingerprint(plan.forward, plan.backward, ends),
-                      static_cast<std::uint64_t>(recorder_.step_time().count()))};
+                      static_cast<std::uint64_t>(recorder_.step_time().count())),
+                  a.input};
     step.links = process_.links(static_cast<double>(step_));
     return step;
   }
@@ -149,7 +156,29 @@ class ModuleTraining final : public GpuProcess::Observer {
     if (stops_after_first_ ? step_ > 0 : !recorder_.wants_step(step_)) return;
     for (Call& call : calls_)
       call.missing[parity_of(step_)] += call.operations;
-    process_.begin_step(step_ > 0 ? main_.wake_up : Duration{});
+    const Duration wake_up = step_ > 0 ? main_.wake_up : Duration{};
+    process_.begin_step(wake_up + await_samples(clock_.now() + wake_up));
+  }
+
+  /// Of the step, which the input pipeline makes ready. Returns how long that takes from `since`
+  /// on.
+  Duration await_samples(Time since) {
+    const Time ready = input_.ready(step_);
+    if (ready <= since) return {};
+    clock_.at(since, Phase::kNormal, [this] {
+      awaits_samples_ = true;
+      tell_missing_samples();
+    });
+    clock_.at(ready, Phase::kNormal, [this] {
+      awaits_samples_ = false;
+      recorder_.samples_came();
+    });
+    if (run_.timeline != nullptr) drawn_.back().add("main thread", "next batch", since, ready);
+    return ready - since + main_.wake_up;
+  }
+  /// Tells the recorder when GPU 0, whose first segment comes next, waits for nothing else.
+  void tell_missing_samples() {
+    if (awaits_samples_ && process_.engine().next_is_free()) recorder_.waits_for_samples();
   }
 
   void add_step(KvStore& store) {
@@ -243,6 +272,10 @@ class ModuleTraining final : public GpuProcess::Observer {
   }
 
   void ended(OperationId id) override {
+    take_note(id);
+    tell_missing_samples();
+  }
+  void take_note(OperationId id) {
     const GpuProcess::Operation& operation = process_.operation(id);
     if (run_.timeline != nullptr) draw(id);
     if (operation.kind == Kind::kWait) return begin_step();
@@ -304,6 +337,7 @@ class ModuleTraining final : public GpuProcess::Observer {
   const MainThread main_;
   const ModuleRun& run_;
   Engine clock_;
+  InputPipeline input_;
   StepRecorder recorder_;
   GpuProcess process_;
   GpuProcess::Variables chains_;                  ///< of each GPU's segments
@@ -312,16 +346,24 @@ class ModuleTraining final : public GpuProcess::Observer {
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing
   std::vector<Call> calls_;
   bool stops_after_first_ = false;
+  bool awaits_samples_ = false;
   std::int64_t step_ = -1;  ///< that the main thread has begun
 };
 
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.
-void check_size(const TrainingGraph& graph, const ModuleRun& run) {
+void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run) {
   const auto gpus = static_cast<double>(run.cluster.gpus_per_node);
   const double operations = gpus * (static_cast<double>(graph.segments.size()) +
                                     4 * static_cast<double>(graph.keys.size()));
   const bool varies = run.variation.any();
   const double steps = varies ? static_cast<double>(run.steps + 8) : 72;
+  constexpr double kMostSeconds = 4e6;
+  if (!(to_seconds(input) * steps <= kMostSeconds)) {
+    throw PlacedError(
+        fmt::format("/workload/input: the samples of {} steps take {} s each, more than the {} s "
+                    "that can be simulated",
+                    steps, to_seconds(input), kMostSeconds));
+  }
   if (run.timeline != nullptr) check_bars(operations * steps);
   check_events(8 * operations * steps * static_cast<double>(run.seeds), "/run/steps", "events",
                "fewer steps are fewer");
@@ -333,12 +375,18 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
                          std::span<const GradientUnit> units, const ModuleRun& run) {
   const MainThread main = main_thread(run);
   const TrainingGraph graph = training_graph(plan, workload, units, {}, main.bulk);
-  check_size(graph, run);
-  EmbeddedStep step = ModuleTraining(graph, main, run).play(plan);
+  check_size(graph, plan.input, run);
   ModuleRun alone = run;
   alone.timeline = nullptr;
   alone.on_progress = {};
-  step.cold = ModuleTraining(graph, main, alone).play_one();
+  const auto play = [&](const StepPlan& of, bool draws) {
+    ModuleRun played = run;
+    if (!draws) played.timeline = nullptr;
+    return ModuleTraining(graph, main, played, of.input).play(of);
+  };
+  const bool draws = run.timeline != nullptr;
+  EmbeddedStep step = run.variation.any() ? play(plan, draws) : paced_step(plan, draws, play);
+  step.cold = ModuleTraining(graph, main, alone, plan.input).play_one();
   return step;
 }
 

@@ -2,6 +2,7 @@
 // GPUs, and whose kvstore adds gradients up by operations of the engine (merge.h).
 //
 //   batch after batch:
+//     the samples               waits for the input pipeline
 //     for every GPU  forward    a call; its segments read the weights of their keys
 //     for every GPU  backward   a call; a segment writes the gradients of its keys
 //     for every call's keys     push, the optimizer's call for each key, pull

@@ -80,19 +80,34 @@ inline bool OpEngine::is_pushed(std::uint32_t number, std::uint32_t step) const 
   return ahead == 0 ? number < pushed_ : ahead != 1;
 }
 
+/// Of the operation that is pushed next, or is being pushed.
+inline bool OpEngine::is_free(UseId id) const {
+  const Use& use = ops_.use(id);
+  const VariableState& state = variables_[use.variable];
+  if (!is_first_to_come(state) &&
+      (state.next != id || state.step() != static_cast<std::uint32_t>(step_) % kSteps)) {
+    return false;
+  }
+  return state.allows(use);
+}
+
+bool OpEngine::next_is_free() const {
+  const Ops::Operation& next = ops_.operation(pushed_);
+  for (UseId use = next.first_use; use < next.first_use + next.uses; ++use) {
+    if (!is_free(use)) return false;
+  }
+  return true;
+}
+
 /// Of the operation that is being pushed: false when it has to wait.
 inline bool OpEngine::request(UseId id) {
   const Use& use = ops_.use(id);
   VariableState& state = variables_[use.variable];
-  // All uses of the variable were granted before Ops had this one of the first step.
-  if (step_ == 0 && state.step() == 1) {
+  if (is_first_to_come(state)) {
     state.next = id;
     --state.granted;
   }
-  if (state.next != id || state.step() != static_cast<std::uint32_t>(step_) % kSteps ||
-      !state.allows(use)) {
-    return false;
-  }
+  if (!is_free(id)) return false;
   state.grant(use);
   return true;
 }

@@ -66,6 +66,8 @@ class OpEngine {
   void begin_step();
   /// How many operations of the step have been pushed: the number of the next.
   std::size_t pushed() const { return pushed_; }
+  /// Whether the next operation, which Ops have, would wait for no variable.
+  bool next_is_free() const;
   /// Pushes the next operation, which Ops have. Throws InternalError when it has another label
   /// there.
   OperationId push(std::uint32_t label);
@@ -135,6 +137,9 @@ class OpEngine {
   template <class Visit>
   void for_all_kept(Visit visit) const;
   void keep_more_steps();
+  /// In the first step: all uses that Ops had so far were granted.
+  bool is_first_to_come(const VariableState& of) const { return step_ == 0 && of.step() == 1; }
+  bool is_free(UseId id) const;
   bool is_pushed(std::uint32_t number, std::uint32_t step) const;
   bool request(UseId id);
   void release(const Use& ended);

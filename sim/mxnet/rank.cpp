@@ -22,6 +22,24 @@ bool MxnetRank::begin_step() {
   return run_.recorder.wants_step(step_);
 }
 
+void MxnetRank::await_samples(std::coroutine_handle<> program) {
+  main_thread_ = program;
+  wait(kAwaitsSamples);
+  tell_missing_samples();
+  domain_.at(samples_ready(), Phase::kNormal, [this] { samples_came(); });
+}
+
+void MxnetRank::samples_came() {
+  if (rank_ == 0) run_.recorder.samples_came();
+  owed_ = run_.settings.wake_up;
+  resume_main();
+}
+
+void MxnetRank::tell_missing_samples() {
+  if (rank_ == 0 && main_state_ == kAwaitsSamples && engine_.next_is_free())
+    run_.recorder.waits_for_samples();
+}
+
 Process MxnetRank::forward_backward() {
   co_await python_call();
   for (std::size_t i = 0; i < run_.graph.segments.size(); ++i)
@@ -111,6 +129,8 @@ std::string MxnetRank::main_wait() const {
       return "barrier";
     case kWaitToRead:
       return waited_key_ == kForwardPass ? "WaitToRead output" : of_key("WaitToRead ", waited_key_);
+    case kAwaitsSamples:
+      return "next batch";
     case kRuns:
       return "";
   }
@@ -155,6 +175,11 @@ void MxnetRank::mpi_returned(OperationId operation) {
 }
 
 void MxnetRank::ended(OperationId operation) {
+  take_note(operation);
+  tell_missing_samples();
+}
+
+void MxnetRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
   if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
   switch (kind_of(operation)) {

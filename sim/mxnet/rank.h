@@ -7,6 +7,7 @@
 #include "sim/events/process.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
+#include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/settings.h"
@@ -36,6 +37,7 @@ class MxnetRank final : private OpEngine::Listener {
     StepOperations& operations;
     MpiWorld& world;
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
+    const InputPipeline& input;
     RandomStream random;
     const Variation& variation;
     std::int64_t seed = 1;           ///< of the variation
@@ -62,6 +64,14 @@ class MxnetRank final : private OpEngine::Listener {
     bool await_resume() const { return worker.begin_step(); }
   };
   NextBatch next_batch() { return {*this}; }
+  /// Of that batch, which the input pipeline of the node makes ready.
+  struct Samples {
+    MxnetRank& worker;
+    bool await_ready() const { return worker.samples_ready() <= worker.domain_.now(); }
+    void await_suspend(std::coroutine_handle<> program) const { worker.await_samples(program); }
+    void await_resume() const {}
+  };
+  Samples samples() { return {*this}; }
 
   /// One call of the Python API. Its time passes with that of what is awaited next.
   std::suspend_never python_call() {
@@ -120,7 +130,7 @@ class MxnetRank final : private OpEngine::Listener {
 
   // For the search for deadlocks (sim/mxnet/deadlock.h).
 
-  enum MainState : std::uint8_t { kRuns, kWaitToRead, kDrain, kInCall };
+  enum MainState : std::uint8_t { kRuns, kAwaitsSamples, kWaitToRead, kDrain, kInCall };
   std::int32_t rank() const { return rank_; }
   MainState main_state() const { return main_state_; }
   std::int32_t waits_for_key() const { return waited_key_; }
@@ -162,6 +172,11 @@ class MxnetRank final : private OpEngine::Listener {
     return {*this, &MxnetRank::begin_wait_to_read};
   }
   bool begin_step();
+  Time samples_ready() const { return run_.input.ready(step_); }
+  void await_samples(std::coroutine_handle<> program);
+  void samples_came();
+  /// Tells the recorder when the GPU waits for nothing else.
+  void tell_missing_samples();
   void push(Label label);
 
   /// Lets the time that the program owes pass, if nothing else happens meanwhile.
@@ -189,6 +204,7 @@ class MxnetRank final : private OpEngine::Listener {
 
   std::optional<Duration> started(OperationId operation) override;
   void ended(OperationId operation) override;
+  void take_note(OperationId ended);
   void segment_started(OperationId operation);
   void mpi_returned(OperationId operation);
 

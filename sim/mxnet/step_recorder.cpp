@@ -20,10 +20,11 @@ constexpr Duration kSame{1000};
 }  // namespace
 
 StepRecorder::StepRecorder(Engine& clock, const TrainingGraph& graph,
-                           std::optional<std::int64_t> steps)
+                           std::optional<std::int64_t> steps, InputPipeline* input)
     : clock_(clock),
       graph_(graph),
       steps_(steps),
+      input_(input),
       reduced_(graph.keys.size()),
       key_start_(graph.keys.size()),
       key_times_(graph.keys.size()) {
@@ -72,6 +73,10 @@ void StepRecorder::step_started(std::int64_t step) {
     // Of equal steps the last one is measured: the first of them had nothing to hide under its
     // forward pass yet.
     if (steady_ > 1 || step <= kPatience / 2) from_ = to_;
+    if (steady_ >= kSameSteps && input_ != nullptr && input_->is_overtaken(length)) {
+      input_->use_up(step, clock_.now());
+      steady_ = 0;
+    }
   }
   to_ = sums_;
 }
@@ -92,6 +97,16 @@ void StepRecorder::segment_ended() {
   advance();
   segment_end_ = clock_.now();
   gpu_ = kIdle;
+}
+
+void StepRecorder::waits_for_samples() {
+  advance();
+  gpu_ = kSamples;
+}
+
+void StepRecorder::samples_came() {
+  advance();
+  if (gpu_ == kSamples) gpu_ = kIdle;
 }
 
 void StepRecorder::gradient_ready(std::int32_t key) {
@@ -128,29 +143,33 @@ Duration StepRecorder::step_time() const {
 
 Attribution StepRecorder::attribution() const {
   const std::int64_t steps = to_.step - from_.step;
-  const auto mean = [&](Duration to, Duration from) { return (to - from) / steps; };
-  Attribution a{
-      .hidden_under_backward = mean(to_.under[kBackward], from_.under[kBackward]),
-      .hidden_under_forward = mean(to_.under[kForward], from_.under[kForward]),
-      .exposed = mean(to_.under[kIdle], from_.under[kIdle]),
-      .idle = mean(to_.gpu[kIdle] - to_.under[kIdle], from_.gpu[kIdle] - from_.under[kIdle]),
-      .steps = to_.step + 1,
-      .transient_steps = steady_from_step_,
-      .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
-  const auto add_cause = [&](const char* cause, const char* resource, Duration passed) {
-    if (passed > Duration{})
-      a.causes.push_back({cause, resource, to_seconds(passed) / static_cast<double>(steps)});
+  const auto under = [&](Gpu gpu) { return to_.under[gpu] - from_.under[gpu]; };
+  const auto passed = [&](Gpu gpu) { return to_.gpu[gpu] - from_.gpu[gpu]; };
+  const Duration exposed = under(kIdle) + under(kSamples);
+  Attribution a{.hidden_under_backward = under(kBackward) / steps,
+                .hidden_under_forward = under(kForward) / steps,
+                .exposed = exposed / steps,
+                .idle = (passed(kIdle) + passed(kSamples) - exposed) / steps,
+                .input = passed(kSamples) / steps,
+                .steps = to_.step + 1,
+                .transient_steps = steady_from_step_,
+                .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
+  const auto add_cause = [&](const char* cause, const char* resource, Duration time) {
+    if (time > Duration{})
+      a.causes.push_back({cause, resource, to_seconds(time) / static_cast<double>(steps)});
   };
-  const Duration exposed = to_.under[kIdle] - from_.under[kIdle];
-  const Duration idle = to_.gpu[kIdle] - from_.gpu[kIdle];
-  add_cause("forward pass", "GPU", to_.gpu[kForward] - from_.gpu[kForward]);
-  add_cause("backward pass", "GPU", to_.gpu[kBackward] - from_.gpu[kBackward]);
-  add_cause("all-reduces", "while the GPU waits", exposed);
-  add_cause("copies, updates, calls, other ranks", "while the GPU waits", idle - exposed);
+  add_cause("forward pass", "GPU", passed(kForward));
+  add_cause("backward pass", "GPU", passed(kBackward));
+  add_cause("input", "input pipeline", passed(kSamples));
+  add_cause("all-reduces", "while the GPU waits", under(kIdle));
+  add_cause("copies, updates, calls, other ranks", "while the GPU waits",
+            passed(kIdle) - under(kIdle));
   std::stable_sort(a.causes.begin(), a.causes.end(),
                    [](const Cause& x, const Cause& y) { return x.seconds > y.seconds; });
+  if (a.input > Duration{}) a.waits.emplace_back("samples, of the input pipeline", a.input);
   for (std::size_t key = 0; key <= graph_.keys.size(); ++key) {
-    const Duration wait = mean(to_.waits[key], from_.waits[key]);
+    Duration wait = (to_.waits[key] - from_.waits[key]) / steps;
+    if (key == graph_.keys.size()) wait -= a.input;  // the main thread's
     if (wait == Duration{}) continue;
     a.waits.emplace_back(key < graph_.keys.size()
                              ? "all-reduce and update of " + graph_.keys[key].name

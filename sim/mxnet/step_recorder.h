@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/training_graph.h"
 
@@ -21,7 +22,8 @@ struct Attribution {
   Duration hidden_under_backward{};
   Duration hidden_under_forward{};
   Duration exposed{};  ///< communication while the GPU has nothing to compute
-  Duration idle{};  ///< neither communication nor computing: copies, the main thread, other ranks
+  Duration idle{};   ///< neither communication nor computing: copies, the main thread, other ranks
+  Duration input{};  ///< of exposed and idle: nothing but samples is missing
   /// The step's whole time: what the GPU computes, and what it waits for.
   std::vector<Cause> causes;
   /// What compute segments waited for, and how long; longest first.
@@ -33,8 +35,10 @@ struct Attribution {
 
 class StepRecorder final : public MpiWorld::Listener {
  public:
-  /// `steps`: none: until the steady state, where every step takes the same time.
-  StepRecorder(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps);
+  /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
+  /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
+  StepRecorder(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
+               InputPipeline* input = nullptr);
 
   /// The same answer for every rank that asks.
   bool wants_step(std::int64_t step);
@@ -43,6 +47,9 @@ class StepRecorder final : public MpiWorld::Listener {
   void segment_started(std::size_t segment, std::int64_t step,
                        std::optional<std::int32_t> waited_for);
   void segment_ended();
+  /// The GPU waits for nothing but a step's samples, until they are there.
+  void waits_for_samples();
+  void samples_came();
   void collective_started(MpiWorld::Subject subject) override;
   void collective_ended(MpiWorld::Subject subject) override;
   void gradient_ready(std::int32_t key);
@@ -69,13 +76,13 @@ class StepRecorder final : public MpiWorld::Listener {
   const std::vector<KeyTimes>& key_times() const { return key_times_; }
 
  private:
-  enum Gpu : std::uint8_t { kIdle, kForward, kBackward };
+  enum Gpu : std::uint8_t { kIdle, kForward, kBackward, kSamples };
   /// Sums since the start of the run.
   struct Sums {
     Time at{};
     std::int64_t step = 0;
-    Duration under[3]{};          ///< communication, by what the GPU does
-    Duration gpu[3]{};            ///< what it does
+    Duration under[4]{};          ///< communication, by what the GPU does
+    Duration gpu[4]{};            ///< what it does
     std::vector<Duration> waits;  ///< by key; the last one: the main thread
   };
 
@@ -86,6 +93,7 @@ class StepRecorder final : public MpiWorld::Listener {
   Engine& clock_;
   const TrainingGraph& graph_;
   std::optional<std::int64_t> steps_;  ///< to measure
+  InputPipeline* input_;
   std::optional<std::int64_t> stops_before_;
   Gpu gpu_ = kIdle;
   Time advanced_to_{};

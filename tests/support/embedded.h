@@ -50,11 +50,13 @@ inline Workload layers_of(std::span<const LayerTimes> times) {
 
 inline EmbeddedStep run_embedded(const Embedding& embedding, const Workload& workload,
                                  const Collective& collective, EmbeddedRun run = {.workers = 2},
-                                 std::string_view schedule = R"({"type": "wfbp"})") {
+                                 std::string_view schedule = R"({"type": "wfbp"})",
+                                 Duration input = {}) {
   const auto planner = make<Schedule>(schedule);
   const auto units = workload.units(planner->granularity());
   StepPlan plan =
       plan_step(workload, units, planner->plan(units, collective), collective, run.workers);
+  plan.input = input;
   if (run.played) play_buckets(plan, *run.played->cluster, collective);
   return embedded_step(embedding, plan, workload, units, collective.startup(), run);
 }

@@ -1,7 +1,9 @@
 #include "sim/experiment/engine_run.h"
 
+#include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 #include "sim/experiment/summary.h"
+#include "tests/support/messages.h"
 #include "tests/support/simulated.h"
 
 #include <algorithm>
@@ -81,6 +83,53 @@ TEST(EngineRun, GivesTheMeansOfItsSeeds) {
     EXPECT_EQ(r.step_percentiles->p95, steps[2]);
     EXPECT_NE(summary(e, r).find("of 3 seeds; p95"), std::string::npos) << summary(e, r);
   }
+}
+
+TEST(EngineRun, TakesAsLongAsTheInputPipeline) {
+  // 32 samples of a worker, and one or two workers on a node: 0.1 s at 320 or 640 a second.
+  const TinyFolder folder;
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    const auto result = [&](double rate, std::vector<SentBucket>& buckets) {
+      const std::string input =
+          rate == 0 ? "{}" : fmt::format(R"({{"input": {}}})", rate * (kind == 0 ? 1 : 2));
+      return simulate(tiny_experiment(folder, engines("{}", input)[kind]), &buckets);
+    };
+    std::vector<SentBucket> buckets;
+    const Result bound = result(320, buckets);
+    EXPECT_EQ(bound.step_time_s, 0.1);
+    EXPECT_NEAR(sum_of(bound.attribution), 0.1, 1e-12);
+    double input = 0;
+    for (const Cause& cause : bound.attribution)
+      input += cause.cause == "input" && cause.resource == "input pipeline" ? cause.seconds : 0;
+    ASSERT_TRUE(bound.exposed_input_s);
+    EXPECT_NEAR(*bound.exposed_input_s, input, 1e-12);
+    EXPECT_GT(input, 0.04);
+    EXPECT_NEAR(bound.exposed_comm_s, 0.1 - bound.compute_time_s - input, 1e-12);
+
+    std::vector<SentBucket> as_usual;
+    const Result unbound = result(0, as_usual);
+    const Result fast = result(1e6, buckets);
+    EXPECT_EQ(fast.step_time_s, unbound.step_time_s);
+    EXPECT_EQ(fast.cold_step_time_s, unbound.cold_step_time_s);
+    EXPECT_EQ(fast.fingerprint, unbound.fingerprint);
+    EXPECT_EQ(fast.exposed_input_s, 0);
+    EXPECT_FALSE(unbound.exposed_input_s);
+    ASSERT_EQ(fast.attribution.size(), unbound.attribution.size());
+    for (std::size_t i = 0; i < fast.attribution.size(); ++i)
+      EXPECT_EQ(fast.attribution[i].seconds, unbound.attribution[i].seconds);
+  }
+}
+
+TEST(EngineRun, SamplesNeedNotTakeAsLongAsTimeGoesOn) {
+  // 64 samples at 6.1e-5 a second are 1e6 s, of which not even the 72 steps can be played that a
+  // steady state may take.
+  const TinyFolder folder;
+  EXPECT_EQ(message_of<InputError>([&] {
+              simulate(tiny_experiment(folder, engines("{}", R"({"input": 6.4e-5})")[1]));
+            }),
+            folder.path("x.json") +
+                ": /workload/input: the samples of 72 steps take 1000000 s each, more than the "
+                "4000000 s that can be simulated");
 }
 
 TEST(EngineRun, DrawsTheFirstSeedOnly) {

@@ -98,6 +98,39 @@ TEST(Embedding, AttributionAddsUp) {
   }
 }
 
+TEST(Embedding, WaitsForItsSamples) {
+  // 1 s forward, 2 s backward, 1 s all-reduce: from 4 s on the GPU waits for samples only.
+  const Workload workload = layers_of(std::vector<LayerTimes>{{kSecond, 2 * kSecond}});
+  const LinearCollective collective = line(kSecond, {});
+  const auto run = [&](const Embedding& embedding, Duration input,
+                       EmbeddedRun of = {.workers = 2}) {
+    return run_embedded(embedding, workload, collective, of, R"({"type": "wfbp"})", input);
+  };
+  for (const std::string& type : kEngines) {
+    const auto embedding = embedding_of(type);
+    const EmbeddedStep step = run(*embedding, 10 * kSecond);
+    EXPECT_EQ(step.times.step, 10 * kSecond) << type;
+    EXPECT_EQ(step.times.exposed_input, 6 * kSecond) << type;
+    EXPECT_EQ(step.times.exposed_comm, kSecond) << type;
+    double sum = 0;
+    for (const Cause& cause : step.attribution.causes)
+      sum += cause.seconds;
+    EXPECT_EQ(sum, 10) << type;
+    EXPECT_EQ(step.attribution.waits.front().first, "samples, of the input pipeline") << type;
+    EXPECT_EQ(step.attribution.waits.front().second, 6 * kSecond) << type;
+    // Samples that are there in time change nothing.
+    EXPECT_EQ(run(*embedding, 4 * kSecond).times, run(*embedding, {}).times) << type;
+    const auto costly =
+        embedding_of(type, R"("python_call": "10 ms", "wake_up": "500 ms", "jitter": 0.2)");
+    const EmbeddedRun ranks{.workers = 3, .steps = 5};
+    EXPECT_EQ(run(*costly, 20 * kSecond, ranks).times.step, 20 * kSecond) << type;
+    EmbeddedRun one_clock = ranks;
+    one_clock.one_clock = true;
+    EXPECT_EQ(run(*costly, 5 * kSecond, ranks).times, run(*costly, 5 * kSecond, one_clock).times)
+        << type;
+  }
+}
+
 TEST(Embedding, OneWorkerComputesOnly) {
   const Workload workload = layers_of(kUneven);
   for (const std::string& type : kEngines) {

@@ -33,6 +33,7 @@ struct Run {
   IssuingThread issuing{};
   std::string schedule = R"({"type": "wfbp"})";
   double reduction = 0;
+  Duration input{};  ///< of a step's samples
 };
 
 EmbeddedStep play(const Workload& workload, const Run& run = {}) {
@@ -47,8 +48,9 @@ EmbeddedStep play(const Workload& workload, const Run& run = {}) {
   const auto schedule = make<Schedule>(run.schedule);
   const auto units = workload.units(schedule->granularity());
   const LinearCollective nothing(LinearCost{});
-  const StepPlan plan =
+  StepPlan plan =
       plan_step(workload, units, schedule->plan(units, nothing), nothing, cluster.workers());
+  plan.input = run.input;
   return module_step(plan, workload, units,
                      {.cluster = cluster,
                       .aggregation = aggregation,
@@ -96,6 +98,24 @@ TEST(ModuleStep, AForwardPassWaitsForItsOwnKeysOnly) {
   EXPECT_EQ(step.attribution.hidden_under_backward, seconds(1));
   EXPECT_EQ(step.attribution.hidden_under_forward, milliseconds(1002));
   EXPECT_EQ(step.times.comm_busy, milliseconds(2002));
+}
+
+TEST(ModuleStep, WaitsForItsSamples) {
+  // Both GPUs begin when the samples are there. GPU 0 adds up, and has its weight at 3 s + 1.001 s;
+  // from then on it waits for samples only.
+  const std::vector<LayerTimes> layer{{seconds(1), seconds(2)}};
+  const EmbeddedStep step = play(layer, {.input = seconds(8)});
+  EXPECT_EQ(step.times.step, seconds(8));
+  EXPECT_EQ(step.times.exposed_input, seconds(5) - milliseconds(1001));
+  EXPECT_EQ(step.times.exposed_comm, milliseconds(1001));
+  EXPECT_EQ(step.cold, play(layer).cold);
+  const MxnetSettings settings{.python_call = milliseconds(10), .wake_up = milliseconds(500)};
+  EXPECT_EQ(play(layer, {.settings = settings, .input = seconds(8)}).times.step, seconds(8));
+  EXPECT_EQ(play(layer, {.variation = {.jitter = 0.1}, .input = seconds(8)}).times.step,
+            seconds(8));
+  // Samples that are there in time change nothing.
+  EXPECT_EQ(play(layer, {.input = seconds(5)}).times, play(layer).times);
+  EXPECT_EQ(play(layer, {.input = milliseconds(5003)}).times.step, milliseconds(5003));
 }
 
 TEST(ModuleStep, TheMainThreadMayBeWhatTakesLongest) {

@@ -370,7 +370,9 @@ Log by_steps(Program& program, bool runs_ahead) {
       program.ops.add(static_cast<std::uint32_t>(number), of.pool, of.priority, of.reads,
                       of.writes);
     }
-    engine.push(static_cast<std::uint32_t>(number));
+    const bool is_free = engine.next_is_free();
+    const auto id = engine.push(static_cast<std::uint32_t>(number));
+    EXPECT_EQ(is_free, engine.state(id) != State::kBlocked);
   };
   Driver<Domain, decltype(push)> driver{program, domain, push};
   listener.note = [&](bool is_end, OpEngine::OperationId id) {

@@ -16,6 +16,7 @@ struct OneRank {
   Workload workload = layers_of(times);
   MxnetSettings settings{.copy_bandwidth = {1e30}};
   Variation variation{};
+  Duration each_batch{};
   Engine clock;
 
   /// Runs the program on one rank; each all-reduce costs 1 s.
@@ -27,10 +28,11 @@ struct OneRank {
     const TrainingGraph graph =
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
     StepRecorder recorder(clock, graph, std::nullopt);
+    const InputPipeline input(each_batch);
     ClosedCollectives collectives(clock, graph);
     MpiWorld world(clock, 1, 2, {}, collectives, recorder);
     StepOperations operations(graph, settings);
-    MxnetRank worker({clock, graph, settings, operations, world, recorder,
+    MxnetRank worker({clock, graph, settings, operations, world, recorder, input,
                       RandomStream(1, Purpose::kTest), variation},
                      0, nullptr);
     Process program = main_thread(*this, worker);
@@ -54,6 +56,23 @@ TEST(MxnetRank, ChargesCallsAndPushes) {
     EXPECT_EQ(r.now(), 13);
     co_await worker.copy_to_host(0);
     EXPECT_EQ(r.now(), 14);
+  });
+}
+
+// The samples of the second step are there after 30 s, when the main thread has to wake up.
+TEST(MxnetRank, WaitsForItsSamples) {
+  OneRank rank;
+  rank.each_batch = 30 * kSecond;
+  rank.settings.wake_up = kSecond;
+  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+    for (const double ready : {0, 30}) {
+      const bool goes_on = co_await worker.next_batch();
+      EXPECT_TRUE(goes_on);
+      co_await worker.samples();
+      EXPECT_EQ(r.now(), ready);
+      co_await worker.forward_backward();
+      EXPECT_EQ(r.now(), ready == 0 ? 0 : 31);
+    }
   });
 }
 

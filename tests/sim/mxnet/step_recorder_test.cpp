@@ -15,7 +15,8 @@ struct Steps {
                       .forward_segments = 1,
                       .keys = {{"w", {}, {}}}};
   Engine clock;
-  StepRecorder recorder{clock, graph, std::nullopt};
+  InputPipeline input{};
+  StepRecorder recorder{clock, graph, std::nullopt, &input};
 
   void at(std::int64_t second, auto action) {
     clock.at(Time(second * kSecond), Phase::kNormal, action);
@@ -78,6 +79,46 @@ TEST(StepRecorder, StopsInTheSteadyState) {
   steps.play(4, 2, 4);  // three steps of 5 s are known
   EXPECT_FALSE(steps.recorder.wants_step(4));
   EXPECT_TRUE(steps.recorder.wants_step(3)) << "the same answer for every rank";
+}
+
+//            0  1     3  4  5
+// compute    [F][ B  ]
+// all-reduce       [     ]
+// samples             .....         missing from 3.5 s on, but other things until then
+TEST(StepRecorder, KnowsWhatWaitsForSamplesOnly) {
+  Steps steps;
+  const auto at_ms = [&](std::int64_t ms, auto action) {
+    steps.clock.at(Time(ms * kSecond / 1000), Phase::kNormal, action);
+  };
+  for (std::int64_t s = 0; s < 4; ++s) {
+    at_ms(5000 * s + 3500, [&] { steps.recorder.waits_for_samples(); });
+    at_ms(5000 * s + 4750, [&] { steps.recorder.samples_came(); });
+  }
+  steps.play(5, 2, 4);
+  const Attribution a = steps.recorder.attribution();
+  EXPECT_EQ(a.input, kSecond * 5 / 4);
+  EXPECT_EQ(a.exposed, kSecond);  // whatever else is missing
+  EXPECT_EQ(a.idle, kSecond);
+  // 3 to 3.5 s is the all-reduce's, and 4.75 to 5 s the main thread's.
+  ASSERT_EQ(a.causes.size(), 5U);
+  EXPECT_EQ(a.causes[1].cause, "input");
+  EXPECT_EQ(a.causes[1].resource, "input pipeline");
+  EXPECT_EQ(a.causes[1].seconds, 1.25);
+  EXPECT_EQ(a.causes[3].cause, "all-reduces");
+  EXPECT_EQ(a.causes[3].seconds, 0.5);
+  EXPECT_EQ(a.causes[4].seconds, 0.25);
+}
+
+TEST(StepRecorder, StepsShorterThanTheInputAreNotSteady) {
+  // Three of 5 s, where samples take 6 s: the fourth begins at 15 s, and what the pipeline was
+  // ahead, as steps before took longer, would be used up in the end. So the next samples come 6 s
+  // later.
+  Steps steps;
+  steps.input = InputPipeline(6 * kSecond);
+  EXPECT_EQ(steps.input.ready(4), Time(24 * kSecond));
+  steps.play(4, 2, 4);
+  EXPECT_EQ(steps.input.ready(4), Time(21 * kSecond));
+  EXPECT_TRUE(steps.recorder.wants_step(4));
 }
 
 TEST(StepRecorder, WithJitterItRunsAsManyAsItIsTold) {
