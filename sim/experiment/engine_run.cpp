@@ -1,10 +1,12 @@
 #include "sim/experiment/engine_run.h"
 
+#include "sim/core/fingerprint.h"
 #include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
+#include "sim/training/learner.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <optional>
 
@@ -28,7 +30,7 @@ EmbeddedStep play_embedding(const Experiment& e, const StepPlan& plan,
                         .latency = e.cluster->bottleneck().latency,
                         .steps = e.run->steps.value_or(1),
                         .seed = seed.seed,
-                        .seeds = e.run->variation.seeds,
+                        .seeds = seeds_of(e),
                         .variation = e.run->variation,
                         .played = played,
                         .timeline = seed.timeline,
@@ -39,14 +41,17 @@ EmbeddedStep play_embedding(const Experiment& e, const StepPlan& plan,
 EmbeddedStep play_merge(const Experiment& e, const StepPlan& plan,
                         std::span<const GradientUnit> units, const Seed& seed) {
   const auto& settings = e.embedding->settings();
+  const Convergence* const learns = e.run->convergence.get();
+  const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
   return module_step(plan, e.workload->workload, units,
                      {.cluster = *e.cluster,
                       .aggregation = *e.aggregation,
                       .settings = settings ? &*settings : nullptr,
-                      .steps = e.run->steps.value_or(1),
+                      .steps = std::max(e.run->steps.value_or(1), learning),
                       .seed = seed.seed,
-                      .seeds = e.run->variation.seeds,
+                      .seeds = seeds_of(e),
                       .variation = e.run->variation,
+                      .learning = learning,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});
 }
@@ -59,6 +64,25 @@ OnProgress share_of(const OnProgress& whole, std::int64_t over, std::int64_t run
   };
 }
 
+std::vector<CurvePoint> curve_of(const Convergence& learns, std::int64_t workers, Learner& learner,
+                                 std::span<const Duration> ends) {
+  std::vector<CurvePoint> curve;
+  const auto test = [&](std::int64_t steps, Duration time) {
+    const auto taken = static_cast<double>(steps * workers * learns.batch);
+    curve.push_back(
+        {to_seconds(time), taken / static_cast<double>(learns.problem->samples()), learner.test()});
+  };
+  test(0, {});
+  const auto last = static_cast<std::int64_t>(ends.size());
+  for (std::int64_t step = 1; step <= last; ++step) {
+    learner.compute(0, step - 1);
+    learner.descend(0);
+    if (step % learns.evaluate == 0 || step == last)
+      test(step, ends[static_cast<std::size_t>(step - 1)]);
+  }
+  return curve;
+}
+
 }  // namespace
 
 bool plays_in_engine(const Experiment& e) {
@@ -69,7 +93,8 @@ std::vector<EmbeddedStep> run_in_engine(const Experiment& e, const StepPlan& pla
                                         std::span<const GradientUnit> units, Timeline* timeline,
                                         const OnProgress& on_progress) {
   const auto play = plays_merge(e) ? play_merge : play_embedding;
-  const std::int64_t seeds = e.run->variation.seeds;
+  const std::int64_t seeds = seeds_of(e);
+  if (e.run->convergence) e.run->convergence->share(e.cluster->workers());
   std::vector<EmbeddedStep> runs;
   for (std::int64_t run = 0; run < seeds; ++run) {
     runs.push_back(play(
@@ -77,6 +102,28 @@ std::vector<EmbeddedStep> run_in_engine(const Experiment& e, const StepPlan& pla
         {e.run->seed + run, run == 0 ? timeline : nullptr, share_of(on_progress, run, seeds)}));
   }
   return runs;
+}
+
+std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<EmbeddedStep> runs) {
+  const Convergence* const learns = e.run->convergence.get();
+  if (learns == nullptr) return nullptr;
+  const std::int64_t workers = e.cluster->workers();
+  TrainingOutcome outcome{.learns = true, .target = learns->target};
+  for (EmbeddedStep& run : runs) {
+    const std::int64_t seed = e.run->seed + static_cast<std::int64_t>(outcome.runs.size());
+    Learner learner(*learns, *e.update, 1, workers, false, seed);
+    TrainingTimes times{.step_s = to_seconds(run.times.step),
+                        .cold_step_s = to_seconds(run.cold),
+                        .end_s = to_seconds(run.ends.back()),
+                        .curve = curve_of(*learns, workers, learner, run.ends)};
+    for (const double value : learner.client(0))
+      run.times.fingerprint = mix(run.times.fingerprint, std::bit_cast<std::uint64_t>(value));
+    times.fingerprint = run.times.fingerprint;
+    outcome.seeds.push_back(seed);
+    outcome.reached.push_back(first_at(times.curve, learns->target));
+    outcome.runs.push_back(std::move(times));
+  }
+  return std::make_shared<const TrainingOutcome>(std::move(outcome));
 }
 
 }  // namespace steptime

@@ -306,7 +306,7 @@ bool plays_merge(const Experiment& e) {
 namespace {
 
 /// What a kvstore's merge, played in an engine, does not go with.
-void check_merge(const Config& config, const Config& strategy, const Experiment& e) {
+void check_merge(const Config& strategy, const Experiment& e) {
   if (e.embedding->settings() && !e.embedding->has_one_process()) {
     strategy.fail("embedding",
                   "issues all-reduces, but this kvstore merges by operations of its own; expected "
@@ -330,10 +330,6 @@ void check_merge(const Config& config, const Config& strategy, const Experiment&
   }
   if (!e.update->ends_together())
     strategy.fail("update", "a kvstore's merge adds up the gradients of every step; expected sgd");
-  if (e.run->convergence) {
-    config.object("run", run_params())
-        .fail("convergence", "nothing is learnt where a kvstore's merge is played in an engine");
-  }
 }
 
 }  // namespace
@@ -367,7 +363,7 @@ void check_combination(const std::shared_ptr<const Document>& document, const Ex
         "plays the merge of a kvstore without servers, on one node of two GPUs at least; elsewhere "
         "expected {\"type\": \"async\"}");
   }
-  if (plays_merge(e)) return check_merge(config, strategy, e);
+  if (plays_merge(e)) return check_merge(strategy, e);
   if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {
     strategy.fail("transport",
                   "its coordinator decides while the step runs, which in an engine the main "

@@ -312,7 +312,8 @@ Result engine_result(const Experiment& e, const PlannedStep& step, Timeline* tim
                      std::vector<SentBucket>* buckets, const OnProgress& on_progress) {
   spdlog::debug("{}: played in an engine, {} {} a step", e.name, step.plan.buckets.size(),
                 plays_merge(e) ? "keys" : "all-reduces");
-  const auto runs = run_in_engine(e, step.plan, step.units, timeline, on_progress);
+  auto runs = run_in_engine(e, step.plan, step.units, timeline, on_progress);
+  const auto training = learn(e, runs);
   const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
   Result result = result_of(e, step.plan, embedded->times);
   result.cold_step_time_s = to_seconds(embedded->cold);
@@ -329,6 +330,7 @@ Result engine_result(const Experiment& e, const PlannedStep& step, Timeline* tim
     result.links = plays_merge(e) ? embedded->links : links_of(e, step.plan, result.step_time_s);
   }
   result.embedded = embedded;
+  result.training = training;
   return result;
 }
 

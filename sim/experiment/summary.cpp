@@ -118,7 +118,8 @@ void add_engine(Lines& lines, const EmbeddedStep& e) {
   lines.add(ms("hidden_under_forward_s", "  hidden"), "under the next forward pass");
   lines.add(ms("exposed_s", "  exposed"));
   lines.add(ms("idle_without_communication_s", "GPU idle"),
-            "without communication: main thread, copies, other ranks");
+            fmt::format("without communication: {}main thread, copies, other ranks",
+                        a.input > Duration{} ? "samples, " : ""));
   for (std::size_t i = 0; i < std::min(a.waits.size(), kMostWaits); ++i)
     lines.add("  GPU waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
   lines.add(ms("transient_s", "transient"),

@@ -50,10 +50,6 @@ std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   return values;
 }
 
-std::int64_t seeds_of(const Experiment& e) {
-  return e.run->convergence ? e.run->convergence->seeds : e.run->variation.seeds;
-}
-
 /// A worker's speed, an all-reduce and a message are one, two and five events; measured, at 60 to
 /// 200 ns each.
 void check_training_work(const Experiment& e, const TrainingPlan& plan) {
@@ -82,6 +78,17 @@ void check_training_work(const Experiment& e, const TrainingPlan& plan) {
 }
 
 }  // namespace
+
+std::int64_t seeds_of(const Experiment& e) {
+  return e.run->convergence ? e.run->convergence->seeds : e.run->variation.seeds;
+}
+
+std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy) {
+  const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
+    return point.score.accuracy >= accuracy;
+  });
+  return hit == curve.end() ? std::nullopt : std::optional(*hit);
+}
 
 bool needs_training(const Experiment& e) {
   if (plays_merge(e)) return false;
@@ -298,11 +305,7 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
                     outcome.has_servers, seed, plan.pushing());
     outcome.runs.push_back(play_programs(plan, seed, &learner, learns, learns->problem->samples(),
                                          seed == e.run->seed ? timeline : nullptr, causes));
-    const auto& curve = outcome.runs.back().curve;
-    const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
-      return point.score.accuracy >= learns->target;
-    });
-    outcome.reached.push_back(hit == curve.end() ? std::nullopt : std::optional(*hit));
+    outcome.reached.push_back(first_at(outcome.runs.back().curve, learns->target));
   }
   return outcome;
 }

@@ -36,6 +36,11 @@ struct TrainingOutcome {
   Json json() const;
 };
 
+/// How often the experiment is run, each time with another seed.
+std::int64_t seeds_of(const Experiment& experiment);
+/// The first point of a curve that reaches the accuracy.
+std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy);
+
 /// Whether the closed form of a step, where all workers move alike, does not do.
 bool needs_training(const Experiment& experiment);
 

@@ -70,14 +70,16 @@ GpuProcess::Costs costs_of(const ModuleRun& run) {
 
 class ModuleTraining final : public GpuProcess::Observer {
  public:
+  /// `only`: so many steps; 0: as many as tell what a step takes.
   ModuleTraining(const TrainingGraph& graph, const MainThread& main, const ModuleRun& run,
-                 Duration input)
+                 Duration input, std::int64_t only = 0)
       : graph_(graph),
         main_(main),
         run_(run),
         input_(input),
+        only_(only),
         recorder_(clock_, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
-                  &input_),
+                  only > 0 ? nullptr : &input_),
         process_(clock_, run.cluster, costs_of(run), graph.keys.size(), this) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
@@ -94,12 +96,11 @@ class ModuleTraining final : public GpuProcess::Observer {
     add_step(*store);
   }
 
-  /// The first step alone: how long until its last operation has ended.
-  Duration play_one() {
-    stops_after_first_ = true;
+  /// When the last operation of each step ends.
+  std::vector<Duration> play_ends() {
     begin_step();
     clock_.run();
-    return since_start(process_.end());
+    return ends_;
   }
 
   EmbeddedStep play(const StepPlan& plan) {
@@ -153,7 +154,7 @@ class ModuleTraining final : public GpuProcess::Observer {
     if (run_.on_progress) {
       run_.on_progress(static_cast<double>(recorder_.step()) / static_cast<double>(run_.steps + 8));
     }
-    if (stops_after_first_ ? step_ > 0 : !recorder_.wants_step(step_)) return;
+    if (only_ > 0 ? step_ == only_ : !recorder_.wants_step(step_)) return;
     for (Call& call : calls_)
       call.missing[parity_of(step_)] += call.operations;
     const Duration wake_up = step_ > 0 ? main_.wake_up : Duration{};
@@ -277,6 +278,10 @@ class ModuleTraining final : public GpuProcess::Observer {
   }
   void take_note(OperationId id) {
     const GpuProcess::Operation& operation = process_.operation(id);
+    if (only_ > 0) {
+      ends_.resize(static_cast<std::size_t>(only_));
+      ends_[static_cast<std::size_t>(step_of(id))] = since_start(clock_.now());
+    }
     if (run_.timeline != nullptr) draw(id);
     if (operation.kind == Kind::kWait) return begin_step();
     if (operation.kind == Kind::kCompute && operation.gpu == 0) {
@@ -338,6 +343,7 @@ class ModuleTraining final : public GpuProcess::Observer {
   const ModuleRun& run_;
   Engine clock_;
   InputPipeline input_;
+  std::int64_t only_;
   StepRecorder recorder_;
   GpuProcess process_;
   GpuProcess::Variables chains_;                  ///< of each GPU's segments
@@ -345,7 +351,7 @@ class ModuleTraining final : public GpuProcess::Observer {
   std::vector<RankTimeline> drawn_;               ///< of each GPU and the host
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing
   std::vector<Call> calls_;
-  bool stops_after_first_ = false;
+  std::vector<Duration> ends_;  ///< of steps so far, where there are only some
   bool awaits_samples_ = false;
   std::int64_t step_ = -1;  ///< that the main thread has begun
 };
@@ -356,7 +362,8 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
   const double operations = gpus * (static_cast<double>(graph.segments.size()) +
                                     4 * static_cast<double>(graph.keys.size()));
   const bool varies = run.variation.any();
-  const double steps = varies ? static_cast<double>(run.steps + 8) : 72;
+  const double steps =
+      (varies ? static_cast<double>(run.steps + 8) : 72) + static_cast<double>(run.learning);
   constexpr double kMostSeconds = 4e6;
   if (!(to_seconds(input) * steps <= kMostSeconds)) {
     throw PlacedError(
@@ -386,7 +393,9 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
   };
   const bool draws = run.timeline != nullptr;
   EmbeddedStep step = run.variation.any() ? play(plan, draws) : paced_step(plan, draws, play);
-  step.cold = ModuleTraining(graph, main, alone, plan.input).play_one();
+  step.cold = ModuleTraining(graph, main, alone, plan.input, 1).play_ends().front();
+  if (run.learning > 0)
+    step.ends = ModuleTraining(graph, main, alone, plan.input, run.learning).play_ends();
   return step;
 }
 

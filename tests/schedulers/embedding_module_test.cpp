@@ -103,10 +103,6 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
   EXPECT_EQ(
       error_of(two_gpus("tree", R"(, "update": {"type": "local-sgd", "interval": 2})")),
       "/strategy/update: a kvstore's merge adds up the gradients of every step; expected sgd");
-  EXPECT_EQ(error_of(two_gpus("tree", "", "",
-                              R"({"convergence": {"problem": {"type": "quadratic"}, "epochs": 1,
-                                                  "batch": 10, "learning_rate": 0.1}})")),
-            "/run/convergence: nothing is learnt where a kvstore's merge is played in an engine");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "schedule": {"type": "priority"})")),
             "/strategy/schedule: decides while the step runs, but this kvstore takes keys as its "
             "engine does; expected one that plans beforehand");

@@ -132,6 +132,84 @@ TEST(EngineRun, SamplesNeedNotTakeAsLongAsTimeGoesOn) {
                 "4000000 s that can be simulated");
 }
 
+/// 64 samples, 4 a step and worker: 8 steps of two workers in an epoch.
+std::string learning(const std::string& more = "") {
+  return R"({"convergence": {"problem": {"type": "quadratic", "samples": 64, "noise": 0.5},
+                             "epochs": 10, "batch": 4, "learning_rate": 0.02,
+                             "target": 0.5, "seeds": 2})" +
+         more + "}";
+}
+
+TEST(EngineRun, AKvstoreLearnsWhatAllReducesDo) {
+  // Of conv, which is there last, GPU 1 has the sum at 42 ms + (0.01 + 1) ms, and GPU 0 as long
+  // after that: step after step GPU 0 is 1.01 ms behind, and the last copy ends 44.02 ms later.
+  const TinyFolder folder;
+  const Result merged = simulate(tiny_experiment(folder, engines(learning())[1]));
+  const Result reduced =
+      simulate(tiny_experiment(folder, R"({"cluster": {"nodes": 1, "gpus_per_node": 2, "intra_node":
+                    {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
+                  "run": )" + learning() + "}"));
+  const Result unlearnt = simulate(tiny_experiment(folder, engines("{}")[1]));
+  EXPECT_EQ(merged.step_time_s, unlearnt.step_time_s);
+  EXPECT_NEAR(merged.step_time_s, 0.04402, 1e-12);
+  EXPECT_EQ(merged.cold_step_time_s, unlearnt.cold_step_time_s);
+  EXPECT_NE(merged.fingerprint, unlearnt.fingerprint);
+  EXPECT_EQ(merged.seeds, 2);
+  ASSERT_TRUE(merged.training && reduced.training);
+  EXPECT_TRUE(merged.training->learns);
+  EXPECT_EQ(merged.training->seeds, reduced.training->seeds);
+  for (std::size_t seed = 0; seed < 2; ++seed) {
+    const auto& curve = merged.training->runs[seed].curve;
+    const auto& expected = reduced.training->runs[seed].curve;
+    ASSERT_EQ(curve.size(), 81U);
+    ASSERT_EQ(expected.size(), 81U);
+    for (std::size_t step = 0; step < curve.size(); ++step) {
+      EXPECT_EQ(curve[step].score.accuracy, expected[step].score.accuracy);
+      EXPECT_EQ(curve[step].score.loss, expected[step].score.loss);
+      EXPECT_EQ(curve[step].epoch, expected[step].epoch);
+      const double steady = step < 2 ? 0 : static_cast<double>(step - 1) * merged.step_time_s;
+      EXPECT_NEAR(curve[step].time_s, step == 0 ? 0 : *merged.cold_step_time_s + steady, 1e-12);
+    }
+  }
+  EXPECT_EQ(merged.training->epochs_to_target(), reduced.training->epochs_to_target());
+  EXPECT_EQ(merged.figure("final_accuracy"), reduced.figure("final_accuracy"));
+  EXPECT_GT(merged.figure("time_to_target_s"), reduced.figure("compute_time_s"));
+}
+
+TEST(EngineRun, AKvstoreWhoseGpusVaryLearnsTheSameAtOtherTimes) {
+  const TinyFolder folder;
+  const std::string varied = learning(R"(, "variation": {"jitter": 0.2})");
+  const Result calm = simulate(tiny_experiment(folder, engines(learning())[1]));
+  const Result merged = simulate(tiny_experiment(folder, engines(varied)[1]));
+  const auto& curve = merged.training->runs[1].curve;
+  ASSERT_EQ(curve.size(), 81U);
+  for (std::size_t step = 1; step < curve.size(); ++step) {
+    EXPECT_EQ(curve[step].score.accuracy, calm.training->runs[1].curve[step].score.accuracy);
+    EXPECT_GT(curve[step].time_s, curve[step - 1].time_s);
+  }
+  // 80 steps, whose mean is another one where the first four do not count.
+  EXPECT_NEAR(curve.back().time_s / 80, merged.training->runs[1].step_s, 0.002);
+  EXPECT_NE(merged.training->runs[0].step_s, merged.training->runs[1].step_s);
+}
+
+TEST(EngineRun, WhatIsLearntWaitsForSamples) {
+  // 0.1 s for 64 samples of two workers. The first step ends at 44.02 ms, each other one as long
+  // after its samples are there.
+  const TinyFolder folder;
+  const Result r = simulate(tiny_experiment(folder, engines(learning(), R"({"input": 640})")[1]));
+  EXPECT_EQ(r.step_time_s, 0.1);
+  const auto& curve = r.training->runs[0].curve;
+  EXPECT_NEAR(curve.back().time_s, 79 * 0.1 + 0.04402, 1e-12);
+}
+
+TEST(EngineRun, AnEmbeddingLearnsNothing) {
+  const TinyFolder folder;
+  EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, engines(learning())[0]); }),
+            folder.path("x.json") +
+                ": /strategy/embedding: an engine embeds all-reduce in step; with servers, a "
+                "kvstore or convergence expected {\"type\": \"async\"}");
+}
+
 TEST(EngineRun, DrawsTheFirstSeedOnly) {
   const TinyFolder folder;
   for (std::size_t kind = 0; kind < 2; ++kind) {

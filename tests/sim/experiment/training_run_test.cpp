@@ -39,6 +39,14 @@ TEST(TrainingRun, HalfTheSeedsAreNotEnough) {
   EXPECT_EQ(half.fastest_to_target(), 5);
 }
 
+TEST(TrainingRun, ATargetIsReachedWhereItIsMetFirst) {
+  const std::vector<CurvePoint> curve{{.time_s = 0, .score = {.accuracy = 0.1}},
+                                      {.time_s = 1, .score = {.accuracy = 0.5}},
+                                      {.time_s = 2, .score = {.accuracy = 0.4}}};
+  EXPECT_EQ(first_at(curve, 0.4)->time_s, 1);
+  EXPECT_FALSE(first_at(curve, 0.6));
+}
+
 TEST(TrainingRun, OneRunPerSeed) {
   const std::string run = R"({"convergence": {"problem": {"type": "quadratic"}, "epochs": 2,
       "batch": 10, "learning_rate": 0.1, "target": 0.5, "seeds": 3}})";
