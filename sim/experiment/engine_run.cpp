@@ -46,8 +46,9 @@ EmbeddedStep play_merge(const Experiment& e, const StepPlan& plan,
   return module_step(plan, e.workload->workload, units,
                      {.cluster = *e.cluster,
                       .aggregation = *e.aggregation,
+                      .update = *e.update,
                       .settings = settings ? &*settings : nullptr,
-                      .steps = std::max(e.run->steps.value_or(1), learning),
+                      .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
                       .seed = seed.seed,
                       .seeds = seeds_of(e),
                       .variation = e.run->variation,
@@ -64,8 +65,22 @@ OnProgress share_of(const OnProgress& whole, std::int64_t over, std::int64_t run
   };
 }
 
-std::vector<CurvePoint> curve_of(const Convergence& learns, std::int64_t workers, Learner& learner,
+/// Of trainers with parameters of their own, or of one.
+void learn_step(const Update& update, std::int64_t step, std::int64_t trainers, Learner& learner) {
+  for (std::int64_t trainer = 0; trainer < trainers; ++trainer) {
+    learner.compute(trainer, step);
+    learner.descend(trainer);
+  }
+  if (!update.sends_parameters() || !update.exchanges(step)) return;
+  learner.meet();
+  for (std::int64_t trainer = 0; trainer < trainers; ++trainer)
+    learner.take(trainer);
+}
+
+std::vector<CurvePoint> curve_of(const Experiment& e, std::int64_t trainers, Learner& learner,
                                  std::span<const Duration> ends) {
+  const Convergence& learns = *e.run->convergence;
+  const std::int64_t workers = e.cluster->workers();
   std::vector<CurvePoint> curve;
   const auto test = [&](std::int64_t steps, Duration time) {
     const auto taken = static_cast<double>(steps * workers * learns.batch);
@@ -75,8 +90,7 @@ std::vector<CurvePoint> curve_of(const Convergence& learns, std::int64_t workers
   test(0, {});
   const auto last = static_cast<std::int64_t>(ends.size());
   for (std::int64_t step = 1; step <= last; ++step) {
-    learner.compute(0, step - 1);
-    learner.descend(0);
+    learn_step(*e.update, step - 1, trainers, learner);
     if (step % learns.evaluate == 0 || step == last)
       test(step, ends[static_cast<std::size_t>(step - 1)]);
   }
@@ -108,14 +122,15 @@ std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<Embe
   const Convergence* const learns = e.run->convergence.get();
   if (learns == nullptr) return nullptr;
   const std::int64_t workers = e.cluster->workers();
+  const std::int64_t trainers = e.update->sends_parameters() ? workers : 1;
   TrainingOutcome outcome{.learns = true, .target = learns->target};
   for (EmbeddedStep& run : runs) {
     const std::int64_t seed = e.run->seed + static_cast<std::int64_t>(outcome.runs.size());
-    Learner learner(*learns, *e.update, 1, workers, false, seed);
+    Learner learner(*learns, *e.update, trainers, workers / trainers, false, seed);
     TrainingTimes times{.step_s = to_seconds(run.times.step),
                         .cold_step_s = to_seconds(run.cold),
                         .end_s = to_seconds(run.ends.back()),
-                        .curve = curve_of(*learns, workers, learner, run.ends)};
+                        .curve = curve_of(e, trainers, learner, run.ends)};
     for (const double value : learner.client(0))
       run.times.fingerprint = mix(run.times.fingerprint, std::bit_cast<std::uint64_t>(value));
     times.fingerprint = run.times.fingerprint;

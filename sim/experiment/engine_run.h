@@ -22,8 +22,8 @@ std::vector<EmbeddedStep> run_in_engine(const Experiment& experiment, const Step
                                         std::span<const GradientUnit> units, Timeline* timeline,
                                         const OnProgress& on_progress);
 
-/// What synchronous SGD learns in these, where the experiment says what: the accuracy over steps of
-/// all-reduces with the same seeds, each step at its end. Their fingerprints get what was learnt.
+/// What is learnt in these, where the experiment says what: the accuracy over steps of all-reduces
+/// with the same seeds, each step at its end. Their fingerprints get what was learnt.
 std::shared_ptr<const TrainingOutcome> learn(const Experiment& experiment,
                                              std::span<EmbeddedStep> runs);
 

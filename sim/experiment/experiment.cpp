@@ -328,8 +328,11 @@ void check_merge(const Config& strategy, const Experiment& e) {
                   "has a coordinator, which a kvstore has not; expected {\"type\": \"none\"} under "
                   "\"coordinator\"");
   }
-  if (!e.update->ends_together())
-    strategy.fail("update", "a kvstore's merge adds up the gradients of every step; expected sgd");
+  if (e.embedding->has_one_process() && e.update->sends_parameters()) {
+    strategy.fail("update",
+                  "sends parameters, but the module's optimizer is on the kvstore, which adds up "
+                  "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
+  }
 }
 
 }  // namespace

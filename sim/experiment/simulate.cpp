@@ -38,6 +38,7 @@ PlannedStep merge_plan_of(const Experiment& e) {
                              e.schedule->plan(units, *e.aggregation->whole), *e.collective,
                              e.cluster->workers())};
   step.plan.input = input_time(e);
+  if (e.update->sends_parameters()) step.plan.after_backward = true;  // which ends with them
   return step;
 }
 
@@ -317,6 +318,10 @@ Result engine_result(const Experiment& e, const PlannedStep& step, Timeline* tim
   const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
   Result result = result_of(e, step.plan, embedded->times);
   result.cold_step_time_s = to_seconds(embedded->cold);
+  if (plays_merge(e)) {
+    result.messages = std::llround(static_cast<double>(result.messages) /
+                                   static_cast<double>(e.update->period()));
+  }
   result.seeds = static_cast<std::int64_t>(runs.size());
   if (runs.size() > 1) {
     std::vector<double> steps;

@@ -98,7 +98,8 @@ struct EmbeddedStep {
   std::vector<LinkUse> links{};                 ///< where a kvstore's merge was played
   std::vector<Duration> ends{};  ///< of steps from the first one on, where they were asked for
   /// From the start of the first step to the end of its last operation: nothing of a step before
-  /// it shortens or delays it. Of a kvstore's merge without the steps that follow.
+  /// it shortens or delays it. Of a kvstore's merge without the steps that follow; where
+  /// keys travel in every k-th step only, the mean of the first k.
   Duration cold{};
   std::int64_t simulated_ranks = 1;
 };

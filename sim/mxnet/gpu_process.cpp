@@ -1,6 +1,7 @@
 #include "sim/mxnet/gpu_process.h"
 
 #include "sim/collective/collective_player.h"
+#include "sim/core/error.h"
 
 #include <algorithm>
 #include <utility>
@@ -99,9 +100,12 @@ void GpuProcess::wait(const Variables& reads) {
 
 void GpuProcess::add(Ops::PoolId pool, Operation operation, const Variables& reads,
                      const Variables& writes) {
+  if (!operations_.empty() && operations_.back().kind == Kind::kWait) step_ends_.push_back(0);
   operation.call = std::exchange(call_, {}) + costs_.engine_push;
+  operation.step = static_cast<std::int64_t>(step_ends_.size()) - 1;
   ops_.add(label_, pool, priority_, reads, writes);
   operations_.push_back(operation);
+  step_ends_.back() = operations_.size();
 }
 
 std::vector<LinkUse> GpuProcess::links(double steps) const {
@@ -110,18 +114,21 @@ std::vector<LinkUse> GpuProcess::links(double steps) const {
 }
 
 void GpuProcess::begin_step(Duration wake_up) {
-  engine_.begin_step();
+  STEPTIME_CHECK(engine_.pushed() == step_end_, "a step begins when the one before is pushed");
+  const std::size_t number = static_cast<std::size_t>(++step_) % step_ends_.size();
+  if (number == 0) engine_.begin_step();
+  step_end_ = step_ends_[number];
   push_after(wake_up);
 }
 
 /// Pushes what comes next in the step, and all that the main thread pushes at the same time.
 void GpuProcess::push_after(Duration wait) {
   const std::size_t next = engine_.pushed();
-  if (next == operations()) return;
+  if (next == step_end_) return;
   clock_.after(wait + operations_[next].call, Phase::kNormal, [this] {
     do {
       engine_.push(ops_.operation(engine_.pushed()).label);
-    } while (engine_.pushed() < operations() && operations_[engine_.pushed()].call == Duration{});
+    } while (engine_.pushed() < step_end_ && operations_[engine_.pushed()].call == Duration{});
     push_after({});
   });
 }
@@ -131,7 +138,7 @@ std::optional<Duration> GpuProcess::started(OperationId id) {
   const Operation& of = operation(id);
   if (of.kind == Kind::kStream) return std::max(Duration{}, kernels_[of.kernel].end - clock_.now());
   if (of.kind == Kind::kCompute && costs_.variation.any()) {
-    return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, engine_.step(id)));
+    return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
   }
   if (of.kind != Kind::kCopy || of.gpu == of.to) return of.length;
   clock_.after(costs_.gpu_operation, Phase::kNormal, [this, id] {

@@ -1,6 +1,7 @@
 // One process of MXNet that drives all GPUs of a node: its main thread, its dependency engine with
 // the pools of every GPU, and the operations that a kvstore consists of, on the links of the node.
-// What the main thread pushes in a step is said once; every step pushes the same.
+// What the main thread pushes is said once: one step or several, which it goes through over and
+// over. A step ends with a wait.
 //
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
@@ -66,6 +67,7 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
     Duration length{};       ///< of what does not take links, where GPUs do not vary
     std::size_t kernel = 0;  ///< of a launch, and of the wait for it
     Duration call{};         ///< of the main thread, until it has pushed this
+    std::int64_t step = 0;   ///< of those that were said
   };
   /// Hears of all operations.
   class Observer {
@@ -90,7 +92,7 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
-  // What the main thread does in a step, in this order; to be said before the first.
+  // What the main thread does in its steps, in this order; to be said before the first.
 
   /// Of what is pushed from now on.
   void set_priority(std::int32_t priority) { priority_ = priority; }
@@ -113,18 +115,23 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   /// the weights; nothing where the process has none.
   void update(std::int32_t gpu, const Variables& sum, Variable weights);
   void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
+  /// Ends the step, of which the main thread pushes nothing else.
   void wait(const Variables& reads);
 
-  /// The main thread begins a step, in which it has pushed all of the one before, `wake_up` from
-  /// now.
+  /// The main thread begins the next step, having pushed all of the one before, `wake_up` from now.
   void begin_step(Duration wake_up = {});
 
-  /// How many a step has.
+  /// How many were said.
   std::size_t operations() const { return operations_.size(); }
   const Operation& operation(OperationId id) const { return operations_[OpEngine::number_of(id)]; }
+  /// In which it was pushed.
+  std::int64_t step(OperationId id) const {
+    return engine_.step(id) * static_cast<std::int64_t>(step_ends_.size()) + operation(id).step;
+  }
+  /// Whose step is all that was said.
   const OpEngine& engine() const { return engine_; }
   /// Operations of the steps that have begun which have not ended.
-  std::size_t pending() const { return engine_.pending() + operations() - engine_.pushed(); }
+  std::size_t pending() const { return engine_.pending() + step_end_ - engine_.pushed(); }
   /// When the last operation ended.
   Time end() const { return end_; }
   /// What its links have carried so far, for one of so many steps.
@@ -173,7 +180,10 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Duration call_{};
   std::int32_t priority_ = 0;
   std::uint32_t label_ = 0;
-  std::vector<Operation> operations_;  ///< of a step
+  std::vector<Operation> operations_;
+  std::vector<std::size_t> step_ends_{0};  ///< among them
+  std::int64_t step_ = -1;                 ///< that has begun
+  std::size_t step_end_ = 0;               ///< of that
   std::vector<Kernel> kernels_;
   Time stream_free_{};
   Time end_{};

@@ -79,7 +79,7 @@ class ModuleTraining final : public GpuProcess::Observer {
         input_(input),
         only_(only),
         recorder_(clock_, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
-                  only > 0 ? nullptr : &input_),
+                  only > 0 ? nullptr : &input_, run.update.period()),
         process_(clock_, run.cluster, costs_of(run), graph.keys.size(), this) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
@@ -93,7 +93,7 @@ class ModuleTraining final : public GpuProcess::Observer {
     }
     drawn_.emplace_back(run.timeline, "host");
     add_calls();
-    add_step(*store);
+    add_period(*store);
   }
 
   /// When the last operation of each step ends.
@@ -125,13 +125,13 @@ class ModuleTraining final : public GpuProcess::Observer {
   }
 
  private:
-  /// The keys of one call, and what of it is under way, by step modulo 2.
+  /// The keys of one call, and what of it is under way, by exchange modulo 2.
   struct Call {
     KeyRange keys;
-    std::int64_t operations = 0;            ///< in a step
+    std::int64_t operations = 0;            ///< in an exchange
     std::array<std::int64_t, 2> missing{};  ///< of these
     std::array<bool, 2> is_under_way{};
-    std::int64_t over = 0;  ///< steps in which it is
+    std::int64_t over = 0;  ///< exchanges in which it is
   };
 
   void add_calls() {
@@ -146,8 +146,12 @@ class ModuleTraining final : public GpuProcess::Observer {
   /// Labels are the number of a call, or behind these of a segment.
   std::size_t index_of(OperationId id) const { return process_.engine().label(id); }
   void set_label(std::size_t index) { process_.set_label(static_cast<std::uint32_t>(index)); }
-  static std::size_t parity_of(std::int64_t step) { return static_cast<std::size_t>(step % 2); }
-  std::int64_t step_of(OperationId id) const { return process_.engine().step(id); }
+  static std::size_t parity_of(std::int64_t exchange) {
+    return static_cast<std::size_t>(exchange % 2);
+  }
+  std::int64_t step_of(OperationId id) const { return process_.step(id); }
+  /// Of an operation of a call.
+  std::int64_t exchange_of(OperationId id) const { return step_of(id) / run_.update.period(); }
 
   void begin_step() {
     ++step_;
@@ -155,8 +159,10 @@ class ModuleTraining final : public GpuProcess::Observer {
       run_.on_progress(static_cast<double>(recorder_.step()) / static_cast<double>(run_.steps + 8));
     }
     if (only_ > 0 ? step_ == only_ : !recorder_.wants_step(step_)) return;
-    for (Call& call : calls_)
-      call.missing[parity_of(step_)] += call.operations;
+    if (run_.update.exchanges(step_)) {
+      for (Call& call : calls_)
+        call.missing[parity_of(step_ / run_.update.period())] += call.operations;
+    }
     const Duration wake_up = step_ > 0 ? main_.wake_up : Duration{};
     process_.begin_step(wake_up + await_samples(clock_.now() + wake_up));
   }
@@ -182,9 +188,19 @@ class ModuleTraining final : public GpuProcess::Observer {
     if (awaits_samples_ && process_.engine().next_is_free()) recorder_.waits_for_samples();
   }
 
-  void add_step(KvStore& store) {
-    pass(0, graph_.forward_segments);
-    pass(graph_.forward_segments, graph_.segments.size());
+  /// All that repeats.
+  void add_period(KvStore& store) {
+    for (std::int64_t step = 0; step < run_.update.period(); ++step) {
+      pass(0, graph_.forward_segments);
+      pass(graph_.forward_segments, graph_.segments.size());
+      if (run_.update.exchanges(step)) exchange(store);
+      process_.call(main_.metric);
+      set_label(calls_.size() + graph_.segments.size());
+      process_.wait(outputs_);
+    }
+  }
+
+  void exchange(KvStore& store) {
     if (main_.keys.pushes_first) {
       for (std::size_t call = 0; call < calls_.size(); ++call)
         push(store, call);
@@ -196,9 +212,6 @@ class ModuleTraining final : public GpuProcess::Observer {
         pull(store, call);
       }
     }
-    process_.call(main_.metric);
-    set_label(calls_.size() + graph_.segments.size());
-    process_.wait(outputs_);
   }
 
   void pass(std::size_t from, std::size_t to) {
@@ -259,9 +272,12 @@ class ModuleTraining final : public GpuProcess::Observer {
     if (operation.kind == Kind::kCompute && operation.gpu == 0) segment_started(id);
     if (index_of(id) >= calls_.size()) return;
     Call& call = calls_[index_of(id)];
-    if (std::exchange(call.is_under_way[parity_of(step_of(id))], true)) return;
+    if (std::exchange(call.is_under_way[parity_of(exchange_of(id))], true)) return;
     for (std::size_t key = call.keys.first; key < call.keys.first + call.keys.count; ++key)
-      recorder_.collective_started({static_cast<std::int32_t>(key), call.over});
+      recorder_.collective_started({static_cast<std::int32_t>(key), exchange_step(call.over)});
+  }
+  std::int64_t exchange_step(std::int64_t number) const {
+    return (number + 1) * run_.update.period() - 1;
   }
   void segment_started(OperationId id) {
     const Ops::Variable waited_for = process_.engine().last_granted(id);
@@ -294,11 +310,11 @@ class ModuleTraining final : public GpuProcess::Observer {
     }
     if (index_of(id) >= calls_.size()) return;
     Call& call = calls_[index_of(id)];
-    const std::size_t step = parity_of(step_of(id));
-    if (--call.missing[step] > 0) return;
-    call.is_under_way[step] = false;
+    const std::size_t parity = parity_of(exchange_of(id));
+    if (--call.missing[parity] > 0) return;
+    call.is_under_way[parity] = false;
     for (std::size_t key = call.keys.first; key < call.keys.first + call.keys.count; ++key)
-      recorder_.collective_ended({static_cast<std::int32_t>(key), call.over});
+      recorder_.collective_ended({static_cast<std::int32_t>(key), exchange_step(call.over)});
     ++call.over;
   }
 
@@ -362,8 +378,9 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
   const double operations = gpus * (static_cast<double>(graph.segments.size()) +
                                     4 * static_cast<double>(graph.keys.size()));
   const bool varies = run.variation.any();
-  const double steps =
-      (varies ? static_cast<double>(run.steps + 8) : 72) + static_cast<double>(run.learning);
+  const auto period = static_cast<double>(run.update.period());
+  const double steps = (varies ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
+                       static_cast<double>(run.learning);
   constexpr double kMostSeconds = 4e6;
   if (!(to_seconds(input) * steps <= kMostSeconds)) {
     throw PlacedError(
@@ -393,7 +410,8 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
   };
   const bool draws = run.timeline != nullptr;
   EmbeddedStep step = run.variation.any() ? play(plan, draws) : paced_step(plan, draws, play);
-  step.cold = ModuleTraining(graph, main, alone, plan.input, 1).play_ends().front();
+  const std::int64_t period = run.update.period();
+  step.cold = ModuleTraining(graph, main, alone, plan.input, period).play_ends().back() / period;
   if (run.learning > 0)
     step.ends = ModuleTraining(graph, main, alone, plan.input, run.learning).play_ends();
   return step;

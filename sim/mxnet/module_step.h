@@ -14,6 +14,7 @@
 // python/mxnet/module/executor_group.py, python/mxnet/model.py
 // (_update_params_on_kvstore), src/kvstore/kvstore_local.h.
 #pragma once
+#include "sim/learning/update.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/mxnet/merge.h"
 #include "sim/servers/aggregation.h"
@@ -25,6 +26,7 @@ namespace steptime {
 struct ModuleRun {
   const Cluster& cluster;
   const Aggregation& aggregation;  ///< with a merge
+  const Update& update;            ///< keys travel in the steps in which it exchanges
   /// Of the embedding; null: calls, pushes and operations cost nothing, and `aggregation` says when
   /// pushes and pulls are issued, and in which order.
   const MxnetSettings* settings = nullptr;

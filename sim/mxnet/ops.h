@@ -1,7 +1,7 @@
 // Ops: what a process pushes into its dependency engine in a step, when every step, and every
 // process of a run, pushes the same: which operations in which order, and what each reads and
 // writes. It is kept once for all processes, so that an engine of its own (op_engine.h) has a few
-// bytes for each operation.
+// bytes for each operation. A step is all that repeats, be it several steps of a training.
 //
 // Either all of it is known before the first step, or whoever comes first to an operation adds it.
 #pragma once

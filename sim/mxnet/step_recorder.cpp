@@ -20,11 +20,13 @@ constexpr Duration kSame{1000};
 }  // namespace
 
 StepRecorder::StepRecorder(Engine& clock, const TrainingGraph& graph,
-                           std::optional<std::int64_t> steps, InputPipeline* input)
+                           std::optional<std::int64_t> steps, InputPipeline* input,
+                           std::int64_t period)
     : clock_(clock),
       graph_(graph),
       steps_(steps),
       input_(input),
+      period_(period),
       reduced_(graph.keys.size()),
       key_start_(graph.keys.size()),
       key_times_(graph.keys.size()) {
@@ -34,8 +36,8 @@ StepRecorder::StepRecorder(Engine& clock, const TrainingGraph& graph,
 bool StepRecorder::wants_step(std::int64_t step) {
   if (!stops_before_) {
     if (steps_)
-      stops_before_ = kWarmUp + *steps_ + 1;
-    else if (steady_ >= kSameSteps || step >= kPatience)
+      stops_before_ = (kWarmUp + (*steps_ + period_ - 1) / period_) * period_ + 1;
+    else if (steady_ >= kSameSteps || step >= kPatience * period_)
       stops_before_ = step;
   }
   return !stops_before_ || step < *stops_before_;
@@ -57,11 +59,13 @@ void StepRecorder::step_started(std::int64_t step) {
     from_ = to_ = sums_;
     return;
   }
+  if (step % period_ != 0) return;
+  const std::int64_t periods = step / period_;
   const Duration length = clock_.now() - to_.at;
-  const bool is_same = step > 1 && length - length_ <= kSame && length_ - length <= kSame;
+  const bool is_same = periods > 1 && length - length_ <= kSame && length_ - length <= kSame;
   length_ = length;
   if (steps_) {
-    if (step <= kWarmUp) from_ = sums_;
+    if (periods <= kWarmUp) from_ = sums_;
     steady_from_step_ = from_.step;
     steady_from_ = from_.at;
   } else {
@@ -72,8 +76,8 @@ void StepRecorder::step_started(std::int64_t step) {
     }
     // Of equal steps the last one is measured: the first of them had nothing to hide under its
     // forward pass yet.
-    if (steady_ > 1 || step <= kPatience / 2) from_ = to_;
-    if (steady_ >= kSameSteps && input_ != nullptr && input_->is_overtaken(length)) {
+    if (steady_ > 1 || periods <= kPatience / 2) from_ = to_;
+    if (steady_ >= kSameSteps && input_ != nullptr && input_->is_overtaken(length / period_)) {
       input_->use_up(step, clock_.now());
       steady_ = 0;
     }
@@ -125,7 +129,8 @@ void StepRecorder::collective_ended(MpiWorld::Subject subject) {
   advance();
   --in_progress_;
   const auto key = static_cast<std::size_t>(subject.key);
-  STEPTIME_CHECK(subject.step == reduced_[key]++, "a key is reduced once in every step, in order");
+  STEPTIME_CHECK(subject.step / period_ == reduced_[key]++,
+                 "a key is reduced once in every period, in order");
   const Time own = starts_[subject.step % 2];  // it may end in the next step's forward pass
   key_times_[key].start = key_start_[key] - own;
   key_times_[key].end = clock_.now() - own;
@@ -133,7 +138,7 @@ void StepRecorder::collective_ended(MpiWorld::Subject subject) {
 
 bool StepRecorder::is_complete() const {
   return std::all_of(reduced_.begin(), reduced_.end(),
-                     [&](std::int64_t times) { return times == to_.step + 1; });
+                     [&](std::int64_t times) { return times == (sums_.step + 1) / period_; });
 }
 
 Duration StepRecorder::step_time() const {
@@ -151,7 +156,7 @@ Attribution StepRecorder::attribution() const {
                 .exposed = exposed / steps,
                 .idle = (passed(kIdle) + passed(kSamples) - exposed) / steps,
                 .input = passed(kSamples) / steps,
-                .steps = to_.step + 1,
+                .steps = sums_.step + 1,
                 .transient_steps = steady_from_step_,
                 .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
   const auto add_cause = [&](const char* cause, const char* resource, Duration time) {

@@ -37,8 +37,10 @@ class StepRecorder final : public MpiWorld::Listener {
  public:
   /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
   /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
+  /// `period`: every so many steps, at the end of the last of them, keys are reduced; what is
+  /// measured are that many together.
   StepRecorder(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
-               InputPipeline* input = nullptr);
+               InputPipeline* input = nullptr, std::int64_t period = 1);
 
   /// The same answer for every rank that asks.
   bool wants_step(std::int64_t step);
@@ -60,7 +62,7 @@ class StepRecorder final : public MpiWorld::Listener {
 
   /// How many steps have begun.
   std::int64_t step() const { return sums_.step; }
-  /// Every key was reduced once in every step.
+  /// Every key was reduced once in every period.
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.
   Duration step_time() const;
@@ -94,6 +96,7 @@ class StepRecorder final : public MpiWorld::Listener {
   const TrainingGraph& graph_;
   std::optional<std::int64_t> steps_;  ///< to measure
   InputPipeline* input_;
+  std::int64_t period_;
   std::optional<std::int64_t> stops_before_;
   Gpu gpu_ = kIdle;
   Time advanced_to_{};
@@ -101,12 +104,12 @@ class StepRecorder final : public MpiWorld::Listener {
   std::int64_t in_progress_ = 0;
   Sums sums_;
   Sums from_;  ///< at the start of what is measured
-  Sums to_;    ///< at the start of the latest step
+  Sums to_;    ///< at the start of the latest period
   Time first_start_{};
   Time first_step_end_{};
   Time starts_[2]{};         ///< of the latest two steps, by step modulo 2
-  Duration length_{};        ///< of the latest whole step
-  std::int64_t steady_ = 0;  ///< how many steps up to that one took the same time
+  Duration length_{};        ///< of the latest whole period
+  std::int64_t steady_ = 0;  ///< how many periods up to that one took the same time
   std::int64_t steady_from_step_ = 0;
   Time steady_from_{};
   std::vector<std::int64_t> reduced_;  ///< by key: how often

@@ -100,9 +100,11 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
       error_of(two_gpus("device", kFree, R"(, "issue_time": "1 us")")),
       "/strategy/aggregation/issue_time: is python_call of the embedding, as updater_time is; "
       "expected 0 s");
-  EXPECT_EQ(
-      error_of(two_gpus("tree", R"(, "update": {"type": "local-sgd", "interval": 2})")),
-      "/strategy/update: a kvstore's merge adds up the gradients of every step; expected sgd");
+  EXPECT_EQ(error_of(two_gpus("tree", kFree + std::string(R"(, "update": {"type": "local-sgd",
+                                                                    "interval": 2})"))),
+            "/strategy/update: sends parameters, but the module's optimizer is on the kvstore, "
+            "which adds "
+            "up gradients; expected sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "schedule": {"type": "priority"})")),
             "/strategy/schedule: decides while the step runs, but this kvstore takes keys as its "
             "engine does; expected one that plans beforehand");

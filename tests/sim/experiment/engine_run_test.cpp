@@ -202,6 +202,34 @@ TEST(EngineRun, WhatIsLearntWaitsForSamples) {
   EXPECT_NEAR(curve.back().time_s, 79 * 0.1 + 0.04402, 1e-12);
 }
 
+TEST(EngineRun, AKvstoreLearnsInLocalSteps) {
+  const TinyFolder folder;
+  const std::string local = R"(, "update": {"type": "local-sgd", "interval": 2}})";
+  const auto with_update = [&](std::string patch, const std::string& end) {
+    const std::size_t at = patch.find(end) + end.size() - 1;
+    return patch.replace(at, 1, local);
+  };
+  const std::string merge = with_update(engines(learning())[1], R"("b": null}})");
+  const Result merged = simulate(tiny_experiment(folder, merge));
+  const Result reduced =
+      simulate(tiny_experiment(folder, R"({"cluster": {"nodes": 1, "gpus_per_node": 2, "intra_node":
+                    {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
+                  "strategy": {"update": {"type": "local-sgd", "interval": 2}}, "run": )" +
+                                           learning() + "}"));
+  EXPECT_EQ(merged.messages, 2);  // three keys in every second step
+  for (std::size_t seed = 0; seed < 2; ++seed) {
+    const auto& curve = merged.training->runs[seed].curve;
+    const auto& expected = reduced.training->runs[seed].curve;
+    ASSERT_EQ(curve.size(), expected.size());
+    for (std::size_t step = 0; step < curve.size(); ++step) {
+      EXPECT_EQ(curve[step].score.loss, expected[step].score.loss);
+      EXPECT_EQ(curve[step].epoch, static_cast<double>(step) / 8);
+    }
+    EXPECT_NEAR(curve[1].time_s, 0.042, 1e-12);
+    EXPECT_NEAR(curve[4].time_s - curve[2].time_s, 2 * merged.step_time_s, 1e-9);
+  }
+}
+
 TEST(EngineRun, AnEmbeddingLearnsNothing) {
   const TinyFolder folder;
   EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, engines(learning())[0]); }),

@@ -136,6 +136,33 @@ TEST(GpuProcess, EveryStepPushesTheSame) {
   EXPECT_EQ(steps.process.pending(), 0U);
 }
 
+TEST(GpuProcess, StepsMayDiffer) {
+  // Steps of 100 us and of 100 us + 40 us in turn.
+  struct Steps final : GpuProcess::Observer {
+    Engine clock;
+    GpuProcess process{clock, pair_of_gpus(), {}, 1, this};
+    std::vector<std::int64_t> waited;  ///< us
+    void started(GpuProcess::OperationId) override {}
+    void ended(GpuProcess::OperationId id) override {
+      if (process.operation(id).kind != GpuProcess::Kind::kWait) return;
+      EXPECT_EQ(process.step(id), static_cast<std::int64_t>(waited.size()));
+      EXPECT_EQ(process.pending(), 0U);
+      waited.push_back(since_start(clock.now()) / microseconds(1));
+      if (waited.size() < 5) process.begin_step();
+    }
+  } steps;
+  const auto computed = steps.process.variable();
+  for (const bool is_longer : {false, true}) {
+    steps.process.compute(0, microseconds(100), {}, {computed});
+    if (is_longer) steps.process.compute(0, microseconds(40), {}, {computed});
+    steps.process.wait({computed});
+  }
+  steps.process.begin_step();
+  EXPECT_EQ(steps.process.pending(), 2U);
+  steps.clock.run();
+  EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
+}
+
 TEST(GpuProcess, GpusVaryInWhatTheyCompute) {
   const Variation variation{.jitter = 0.2};
   Process p({.variation = variation, .seed = 3});

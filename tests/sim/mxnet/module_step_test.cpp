@@ -34,6 +34,8 @@ struct Run {
   std::string schedule = R"({"type": "wfbp"})";
   double reduction = 0;
   Duration input{};  ///< of a step's samples
+  std::string update = R"({"type": "sgd"})";
+  std::int64_t learning = 0;
 };
 
 EmbeddedStep play(const Workload& workload, const Run& run = {}) {
@@ -51,12 +53,16 @@ EmbeddedStep play(const Workload& workload, const Run& run = {}) {
   StepPlan plan =
       plan_step(workload, units, schedule->plan(units, nothing), nothing, cluster.workers());
   plan.input = run.input;
+  const auto update = make<Update>(run.update);
+  plan.after_backward = plan.after_backward || update->sends_parameters();
   return module_step(plan, workload, units,
                      {.cluster = cluster,
                       .aggregation = aggregation,
+                      .update = *update,
                       .settings = run.settings ? &*run.settings : nullptr,
                       .steps = 4,
-                      .variation = run.variation});
+                      .variation = run.variation,
+                      .learning = run.learning});
 }
 EmbeddedStep play(const std::vector<LayerTimes>& times, const Run& run = {}) {
   return play(layers(times), run);
@@ -116,6 +122,29 @@ TEST(ModuleStep, WaitsForItsSamples) {
   // Samples that are there in time change nothing.
   EXPECT_EQ(play(layer, {.input = seconds(5)}).times, play(layer).times);
   EXPECT_EQ(play(layer, {.input = milliseconds(5003)}).times.step, milliseconds(5003));
+}
+
+TEST(ModuleStep, KeysTravelInTheStepsThatExchange) {
+  // GPU 0's third step ends with the exchange of both keys, 2 MB up and 2 MB back; the others take
+  // 6 s. GPU 1 begins as long after it as the copies back take, at most 2.002 s, and meets it in
+  // the next exchange.
+  const std::vector<LayerTimes> layers{{seconds(1), seconds(2)}, {seconds(1), seconds(2)}};
+  const steptime::Run each{.update = R"({"type": "local-sgd", "interval": 1})"};
+  const steptime::Run third{.update = R"({"type": "local-sgd", "interval": 3})", .learning = 7};
+  const Duration exchange = play(layers, each).times.step - seconds(6);
+  EXPECT_GT(exchange, seconds(2));
+  const EmbeddedStep step = play(layers, third);
+  EXPECT_EQ(step.times.step, (3 * Duration(seconds(6)) + exchange) / 3);
+  // The first two end with the backward pass, at 6 and 12 s. The third ends with the exchange.
+  ASSERT_EQ(step.ends.size(), 7U);
+  EXPECT_EQ(step.ends[0], seconds(6));
+  EXPECT_EQ(step.ends[1], seconds(12));
+  EXPECT_GT(step.ends[2], seconds(20));
+  EXPECT_EQ(step.ends[5] - step.ends[2], 3 * Duration(seconds(6)) + exchange);
+  EXPECT_EQ(step.cold, step.ends[2] / 3);
+  // With the gradients of every step there is as much to wait for as with one exchange a step.
+  EXPECT_EQ(play(layers, {.schedule = R"({"type": "naive"})"}).times.step,
+            play(layers, each).times.step);
 }
 
 TEST(ModuleStep, TheMainThreadMayBeWhatTakesLongest) {

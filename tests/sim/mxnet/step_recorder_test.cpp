@@ -121,6 +121,25 @@ TEST(StepRecorder, StepsShorterThanTheInputAreNotSteady) {
   EXPECT_TRUE(steps.recorder.wants_step(4));
 }
 
+TEST(StepRecorder, APeriodIsSeveralSteps) {
+  // Steps of 1 and 2 s in turn, in the second of which the key is reduced: 1.5 s.
+  Steps steps;
+  StepRecorder recorder(steps.clock, steps.graph, std::nullopt, nullptr, 2);
+  for (std::int64_t s = 0; s < 8; ++s) {
+    steps.at(s / 2 * 3 + s % 2, [&recorder, s] { recorder.segment_started(0, s, std::nullopt); });
+    if (s % 2 == 0) continue;
+    steps.at(s / 2 * 3 + 2, [&recorder, s] { recorder.collective_started({0, s}); });
+    steps.at(s / 2 * 3 + 3, [&recorder, s] { recorder.collective_ended({0, s}); });
+  }
+  steps.clock.run();
+  EXPECT_EQ(recorder.step_time(), kSecond * 3 / 2);
+  EXPECT_TRUE(recorder.is_complete());
+  EXPECT_FALSE(recorder.wants_step(8));
+  EXPECT_EQ(recorder.key_times()[0].end, 2 * kSecond);  // after the start of the second step
+  EXPECT_FALSE(StepRecorder(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4 + 1));
+  EXPECT_TRUE(StepRecorder(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4));
+}
+
 TEST(StepRecorder, WithJitterItRunsAsManyAsItIsTold) {
   Steps steps;
   StepRecorder recorder(steps.clock, steps.graph, 10);
