@@ -32,8 +32,8 @@ class LearntStore final : public Store {
 /// in different orders, and would wait for each other for ever.
 class Told : public Client {
  public:
-  Told(World& world, Worker& worker, Decider& decider)
-      : worker(worker), world_(world), decider_(decider) {}
+  Told(World& world, Worker& told, Decider& decider)
+      : worker(told), world_(world), decider_(decider) {}
   void came(std::int32_t bucket, When end) override { worker.came(bucket, end); }
   bool counts() const override { return worker.counts(); }
   void push_is_in(std::int32_t bucket, When in) override {
