@@ -49,10 +49,14 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
 
 /// Chrome's format if the name ends in .json, else Perfetto's.
 void write_timeline(OutputFile& file, Timeline& timeline, const Terminal& terminal) {
+  const bool is_empty = timeline.spans().empty();
   add_load(timeline);
   file.write(file.path().ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
   file.commit();
-  terminal.err << "wrote " << file.path() << ", open in ui.perfetto.dev\n";
+  terminal.err << "wrote " << file.path()
+               << (is_empty ? ", which is empty: these ranks are not drawn, or nothing happens in "
+                              "this window\n"
+                            : ", open in ui.perfetto.dev\n");
 }
 
 void check_timeline_name(const std::string& path) {

@@ -28,9 +28,10 @@ Drawing::Drawing(const TrainingPlan& plan, Timeline* timeline) : plan_(plan), ti
   for (std::int64_t s = 0; s < servers; ++s)
     servers_.emplace_back(timeline, fmt::format("server {}", s));
   for (std::int32_t w = 0; w < workers; ++w) {
-    // Of those that move as one, the first that is to be seen.
+    // Of those that are alike, the first that is to be seen; else the first, with the slowest's
+    // pace.
     std::int32_t rank = w * gpus;
-    while (rank + 1 < (w + 1) * gpus && !timeline->shows_rank(rank))
+    while (!plan.variation.any() && rank + 1 < (w + 1) * gpus && !timeline->shows_rank(rank))
       ++rank;
     workers_.emplace_back(timeline, rank);
   }

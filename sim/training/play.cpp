@@ -53,24 +53,26 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
   record.tell(times);
   const ReportedSteps& steps = record.steps();
   const auto workers = static_cast<double>(fleet.workers().size());
-  Duration computed{};
+  SumOfTimes computed;
   Time last{};
   for (const Worker& worker : fleet.workers()) {
-    computed += worker.computed();
+    computed.add(worker.computed());
     last = std::max(last, worker.end());
   }
   times.end_s = to_seconds(since_start(last));
-  times.compute_s = mean_s(computed, workers * steps.counted());
-  times.input_s = mean_s(record.waited_for_input(), workers * steps.reported());
+  times.compute_s = computed.mean_s(workers * steps.counted());
+  times.input_s = record.waited_for_input().mean_s(workers * steps.reported());
   if (fleet.servers() != nullptr) {
-    times.server_busy_s = mean_s(fleet.servers()->most_busy(), steps.per_step());
+    SumOfTimes busy;
+    busy.add(fleet.servers()->most_busy());
+    times.server_busy_s = busy.mean_s(steps.per_step());
     times.messages = fleet.messages();
     times.messages_per_step = static_cast<double>(times.messages) / steps.per_step();
     times.staleness = fleet.servers()->staleness();
   }
   if (causes != nullptr) times.attribution = steps.attribution(*causes);
-  const auto played = static_cast<double>(steps.played());
-  times.links = roads->links(times.step_s * played, played);
+  times.links = roads->links(to_seconds(since_start(std::max(last, world.now()))),
+                             static_cast<double>(steps.played()));
   times.fingerprint = world.engine.fingerprint();
   if (learner == nullptr) return times;
   for (const double value : learner->client(0))

@@ -20,7 +20,7 @@ Record::Record(const TrainingPlan& plan, Engine& engine, std::size_t workers, bo
 void Record::waits_for_input(std::int64_t step, Duration time) {
   const auto place = static_cast<std::size_t>(step);
   waited_.resize(std::max(waited_.size(), place + 1));
-  waited_[place] += time;
+  waited_[place].add(time);
 }
 
 void Record::computes(std::int32_t worker, std::int64_t step, Time start) {

@@ -51,7 +51,7 @@ class Record {
   std::int64_t reductions() const { return reductions_; }
   bool layers_wait() const { return layers_wait_; }
   const ReportedSteps& steps() const { return steps_; }
-  Duration waited_for_input() const { return steps_.sum(waited_); }
+  SumOfTimes waited_for_input() const { return steps_.sum(waited_); }
   /// What has been kept, into the run's times.
   void tell(TrainingTimes& times);
 
@@ -63,7 +63,7 @@ class Record {
   ReportedSteps steps_;
   SentStep sent_;
   std::vector<std::int64_t> learnt_;  ///< steps, by every worker
-  std::vector<Duration> waited_;      ///< for input, by step: the sum over all workers
+  std::vector<SumOfTimes> waited_;    ///< for input, by step: the sum over all workers
   std::vector<CurvePoint> curve_;
   std::int64_t reductions_ = 0;
   bool counts_ = true;        ///< what client 0 all-reduces in its present step

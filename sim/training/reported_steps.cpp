@@ -100,13 +100,13 @@ double ReportedSteps::per_step() const {
   return static_cast<double>(exchanges(played_)) * this->reported() / static_cast<double>(reported);
 }
 
-Duration ReportedSteps::sum(const std::vector<Duration>& by_step) const {
+SumOfTimes ReportedSteps::sum(const std::vector<SumOfTimes>& by_step) const {
   const auto behind = static_cast<std::int64_t>(by_step.size());
   const std::int64_t end = kind_ == Kind::kAll ? behind : kind_ == Kind::kSteady ? last_ : played_;
   const std::int64_t begin = kind_ == Kind::kAll ? 0 : end - reported_;
-  Duration sum{};
+  SumOfTimes sum;
   for (std::int64_t step = begin; step < std::min(end, behind); ++step)
-    sum += by_step[static_cast<std::size_t>(step)];
+    sum.add(by_step[static_cast<std::size_t>(step)]);
   return sum;
 }
 

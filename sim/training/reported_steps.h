@@ -30,10 +30,18 @@
 
 namespace steptime {
 
-/// Of whole picoseconds: the mean of equal times is each of them.
-inline double mean_s(Duration sum, double of) {
-  return static_cast<double>(sum.count()) / of / 1e12;
-}
+/// A sum over workers and steps, for which a Duration may be too short: it holds 106 days.
+class SumOfTimes {
+ public:
+  void add(Duration time) { ps_ += time.count(); }
+  void add(const SumOfTimes& other) { ps_ += other.ps_; }
+  /// Of whole picoseconds: the mean of equal times is each of them.
+  double mean_s(double of) const { return static_cast<double>(ps_) / of / 1e12; }
+
+ private:
+  __extension__ using Wide = __int128;
+  Wide ps_ = 0;
+};
 
 class ReportedSteps {
  public:
@@ -57,7 +65,7 @@ class ReportedSteps {
   /// What all exchanges of the run make together over what they make in a reported step.
   double per_step() const;
   /// Of times by step, a reported one's. Those that lie behind the last step count where all do.
-  Duration sum(const std::vector<Duration>& by_step) const;
+  SumOfTimes sum(const std::vector<SumOfTimes>& by_step) const;
   double reported() const { return static_cast<double>(reported_); }
   double step_s() const;
   /// Of the first exchange; none where all steps are reported.

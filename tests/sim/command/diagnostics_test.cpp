@@ -55,7 +55,7 @@ TEST(Diagnostics, SayWhatIsReadAndWhichWayARunTakes) {
   // Three tensors, each a message of its own.
   expect("{}", "tiny: 4 workers move in step, closed form, 3 all-reduces a step");
   expect(R"({"strategy": {"embedding": {"type": "funnel"}}})",
-         "tiny: played in the embedding's engine, 3 all-reduces a step");
+         "tiny: played in an engine, 3 all-reduces a step");
   expect(R"({"run": {"variation": {"jitter": 0.1}}})",
          "tiny: played client by client, as workers, servers, updates, streams or the schedule ask "
          "for it");

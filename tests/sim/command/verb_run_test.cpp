@@ -208,6 +208,17 @@ TEST(VerbRun, TimelineForPerfetto) {
   EXPECT_EQ(packets(folder.read("t.pftrace")), (std::pair{4 + 5 * (2 * 9 + 5), 5 * (2 * 9 + 5)}));
 }
 
+TEST(VerbRun, SaysThatATimelineIsEmpty) {
+  const TinyFolder folder;
+  const std::string path = folder.path("t.json");
+  const Outcome run =
+      steptime({"run", folder.experiment(), "--timeline", path, "--timeline-ranks=99"});
+  EXPECT_EQ(run.exit, 0);
+  EXPECT_EQ(run.err, "wrote " + path +
+                         ", which is empty: these ranks are not drawn, or nothing happens in this "
+                         "window\n");
+}
+
 TEST(VerbRun, TimelineForChrome) {
   const TinyFolder folder;
   const Outcome run = steptime({"run", folder.experiment(), "--timeline", folder.path("t.json")});

@@ -138,5 +138,16 @@ TEST(ReportedSteps, HaveTheirShareOfTheExchanges) {
   EXPECT_DOUBLE_EQ(run.steps.per_step(), 3 * 4);
 }
 
+/// 100,000 workers of 3,000 steps of 100 s compute 3 x 10^10 s, of which a Duration holds 9 x 10^6.
+TEST(SumOfTimes, HoldsWhatAllWorkersComputeInAllSteps) {
+  SumOfTimes of_worker;
+  for (int step = 0; step < 3000; ++step)
+    of_worker.add(std::chrono::seconds(100));
+  SumOfTimes all;
+  for (int worker = 0; worker < 100'000; ++worker)
+    all.add(of_worker);
+  EXPECT_EQ(all.mean_s(3000.0 * 100'000), 100);
+}
+
 }  // namespace
 }  // namespace steptime
