@@ -3,6 +3,7 @@
 #include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
 #include "sim/config/text_lines.h"
+#include "sim/config/words.h"
 #include "sim/core/text_table.h"
 #include "sim/core/units.h"
 #include "sim/drawing/node_drawing.h"
@@ -157,7 +158,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
       "strict", "exit 5 when the result is not validated by measurements");
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
-  if (format != "dot") check_format(format);
+  check_word("--format", format, std::vector<std::string>{"table", "json", "jsonl", "csv", "dot"});
   if (values->contains("seed")) {
     sets.push_back(fmt::format("/run/seed={}", (*values)["seed"].as<std::int64_t>()));
   }

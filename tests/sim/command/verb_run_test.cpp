@@ -95,7 +95,7 @@ TEST(VerbRun, DrawsANodeWithItsLoad) {
   EXPECT_EQ(run.out.rfind("graph ", 0), 0U) << run.out.substr(0, 20);
   EXPECT_NE(run.out.find('%'), std::string::npos);
   EXPECT_EQ(steptime({"run", folder.experiment(), "--format", "gif"}).err,
-            "steptime: --format: unknown \"gif\"; known: table, json, jsonl, csv\n");
+            "steptime: --format: unknown \"gif\"; known: table, json, jsonl, csv, dot\n");
 }
 
 TEST(VerbRun, TableIsTheDefault) {
@@ -281,7 +281,7 @@ TEST(VerbRun, AWrongFormatWritesNothing) {
                                 folder.path("t.json"), "-o", folder.path("out")});
   EXPECT_EQ(run.exit, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_EQ(run.err, "steptime: --format: unknown \"xml\"; known: table, json, jsonl, csv\n");
+  EXPECT_EQ(run.err, "steptime: --format: unknown \"xml\"; known: table, json, jsonl, csv, dot\n");
   EXPECT_FALSE(folder.has("t.json"));
   EXPECT_FALSE(folder.has("out"));
 }
