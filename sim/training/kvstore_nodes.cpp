@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -248,8 +247,8 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
   World& world = training.world;
   for (std::size_t bucket = 0; bucket < plan.pieces.size(); ++bucket) {
     const auto first = static_cast<std::uint32_t>(sums_.size());
-    for (const Piece& piece : plan.pieces[bucket])
-      sums_.push_back({static_cast<std::int32_t>(bucket), first, piece.bytes});
+    sums_.resize(sums_.size() + plan.pieces[bucket].size(),
+                 {static_cast<std::int32_t>(bucket), first});
   }
   const ServersBeyond& beyond = *plan.aggregation.beyond;
   if (training.drawing.is_on())

@@ -45,7 +45,6 @@ class KvStoreNodes {
   struct Sum {
     std::int32_t bucket;
     std::uint32_t first_of_bucket;
-    Bytes bytes;
   };
 
   TrainingRun& training_;

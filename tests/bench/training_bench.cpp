@@ -5,6 +5,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/training_run.h"
+#include "sim/training/play.h"
 #include "tests/bench/bare.h"
 
 #include <algorithm>

@@ -157,6 +157,25 @@ TEST(MessageRuns, EveryPushIsAppliedOnce) {
   EXPECT_EQ(r.messages, 2 * 5 * 4);
 }
 
+/// One reported step after two that fill the network: what links carried in all three is counted
+/// with the time of all three.
+TEST(MessageRuns, NoLinkIsBusyForLongerThanTheRun) {
+  const Experiment e =
+      read_experiment(std::make_shared<Document>(Document{"x.json", parse_json(R"({"name": "x",
+          "workload": {"model": "torch/resnet50", "device": "v100", "batch": 32},
+          "cluster": {"preset": "p3.16xlarge", "nodes": 4, "gpus_per_node": 6},
+          "strategy": {"aggregation": {"type": "parameter-server", "servers": 4,
+                                       "placement": "with-workers", "requests": "next-step"},
+                       "schedule": "priority", "update": "asgd"},
+          "run": {"fidelity": "message", "steps": 1}})",
+                                                                               "x.json")}));
+  std::vector<SentBucket> buckets;
+  const Result r = simulate(e, &buckets);
+  ASSERT_FALSE(r.links.empty());
+  for (const LinkUse& link : r.links)
+    EXPECT_LE(link.busy, 1) << link.from << " to " << link.to;
+}
+
 TEST(MessageRuns, ARunIsRepeatable) {
   const auto run = [] { return played(servers(2), kAsgd, 6, "wfbp", R"(, "steps": 10)"); };
   EXPECT_EQ(run().fingerprint, run().fingerprint);
