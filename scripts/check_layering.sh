@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rooms=(core config events network collective runtime workload step learning servers training mxnet
+rooms=(core config events network collective runtime workload step learning servers training layouts mxnet
        experiment sweeps
        evidence drawing command)
 

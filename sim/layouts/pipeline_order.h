@@ -1,0 +1,48 @@
+// In which order the ranks of a pipeline work: what rank r does k-th. An order knows nothing of
+// time, memory or communication. Implemented in schedulers/pipeline_orders/, one file each.
+#pragma once
+#include "sim/config/registry.h"
+
+#include <cstdint>
+#include <string>
+
+namespace steptime {
+
+/// What a rank does with a micro-batch in a chunk.
+enum class PassKind : std::uint8_t {
+  kForward,
+  kBackward,        ///< both gradients
+  kInputGradient,   ///< which the stage before waits for; the weights' comes later
+  kWeightGradient,  ///< of a pass whose input gradient is there
+};
+
+struct Pass {
+  PassKind kind{};
+  std::int32_t micro_batch = 0;
+  std::int32_t chunk = 0;  ///< of the rank, 0 the first that a micro-batch comes to
+  bool operator==(const Pass&) const = default;
+};
+
+/// Chunk c of rank r is stage c * ranks + r of the model.
+struct PipelineShape {
+  std::int32_t ranks = 1;
+  std::int32_t micro_batches = 1;
+};
+
+class PipelineOrder {
+ public:
+  static constexpr const char* kNoun = "pipeline-order";
+  virtual ~PipelineOrder() = default;
+  /// Of each rank.
+  virtual std::int32_t chunks() const { return 1; }
+  /// Why these micro-batches cannot be worked on in this order, where the framework refuses them,
+  /// too; else empty.
+  virtual std::string refusal(const PipelineShape&) const { return ""; }
+  /// How many passes a rank makes.
+  virtual std::int64_t passes(const PipelineShape& shape, std::int32_t rank) const = 0;
+  /// The k-th of them, from 0 on, in constant time and memory.
+  virtual Pass pass(const PipelineShape& shape, std::int32_t rank, std::int64_t k) const = 0;
+};
+using PipelineOrders = Registry<PipelineOrder>;
+
+}  // namespace steptime
