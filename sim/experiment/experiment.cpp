@@ -4,8 +4,10 @@
 #include "sim/core/error.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
+#include "sim/layouts/plan_layout.h"
 #include "sim/network/cluster_network.h"
 #include "sim/servers/tcp_connections.h"
+#include "sim/workload/model_work.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +21,7 @@
 namespace steptime {
 namespace {
 
-constexpr std::array<std::string_view, 1> kWorkloadSections{"/workload"};
+constexpr std::array<std::string_view, 2> kWorkloadSections{"/workload", "/strategy/layout"};
 constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
 constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
@@ -28,6 +30,7 @@ constexpr std::array<std::string_view, 4> kCollectiveSections{
     "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
 constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
                                                             "/strategy/embedding"};
+constexpr std::array<std::string_view, 3> kLayoutSections{"/workload", "/cluster", "/strategy"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
 std::string transport_name(const Config& strategy) {
@@ -54,6 +57,8 @@ std::span<const std::string_view> sections(Part part) {
       return kCollectiveSections;
     case Part::kSchedule:
       return kScheduleSections;
+    case Part::kLayout:
+      return kLayoutSections;
     case Part::kRun:
       return kRunSections;
   }
@@ -97,36 +102,41 @@ const Params& experiment_params() {
 }
 
 const Params& strategy_params() {
-  static const Params params{{.key = "aggregation",
-                              .kind = Kind::kObject,
-                              .help = "who adds gradients up",
-                              .need = Need::kDefault,
-                              .fallback = Json{{"type", "all-reduce"}},
-                              .choice = Aggregation::kNoun},
-                             {.key = "update",
-                              .kind = Kind::kObject,
-                              .help = "what is done with the sum",
-                              .need = Need::kDefault,
-                              .fallback = Json{{"type", "sgd"}},
-                              .choice = Update::kNoun},
-                             {.key = "schedule",
-                              .kind = Kind::kObject,
-                              .help = "when gradients are sent",
-                              .need = Need::kDefault,
-                              .fallback = Json{{"type", "wfbp"}},
-                              .choice = Schedule::kNoun},
-                             {.key = "embedding",
-                              .kind = Kind::kObject,
-                              .help = "which thread issues collectives",
-                              .need = Need::kDefault,
-                              .fallback = Json{{"type", "async"}},
-                              .choice = Embedding::kNoun},
-                             {.key = "transport",
-                              .kind = Kind::kObject,
-                              .help = "what carries the messages",
-                              .need = Need::kDefault,
-                              .fallback = Json{{"type", "mpi"}},
-                              .choice = Transport::kNoun}};
+  static const Params params = [] {
+    Params keys{{.key = "aggregation",
+                 .kind = Kind::kObject,
+                 .help = "who adds gradients up",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "all-reduce"}},
+                 .choice = Aggregation::kNoun},
+                {.key = "update",
+                 .kind = Kind::kObject,
+                 .help = "what is done with the sum",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "sgd"}},
+                 .choice = Update::kNoun},
+                {.key = "schedule",
+                 .kind = Kind::kObject,
+                 .help = "when gradients are sent",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "wfbp"}},
+                 .choice = Schedule::kNoun},
+                {.key = "embedding",
+                 .kind = Kind::kObject,
+                 .help = "which thread issues collectives",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "async"}},
+                 .choice = Embedding::kNoun},
+                {.key = "transport",
+                 .kind = Kind::kObject,
+                 .help = "what carries the messages",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "mpi"}},
+                 .choice = Transport::kNoun}};
+    const Params& more = layout_strategy_params();
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  }();
   return params;
 }
 
@@ -187,13 +197,47 @@ const Params& run_params() {
   return params;
 }
 
+namespace {
+
+/// `strategy` with the collective of the transport's library, where its aggregation has one and
+/// names none.
+Json with_library(const Json& strategy, const Transport& transport) {
+  const std::string library = transport.backend->library();
+  Json full = with_defaults(strategy, strategy_params());
+  Json& aggregation = full["aggregation"];
+  if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
+  if (library.empty() || !aggregation.is_object()) return strategy;
+  const auto& items = Aggregations::instance().items();
+  const auto found = items.find(aggregation.value("type", ""));
+  if (found == items.end() || aggregation.contains("collective")) return strategy;
+  const Params& params = found->second.params;
+  const bool has_one = std::any_of(params.begin(), params.end(),
+                                   [](const Param& p) { return p.key == "collective"; });
+  if (has_one) aggregation["collective"] = Json{{"type", library}};
+  return full;
+}
+
+/// The "strategy" section with it.
+Config strategy_with_library(const Config& config, const Transport& transport) {
+  const Config strategy = config.object("strategy", strategy_params());
+  if (transport.backend->library().empty()) return strategy;
+  auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
+  document->root["strategy"] = with_library(strategy.node(), transport);
+  return Config(document, experiment_params()).object("strategy", strategy_params());
+}
+
+}  // namespace
+
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
   const Config config(document, experiment_params());
   switch (part) {
-    case Part::kWorkload:
-      experiment.workload = std::make_shared<PreparedWorkload>(
-          read_workload(config.object("workload", workload_params())));
+    case Part::kWorkload: {
+      const Config workload = config.object("workload", workload_params());
+      const bool is_cut = has_layout(config.object("strategy", strategy_params()));
+      experiment.workload = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
+                                                                      : read_workload(workload));
       return;
+    }
     case Part::kNetwork:
       experiment.network = read_network(config.object("cluster", cluster_params()));
       return;
@@ -228,6 +272,19 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.embedding = Embeddings::instance().make(strategy, "embedding");
       return;
     }
+    case Part::kLayout: {
+      const Config strategy = strategy_with_library(config, *experiment.transport);
+      experiment.layout =
+          plan_layout({.strategy = strategy,
+                       .workload_section = config.object("workload", workload_params()),
+                       .workload = experiment.workload->workload,
+                       .cluster = *experiment.cluster,
+                       .aggregation = *experiment.aggregation,
+                       .update = *experiment.update,
+                       .transport = *experiment.transport,
+                       .schedule = *experiment.schedule});
+      return;
+    }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       const bool plays = run.get<std::string>("fidelity") == "message";
@@ -249,37 +306,10 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
   }
 }
 
-namespace {
-
-/// `strategy` with the collective of the transport's library, where its aggregation has one and
-/// names none.
-Json with_library(const Json& strategy, const Transport& transport) {
-  const std::string library = transport.backend->library();
-  Json full = with_defaults(strategy, strategy_params());
-  Json& aggregation = full["aggregation"];
-  if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
-  if (library.empty() || !aggregation.is_object()) return strategy;
-  const auto& items = Aggregations::instance().items();
-  const auto found = items.find(aggregation.value("type", ""));
-  if (found == items.end() || aggregation.contains("collective")) return strategy;
-  const Params& params = found->second.params;
-  const bool has_one = std::any_of(params.begin(), params.end(),
-                                   [](const Param& p) { return p.key == "collective"; });
-  if (has_one) aggregation["collective"] = Json{{"type", library}};
-  return full;
-}
-
-}  // namespace
-
 std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
                                               const Cluster& cluster) {
   const Backend& backend = *transport.backend;
-  Config strategy = config.object("strategy", strategy_params());
-  if (!backend.library().empty()) {
-    auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
-    document->root["strategy"] = with_library(strategy.node(), transport);
-    strategy = Config(document, experiment_params()).object("strategy", strategy_params());
-  }
+  const Config strategy = strategy_with_library(config, transport);
   auto aggregation = Aggregations::instance().make(strategy, "aggregation", backend.seen(cluster));
   check_roles(strategy, transport, *aggregation, cluster.workers());
   if (transport.streams > 1 && transport.coordinator->policy(nullptr, {}, cluster)) {
@@ -353,7 +383,26 @@ void check_engine_workload(const Config& workload) {
 
 }  // namespace
 
+namespace {
+
+/// What has no place in an experiment with a layout.
+void check_layout(const Config& config, const Experiment& e) {
+  if (e.embedding->settings() || e.embedding->has_one_process()) {
+    config.object("strategy", strategy_params())
+        .fail("embedding", "unexpected with a layout; expected {\"type\": \"async\"}");
+  }
+  const Config run = config.object("run", run_params());
+  for (const char* key : {"variation", "slow_links", "convergence"}) {
+    if (run.has(key)) run.fail(key, "unexpected with a layout, whose replicas are alike");
+  }
+  if (e.run->fidelity == Fidelity::kMessage)
+    run.fail("fidelity", "layouts are played in closed form; expected \"analytic\"");
+}
+
+}  // namespace
+
 void check_combination(const std::shared_ptr<const Document>& document, const Experiment& e) {
+  if (e.layout) return check_layout(Config(document, experiment_params()), e);
   check_slow_links(e);
   if (!e.embedding->settings() && !plays_merge(e)) return;
   const Config config(document, experiment_params());
@@ -470,6 +519,7 @@ Json resolved(const Json& config) {
       strategy_params());
   spelled_out["strategy"] =
       with_library(strategy_read.node(), *Transports::instance().make(strategy_read, "transport"));
+  spelled_out["strategy"] = with_layout_defaults(spelled_out["strategy"]);
   Json full = resolved_object(spelled_out, experiment_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {

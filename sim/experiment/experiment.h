@@ -5,6 +5,7 @@
 #include "sim/experiment/failures.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/track_record.h"
+#include "sim/layouts/plan.h"
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/network/cluster.h"
@@ -74,6 +75,7 @@ struct Experiment {
   std::shared_ptr<const std::string> transport_name;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
+  std::shared_ptr<const LayoutPlan> layout{};  ///< null: every GPU has a whole model
   /// Of its predictions, as far as cluster, aggregation and transport say.
   std::shared_ptr<const PredictionKind> kind;
   std::shared_ptr<const RunSettings> run;
@@ -81,11 +83,20 @@ struct Experiment {
 
 /// The sections of an experiment and the parts that are built from them. A part depends on the
 /// sections that `sections` lists, and on nothing else.
-enum class Part { kWorkload, kNetwork, kCluster, kTransport, kCollective, kSchedule, kRun };
+enum class Part {
+  kWorkload,
+  kNetwork,
+  kCluster,
+  kTransport,
+  kCollective,
+  kSchedule,
+  kLayout,
+  kRun
+};
 /// In the order in which they are built.
 inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
                                   Part::kTransport, Part::kCollective, Part::kSchedule,
-                                  Part::kRun};
+                                  Part::kLayout,    Part::kRun};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
 

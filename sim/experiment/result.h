@@ -7,6 +7,7 @@
 #include "sim/events/causes.h"
 #include "sim/experiment/track_record.h"
 #include "sim/experiment/training_run.h"
+#include "sim/layouts/play.h"
 #include "sim/mxnet/embedding.h"
 
 #include <cstddef>
@@ -57,6 +58,7 @@ struct Result {
   /// servers comm_busy_s is the time per step of the busiest server's thread, and messages are
   /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
+  std::shared_ptr<const PlayedLayout> layout{};  ///< set with a layout
 
   /// A figure by its key. Throws InputError for a key that is no number, or is not known for this
   /// run.

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 #include "sim/experiment/engine_run.h"
+#include "sim/experiment/layout_run.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/merge.h"
@@ -104,6 +105,15 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
   return beyond;
 }
 
+/// What is known of such a step, and what follows from its length.
+void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
+  if (e.run->failures)
+    r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
+  Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, std::move(beyond)));
+  r.domain = std::move(assessment.domain);
+  r.step_time_interval_s = assessment.step_s;
+}
+
 /// The figures that follow from step and compute time.
 void derive(const Experiment& e, const StepPlan& plan, Result& r) {
   const Workload& workload = e.workload->workload;
@@ -120,11 +130,7 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r) {
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
-  if (e.run->failures)
-    r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
-  Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, extrapolated(e, plan)));
-  r.domain = std::move(assessment.domain);
-  r.step_time_interval_s = assessment.step_s;
+  assess(e, r, extrapolated(e, plan));
   if (plan.input == Duration{}) return;
   // No step ends before its pipeline, whose time is as certain as a measured one of a single
   // worker.
@@ -391,8 +397,23 @@ class PlannedFor final : public Schedule {
   std::shared_ptr<const Collective> collective_;
 };
 
+/// With its domain. `timeline` may be null.
+Result assessed_layout(const Experiment& e, Timeline* timeline) {
+  Result result = layout_result(e, timeline);
+  std::vector<std::string> beyond{"no measured step of a layout is in the record"};
+  if (const std::string& domain = e.layout->work.domain; domain != "inside")
+    beyond.push_back(domain);
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
+    if (auto outside = e.cluster->kind->outside_domain(); !outside.empty())
+      beyond.push_back(std::move(outside));
+  }
+  assess(e, result, std::move(beyond));
+  return result;
+}
+
 Result run(const Experiment& experiment, std::vector<SentBucket>* buckets,
            const OnProgress& on_progress) {
+  if (experiment.layout) return assessed_layout(experiment, nullptr);
   if (needs_training(experiment)) return training_result(experiment, nullptr, buckets, on_progress);
   const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);
   if (plays_in_engine(experiment))
@@ -414,7 +435,8 @@ double step_time_at(const Experiment& experiment, IntervalEnd end, const OnProgr
 }
 
 void add_interval(const Experiment& experiment, Result& result, const OnProgress& on_progress) {
-  if (!experiment.collective || !experiment.collective->at(IntervalEnd::kLow)) return;
+  if (experiment.layout || !experiment.collective || !experiment.collective->at(IntervalEnd::kLow))
+    return;
   const Interval measured{step_time_at(experiment, IntervalEnd::kLow, on_progress),
                           step_time_at(experiment, IntervalEnd::kHigh, on_progress)};
   Interval& interval = result.step_time_interval_s;
@@ -437,6 +459,13 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
     prediction.slowest_rate = known.slowest;
     prediction.fastest_rate = known.fastest;
   }
+  if (e.layout) {
+    PredictionKind kind = *e.kind;
+    kind.system = "layout";
+    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
+    prediction.modelled.reset();
+    return prediction;
+  }
   const bool has_priority = e.schedule->layers_wait_for_their_own();
   if (e.embedding->settings() || has_priority) {
     PredictionKind kind = *e.kind;
@@ -448,7 +477,7 @@ Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::
 }
 
 void check_training_run(const Experiment& experiment) {
-  if (!needs_training(experiment)) return;
+  if (experiment.layout || !needs_training(experiment)) return;
   naming_the_place(experiment, [&] { check_programs(plan_training(experiment)); });
 }
 
@@ -464,6 +493,7 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets,
 Result simulate(const Experiment& experiment, Timeline& timeline, std::vector<SentBucket>* buckets,
                 const OnProgress& on_progress) {
   const auto drawn = [&] {
+    if (experiment.layout) return assessed_layout(experiment, &timeline);
     if (needs_training(experiment))
       return training_result(experiment, &timeline, buckets, on_progress);
     const PlannedStep step = plan_of(experiment, buckets != nullptr, on_progress);

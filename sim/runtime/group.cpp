@@ -10,23 +10,27 @@ namespace steptime {
 
 Group::Group(World& world, Name name, std::size_t members, std::unique_ptr<Medium> medium,
              std::int64_t streams)
-    : world_(world),
-      medium_(std::move(medium)),
-      streams_(streams),
-      calls_(members),
-      over_(*this, world, name) {}
+    : world_(world), streams_(streams), calls_(members), over_(*this, world, name) {
+  add(std::move(medium));
+}
 
-void Group::launch(std::size_t member, Bytes bytes) {
+std::size_t Group::add(std::unique_ptr<Medium> medium) {
+  mediums_.push_back(std::move(medium));
+  return mediums_.size() - 1;
+}
+
+void Group::launch(std::size_t member, Bytes bytes, std::size_t medium) {
   const std::int64_t number = calls_[member]++;
   const auto place = static_cast<std::size_t>(number - first_);
-  if (place >= open_.size()) open_.push_back({.bytes = bytes});
+  if (place >= open_.size()) open_.push_back({.bytes = bytes, .medium = medium});
   Call& call = open_[place];
-  STEPTIME_CHECK(call.bytes == bytes, "the members of a group call different collectives");
+  STEPTIME_CHECK(call.bytes == bytes && call.medium == medium,
+                 "the members of a group call different collectives");
   if (++call.come == calls_.size()) start_next();
 }
 
-Task Group::call(std::size_t member, Bytes bytes) {
-  launch(member, bytes);
+Task Group::call(std::size_t member, Bytes bytes, std::size_t medium) {
+  launch(member, bytes, medium);
   co_await over(member);
 }
 
@@ -38,9 +42,10 @@ void Group::start_next() {
     next.start = world_.now();
     const std::int64_t number = started_++;
     const Duration longer = watch_ == nullptr ? Duration{} : watch_->began(number, next.bytes);
-    medium_->start(next.bytes, longer,
-                   {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); },
-                    this, static_cast<std::uint64_t>(number)});
+    mediums_[next.medium]->start(
+        next.bytes, longer,
+        {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); }, this,
+         static_cast<std::uint64_t>(number)});
   }
 }
 

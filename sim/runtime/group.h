@@ -51,22 +51,28 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   std::size_t size() const { return calls_.size(); }
+  /// Another kind of collective, in one order with all others; returns the number by which calls
+  /// name it. That of the constructor is 0.
+  std::size_t add(std::unique_ptr<Medium> medium);
   /// To be set before the first call; null: nobody looks.
   void watch(Watch* watch) { watch_ = watch; }
 
   /// The member's next call. It goes on at once, as a launch on a stream.
-  void launch(std::size_t member, Bytes bytes);
+  void launch(std::size_t member, Bytes bytes, std::size_t medium = 0);
   /// Awaited: all that the member has launched is over.
   Counter::Wait over(std::size_t member) { return over_.at_least(calls_[member]); }
   /// Awaited: so many calls of all members are over.
   Counter::Wait ended(std::int64_t calls) { return over_.at_least(calls); }
   /// Awaited: the member's next call, to its end.
-  Task call(std::size_t member, Bytes bytes);
-  const Medium& medium() const { return *medium_; }
+  Task call(std::size_t member, Bytes bytes, std::size_t medium = 0);
+  /// What the member has called so far.
+  std::int64_t calls(std::size_t member) const { return calls_[member]; }
+  const Medium& medium() const { return *mediums_.front(); }
 
  private:
   struct Call {
     Bytes bytes;
+    std::size_t medium = 0;
     std::size_t come = 0;
     Time start{};
     bool is_over = false;
@@ -85,7 +91,7 @@ class Group {
   void end(std::uint64_t call);
 
   World& world_;
-  std::unique_ptr<Medium> medium_;
+  std::vector<std::unique_ptr<Medium>> mediums_;
   std::int64_t streams_;
   Watch* watch_ = nullptr;
   std::vector<std::int64_t> calls_;  ///< of every member

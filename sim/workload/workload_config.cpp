@@ -1,10 +1,12 @@
 // Reading of the "workload" section of an experiment.
 #include "sim/config/registry.h"
+#include "sim/workload/model_work.h"
 #include "sim/workload/workload.h"
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,9 @@ const Params& workload_params() {
        .need = Need::kOptional},
       {.key = "model",
        .kind = Kind::kPath,
-       .help = "a layer table by name or file, when there is no trace",
+       .help =
+           "a layer table by name or file, when there is no trace; with a layout the shape of a "
+           "transformer",
        .need = Need::kOptional},
       {.key = "device",
        .kind = Kind::kPath,
@@ -95,6 +99,12 @@ const Params& workload_params() {
        .need = Need::kDefault,
        .fallback = 1,
        .range = {.low = 1, .high = 1e6}},
+      {.key = "global_batch",
+       .kind = Kind::kInteger,
+       .help = "samples of a step of all replicas of a layout, which says how many micro-batches "
+               "each of them accumulates",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e12}},
       {.key = "input",
        .kind = Kind::kNumber,
        .help = "samples a second that a node's input pipeline makes ready; default: as many as it "
@@ -118,17 +128,19 @@ std::int64_t bytes_per_value(const std::string& dtype) {
   return dtype == "float32" ? 4 : 2;
 }
 
-Trace trace_of(const Config& section, std::int64_t value_bytes) {
+/// Whether a model is to be turned into time, which has all that this takes.
+bool names_model(const Config& section) {
   if (section.has("trace") == section.has("model")) {
     section.fail("", "expected either \"trace\" or \"model\" with \"device\"");
   }
-  if (section.has("model")) {
-    for (const char* key : {"device", "batch"}) {
-      if (!section.has(key)) section.fail(key, "required but missing, as there is no \"trace\"");
-    }
-    const auto device_model = Registry<DeviceModel>::instance().make(section, "device_model");
-    return device_model->trace(section, value_bytes);
+  if (!section.has("model")) return false;
+  for (const char* key : {"device", "batch"}) {
+    if (!section.has(key)) section.fail(key, "required but missing, as there is no \"trace\"");
   }
+  return true;
+}
+
+Trace measured_trace(const Config& section) {
   for (const char* key :
        {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
@@ -229,9 +241,12 @@ void accumulate(const Config& section, Trace& trace) {
 
 }  // namespace
 
-Workload read_workload(const Config& section) {
-  const std::int64_t value_bytes = bytes_per_value(section.get<std::string>("dtype"));
-  Workload workload{.trace = trace_of(section, value_bytes), .bytes_per_param = value_bytes};
+namespace {
+
+/// With all that the section says but how many micro-batches a step has.
+Workload with_passes(const Config& section, Trace trace) {
+  Workload workload{.trace = std::move(trace),
+                    .bytes_per_param = bytes_per_value(section.get<std::string>("dtype"))};
   if (section.has("dataset_samples")) {
     workload.dataset_samples = section.get<std::int64_t>("dataset_samples");
   }
@@ -244,12 +259,54 @@ Workload read_workload(const Config& section) {
   } else if (section.has("forward_share")) {
     section.fail("forward_share", "expected \"compute_time\" beside it");
   }
-  accumulate(section, workload.trace);
   Overlaps& overlaps = Overlaps::instance();
   workload.overlap = section.has("overlap") ? overlaps.make(section, "overlap")
                                             : overlaps.make_default("multiprocessors");
   if (section.has("input")) workload.input_rate = section.get<double>("input");
   return workload;
+}
+
+}  // namespace
+
+Workload read_workload(const Config& section) {
+  if (section.has("global_batch"))
+    section.fail("global_batch", "expected \"accumulate\", or a \"layout\" under \"strategy\"");
+  const auto model = [&] {
+    return Registry<DeviceModel>::instance()
+        .make(section, "device_model")
+        ->trace(section, bytes_per_value(section.get<std::string>("dtype")));
+  };
+  Workload workload =
+      with_passes(section, names_model(section) ? model() : measured_trace(section));
+  accumulate(section, workload.trace);
+  return workload;
+}
+
+Workload read_micro_batch(const Config& section) {
+  if (!names_model(section)) return with_passes(section, measured_trace(section));
+  return with_passes(section, trace_of(read_shape(section, {})));
+}
+
+ModelWork read_shape(const Config& section, const ModelCut& cut) {
+  return ShapeModels::instance().make_default("roofline")->work(section, cut);
+}
+
+std::int64_t micro_batches_of(const Config& section, std::int64_t samples, std::int64_t replicas) {
+  const auto accumulated = section.get<std::int64_t>("accumulate");
+  if (!section.has("global_batch")) return accumulated;
+  const auto batch = section.get<std::int64_t>("global_batch");
+  const std::int64_t each = samples * replicas;
+  if (batch % each != 0) {
+    section.fail("global_batch",
+                 fmt::format("found {}, expected a multiple of {}, which is {} replicas with {} "
+                             "samples each",
+                             batch, each, replicas, samples));
+  }
+  if (section.node().contains("accumulate") && accumulated != batch / each) {
+    section.fail("accumulate", fmt::format("found {}, expected {}, which \"global_batch\" says",
+                                           accumulated, batch / each));
+  }
+  return batch / each;
 }
 
 }  // namespace steptime

@@ -1,0 +1,69 @@
+// What a rank of a pipeline sends to a neighbour: activations forward, their gradients back. Sends
+// of one direction go one after another, in the order of the sender.
+#pragma once
+#include "sim/layouts/rank_memory.h"
+#include "sim/runtime/group.h"
+#include "sim/runtime/waits.h"
+#include "sim/runtime/world.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace steptime {
+
+/// How many micro-batches have come for a chunk of the receiver.
+class Arrivals final : public Counter {
+ public:
+  /// `doing`: what the receiver is at, in words.
+  Arrivals(World& world, Name name, std::function<std::string()> doing)
+      : Counter(world, name), doing_(std::move(doing)) {}
+  std::string tell(std::int64_t needs) const override {
+    return fmt::format("{} for its {}", Counter::tell(needs), doing_());
+  }
+
+ private:
+  std::function<std::string()> doing_;
+};
+
+class PipelineLink final : private Group::Watch {
+ public:
+  PipelineLink(World& world, Name name, std::unique_ptr<Medium> medium)
+      : world_(world), group_(world, name, 1, std::move(medium)) {
+    group_.watch(this);
+  }
+
+  /// To a chunk of the receiver, in whose memory they then are.
+  void send(Bytes bytes, Arrivals& to, RankMemory& memory) {
+    under_way_.push_back({&to, &memory});
+    group_.launch(0, bytes);
+  }
+  /// Awaited: all that was sent has come.
+  Counter::Wait over() { return group_.over(0); }
+  /// Since when what came last had been on its way.
+  Time last_start() const { return last_start_; }
+  std::int64_t sent() const { return group_.calls(0); }
+
+ private:
+  struct Sent {
+    Arrivals* to;
+    RankMemory* memory;
+  };
+  void ended(std::int64_t, Bytes bytes, Time start) override {
+    const Sent sent = under_way_.front();
+    under_way_.pop_front();
+    last_start_ = start;
+    sent.memory->acquire(HeldFor::kBuffers, bytes, world_.now());
+    sent.to->add();
+  }
+
+  World& world_;
+  Group group_;
+  std::deque<Sent> under_way_;
+  Time last_start_{};
+};
+
+}  // namespace steptime

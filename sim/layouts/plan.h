@@ -1,0 +1,161 @@
+// The step of a layout: what every stage of its pipeline computes and exchanges with a micro-batch,
+// for its ranks' programs (stage_rank.h).
+//
+// Scope: the ranks of a stage have the same work and move as one, so that one program stands for
+// them. Tensor exchanges: two all-reduces of a layer's tokens in each pass, with sequence
+// parallelism a reduce-scatter and an all-gather each, and two more all-gathers of inputs that were
+// not kept, beside the weights' gradients. Without it a tensor rank sends its part of the tokens to
+// the next stage, which gathers them. Sources: Korthikanti et al., 2205.05198 figures 4 and 5;
+// Narayanan et al., 2104.04473 section 4.1 (scatter and gather).
+#pragma once
+#include "sim/collective/collective.h"
+#include "sim/core/units.h"
+#include "sim/layouts/context_exchange.h"
+#include "sim/layouts/layout.h"
+#include "sim/layouts/pipeline_order.h"
+#include "sim/layouts/recomputation.h"
+#include "sim/layouts/states.h"
+#include "sim/step/schedule.h"
+#include "sim/workload/model_work.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace steptime {
+
+/// What a rank spends the time of a step on.
+enum class Spent : std::uint8_t {
+  kCompute,
+  kRecompute,
+  kLogits,
+  kBubble,  ///< the pipeline's: it waits for others' work
+  kTensor,
+  kContext,
+  kPipeline,
+  kGradients,
+  kWeights,
+  kOptimizer
+};
+inline constexpr std::size_t kSpent = 10;
+std::string_view name_of(Spent what);
+
+/// The groups that a rank is a member of.
+enum class GroupKind : std::uint8_t {
+  kTensor,
+  kContext,
+  kShards,    ///< ranks that share the states of the same parameters
+  kReplicas,  ///< ranks that hold the same part of these
+  kPipeline,  ///< the neighbours of the pipeline
+  kAll
+};
+inline constexpr std::size_t kGroupKinds = 6;
+std::string_view name_of(GroupKind kind);
+
+/// The collectives of a group, each on the group's own part of the cluster.
+struct GroupCosts {
+  std::shared_ptr<const Collective> all_reduce;
+  std::shared_ptr<const Collective> reduce_scatter;
+  std::shared_ptr<const Collective> all_gather;
+  std::shared_ptr<const Collective> all_to_all;
+  std::shared_ptr<const Collective> send;  ///< from a member to the next one
+};
+
+/// The exchange of a pass among the ranks of a group.
+struct GroupCall {
+  GroupKind group = GroupKind::kTensor;
+  const Collective* collective = nullptr;  ///< null: there is none
+  Bytes bytes{};
+};
+
+/// What a rank does next in a pass: it computes, exchanges something, or both side by side.
+struct Leg {
+  Spent what = Spent::kCompute;  ///< of what it computes
+  Duration compute{};
+  GroupCall exchange{};
+  Duration alone{};  ///< of the exchange, with nothing else on its links
+};
+/// One after another.
+using Legs = std::vector<Leg>;
+
+/// A layer of a stage.
+struct StageLayer {
+  std::size_t layer = 0;  ///< of the model's work
+  Legs forward;
+  Legs backward;  ///< with what is computed again; without the weights' gradients
+  Legs weights;
+  std::int64_t params = 0;
+  Bytes kept{};     ///< from its forward to its backward pass
+  Bytes working{};  ///< while it is computed again
+};
+
+/// Gradients that are summed up together.
+struct GradientBucket {
+  std::string name;
+  Bytes bytes;                  ///< of the gradients
+  Bytes weights;                ///< of the weights
+  std::size_t first_layer = 0;  ///< of the stage, where the last of its gradients is made
+};
+
+/// The layers between two boundaries of the pipeline.
+struct StageWork {
+  std::vector<StageLayer> layers;
+  std::vector<GradientBucket> buckets;  ///< in the order of the backward pass
+  std::int64_t params = 0;
+  Bytes kept{};     ///< of a micro-batch, all layers together
+  Bytes working{};  ///< beside that in a backward pass
+  Bytes logits{};
+};
+
+/// What computes beside what travels.
+struct BesideCompute {
+  bool gradients = true;
+  bool weights = true;
+  bool tensor = false;
+  bool pipeline = true;
+  bool context = true;
+};
+
+struct LayoutPlan {
+  Layout layout;
+  std::shared_ptr<const PipelineOrder> order;
+  std::shared_ptr<const States> states;
+  BesideCompute beside;
+  std::int32_t micro_batches = 1;
+  ModelWork work;
+  std::vector<StageWork> stages;  ///< chunk c of pipeline rank r: c x ranks + r
+  std::array<GroupCosts, kGroupKinds> groups;
+  Bytes boundary{};           ///< that each rank sends to the next stage for a micro-batch
+  double flops_again = 0;     ///< of a sample, that backward passes compute again
+  Bytes gathered_boundary{};  ///< and its tensor ranks then gather; 0: nothing
+
+  PipelineShape shape() const { return {layout.pipeline(), micro_batches}; }
+  const StageWork& stage(std::int32_t rank, std::int32_t chunk) const {
+    return stages[static_cast<std::size_t>(chunk * layout.pipeline() + rank)];
+  }
+  const GroupCosts& costs(GroupKind kind) const { return groups[static_cast<std::size_t>(kind)]; }
+  /// Ranks that hold the same parameters: of data and context parallelism.
+  std::int64_t sharers() const { return std::int64_t{layout.data()} * layout.context(); }
+};
+
+/// What the stages are made of.
+struct LayoutParts {
+  const std::vector<std::int64_t>& layers;  ///< blocks of each stage
+  const Recomputation& recomputation;
+  const ContextExchange& context;
+  const Schedule& schedule;
+  bool has_schedule = false;  ///< the config names it; else states say what a bucket is
+  bool sequence_parallel = false;
+};
+
+/// Fills in stages and boundary of a plan that has all else. Throws InputError when a step
+/// would exceed the range of simulated time.
+void plan_stages(LayoutPlan& plan, const LayoutParts& parts);
+
+/// The same of one replica alone.
+LayoutPlan plan_of_replica(const LayoutPlan& plan);
+
+}  // namespace steptime

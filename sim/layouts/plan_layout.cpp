@@ -1,0 +1,231 @@
+#include "sim/layouts/plan_layout.h"
+
+#include "sim/core/error.h"
+#include "sim/layouts/group_collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+/// What "beside_compute" may name.
+struct BesideKind {
+  std::string_view name;
+  bool BesideCompute::*member;
+};
+constexpr std::array kBesideKinds{BesideKind{"gradients", &BesideCompute::gradients},
+                                  BesideKind{"weights", &BesideCompute::weights},
+                                  BesideKind{"tensor", &BesideCompute::tensor},
+                                  BesideKind{"pipeline", &BesideCompute::pipeline},
+                                  BesideKind{"context", &BesideCompute::context}};
+
+Param choice(std::string key, std::string help, const char* noun) {
+  return {.key = std::move(key),
+          .kind = Kind::kObject,
+          .help = std::move(help),
+          .need = Need::kOptional,
+          .choice = noun};
+}
+
+/// In the place of a key that the config lacks.
+Json fallback_of(const std::string& key) {
+  if (key == "states") return Json{{"type", "replicated"}};
+  if (key == "pipeline_order") return Json{{"type", "1f1b"}};
+  if (key == "recompute") return Json{{"type", "none"}};
+  if (key == "context_exchange") return Json{{"type", "ring"}};
+  return Json::array({"gradients", "weights", "pipeline", "context"});
+}
+
+BesideCompute read_beside(const Config& strategy) {
+  BesideCompute beside{false, false, false, false, false};
+  for (const Json& stated : strategy.raw("beside_compute")) {
+    const auto known = std::find_if(kBesideKinds.begin(), kBesideKinds.end(),
+                                    [&](const BesideKind& k) { return stated == k.name; });
+    if (known == kBesideKinds.end()) {
+      std::vector<std::string_view> names;
+      for (const BesideKind& kind : kBesideKinds)
+        names.push_back(kind.name);
+      strategy.fail("beside_compute", fmt::format("found {}, expected some of {}", brief(stated),
+                                                  fmt::join(names, ", ")));
+    }
+    beside.*known->member = true;
+  }
+  return beside;
+}
+
+/// What knows no layouts, or has no place in one.
+void check_parts(const LayoutRequest& of) {
+  const Config& strategy = of.strategy;
+  const Aggregation& aggregation = of.aggregation;
+  if (aggregation.servers.count > 0 || aggregation.clients > 1 || aggregation.merge != nullptr ||
+      aggregation.beyond) {
+    strategy.fail("aggregation",
+                  "with a layout all groups use collectives; expected {\"type\": \"all-reduce\"}");
+  }
+  if (of.update.sends_parameters() || !of.update.ends_together())
+    strategy.fail("update", "with a layout gradients are summed up; expected {\"type\": \"sgd\"}");
+  if (of.schedule.policy({}) || of.schedule.layers_wait_for_their_own()) {
+    strategy.fail("schedule",
+                  "decides while the step runs, which a layout's ranks do not ask for; expected "
+                  "one that plans beforehand");
+  }
+  if (of.transport.streams > 1 || of.transport.policy(of.schedule, {}, of.cluster)) {
+    strategy.fail("transport",
+                  "groups of a layout have a stream each and no coordinator; expected \"streams\": "
+                  "1 and \"coordinator\": {\"type\": \"none\"}");
+  }
+  if (of.workload_section.has("input"))
+    of.workload_section.fail("input", "unexpected with a layout");
+  if (!of.workload_section.has("trace")) return;
+  const Config layout = strategy.object("layout", layout_params());
+  for (const char* key : {"tensor", "context", "pipeline"}) {
+    if (layout.get<std::int64_t>(key) > 1) {
+      layout.fail(key,
+                  "a trace does not say what its layers send each other; expected 1, or a "
+                  "\"model\" in its place");
+    }
+  }
+}
+
+/// A rank of the pipeline's first place, whose groups stand for all of their kind.
+GroupCosts costs_of(const Config& strategy, const LayoutRequest& of, const Layout& layout,
+                    std::span<const Dimension> in) {
+  const std::vector<std::int32_t> ranks = layout.group(0, in);
+  return group_costs(strategy, *of.transport.backend, of.cluster, ranks);
+}
+
+void add_groups(LayoutPlan& plan, const Config& strategy, const LayoutRequest& of) {
+  using D = Dimension;
+  const auto at = [&](GroupKind kind) -> GroupCosts& {
+    return plan.groups[static_cast<std::size_t>(kind)];
+  };
+  at(GroupKind::kTensor) = costs_of(strategy, of, plan.layout, std::array{D::kTensor});
+  at(GroupKind::kContext) = costs_of(strategy, of, plan.layout, std::array{D::kContext});
+  at(GroupKind::kShards) = costs_of(strategy, of, plan.layout, std::array{D::kContext, D::kData});
+  at(GroupKind::kPipeline) = costs_of(strategy, of, plan.layout, std::array{D::kPipeline});
+}
+
+}  // namespace
+
+const Params& layout_strategy_params() {
+  static const Params params{
+      {.key = "layout",
+       .kind = Kind::kObject,
+       .help = "how a model is cut over GPUs: degrees of parallelism; data parallelism is what the "
+               "cluster has left",
+       .need = Need::kOptional,
+       .table = layout_params},
+      choice("states",
+             "of a layout: how ranks with the same parameters share weights, gradients and "
+             "optimizer's states; default: replicated",
+             States::kNoun),
+      choice("pipeline_order",
+             "of a layout: in which order a rank works on micro-batches; default: 1f1b",
+             PipelineOrder::kNoun),
+      choice("recompute",
+             "of a layout: what backward passes compute again instead of keeping it; default: none",
+             Recomputation::kNoun),
+      choice("context_exchange",
+             "of a layout: how ranks that share a sample's tokens exchange what attention needs; "
+             "default: ring",
+             ContextExchange::kNoun),
+      {.key = "beside_compute",
+       .kind = Kind::kList,
+       .help = "of a layout: what travels while a rank computes: gradients, weights, tensor, "
+               "pipeline, context; default: all but tensor",
+       .need = Need::kOptional}};
+  return params;
+}
+
+namespace {
+
+/// The keys of a strategy that has a layout.
+const Params& keys_with_defaults() {
+  static const Params params = [] {
+    Params keys = layout_strategy_params();
+    for (Param& key : keys) {
+      if (key.key == "layout") continue;
+      key.need = Need::kDefault;
+      key.fallback = fallback_of(key.key);
+    }
+    keys.push_back({.key = "aggregation",
+                    .kind = Kind::kObject,
+                    .need = Need::kDefault,
+                    .fallback = Json{{"type", "all-reduce"}},
+                    .choice = Aggregation::kNoun});
+    keys.push_back({.key = "*", .need = Need::kOptional});
+    return keys;
+  }();
+  return params;
+}
+
+}  // namespace
+
+bool has_layout(const Config& strategy) {
+  if (strategy.has("layout")) return true;
+  for (const Param& key : layout_strategy_params()) {
+    if (strategy.has(key.key)) strategy.fail(key.key, "expected a \"layout\" beside it");
+  }
+  return false;
+}
+
+Json with_layout_defaults(const Json& strategy) {
+  Json full = strategy;
+  if (!full.is_object() || !full.contains("layout")) return full;
+  for (const Param& key : layout_strategy_params()) {
+    if (key.key != "layout" && !full.contains(key.key)) full[key.key] = fallback_of(key.key);
+  }
+  return full;
+}
+
+std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
+  const Config& stated = request.strategy;
+  if (!has_layout(stated)) return nullptr;
+  check_parts(request);
+  const Config strategy = stated.through(keys_with_defaults());
+  const Config section = strategy.object("layout", layout_params());
+  const LayoutSettings settings = read_layout(section);
+  const ModelCut cut{settings.tensor, settings.context, settings.sequence_parallel};
+  auto plan = std::make_shared<LayoutPlan>(LayoutPlan{
+      .layout = layout_of(section, settings, request.cluster.workers()),
+      .order = PipelineOrders::instance().make(strategy, "pipeline_order"),
+      .states = StateKinds::instance().make(strategy, "states"),
+      .beside = read_beside(strategy),
+      .work = request.workload_section.has("trace") ? work_of(request.workload)
+                                                    : read_shape(request.workload_section, cut)});
+  plan->micro_batches = static_cast<std::int32_t>(
+      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()));
+  if (const std::string refusal = plan->order->refusal(plan->shape()); !refusal.empty())
+    strategy.fail("pipeline_order", refusal);
+  const std::int64_t shards = plan->states->shard_group(plan->sharers());
+  if (plan->sharers() % shards != 0) {
+    strategy.object("states", any_keys())
+        .fail("shard_group", fmt::format("found {}, expected a divisor of the {} ranks that hold "
+                                         "the same parameters",
+                                         shards, plan->sharers()));
+  }
+  if (plan->states->gathering(settings.pipeline > 1) && stated.node().contains("schedule"))
+    strategy.fail("schedule", "unexpected, as units of the states are the buckets");
+  add_groups(*plan, strategy, request);
+
+  const auto recomputation = Recomputations::instance().make(strategy, "recompute");
+  const auto context = ContextExchanges::instance().make(strategy, "context_exchange");
+  const std::vector<std::int64_t> layers =
+      layers_of_stages(section, plan->work.blocks(), settings.pipeline * plan->order->chunks());
+  plan_stages(*plan, {.layers = layers,
+                      .recomputation = *recomputation,
+                      .context = *context,
+                      .schedule = request.schedule,
+                      .has_schedule = stated.node().contains("schedule"),
+                      .sequence_parallel = settings.sequence_parallel});
+  return plan;
+}
+
+}  // namespace steptime

@@ -1,0 +1,37 @@
+// From the keys of "strategy" that only a layout has to the plan of its step.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/layouts/plan.h"
+#include "sim/network/cluster.h"
+#include "sim/servers/aggregation.h"
+#include "sim/servers/transport.h"
+#include "sim/step/schedule.h"
+#include "sim/workload/workload.h"
+
+#include <memory>
+
+namespace steptime {
+
+/// The keys of "strategy" that stand beside "layout", which is the first of them.
+const Params& layout_strategy_params();
+/// Whether the strategy has a layout. Throws InputError for keys of a layout without one.
+bool has_layout(const Config& strategy);
+/// The section with the defaults of these keys, where it has a layout.
+Json with_layout_defaults(const Json& strategy);
+
+/// What a layout is planned from.
+struct LayoutRequest {
+  const Config& strategy;
+  const Config& workload_section;
+  const Workload& workload;  ///< one micro-batch
+  const Cluster& cluster;
+  const Aggregation& aggregation;
+  const Update& update;
+  const Transport& transport;
+  const Schedule& schedule;
+};
+
+/// Throws InputError, also for parts that know no layouts.
+std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request);
+
+}  // namespace steptime

@@ -1,0 +1,47 @@
+// A step of a layout: its ranks' programs, played on one clock.
+#pragma once
+#include "sim/events/timeline.h"
+#include "sim/layouts/plan.h"
+#include "sim/layouts/rank_memory.h"
+#include "sim/layouts/segments.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace steptime {
+
+/// What the ranks of one place in the pipeline did.
+struct StageTimes {
+  Duration end{};         ///< of their step
+  TimesSpent spent{};     ///< adds up to the step of the whole
+  BytesOfGroups bytes{};  ///< that each of them has exchanged
+  Duration exchanging{};  ///< of its exchanges, each by itself
+  std::int64_t exchanges = 0;
+  std::int64_t peak = 0;  ///< of its memory, B
+  RankMemory::Parts at_peak{};
+  Duration peak_at{};
+  RankMemory::Parts left{};  ///< when the step is over
+};
+
+struct LayoutTimes {
+  Duration step{};
+  std::vector<StageTimes> ranks;  ///< of the pipeline
+  std::size_t last = 0;           ///< who ends last, of equal ones the first
+  std::uint64_t fingerprint = 0;
+  /// Who holds the most.
+  std::size_t fullest() const;
+};
+
+/// A step that was played, beside what it was planned as.
+struct PlayedLayout {
+  std::shared_ptr<const LayoutPlan> plan;
+  LayoutTimes times;
+};
+
+/// `folds`: exchanges that meet no others on their links pass as times; else each is a call of its
+/// own, for tests. Throws ModelFailure when ranks wait for each other.
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline = nullptr, bool folds = true);
+
+}  // namespace steptime

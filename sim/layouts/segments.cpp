@@ -1,0 +1,80 @@
+#include "sim/layouts/segments.h"
+
+#include <algorithm>
+
+namespace steptime {
+namespace {
+
+void add(Segment& segment, const Legs& legs) {
+  if (legs.empty()) return;
+  segment.legs.push_back(&legs);
+  for (const Leg& leg : legs) {
+    segment.spent[static_cast<std::size_t>(leg.what)] += leg.compute;
+    segment.length += std::max(leg.compute, leg.alone);
+    if (leg.exchange.collective == nullptr) continue;
+    const auto group = static_cast<std::size_t>(leg.exchange.group);
+    segment.bytes[group] += leg.exchange.bytes.count;
+    segment.exchanging += leg.alone;
+    ++segment.exchanges;
+    segment.spent[static_cast<std::size_t>(spent_on(leg.exchange.group))] +=
+        std::max(Duration{}, leg.alone - leg.compute);
+  }
+}
+
+/// Buckets that end at a layer or below it; they are in the order of the backward pass.
+std::size_t first_of(const StageWork& stage, std::size_t layer) {
+  std::size_t bucket = stage.buckets.size();
+  while (bucket > 0 && stage.buckets[bucket - 1].first_layer <= layer)
+    --bucket;
+  return bucket;
+}
+
+bool is_cut_at(const StageWork& stage, std::size_t layer) {
+  return std::any_of(stage.buckets.begin(), stage.buckets.end(),
+                     [layer](const GradientBucket& b) { return b.first_layer == layer; });
+}
+
+}  // namespace
+
+Spent spent_on(GroupKind group) {
+  switch (group) {
+    case GroupKind::kTensor:
+      return Spent::kTensor;
+    case GroupKind::kContext:
+      return Spent::kContext;
+    case GroupKind::kPipeline:
+      return Spent::kPipeline;
+    default:
+      return Spent::kGradients;
+  }
+}
+
+std::vector<Segment> forward_segments(const StageWork& stage, bool cut) {
+  std::vector<Segment> pass{{.needs = stage.buckets.size()}};
+  for (std::size_t l = 0; l < stage.layers.size(); ++l) {
+    if (cut && is_cut_at(stage, l)) {
+      if (l > 0) pass.emplace_back();
+      pass.back().needs = first_of(stage, l);
+    }
+    add(pass.back(), stage.layers[l].forward);
+  }
+  return pass;
+}
+
+std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool cut) {
+  std::vector<Segment> pass(1);
+  for (std::size_t l = stage.layers.size(); l-- > 0;) {
+    for (const auto legs : of)
+      add(pass.back(), stage.layers[l].*legs);
+    pass.back().needs = cut ? first_of(stage, l) : stage.buckets.size();
+    if (!cut || !is_cut_at(stage, l)) continue;
+    std::size_t made = first_of(stage, l);
+    while (made < stage.buckets.size() && stage.buckets[made].first_layer == l)
+      ++made;
+    pass.back().makes = made;
+    if (l > 0) pass.emplace_back();
+  }
+  return pass;
+}
+
+}  // namespace steptime

@@ -1,0 +1,44 @@
+// The passes of a stage as segments: layers that a rank works through without anything to wait for
+// or to send but their own exchanges.
+#pragma once
+#include "sim/layouts/plan.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+/// What the time of a step was spent on.
+using TimesSpent = std::array<Duration, kSpent>;
+/// What a rank has exchanged with the groups of each kind, as their collectives count bytes.
+using BytesOfGroups = std::array<std::int64_t, kGroupKinds>;
+
+struct Segment {
+  std::vector<const Legs*> legs;  ///< one layer's after another's
+  TimesSpent spent{};             ///< with nothing else on their links
+  Duration length{};              ///< the sum of that
+  BytesOfGroups bytes{};
+  Duration exchanging{};  ///< of all exchanges, each by itself
+  std::int64_t exchanges = 0;
+  /// Buckets of the stage whose weights must be there, from the last one down to this; as many as
+  /// there are: none.
+  std::size_t needs = 0;
+  /// Buckets whose gradients are there at its end, in a backward pass: up to this one.
+  std::size_t makes = 0;
+};
+
+/// Which of a layer's legs a pass goes through.
+using LegsOf = std::span<const Legs StageLayer::*const>;
+
+/// From the first layer to the last. `cut`: it stops before the first layer of each bucket.
+std::vector<Segment> forward_segments(const StageWork& stage, bool cut);
+/// From the last layer to the first, each with the legs `of` it. `cut`: it stops behind the first
+/// layer of each bucket, whose gradients are all there.
+std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool cut);
+
+/// What a leg's time is spent on, with nothing else on its links.
+Spent spent_on(GroupKind group);
+
+}  // namespace steptime

@@ -1,0 +1,374 @@
+#include "sim/layouts/stage_rank.h"
+
+#include "sim/core/error.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr Legs StageLayer::*kInput[] = {&StageLayer::backward};
+constexpr Legs StageLayer::*kWeights[] = {&StageLayer::weights};
+constexpr Legs StageLayer::*kBackward[] = {&StageLayer::backward, &StageLayer::weights};
+
+std::string_view letter(PassKind kind) {
+  switch (kind) {
+    case PassKind::kForward:
+      return "forward";
+    case PassKind::kBackward:
+      return "backward";
+    case PassKind::kInputGradient:
+      return "input gradients";
+    default:
+      return "weight gradients";
+  }
+}
+
+}  // namespace
+
+StageRank::StageRank(LayoutRun& run, std::int32_t rank)
+    : run_(run),
+      rank_(rank),
+      forward_(
+          run.world, {"activations from rank", rank},
+          run.roads.medium(rank, GroupKind::kPipeline, *run.plan.costs(GroupKind::kPipeline).send)),
+      backward_(
+          run.world, {"gradients from rank", rank},
+          run.roads.medium(rank, GroupKind::kPipeline, *run.plan.costs(GroupKind::kPipeline).send)),
+      made_(static_cast<std::size_t>(run.plan.order->chunks())),
+      timeline_(run.timeline, rank) {
+  const StateParts parts = plan().states->parts(plan().sharers());
+  const ParameterBytes& bytes = plan().work.parameter;
+  const auto gathering = plan().states->gathering(plan().layout.pipeline() > 1);
+  std::vector<std::size_t> units;
+  std::int64_t params = 0;
+  for (std::int32_t c = 0; c < plan().order->chunks(); ++c) {
+    const StageWork& stage = plan().stage(rank, c);
+    params += stage.params;
+    units.push_back(stage.buckets.size());
+    const bool updates = plan().states->gathers_updates();
+    const bool is_cut = gathering.has_value();
+    chunks_.push_back({.stage = &stage,
+                       .forward = forward_segments(stage, is_cut),
+                       .first_forward = forward_segments(stage, is_cut || updates),
+                       .backward = backward_segments(stage, kBackward, is_cut),
+                       .last_backward = backward_segments(stage, kBackward, true),
+                       .input = backward_segments(stage, kInput, is_cut),
+                       .weight = backward_segments(stage, kWeights, false),
+                       .last_weight = backward_segments(stage, kWeights, true),
+                       .activations = std::make_unique<Arrivals>(
+                           run.world, Name{"activations for chunk", c, "of rank", rank},
+                           [this] { return doing(); }),
+                       .gradients = std::make_unique<Arrivals>(
+                           run.world, Name{"gradients for chunk", c, "of rank", rank},
+                           [this] { return doing(); })});
+  }
+  const auto cut = [params](std::int64_t each, std::int64_t into) {
+    return Bytes{(params * each + into - 1) / into};
+  };
+  const Time now = run.world.now();
+  memory_.acquire(HeldFor::kContext, plan().work.context, now);
+  memory_.acquire(HeldFor::kWeights, cut(bytes.weight, parts.weights), now);
+  memory_.acquire(HeldFor::kGradients, cut(bytes.gradient, parts.gradients), now);
+  memory_.acquire(HeldFor::kOptimizer, cut(bytes.optimizer, parts.optimizer), now);
+  if (!gathering || plan().sharers() == 1) return;
+  units_.emplace(
+      *gathering,
+      UnitWeights::User{
+          .pass = [this](std::int64_t k) { return plan().order->pass(plan().shape(), rank_, k); },
+          .passes = passes(),
+          .units = std::move(units),
+          .micro_batches = plan().micro_batches,
+          .gather =
+              [this](std::int32_t c, std::size_t unit) {
+                const Bytes weights = plan().stage(rank_, c).buckets[unit].weights;
+                memory_.acquire(HeldFor::kGathered, weights, run_.world.now());
+                launch(GroupKind::kShards, *plan().costs(GroupKind::kShards).all_gather, weights);
+                return calls(GroupKind::kShards).group->calls(0);
+              },
+          .let_go =
+              [this](std::int32_t c, std::size_t unit) {
+                memory_.release(HeldFor::kGathered, plan().stage(rank_, c).buckets[unit].weights);
+              }});
+}
+
+void StageRank::spend(Spent what, Time since) {
+  spent_[static_cast<std::size_t>(what)] += run_.world.now() - since;
+}
+
+void StageRank::spend(const TimesSpent& spent) {
+  for (std::size_t i = 0; i < kSpent; ++i)
+    spent_[i] += spent[i];
+}
+
+/// The number by which the group of this kind knows the collective.
+std::size_t StageRank::way(GroupKind kind, const Collective& collective) {
+  Calls& of = calls(kind);
+  if (!of.group) {
+    of.group.emplace(run_.world, Name{name_of(kind).data(), -1, "group of rank", rank_}, 1,
+                     run_.roads.medium(rank_, kind, collective));
+    of.ways.push_back(&collective);
+  }
+  const auto known = std::find(of.ways.begin(), of.ways.end(), &collective);
+  if (known != of.ways.end()) return static_cast<std::size_t>(known - of.ways.begin());
+  of.ways.push_back(&collective);
+  return of.group->add(run_.roads.medium(rank_, kind, collective));
+}
+
+void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes) {
+  const std::size_t number = way(kind, collective);
+  count(kind, bytes, collective.time(bytes));
+  calls(kind).group->launch(0, bytes, number);
+}
+
+void StageRank::count(GroupKind kind, Bytes bytes, Duration alone) {
+  bytes_[static_cast<std::size_t>(kind)] += bytes.count;
+  exchanging_ += alone;
+  ++exchanges_;
+}
+
+Pass StageRank::begin(std::int64_t k) {
+  pass_ = k;
+  return plan().order->pass(plan().shape(), rank_, k);
+}
+
+std::string StageRank::doing() const {
+  if (pass_ < 0) return "step";
+  const Pass pass = plan().order->pass(plan().shape(), rank_, pass_);
+  return fmt::format("pass {}, {} of micro-batch {} in chunk {}", pass_, letter(pass.kind),
+                     pass.micro_batch, pass.chunk);
+}
+
+void StageRank::draw(std::string_view lane, Pass pass, Time start) {
+  if (!timeline_.is_on()) return;
+  timeline_.add(lane, fmt::format("{} {}", letter(pass.kind), pass.micro_batch), start,
+                run_.world.now(),
+                {.bucket = pass.micro_batch, .tensors = fmt::format("chunk {}", pass.chunk)});
+}
+
+Task StageRank::gathers_updates() {
+  if (units_) units_->start();
+  if (!plan().states->gathers_updates() || plan().sharers() == 1) co_return;
+  for (const Chunk& chunk : chunks_) {
+    for (std::size_t b = chunk.stage->buckets.size(); b-- > 0;) {
+      launch(GroupKind::kShards, *plan().costs(GroupKind::kShards).all_gather,
+             chunk.stage->buckets[b].weights);
+      ++updates_;
+    }
+  }
+  if (plan().beside.weights || updates_ == 0) co_return;
+  const Time since = run_.world.now();
+  co_await calls(GroupKind::kShards).group->over(0);
+  spend(Spent::kWeights, since);
+}
+
+Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link) {
+  World& world = run_.world;
+  const Time since = world.now();
+  co_await from.at_least(pass.micro_batch + 1);
+  const Duration waited = world.now() - since;
+  const Duration travelled = std::min(waited, world.now() - link.last_start());
+  spent_[static_cast<std::size_t>(Spent::kPipeline)] +=
+      waited > Duration{} ? travelled : Duration{};
+  spent_[static_cast<std::size_t>(Spent::kBubble)] +=
+      waited > Duration{} ? waited - travelled : Duration{};
+  memory_.release(HeldFor::kBuffers, plan().boundary);
+  const Bytes whole = plan().gathered_boundary;
+  if (whole.count == 0) co_return;
+  const Collective& gather = *plan().costs(GroupKind::kTensor).all_gather;
+  co_await exchanges(
+      {.exchange = {GroupKind::kTensor, &gather, whole}, .alone = gather.time(whole)});
+}
+
+Task StageRank::receives_activations(Pass pass) {
+  if (stage_of(pass) > 0) co_await receives(pass, *chunk(pass).activations, before_->forward_);
+}
+
+Task StageRank::receives_gradients(Pass pass) {
+  if (stage_of(pass) + 1 < static_cast<std::int32_t>(plan().stages.size()))
+    co_await receives(pass, *chunk(pass).gradients, after_->backward_);
+}
+
+Task StageRank::exchanges(const Leg& leg) {
+  World& world = run_.world;
+  const Time since = world.now();
+  const GroupCall& call = leg.exchange;
+  if (run_.folds && run_.roads.are_alone(rank_, call.group)) {
+    count(call.group, call.bytes, leg.alone);
+    co_await world.at(world.engine.until(world.present(), leg.alone, Reason{}));
+  } else {
+    launch(call.group, *call.collective, call.bytes);
+    if (leg.compute > Duration{})
+      co_await world.at(world.engine.until(world.present(), leg.compute, Reason{}));
+    co_await calls(call.group).group->over(0);
+  }
+  spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
+  spent_[static_cast<std::size_t>(spent_on(call.group))] += world.now() - since - leg.compute;
+}
+
+Task StageRank::works(const Segment& segment) {
+  World& world = run_.world;
+  if (run_.folds && run_.roads.are_alone(rank_, GroupKind::kTensor) &&
+      run_.roads.are_alone(rank_, GroupKind::kContext)) {
+    co_await world.at(world.engine.until(world.present(), segment.length, Reason{}));
+    spend(segment.spent);
+    for (std::size_t i = 0; i < kGroupKinds; ++i)
+      bytes_[i] += segment.bytes[i];
+    exchanging_ += segment.exchanging;
+    exchanges_ += segment.exchanges;
+    co_return;
+  }
+  for (const Legs* legs : segment.legs) {
+    for (const Leg& leg : *legs) {
+      if (leg.exchange.collective != nullptr) {
+        co_await exchanges(leg);
+        continue;
+      }
+      co_await world.at(world.engine.until(world.present(), leg.compute, Reason{}));
+      spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
+    }
+  }
+}
+
+/// Buckets whose gradients are there are summed up, or wait until nothing is computed any more.
+void StageRank::make_buckets(Pass pass, std::size_t from, std::size_t to) {
+  if (plan().sharers() == 1) return;
+  const GroupCosts& costs = plan().costs(GroupKind::kShards);
+  const bool in_parts = plan().states->sum() == Operation::kReduceScatter;
+  for (std::size_t b = from; b < to; ++b) {
+    launch(GroupKind::kShards, in_parts ? *costs.reduce_scatter : *costs.all_reduce,
+           chunk(pass).stage->buckets[b].bytes);
+  }
+}
+
+Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward) {
+  Chunk& in = chunk(pass);
+  const std::size_t buckets = in.stage->buckets.size();
+  const bool makes = is_backward && sums(pass);
+  std::size_t made = 0;
+  for (const Segment& segment : segments) {
+    const bool visits = units_ && segment.needs < buckets && pass.kind != PassKind::kWeightGradient;
+    std::int64_t call = visits ? units_->begin() : -1;
+    if (updates_ > 0 && !is_backward && pass.micro_batch == 0 && segment.needs < buckets) {
+      call = static_cast<std::int64_t>(buckets - segment.needs);
+      for (std::int32_t c = 0; c < pass.chunk; ++c)
+        call +=
+            static_cast<std::int64_t>(chunks_[static_cast<std::size_t>(c)].stage->buckets.size());
+    }
+    if (call > 0) {
+      const Time since = run_.world.now();
+      co_await calls(GroupKind::kShards).group->ended(call);
+      spend(Spent::kWeights, since);
+    }
+    co_await works(segment);
+    if (makes && plan().beside.gradients && segment.makes > made) {
+      make_buckets(pass, made, segment.makes);
+      made = segment.makes;
+    }
+    if (visits) units_->end();
+  }
+}
+
+Task StageRank::forward(Pass pass) {
+  const Time since = run_.world.now();
+  Chunk& in = chunk(pass);
+  memory_.acquire(HeldFor::kActivations, in.stage->kept, since);
+  memory_.acquire(HeldFor::kLogits, in.stage->logits, since);
+  co_await works_through(pass, pass.micro_batch == 0 ? in.first_forward : in.forward, false);
+  draw("compute", pass, since);
+}
+
+Task StageRank::backward(Pass pass) {
+  const Time since = run_.world.now();
+  Chunk& in = chunk(pass);
+  memory_.acquire(HeldFor::kActivations, in.stage->working, since);
+  co_await works_through(pass, sums(pass) ? in.last_backward : in.backward, true);
+  memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept);
+  memory_.release(HeldFor::kLogits, in.stage->logits);
+  draw("compute", pass, since);
+}
+
+Task StageRank::input_gradient(Pass pass) {
+  const Time since = run_.world.now();
+  Chunk& in = chunk(pass);
+  memory_.acquire(HeldFor::kActivations, in.stage->working, since);
+  co_await works_through(pass, in.input, false);
+  memory_.release(HeldFor::kActivations, in.stage->working);
+  draw("compute", pass, since);
+}
+
+Task StageRank::weight_gradient(Pass pass) {
+  const Time since = run_.world.now();
+  Chunk& in = chunk(pass);
+  co_await works_through(pass, sums(pass) ? in.last_weight : in.weight, true);
+  memory_.release(HeldFor::kActivations, in.stage->kept);
+  memory_.release(HeldFor::kLogits, in.stage->logits);
+  draw("compute", pass, since);
+}
+
+Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {
+  const Bytes bytes = plan().boundary;
+  if (&receiver == this) {  // two chunks of one rank
+    memory_.acquire(HeldFor::kBuffers, bytes, run_.world.now());
+    to.add();
+    co_return;
+  }
+  count(GroupKind::kPipeline, bytes, plan().costs(GroupKind::kPipeline).send->time(bytes));
+  link.send(bytes, to, receiver.memory_);
+  if (plan().beside.pipeline) co_return;
+  const Time since = run_.world.now();
+  co_await link.over();
+  spend(Spent::kPipeline, since);
+}
+
+Task StageRank::sends_activations(Pass pass) {
+  const std::int32_t next = stage_of(pass) + 1;
+  if (next == static_cast<std::int32_t>(plan().stages.size())) co_return;
+  const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
+  co_await sends(forward_, *after_->chunks_[place].activations, *after_);
+}
+
+Task StageRank::sends_gradients(Pass pass) {
+  const std::int32_t next = stage_of(pass) - 1;
+  if (next < 0) co_return;
+  const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
+  co_await sends(backward_, *before_->chunks_[place].gradients, *before_);
+}
+
+Task StageRank::sums_gradients() {
+  World& world = run_.world;
+  if (!plan().beside.gradients) {
+    for (std::int32_t c = 0; c < plan().order->chunks(); ++c)
+      make_buckets({.chunk = c}, 0, plan().stage(rank_, c).buckets.size());
+  }
+  Time since = world.now();
+  for (const GroupKind kind : {GroupKind::kShards, GroupKind::kReplicas}) {
+    if (calls(kind).group) co_await calls(kind).group->over(0);
+  }
+  spend(Spent::kGradients, since);
+  since = world.now();
+  co_await run_.all.call(static_cast<std::size_t>(rank_), {});
+  spend(Spent::kBubble, since);
+}
+
+Task StageRank::updates_weights() {
+  World& world = run_.world;
+  std::int64_t params = 0;
+  for (const Chunk& chunk : chunks_)
+    params += chunk.stage->params;
+  const auto parts = static_cast<double>(plan().states->parts(plan().sharers()).optimizer);
+  const double bytes = static_cast<double>(params) * plan().work.optimizer_bytes / parts;
+  if (bytes == 0) co_return;
+  const Time since = world.now();
+  co_await world.pause(from_seconds(bytes / plan().work.memory_rate), Reason{});
+  spend(Spent::kOptimizer, since);
+}
+
+void StageRank::end() {
+  end_ = run_.world.now();
+}
+
+}  // namespace steptime

@@ -1,0 +1,104 @@
+// What one rank computes, keeps and holds of a model whose layers are cut over tensor and context
+// ranks: for one micro-batch, layer by layer, without communication.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/config/registry.h"
+#include "sim/core/units.h"
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+/// How the layers of a model are cut.
+struct ModelCut {
+  std::int64_t tensor = 1;         ///< ranks that share every product of a layer
+  std::int64_t context = 1;        ///< ranks that share the tokens of a sample
+  bool sequence_parallel = false;  ///< what stands between products is cut over tensor ranks, too
+};
+
+/// A layer on one rank, for one micro-batch.
+struct LayerWork {
+  std::string name;
+  Duration forward{};
+  Duration input_gradient{};      ///< with all of the backward pass that cannot be told apart
+  Duration weight_gradient{};     ///< which nobody but the optimizer waits for
+  Duration attention{};           ///< of the forward pass: scores, softmax and their sums of values
+  Duration attention_gradient{};  ///< the same of input_gradient
+  std::vector<Tensor> tensors{};  ///< those of the rank, in forward order
+  Bytes kept{};                   ///< by the forward pass for the backward pass
+  Bytes kept_attention{};         ///< of that, what attention keeps beside its inputs and result
+  Bytes kept_input{};             ///< of that, the layer's input
+  bool is_block = true;  ///< one of the layers that stages share out; else an embedding, or loss
+  bool is_loss = false;  ///< logits and loss
+
+  std::int64_t params() const;
+};
+
+/// How many bytes a parameter takes.
+struct ParameterBytes {
+  std::int64_t weight = 4;
+  std::int64_t gradient = 4;
+  std::int64_t optimizer = 0;  ///< its state, a master copy of the weight included
+};
+
+/// What ranks of a model send each other for one micro-batch; 0 where that is not known.
+struct ExchangedBytes {
+  Bytes hidden{};       ///< a rank's tokens between two layers, all of their values
+  Bytes queries{};      ///< a rank's queries of a layer, of its heads
+  Bytes keys_values{};  ///< and its keys and values
+};
+
+struct ModelWork {
+  std::vector<LayerWork> layers;  ///< in forward order
+  ParameterBytes parameter{};
+  ExchangedBytes exchanged{};
+  Bytes logits{};                 ///< that the loss holds while it is computed
+  Bytes context{};                ///< of driver and framework
+  std::optional<Bytes> device{};  ///< the memory of a GPU
+  std::int64_t samples = 1;       ///< of a micro-batch
+  std::int64_t tokens = 0;        ///< of a sample; 0: it has none
+  double model_flops = 0;         ///< of a sample: the three passes, attention as far as it is used
+  double hardware_flops = 0;      ///< the same without recomputation, as the device does them
+  double attention_flops = 0;     ///< of hardware_flops, one forward pass of attention
+  double forward_flops = 0;       ///< of hardware_flops, one forward pass of all blocks
+  double peak_flops = 0;          ///< of the device, a second
+  double memory_rate = 0;         ///< of the device as kernels reach it, B/s
+  double optimizer_bytes = 0;     ///< moved for each parameter that is updated
+  std::string model;
+  std::string device_name;
+
+  std::string domain = "inside";  ///< or what was extrapolated
+
+  /// Layers that stages share out.
+  std::int64_t blocks() const;
+};
+
+/// Turns a workload's "model" (the name of a shape), "device", "batch" and "sequence" into work:
+/// implemented in models/.
+class ShapeModel {
+ public:
+  static constexpr const char* kNoun = "shape-model";
+  virtual ~ShapeModel() = default;
+  /// Throws InputError through `request` for what it does not know, or cannot cut.
+  virtual ModelWork work(const Config& request, const ModelCut& cut) const = 0;
+};
+using ShapeModels = Registry<ShapeModel>;
+
+/// The model of a "workload" section, whose name is that of a shape. Throws InputError.
+ModelWork read_shape(const Config& section, const ModelCut& cut);
+/// The "workload" section of a layout: one micro-batch of one GPU that holds all of the model.
+/// Throws InputError.
+Workload read_micro_batch(const Config& section);
+/// Micro-batches of a step, of so many samples on each of the replicas. Throws InputError.
+std::int64_t micro_batches_of(const Config& section, std::int64_t samples, std::int64_t replicas);
+
+/// Of a trace, whose passes nobody can cut: its backward times are all input gradients.
+ModelWork work_of(const Workload& workload);
+/// The step of one rank that holds all of the model.
+Trace trace_of(const ModelWork& work);
+
+}  // namespace steptime
