@@ -231,7 +231,8 @@ std::vector<fs::path> table_files() {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& family : fs::directory_iterator(models, error)) {
-    if (!family.is_directory() || family.path().filename() == "devices") continue;
+    const fs::path name = family.path().filename();
+    if (!family.is_directory() || name == "devices" || name == "transformers") continue;
     for (fs::path& file : json_files(family.path()))
       files.push_back(std::move(file));
   }

@@ -23,8 +23,8 @@
 // allocator cannot use, copies of the gradients in buckets (DistributedDataParallel without
 // gradient_as_bucket_view): it is the least that a step needs. Layers that share an input keep it
 // once, but count it each.
-// Parameters: none. kContext: PyTorch with CUDA 11.7 or later loads kernels as they are needed: 300
-// to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
+// Parameters: none. kDriverContext: PyTorch with CUDA 11.7 or later loads kernels as they are
+// needed: 300 to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
 // Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 12 %
 // higher.
 #include "models/memory.h"
@@ -36,7 +36,6 @@
 namespace steptime {
 namespace {
 
-constexpr Bytes kContext{430'000'000};
 constexpr double kPositionBytes = 8;
 constexpr double kFloatBytes = 4;
 
@@ -123,7 +122,7 @@ TrainingMemory training_memory(const LayerTable& table, const Device& device, st
           .optimizer = rounded(params * weight_bytes * training.optimizer.state),
           .activations =
               rounded(static_cast<double>(batch) * Activations(table, device, training).bytes()),
-          .context = kContext,
+          .context = kDriverContext,
           .device = device.memory};
 }
 

@@ -52,7 +52,10 @@
 // waits, and a layer has what passes until its kernels are done.
 #include "models/roofline.h"
 
+#include "models/kernel_time.h"
 #include "models/memory.h"
+#include "models/model_request.h"
+#include "models/transformer.h"
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
@@ -78,12 +81,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Matrix-product kernels compute output channels in tiles of at least this many.
-constexpr double kChannelTile = 64;
-
-/// Tensor cores take twice as many, and products of so many values at a time, which the network's
-/// colours are padded to.
-constexpr double kTensorCoreTile = 128;
+/// Tensor cores take products of so many values at a time, which the network's colours are padded
+/// to.
 constexpr double kTensorCoreDepth = 16;
 
 /// Fast convolution (Winograd, FFT) exists for filters of 3x3 and more that move by one: those meet
@@ -111,22 +110,16 @@ double channels(const TableLayer& layer) {
   return std::max(1.0, std::round(count));
 }
 
-double rounded_up(double count, double to) {
-  return std::ceil(count / to) * to;
-}
-
 /// Floating-point operations per sample that the device executes in one pass over the weights.
-double executed_flops(const TableLayer& layer, const LayerTable& table, const Arithmetic& rates) {
+double executed_flops(const TableLayer& layer, const LayerTable& table, const KernelTime& time) {
   const double flops = 2 * static_cast<double>(layer.macs);
   if (layer.kind == LayerKind::kDepthwiseConvolution || layer.kind == LayerKind::kMatrixProduct)
     return flops;
   const double count = channels(layer);
-  const double tile = rates.has_tensor_cores ? kTensorCoreTile : kChannelTile;
-  const double tiled = flops * (rounded_up(count, tile) / count);
-  if (layer.kind != LayerKind::kConvolution) {
-    const double inputs = static_cast<double>(layer.weights()) / count;
-    return tiled * (1 + rates.gemm_half_size / inputs) * (1 + rates.gemm_half_size / count);
-  }
+  if (layer.kind != LayerKind::kConvolution)
+    return time.executed(flops, static_cast<double>(layer.weights()) / count, count);
+  const Arithmetic& rates = time.rates();
+  const double tiled = flops * (rounded_up(count, tile_of(rates)) / count);
   if (layer.input == table.input) {
     const auto colours = static_cast<double>(table.input_channels);
     return rates.has_tensor_cores ? tiled * rounded_up(colours, kTensorCoreDepth) / colours : tiled;
@@ -147,7 +140,8 @@ class Step {
  public:
   Step(const LayerTable& table, const Device& device, const Training& training)
       : table_(table),
-        rates_(device.precisions.at(training.precision)),
+        time_(device, training.precision),
+        rates_(time_.rates()),
         is_mixed_(training.is_mixed()),
         fuses_attention_(device.fuses_attention) {}
 
@@ -197,7 +191,7 @@ class Step {
   /// One pass over a layer with macs; weights in float32 take three times as much for their casts.
   Kernel products(const TableLayer& layer, bool casts_weights) const {
     const double traffic = layer.kind == LayerKind::kConvolution ? rates_.convolution_traffic : 1;
-    return {executed_flops(layer, table_, rates_), efficiency(layer.kind),
+    return {executed_flops(layer, table_, time_), efficiency(layer.kind),
             traffic * static_cast<double>(layer.input + layer.output),
             params_of(layer) * (is_mixed_ && casts_weights ? 4 : 1)};
   }
@@ -254,6 +248,7 @@ class Step {
   }
 
   const LayerTable& table_;
+  KernelTime time_;
   const Arithmetic& rates_;
   bool is_mixed_;
   bool fuses_attention_;
@@ -271,15 +266,11 @@ struct TimedKernel {
 /// In the order of the step.
 std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& device,
                                        std::int64_t batch, const Training& training) {
-  const Arithmetic& rates = device.precisions.at(training.precision);
-  const double bandwidth = device.memory_bandwidth.bytes_per_second * device.memory_efficiency;
-  const auto value_bytes = static_cast<double>(bytes_of(training.precision));
+  const KernelTime time(device, training.precision);
   const double overhead = to_seconds(device.kernel_overhead);
   const auto samples = static_cast<double>(batch);
   const auto seconds = [&](const Kernel& k) {
-    return std::max(k.flops * samples / (rates.flops * k.efficiency),
-                    (k.values * samples + k.weights) / (bandwidth / value_bytes)) +
-           overhead;
+    return time.seconds(k.flops * samples, k.efficiency, k.values * samples + k.weights);
   };
   const auto kernels = Step(table, device, training).kernels();
   std::vector<TimedKernel> timed;
@@ -292,7 +283,7 @@ std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& de
       timed.push_back({i, true, seconds(kernel)});
   }
   const Optimizer& optimizer = training.optimizer;
-  const double weights_per_second = bandwidth / static_cast<double>(training.weight_bytes);
+  const double weights_per_second = time.bandwidth() / static_cast<double>(training.weight_bytes);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Tensor& tensor : table.layers[i].tensors) {
       const double moved =
@@ -355,25 +346,13 @@ Json provenance(const LayerTable& table, const Device& device) {
           {"note", "Roofline, not a measurement. " + device.calibration}};
 }
 
-fs::path devices_dir() {
-  return data_dir() / "models" / "devices";
-}
-
-std::vector<std::string> device_names() {
-  std::vector<std::string> names;
-  for (const fs::path& file : json_files(devices_dir()))
-    names.push_back(file.stem().string());
-  std::sort(names.begin(), names.end());  // "v100-32gb.json" comes before "v100.json"
-  return names;
-}
-
 class Roofline final : public DeviceModel {
  public:
   Trace trace(const Config& request, std::int64_t bytes_per_value) const override {
     const Device device = device_of(request);
     try {
       return roofline(table_of(request), device, request.get<std::int64_t>("batch"),
-                      training(request, device, bytes_per_value));
+                      training_of(request, device, bytes_per_value));
     } catch (const std::out_of_range& e) {
       request.fail("sequence", e.what());
     } catch (const std::overflow_error& e) {
@@ -382,12 +361,6 @@ class Roofline final : public DeviceModel {
   }
 
  private:
-  /// As it stands there: a path would be seen from the config's folder.
-  static std::string text_under(const Config& request, const char* key) {
-    (void)request.get<std::string>(key);  // throws for what is no text
-    return request.raw(key).get<std::string>();
-  }
-
   /// Under "model": a file, or else a shipped table by its name.
   static LayerTable table_of(const Config& request) {
     std::optional<std::int64_t> sequence;
@@ -397,43 +370,14 @@ class Roofline final : public DeviceModel {
       return parse_layer_table(request.text_of("model"), request.get<std::string>("model"),
                                sequence);
     const std::string table = find_layer_table(name);
+    if (table.empty() && !find_transformer(name).empty()) {
+      request.fail("model",
+                   fmt::format("\"{}\" is the shape of a transformer; expected a \"layout\" "
+                               "under \"strategy\", or a layer table",
+                               name));
+    }
     if (table.empty()) request.fail("model", unknown_word(name, layer_table_names()));
     return read_layer_table(table, sequence);
-  }
-
-  /// Under "device": a file, or else a shipped device by its name.
-  static Device device_of(const Config& request) {
-    const std::string name = text_under(request, "device");
-    if (name.ends_with(".json"))
-      return parse_device(request.text_of("device"), request.get<std::string>("device"));
-    const std::vector<std::string> devices = device_names();
-    if (!std::binary_search(devices.begin(), devices.end(), name))
-      request.fail("device", unknown_word(name, devices));
-    return read_device((devices_dir() / (name + ".json")).string());
-  }
-
-  static Training training(const Config& request, const Device& device,
-                           std::int64_t bytes_per_value) {
-    Training training{.weight_bytes = bytes_per_value};
-    const char* key = request.has("precision") ? "precision" : "dtype";
-    training.precision = request.get<std::string>(key);
-    if (!device.precisions.contains(training.precision)) {
-      std::vector<std::string> known;
-      for (const auto& [name, unused] : device.precisions)
-        known.push_back(name);
-      request.fail(key, fmt::format("device \"{}\" has no rates for {}; known: {}", device.name,
-                                    training.precision, fmt::join(known, ", ")));
-    }
-    if (request.has("optimizer")) {
-      const auto name = request.get<std::string>("optimizer");
-      const std::vector<std::string> known = optimizer_names();
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        request.fail("optimizer", unknown_word(name, known));
-      training.optimizer = optimizer_named(name);
-    }
-    if (request.has("host_per_kernel"))
-      training.host_per_kernel = request.get<Duration>("host_per_kernel");
-    return training;
   }
 };
 

@@ -105,6 +105,49 @@ constexpr Figure plain_text(std::string_view key, std::string_view help,
   return {.key = key, .help = help, .text = get, .raw = raw};
 }
 
+std::string fits(const Result& r) {
+  if (!r.layout || !r.memory) return "";
+  return r.layout->fits() ? "true" : "false";
+}
+
+/// With a shape.
+Number tokens_per_s(const Result& r) {
+  if (!r.layout || r.layout->plan->work.tokens == 0) return std::nullopt;
+  return r.throughput_samples_per_s * static_cast<double>(r.layout->plan->work.tokens);
+}
+
+/// `flops`: of a sample.
+Number utilization(const Result& r, double flops) {
+  if (!r.layout || flops == 0) return std::nullopt;
+  return flops * r.throughput_samples_per_s /
+         (r.layout->plan->work.peak_flops * static_cast<double>(r.workers));
+}
+
+Json stages(const Result& r, const Details* details) {
+  if (details == nullptr || !r.layout) return nullptr;
+  Json list = Json::array();
+  for (std::size_t rank = 0; rank < r.layout->times.ranks.size(); ++rank) {
+    const StageTimes& times = r.layout->times.ranks[rank];
+    Json spent = Json::array();
+    for (std::size_t i = 0; i < kSpent; ++i) {
+      if (times.spent[i] > Duration{}) {
+        spent.push_back(
+            {{"cause", name_of(static_cast<Spent>(i))}, {"seconds", to_seconds(times.spent[i])}});
+      }
+    }
+    Json stage{{"rank", rank}, {"attribution", std::move(spent)}};
+    if (r.memory) {
+      Json& memory = stage["memory"];
+      for (std::size_t i = 0; i < kHeldFor; ++i)
+        memory[std::string(kNamesOfHeld[i]) + "_bytes"] = times.at_peak[i];
+      stage["peak_bytes"] = times.peak;
+      stage["peak_s"] = to_seconds(times.peak_at);
+    }
+    list.push_back(std::move(stage));
+  }
+  return list;
+}
+
 Json memory_json(const TrainingMemory& memory) {
   return {{"weights_bytes", memory.weights.count},
           {"gradients_bytes", memory.gradients.count},
@@ -193,6 +236,35 @@ constexpr std::array kFigures{
           if (!r.memory) return std::nullopt;
           return static_cast<double>(r.memory->total().count);
         }),
+    Figure{.key = "fits",
+           .help = "of a layout: whether the fullest rank's memory is no more than its device has",
+           .text = fits,
+           .raw = [](std::string& json, const Result& r) { json += fits(r); }},
+    number("tokens_per_s", "tokens/s", "of a layout: of all replicas together",
+           [](const Result& r) { return tokens_per_s(r); }),
+    number("tokens_per_s_per_gpu", "tokens/s", "the same over workers",
+           [](const Result& r) -> Number {
+             const Number tokens = tokens_per_s(r);
+             if (!tokens) return std::nullopt;
+             return *tokens / static_cast<double>(r.workers);
+           }),
+    number("mfu", "",
+           "of a layout: three forward passes, with the causal half of attention, over the peak of "
+           "all GPUs' products",
+           [](const Result& r) {
+             return utilization(r, r.layout ? r.layout->plan->work.model_flops : 0);
+           }),
+    number("hfu", "",
+           "the same with what backward passes compute again, and attention as it is computed",
+           [](const Result& r) {
+             return utilization(
+                 r,
+                 r.layout ? r.layout->plan->work.hardware_flops + r.layout->plan->flops_again : 0);
+           }),
+    list("stages",
+         "of a layout: each rank of the pipeline, with its attribution, which adds up to the step, "
+         "its memory by part at its peak, and when that is",
+         stages),
     number("device_memory_bytes", "B", "that the device has",
            [](const Result& r) -> Number {
              if (!r.memory || !r.memory->device) return std::nullopt;

@@ -84,8 +84,10 @@ void add_causes(Lines& lines, const Result& r) {
     const bool is_small = i >= kMostCauses / 2 && rest < kSmall * r.step_time_s;
     if (i + 1 < r.attribution.size() && (i + 1 == kMostCauses || is_small))
       return add("", rest, "other causes");
-    add(i == 0 ? "critical path" : "", c.seconds,
-        c.resource.empty() ? c.cause : fmt::format("{} ({})", c.cause, c.resource));
+    add(i > 0      ? ""
+        : r.layout ? "of the step"
+                   : "critical path",
+        c.seconds, c.resource.empty() ? c.cause : fmt::format("{} ({})", c.cause, c.resource));
     rest -= c.seconds;
   }
 }
@@ -97,6 +99,20 @@ void add_memory(Lines& lines, const TrainingMemory& memory) {
   if (memory.device) note += fmt::format(", of {:.4g} GB", gb(*memory.device));
   if (memory.is_too_much()) note += ": it does not fit";
   lines.add("memory", fmt::format("{:.4g} GB", gb(memory.total())), note);
+}
+
+/// How the model is cut, and what that takes of the GPUs.
+void add_layout(Lines& lines, const LayoutPlan& plan) {
+  const Layout& layout = plan.layout;
+  lines.add("layout", fmt::format("{} replica{}", layout.data(), layout.data() == 1 ? "" : "s"),
+            fmt::format("of {} tensor x {} context x {} pipeline ranks; {} micro-batch{} of {}",
+                        layout.tensor(), layout.context(), layout.pipeline(), plan.micro_batches,
+                        plan.micro_batches == 1 ? "" : "es", plan.work.samples));
+  lines.add({"tokens_per_s", "tokens", 1, 0, " /s"},
+            fmt::format("{} a GPU", lines.value({"tokens_per_s_per_gpu", "", 1, 0, " /s"})));
+  lines.add({"mfu", "mfu", 100, 1, " %"},
+            fmt::format("of the peak; with what is computed again {} (hfu)",
+                        lines.value({"hfu", "", 100, 1, " %"})));
 }
 
 void add_servers(Lines& lines, const Result& r) {
@@ -190,6 +206,7 @@ std::string summary(const Experiment& e, const Result& r) {
   Lines lines(r);
   add_step(lines, r);
   add_causes(lines, r);
+  if (r.layout) add_layout(lines, *r.layout->plan);
   if (r.training && r.training->has_servers) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
   add_links(lines, r);

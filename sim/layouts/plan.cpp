@@ -19,8 +19,8 @@ std::string_view name_of(Spent what) {
 }
 
 std::string_view name_of(GroupKind kind) {
-  constexpr std::array<std::string_view, kGroupKinds> kNames{"tensor",   "context",  "shards",
-                                                             "replicas", "pipeline", "all"};
+  constexpr std::array<std::string_view, kGroupKinds> kNames{
+      "tensor", "context", "shards", "replicas", "pipeline", "ends", "all"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -317,6 +317,10 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
   plan.stages.back().logits = plan.work.logits;
   check_step_length(seconds * plan.micro_batches);
   if (stages == 1) return;
+  if (plan.layout.pipeline() > 1 && plan.work.tied_params > 0) {
+    plan.stages.back().params += plan.work.tied_params;
+    plan.tied = {plan.work.tied_params * plan.work.parameter.gradient};
+  }
   const std::int64_t tensor = plan.layout.tensor();
   const Bytes hidden = plan.work.exchanged.hidden;
   plan.boundary = {hidden.count / tensor};

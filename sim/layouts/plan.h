@@ -50,9 +50,10 @@ enum class GroupKind : std::uint8_t {
   kShards,    ///< ranks that share the states of the same parameters
   kReplicas,  ///< ranks that hold the same part of these
   kPipeline,  ///< the neighbours of the pipeline
+  kEnds,      ///< its first and its last rank
   kAll
 };
-inline constexpr std::size_t kGroupKinds = 6;
+inline constexpr std::size_t kGroupKinds = 7;
 std::string_view name_of(GroupKind kind);
 
 /// The collectives of a group, each on the group's own part of the cluster.
@@ -128,7 +129,8 @@ struct LayoutPlan {
   ModelWork work;
   std::vector<StageWork> stages;  ///< chunk c of pipeline rank r: c x ranks + r
   std::array<GroupCosts, kGroupKinds> groups;
-  Bytes boundary{};           ///< that each rank sends to the next stage for a micro-batch
+  Bytes boundary{};  ///< that each rank sends to the next stage for a micro-batch
+  Bytes tied{};      ///< gradients of an embedding that the first and the last stage both have
   double flops_again = 0;     ///< of a sample, that backward passes compute again
   Bytes gathered_boundary{};  ///< and its tensor ranks then gather; 0: nothing
 

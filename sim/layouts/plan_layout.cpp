@@ -110,6 +110,9 @@ void add_groups(LayoutPlan& plan, const Config& strategy, const LayoutRequest& o
   at(GroupKind::kContext) = costs_of(strategy, of, plan.layout, std::array{D::kContext});
   at(GroupKind::kShards) = costs_of(strategy, of, plan.layout, std::array{D::kContext, D::kData});
   at(GroupKind::kPipeline) = costs_of(strategy, of, plan.layout, std::array{D::kPipeline});
+  const std::array ends{0, plan.layout.rank({0, 0, 0, plan.layout.pipeline() - 1})};
+  if (plan.layout.pipeline() > 1)
+    at(GroupKind::kEnds) = group_costs(strategy, *of.transport.backend, of.cluster, ends);
 }
 
 }  // namespace

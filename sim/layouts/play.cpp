@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <optional>
 
 namespace steptime {
 
@@ -24,7 +26,12 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, bool folds) 
   AloneRoads roads(world);
   const auto pipeline = static_cast<std::size_t>(plan.layout.pipeline());
   Group all(world, {"all ranks"}, pipeline, std::make_unique<NoMedium>(world));
-  LayoutRun run{world, plan, roads, all, timeline, folds};
+  std::optional<Group> ends;
+  if (plan.tied.count > 0) {
+    ends.emplace(world, Name{"first and last rank"}, 2,
+                 roads.medium(0, GroupKind::kEnds, *plan.costs(GroupKind::kEnds).all_reduce));
+  }
+  LayoutRun run{world, plan, roads, all, ends ? &*ends : nullptr, timeline, folds};
   std::deque<StageRank> ranks;
   for (std::int32_t r = 0; r < plan.layout.pipeline(); ++r)
     ranks.emplace_back(run, r);

@@ -38,6 +38,12 @@ struct LayoutTimes {
 struct PlayedLayout {
   std::shared_ptr<const LayoutPlan> plan;
   LayoutTimes times;
+
+  /// Whether the fullest rank holds no more than its device; true where that is not known.
+  bool fits() const {
+    const auto& device = plan->work.device;
+    return !device || times.ranks[times.fullest()].peak <= device->count;
+  }
 };
 
 /// `folds`: exchanges that meet no others on their links pass as times; else each is a call of its

@@ -348,6 +348,12 @@ Task StageRank::sums_gradients() {
   for (const GroupKind kind : {GroupKind::kShards, GroupKind::kReplicas}) {
     if (calls(kind).group) co_await calls(kind).group->over(0);
   }
+  const bool is_first = rank_ == 0;
+  if (run_.ends != nullptr && (is_first || rank_ + 1 == plan().layout.pipeline())) {
+    const GroupCosts& costs = plan().costs(GroupKind::kEnds);
+    count(GroupKind::kEnds, plan().tied, costs.all_reduce->time(plan().tied));
+    co_await run_.ends->call(is_first ? 0 : 1, plan().tied);
+  }
   spend(Spent::kGradients, since);
   since = world.now();
   co_await run_.all.call(static_cast<std::size_t>(rank_), {});

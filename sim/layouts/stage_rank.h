@@ -25,7 +25,8 @@ struct LayoutRun {
   World& world;
   const LayoutPlan& plan;
   LayoutRoads& roads;
-  Group& all;  ///< a member for each rank of the pipeline
+  Group& all;   ///< a member for each rank of the pipeline
+  Group* ends;  ///< of the first and the last, with an embedding that both have
   Timeline* timeline = nullptr;
   bool folds = true;  ///< exchanges that meet no others pass as times; else as calls of their own
 };

@@ -120,6 +120,9 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       to.schedule = from.schedule;
       to.embedding = from.embedding;
       return;
+    case Part::kLayout:
+      to.layout = from.layout;
+      return;
     case Part::kRun:
       to.run = from.run;
       return;
