@@ -1,0 +1,123 @@
+#include "sim/layouts/plan.h"
+
+#include "sim/layouts/play.h"
+#include "tests/support/layouts.h"
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// Two blocks of forward 8 and backward 8 + 4; hidden values take 40 B.
+ModelWork two_blocks() {
+  ModelWork work = work_of_blocks(2, {8, 8, 4});
+  work.exchanged = {.hidden = {40}, .queries = {20}, .keys_values = {16}};
+  return work;
+}
+
+std::int64_t bytes(const LayoutTimes& times, GroupKind kind) {
+  return times.ranks[0].bytes[static_cast<std::size_t>(kind)];
+}
+std::int64_t spent(const LayoutTimes& times, Spent what) {
+  return times.ranks[0].spent[static_cast<std::size_t>(what)].count();
+}
+
+// Two all-reduces of 2 T h in each pass of a layer. An exchange takes 3 ps: two layers of 8 + 12
+// and 4 exchanges of 3.
+TEST(PlanStages, TensorRanksAllReduceTwiceInEachPass) {
+  const LayoutTimes times = play_layout(
+      plan_of({.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(3), 0)}, two_blocks()));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * 4 * 40);
+  EXPECT_EQ(times.ranks[0].exchanges, 2 * 4);
+  EXPECT_EQ(times.step.count(), 2 * (8 + 12 + 4 * 3));
+  EXPECT_EQ(spent(times, Spent::kTensor), 2 * 4 * 3);
+}
+
+// With sequence parallelism each is a reduce-scatter and an all-gather, and inputs of the two
+// shared products are gathered once more in the backward pass, beside 2 ps of weights' gradients
+// each.
+TEST(PlanStages, SequenceParallelismGathersInputsAgainBesideWeights) {
+  const LayoutTimes times = play_layout(plan_of(
+      {.degrees = {2, 1, 1, 1}, .sequence_parallel = true, .costs = costs_of(Duration(3), 0)},
+      two_blocks()));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * (4 * 2 + 2) * 40);
+  EXPECT_EQ(spent(times, Spent::kTensor), 2 * (4 * 2 * 3 + 2 * (3 - 2)));
+  EXPECT_EQ(times.step.count(), 2 * (8 + 12 + 4 * 2 * 3 + 2));
+}
+
+// Full recomputation adds a forward pass with its exchanges.
+TEST(PlanStages, FullRecomputationExchangesAgain) {
+  const LayoutTimes times = play_layout(plan_of({.degrees = {2, 1, 1, 1},
+                                                 .recompute = R"({"type": "full"})",
+                                                 .costs = costs_of(Duration(3), 0)},
+                                                two_blocks()));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * 6 * 40);
+  EXPECT_EQ(times.step.count(), 2 * (2 * 8 + 12 + 6 * 3));
+}
+
+// Beside compute, half a layer's product of 4 ps on two ranks is cut in two: an exchange of 3 goes
+// on beside 2, and 1 of it is seen; backward half of 8 ps: 4 on either side, nothing either.
+TEST(PlanStages, TensorExchangesBesideTheirProducts) {
+  TestLayout test{.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(3), 0)};
+  test.beside.tensor = true;
+  ModelWork work = work_of_blocks(1, {8, 16, 4});
+  work.exchanged.hidden = {40};
+  const LayoutTimes times = play_layout(plan_of(test, std::move(work)));
+  EXPECT_EQ(spent(times, Spent::kTensor), 2 * (3 - 2));
+  EXPECT_EQ(times.step.count(), 8 + 16 + 4 + 2);
+}
+
+// 2 T h / t a boundary, forward and back, and without sequence parallelism an all-gather of 2 T h
+// among the tensor ranks of the receiver. Source: 2104.04473 section 4.1.
+TEST(PlanStages, TensorRanksSendTheirPartToTheNextStage) {
+  for (const bool sequence_parallel : {false, true}) {
+    const LayoutTimes times = play_layout(plan_of(
+        {.degrees = {2, 1, 1, 2}, .micro_batches = 3, .sequence_parallel = sequence_parallel},
+        two_blocks()));
+    EXPECT_EQ(bytes(times, GroupKind::kPipeline), 3 * 20);
+    const std::int64_t of_passes = 3 * (sequence_parallel ? 4 * 2 + 2 : 4) * 40;
+    EXPECT_EQ(bytes(times, GroupKind::kTensor), of_passes + (sequence_parallel ? 0 : 3 * 40));
+  }
+}
+
+TEST(PlanStages, EmbeddingAndLossAreOnTheFirstAndTheLastStage) {
+  ModelWork work = work_of_blocks(4, {8, 8, 4});
+  work.layers.insert(work.layers.begin(),
+                     {.name = "embedding", .tensors = {{"tokens", 7}}, .is_block = false});
+  work.layers.push_back(
+      {.name = "loss", .tensors = {{"norm", 3}}, .is_block = false, .is_loss = true});
+  work.tied_params = 7;
+  work.logits = {50};
+  const LayoutPlan plan = plan_of({.degrees = {1, 1, 1, 2}, .micro_batches = 2}, std::move(work));
+  EXPECT_EQ(plan.stages[0].params, 7 + 2);
+  EXPECT_EQ(plan.stages[1].params, 2 + 3 + 7);  // a copy of the embedding makes the logits
+  EXPECT_EQ(plan.tied.count, 7);
+  EXPECT_EQ(plan.stages[0].logits.count, 0);
+  EXPECT_EQ(plan.stages[1].logits.count, 50);
+  const LayoutTimes times = play_layout(plan);
+  for (const StageTimes& rank : times.ranks)
+    EXPECT_EQ(rank.bytes[static_cast<std::size_t>(GroupKind::kEnds)], 7);
+}
+
+// Buckets of a stage in the order of its backward pass; after ZeRO's rule, from so many parameters
+// on the next one begins.
+TEST(PlanStages, BucketsGoByTheScheduleOrByUnits) {
+  const auto names = [](const LayoutPlan& plan) {
+    std::string all;
+    for (const GradientBucket& bucket : plan.stages[0].buckets)
+      all += bucket.name + "; ";
+    return all;
+  };
+  EXPECT_EQ(names(plan_of({.degrees = {1, 1, 2, 1}}, work_of_blocks(3, {1, 1, 1}))),
+            "block 2; block 1; block 0; ");
+  EXPECT_EQ(names(plan_of({.degrees = {1, 1, 2, 1}, .schedule = R"({"type": "sync-easgd"})"},
+                          work_of_blocks(3, {1, 1, 1}))),
+            "w to w; ");
+  EXPECT_EQ(names(plan_of({.degrees = {1, 1, 2, 1}, .states = R"({"type": "fsdp", "units": 2})"},
+                          work_of_blocks(3, {1, 1, 1}))),
+            "block 2 to block 1; block 0; ");
+  EXPECT_EQ(names(plan_of({}, work_of_blocks(3, {1, 1, 1}))), "");  // nobody shares the parameters
+}
+
+}  // namespace
+}  // namespace steptime

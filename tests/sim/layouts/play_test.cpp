@@ -1,0 +1,113 @@
+#include "sim/layouts/play.h"
+
+#include "sim/core/error.h"
+#include "tests/support/layouts.h"
+
+#include <numeric>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::int64_t of(const StageTimes& rank, Spent what) {
+  return rank.spent[static_cast<std::size_t>(what)].count();
+}
+
+// Two ranks, three micro-batches, F = 2, B = 4, a transfer of 1 beside compute. Rank 0 holds two:
+//
+//   0  F0 0-2  F1 2-4  ........ B0 10-14 F2 14-16 B1 17-21 ..... B2 23+...
+//   1  ...     F0 3-5 B0 5-9  F1 9-11 B1 11-15  F2 17-19 B2 19-23
+//   rank 0: B0's gradient is sent at 9, there at 10: 10-14; F2 14-16; B1 from 16 (sent 15): 16-20;
+//   rank 1: F2 there at 17: 17-19, B2 19-23; rank 0: B2 24-28.
+TEST(PlayLayout, TwoRanksByHand) {
+  const LayoutTimes times = play_layout(
+      plan_of({.degrees = {1, 1, 1, 2}, .micro_batches = 3, .costs = costs_of(Duration(1), 0)},
+              work_of_blocks(2, {2, 3, 1})));
+  EXPECT_EQ(times.step.count(), 28);
+  EXPECT_EQ(of(times.ranks[0], Spent::kCompute), 18);
+  EXPECT_EQ(of(times.ranks[1], Spent::kCompute), 18);
+  // Rank 0 waits 4-10 and 20-24, of which the last ps each is the transfer's.
+  EXPECT_EQ(of(times.ranks[0], Spent::kPipeline), 2);
+  EXPECT_EQ(of(times.ranks[0], Spent::kBubble), 8);
+  for (const StageTimes& rank : times.ranks) {
+    EXPECT_EQ(std::accumulate(rank.spent.begin(), rank.spent.end(), Duration{}), times.step);
+    for (const HeldFor what : {HeldFor::kActivations, HeldFor::kBuffers})
+      EXPECT_EQ(rank.left[static_cast<std::size_t>(what)], 0);
+  }
+}
+
+// The same, but a rank waits for its own sends: rank 0 sends F0 2-3, computes F1 3-5, sends it 5-6;
+// rank 1: F0 3-5 (last stage sends nothing forward), B0 5-9, sends 9-10, F1 10-12, B1 12-16, sends
+// 16-17; rank 0: B0 10-14, F2 14-16, sends 16-17, B1 17-21; rank 1: F2 17-19, B2 19-23, sends
+// 23-24; rank 0: B2 24-28.
+TEST(PlayLayout, SendsThatComputeWaitsFor) {
+  TestLayout test{.degrees = {1, 1, 1, 2}, .micro_batches = 3, .costs = costs_of(Duration(1), 0)};
+  test.beside.pipeline = false;
+  const LayoutTimes times = play_layout(plan_of(test, work_of_blocks(2, {2, 3, 1})));
+  EXPECT_EQ(times.step.count(), 28);
+  EXPECT_EQ(of(times.ranks[0], Spent::kPipeline), 3 + 2);  // three sends, and the end of two waits
+}
+
+// ZeRO-1 on one rank of two, three layers of forward 10 and backward 20, gathers of 4, sums of 6:
+// A1 A2 A3 0-4, 4-8, 8-12; F1 4-14, F2 14-24, F3 24-34; B3 34-54, R3 54-60, B2 54-74, R2 74-80,
+// B1 74-94, R1 94-100. Without weights beside compute: all gathers first, 12 + 90 + 6.
+TEST(PlayLayout, UpdatedWeightsAreGatheredInTheOrderOfTheForwardPass) {
+  const auto step = [](bool beside) {
+    TestLayout test{.degrees = {1, 1, 2, 1}, .states = R"({"type": "zero"})"};
+    test.beside.weights = beside;
+    LayoutPlan plan = plan_of(test, work_of_blocks(3, {10, 15, 5}));
+    auto& shards = plan.groups[static_cast<std::size_t>(GroupKind::kShards)];
+    shards.all_gather = std::make_shared<LinearCollective>(LinearCost{Duration(4), {}});
+    shards.reduce_scatter = std::make_shared<LinearCollective>(LinearCost{Duration(6), {}});
+    return play_layout(plan).step.count();
+  };
+  EXPECT_EQ(step(true), 100);
+  EXPECT_EQ(step(false), 12 + 90 + 6);
+}
+
+// Gradients that nothing computes beside: two layers of 30, then both sums of 6.
+TEST(PlayLayout, SumsBehindTheBackwardPass) {
+  TestLayout test{.degrees = {1, 1, 2, 1}, .costs = costs_of(Duration(6), 0)};
+  test.beside.gradients = false;
+  const LayoutTimes times = play_layout(plan_of(test, work_of_blocks(2, {10, 15, 5})));
+  EXPECT_EQ(times.step.count(), 60 + 12);
+  EXPECT_EQ(of(times.ranks[0], Spent::kGradients), 12);
+}
+
+/// Rank 1 asks for a micro-batch that rank 0 never sends, as it makes backward passes first.
+class Crossed final : public PipelineOrder {
+ public:
+  std::int64_t passes(const PipelineShape& shape, std::int32_t) const override {
+    return 2 * std::int64_t{shape.micro_batches};
+  }
+  Pass pass(const PipelineShape&, std::int32_t rank, std::int64_t k) const override {
+    const bool is_forward = rank == 0 ? k % 2 == 1 : k % 2 == 0;
+    return {is_forward ? PassKind::kForward : PassKind::kBackward,
+            static_cast<std::int32_t>(k / 2)};
+  }
+};
+
+TEST(PlayLayout, AnOrderThatCannotRunNamesRanksPassesAndWhatTheyWaitFor) {
+  LayoutPlan plan =
+      plan_of({.degrees = {1, 1, 1, 2}, .micro_batches = 2}, work_of_blocks(2, {2, 3, 1}));
+  plan.order = std::make_shared<Crossed>();
+  std::string error;
+  try {
+    play_layout(plan);
+  } catch (const ModelFailure& e) {
+    error = e.what();
+  }
+  EXPECT_NE(error.find("rank 0 waits for gradients for chunk 0 of rank 0: has 0 of 1 for its pass "
+                       "0, backward of micro-batch 0 in chunk 0"),
+            std::string::npos)
+      << error;
+  EXPECT_NE(error.find("rank 1 waits for activations for chunk 0 of rank 1: has 0 of 1 for its "
+                       "pass 0, forward of micro-batch 0 in chunk 0"),
+            std::string::npos)
+      << error;
+}
+
+}  // namespace
+}  // namespace steptime

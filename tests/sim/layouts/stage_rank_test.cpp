@@ -1,0 +1,63 @@
+#include "sim/layouts/stage_rank.h"
+
+#include "sim/layouts/rank_program.h"
+#include "sim/runtime/mediums.h"
+#include "tests/support/layouts.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+struct Scene {
+  explicit Scene(const LayoutPlan& plan)
+      : roads(world),
+        all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
+        run{world, plan, roads, all, nullptr, nullptr, true},
+        rank(run, 0) {
+    rank.join(rank, rank);
+  }
+  World world;
+  AloneRoads roads;
+  Group all;
+  LayoutRun run;
+  StageRank rank;
+};
+
+// Three parameters: weights of 2 B, gradients of 4 B, states of 12 B, over two ranks of ZeRO-1:
+// 6 + 12 + 36 / 2, and 100 of context.
+TEST(StageRank, HoldsItsStatesFromTheStart) {
+  ModelWork work = work_of_blocks(3, {1, 1, 1});
+  work.parameter = {.weight = 2, .gradient = 4, .optimizer = 12};
+  work.context = {100};
+  const LayoutPlan plan =
+      plan_of({.degrees = {1, 1, 2, 1}, .states = R"({"type": "zero"})"}, std::move(work));
+  Scene scene(plan);
+  EXPECT_EQ(scene.rank.memory().total(), 6 + 12 + 18 + 100);
+}
+
+TEST(StageRank, SaysWhatItIsDoing) {
+  const LayoutPlan plan = plan_of({.micro_batches = 2}, work_of_blocks(1, {1, 1, 1}));
+  Scene scene(plan);
+  EXPECT_EQ(scene.rank.doing(), "step");
+  EXPECT_EQ(scene.rank.begin(1), (Pass{PassKind::kBackward, 0, 0}));
+  EXPECT_EQ(scene.rank.doing(), "pass 1, backward of micro-batch 0 in chunk 0");
+}
+
+// The optimizer moves 10 B for each of 6 parameters at 1 TB/s: 60 ps behind the passes.
+TEST(StageRank, UpdatesItsOwnPartOfTheWeights) {
+  ModelWork work = work_of_blocks(2, {10, 10, 10}, 3);
+  work.optimizer_bytes = 10;
+  work.memory_rate = 1e12;
+  const LayoutPlan plan = plan_of({}, std::move(work));
+  Scene scene(plan);
+  scene.world.spawn({"rank", 0}, trains_a_step(scene.rank));
+  scene.world.run();
+  EXPECT_EQ(since_start(scene.rank.ended()).count(), 60 + 60);
+  EXPECT_EQ(scene.rank.spent()[static_cast<std::size_t>(Spent::kOptimizer)].count(), 60);
+}
+
+}  // namespace
+}  // namespace steptime
