@@ -42,7 +42,7 @@ class ConCum final : public Embedding {
   }
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MxnetRank& worker) const override {
     std::int64_t number = 0;
     for (const std::int32_t key : worker.keys()) {
       const bool is_due = number++ % window_.outstanding == 0;

@@ -18,7 +18,7 @@ class Naive final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MxnetRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);

@@ -108,8 +108,8 @@ class PushPulls final : public Collective {
     return of_keys(std::vector<std::int64_t>(static_cast<std::size_t>(keys_), bytes));
   }
   Duration of_keys(const std::vector<std::int64_t>& bytes) const {
-    Engine clock;
-    GpuProcess process(clock, cluster_, costs_, bytes.size());
+    World world;
+    GpuProcess process(world, cluster_, costs_, bytes.size());
     const auto store = merge_->init(process, bytes, *sharding_);
     const auto each = static_cast<std::size_t>(merge_->keys_per_call());
     for (std::size_t key = 0; key < bytes.size(); key += each) {
@@ -121,7 +121,7 @@ class PushPulls final : public Collective {
       store->pull(keys);
     }
     process.begin_step();
-    clock.run();
+    world.run();
     STEPTIME_CHECK(process.pending() == 0, "an operation of kvstore never ends");
     return since_start(process.end());
   }

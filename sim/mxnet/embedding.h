@@ -11,10 +11,11 @@
 #include "sim/config/registry.h"
 #include "sim/core/limits.h"
 #include "sim/events/timeline.h"
-#include "sim/mxnet/collectives_in_flight.h"
+#include "sim/mxnet/communicators.h"
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/network/cluster.h"
+#include "sim/runtime/world.h"
 #include "sim/step/step.h"
 #include "sim/workload/variation.h"
 
@@ -26,7 +27,6 @@
 
 namespace steptime {
 
-class Process;
 class MxnetRank;
 
 class Embedding {
@@ -38,7 +38,7 @@ class Embedding {
   const std::optional<MxnetSettings>& settings() const { return settings_; }
 
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
-  Process main_thread(MxnetRank& worker) const;
+  Task main_thread(MxnetRank& worker) const;
   /// One process drives all GPUs of a node, and a kvstore's merge adds up (module_step.h).
   virtual bool has_one_process() const { return false; }
   /// Key k uses communicator k modulo this.
@@ -46,7 +46,7 @@ class Embedding {
 
  private:
   /// Pushes, pulls and updates all keys of a step.
-  virtual Process aggregate(MxnetRank& worker) const;
+  virtual Task aggregate(MxnetRank& worker) const;
 
   std::optional<MxnetSettings> settings_;
 };
@@ -62,11 +62,8 @@ struct EmbeddedRun {
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
   bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
   /// The messages of all-reduces that are in flight together meet on the links of this cluster.
-  /// Null: they share one channel, and what the plan says is what each costs alone.
-  struct Played {
-    const Cluster* cluster = nullptr;
-    const Collective* collective = nullptr;  ///< made of messages
-  };
+  /// None: they share one link, and what the plan says is what each costs alone.
+  using Played = Communicators::Played;
   std::optional<Played> played{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;

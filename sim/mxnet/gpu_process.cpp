@@ -8,17 +8,17 @@
 
 namespace steptime {
 
-GpuProcess::GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs, std::size_t keys,
+GpuProcess::GpuProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
                        Observer* observer)
-    : clock_(clock),
+    : clock_(world.engine),
       cluster_(cluster),
       costs_(costs),
       observer_(observer),
       gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
       keys_(keys),
       machine_(cluster_, {.hosts = costs.uses_host}),
-      network_(clock, machine_, cluster_.messages),
-      domain_(clock, false),
+      network_(world.connect(machine_, cluster_.messages)),
+      domain_(clock_, false),
       engine_(domain_, *this, ops_, observer != nullptr) {
   for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
     pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),

@@ -29,6 +29,7 @@
 #include "sim/mxnet/ops.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
+#include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
 
 #include <cstddef>
@@ -77,8 +78,8 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
     virtual void ended(OperationId operation) = 0;
   };
 
-  /// `observer` may be null; both it and `clock` must outlive the process. `keys`: how many.
-  GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs, std::size_t keys,
+  /// `observer` may be null; both it and `world` must outlive the process. `keys`: how many.
+  GpuProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
              Observer* observer = nullptr);
 
   std::int32_t gpus() const { return gpus_; }
@@ -168,7 +169,7 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   std::int32_t gpus_;
   std::size_t keys_;
   Machine machine_;
-  Network network_;
+  Network& network_;
   Domain domain_;
   Ops ops_;
   OpEngine engine_;

@@ -76,11 +76,12 @@ class ModuleTraining final : public GpuProcess::Observer {
       : graph_(graph),
         main_(main),
         run_(run),
+        clock_(world_.engine),
         input_(input),
         only_(only),
         recorder_(clock_, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
                   only > 0 ? nullptr : &input_, run.update.period()),
-        process_(clock_, run.cluster, costs_of(run), graph.keys.size(), this) {
+        process_(world_, run.cluster, costs_of(run), graph.keys.size(), this) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
       bytes.push_back(key.bytes.count);
@@ -99,13 +100,13 @@ class ModuleTraining final : public GpuProcess::Observer {
   /// When the last operation of each step ends.
   std::vector<Duration> play_ends() {
     begin_step();
-    clock_.run();
+    world_.run();
     return ends_;
   }
 
   EmbeddedStep play(const StepPlan& plan) {
     begin_step();
-    clock_.run();
+    world_.run();
     STEPTIME_CHECK(process_.pending() == 0 && recorder_.is_complete(),
                    "an operation of kvstore never ends");
     EmbeddedStep step{.attribution = recorder_.attribution()};
@@ -357,7 +358,8 @@ class ModuleTraining final : public GpuProcess::Observer {
   const TrainingGraph& graph_;
   const MainThread main_;
   const ModuleRun& run_;
-  Engine clock_;
+  World world_;
+  Engine& clock_;
   InputPipeline input_;
   std::int64_t only_;
   StepRecorder recorder_;

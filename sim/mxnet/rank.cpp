@@ -22,7 +22,7 @@ bool MxnetRank::begin_step() {
   return run_.recorder.wants_step(step_);
 }
 
-void MxnetRank::await_samples(std::coroutine_handle<> program) {
+void MxnetRank::await_samples(Suspended program) {
   main_thread_ = program;
   wait(kAwaitsSamples);
   tell_missing_samples();
@@ -40,14 +40,14 @@ void MxnetRank::tell_missing_samples() {
     run_.recorder.waits_for_samples();
 }
 
-Process MxnetRank::forward_backward() {
+Task MxnetRank::forward_backward() {
   co_await python_call();
   for (std::size_t i = 0; i < run_.graph.segments.size(); ++i)
     co_await pushing(Kind::kCompute, static_cast<std::int32_t>(i));
 }
 
-void MxnetRank::pass_owed_time(std::coroutine_handle<> program) {
-  domain_.after(std::exchange(owed_, {}), Phase::kNormal, [program] { program.resume(); });
+void MxnetRank::pass_owed_time(Suspended program) {
+  domain_.after(std::exchange(owed_, {}), Phase::kNormal, [program] { World::resume(program); });
 }
 
 void MxnetRank::push(Label label) {
@@ -56,7 +56,7 @@ void MxnetRank::push(Label label) {
   engine_.push(label);
 }
 
-void MxnetRank::block(std::coroutine_handle<> program, void (MxnetRank::*begin)()) {
+void MxnetRank::block(Suspended program, void (MxnetRank::*begin)()) {
   main_thread_ = program;
   if (nothing_owed()) return (this->*begin)();
   domain_.after(std::exchange(owed_, {}), Phase::kNormal, [this, begin] { (this->*begin)(); });
@@ -75,7 +75,7 @@ void MxnetRank::begin_wait_to_read() {
 }
 
 void MxnetRank::begin_all_reduce() {
-  call_mpi(communicator_of(main_call_.key));
+  call_mpi();
 }
 
 void MxnetRank::begin_barrier() {
@@ -84,19 +84,21 @@ void MxnetRank::begin_barrier() {
 }
 
 void MxnetRank::call_barrier() {
-  main_call_ = {MpiWorld::kBarrier, 0};
-  call_mpi(barrier_communicator());
+  main_call_ = {Communicators::kBarrier, 0};
+  call_mpi();
 }
 
-void MxnetRank::call_mpi(std::int32_t communicator) {
+void MxnetRank::call_mpi() {
   wait(kInCall);
-  call(communicator, main_call_,
+  call(main_call_,
        {[](void* self, std::uint64_t) { static_cast<MxnetRank*>(self)->resume_main(); }, this});
 }
 
-void MxnetRank::call(std::int32_t communicator, MpiWorld::Subject subject, Callback returns) {
-  domain_.call(run_.world, returns, [&](Time at, Callback answer) {
-    return run_.world.call(rank_, communicator, subject, at, answer);
+void MxnetRank::call(Communicators::Subject subject, Callback returns) {
+  Group& group = run_.communicators.of(subject.key);
+  domain_.call(group, returns, [&](Time at, Callback answer) {
+    return group.launch(static_cast<std::size_t>(rank_), run_.communicators.call_for(subject), at,
+                        answer);
   });
 }
 
@@ -114,7 +116,7 @@ void MxnetRank::end_wait() {
 
 void MxnetRank::resume_main() {
   end_wait();
-  main_thread_.resume();
+  World::resume(main_thread_);
 }
 
 std::string MxnetRank::main_wait() const {
@@ -123,8 +125,8 @@ std::string MxnetRank::main_wait() const {
   };
   switch (main_state_) {
     case kInCall:
-      return main_call_.key == MpiWorld::kBarrier ? "MPI_Barrier"
-                                                  : of_key("MPI_Allreduce ", main_call_.key);
+      return main_call_.key == Communicators::kBarrier ? "MPI_Barrier"
+                                                       : of_key("MPI_Allreduce ", main_call_.key);
     case kDrain:
       return "barrier";
     case kWaitToRead:
@@ -153,7 +155,7 @@ std::optional<Duration> MxnetRank::started(OperationId operation) {
       return Duration{};
     case Kind::kAllReduce:
     case Kind::kChained:
-      call(communicator_of(key_of(operation)), subject_of(operation),
+      call(subject_of(operation),
            {[](void* self, std::uint64_t which) {
               static_cast<MxnetRank*>(self)->mpi_returned(static_cast<OperationId>(which));
             },
@@ -229,7 +231,7 @@ bool MxnetRank::is_wait(OperationId operation) const {
   return kind_of(operation) == Kind::kWait || kind_of(operation) == Kind::kWaitOutput;
 }
 
-MpiWorld::Subject MxnetRank::subject_of(OperationId operation) const {
+Communicators::Subject MxnetRank::subject_of(OperationId operation) const {
   return {key_of(operation), engine_.step(operation)};
 }
 

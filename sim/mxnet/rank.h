@@ -4,16 +4,16 @@
 // and write is in step_operations.h.
 #pragma once
 #include "sim/core/random.h"
-#include "sim/events/process.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
+#include "sim/mxnet/communicators.h"
 #include "sim/mxnet/input_pipeline.h"
-#include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/step_operations.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
+#include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
 
 #include <coroutine>
@@ -35,14 +35,13 @@ class MxnetRank final : private OpEngine::Listener {
     const TrainingGraph& graph;
     const MxnetSettings& settings;
     StepOperations& operations;
-    MpiWorld& world;
+    Communicators& communicators;
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
     const InputPipeline& input;
     RandomStream random;
     const Variation& variation;
-    std::int64_t seed = 1;           ///< of the variation
-    std::int32_t communicators = 1;  ///< key k uses number k modulo this; barriers their own
-    bool one_clock = true;           ///< else all but rank 0, which is recorded, run ahead
+    std::int64_t seed = 1;  ///< of the variation
+    bool one_clock = true;  ///< else all but rank 0, which is recorded, run ahead
   };
 
   MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline);
@@ -60,7 +59,7 @@ class MxnetRank final : private OpEngine::Listener {
   struct NextBatch {
     MxnetRank& worker;
     bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
+    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
     bool await_resume() const { return worker.begin_step(); }
   };
   NextBatch next_batch() { return {*this}; }
@@ -68,7 +67,7 @@ class MxnetRank final : private OpEngine::Listener {
   struct Samples {
     MxnetRank& worker;
     bool await_ready() const { return worker.samples_ready() <= worker.domain_.now(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.await_samples(program); }
+    void await_suspend(Suspended program) const { worker.await_samples(program); }
     void await_resume() const {}
   };
   Samples samples() { return {*this}; }
@@ -84,7 +83,7 @@ class MxnetRank final : private OpEngine::Listener {
     MxnetRank& worker;
     StepOperations::Label label;
     bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
+    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
     void await_resume() const { worker.push(label); }
   };
   Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
@@ -104,14 +103,14 @@ class MxnetRank final : private OpEngine::Listener {
     return pushing(Kind::kUpdate, key);
   }
   /// Pushes a step's compute segments.
-  Process forward_backward();
+  Task forward_backward();
 
   /// What blocks the main thread: when the program's own time has passed, `begin` is called.
   struct Blocking {
     MxnetRank& worker;
     void (MxnetRank::*begin)();
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> program) const { worker.block(program, begin); }
+    void await_suspend(Suspended program) const { worker.block(program, begin); }
     void await_resume() const {}
   };
   /// Waits for the step's forward pass, as reading the training metric does.
@@ -134,15 +133,13 @@ class MxnetRank final : private OpEngine::Listener {
   std::int32_t rank() const { return rank_; }
   MainState main_state() const { return main_state_; }
   std::int32_t waits_for_key() const { return waited_key_; }
-  MpiWorld::Subject main_call() const { return main_call_; }
+  Communicators::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
   const OpEngine& engine() const { return engine_; }
   Domain& domain() { return domain_; }
-  std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
-  std::int32_t barrier_communicator() const { return run_.communicators; }
   bool is_all_reduce(OperationId operation) const;
   bool is_wait(OperationId operation) const;
-  MpiWorld::Subject subject_of(OperationId operation) const;
+  Communicators::Subject subject_of(OperationId operation) const;
   std::string describe(OperationId operation) const {
     return run_.operations.describe(engine_.label(operation));
   }
@@ -173,7 +170,7 @@ class MxnetRank final : private OpEngine::Listener {
   }
   bool begin_step();
   Time samples_ready() const { return run_.input.ready(step_); }
-  void await_samples(std::coroutine_handle<> program);
+  void await_samples(Suspended program);
   void samples_came();
   /// Tells the recorder when the GPU waits for nothing else.
   void tell_missing_samples();
@@ -186,14 +183,14 @@ class MxnetRank final : private OpEngine::Listener {
     return true;
   }
   /// Resumes the program when the time that it owes has passed.
-  void pass_owed_time(std::coroutine_handle<> program);
-  void block(std::coroutine_handle<> program, void (MxnetRank::*begin)());
+  void pass_owed_time(Suspended program);
+  void block(Suspended program, void (MxnetRank::*begin)());
   void begin_wait_to_read();
   void begin_all_reduce();
   void begin_barrier();
   void call_barrier();
-  void call_mpi(std::int32_t communicator);
-  void call(std::int32_t communicator, MpiWorld::Subject subject, Callback returns);
+  void call_mpi();
+  void call(Communicators::Subject subject, Callback returns);
   /// Sets what the main thread waits for from now on.
   void wait(MainState state);
   /// "MPI_Barrier", "WaitToRead conv0_weight".
@@ -224,10 +221,10 @@ class MxnetRank final : private OpEngine::Listener {
   double slowness_[2] = {1, 1};  ///< of a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
   Duration owed_{};  ///< of the main thread: charged, but not passed yet
-  std::coroutine_handle<> main_thread_{};
+  Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;
-  MpiWorld::Subject main_call_{};
+  Communicators::Subject main_call_{};
   Time waits_since_{};
 
   RankTimeline drawn_;

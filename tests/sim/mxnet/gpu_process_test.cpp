@@ -17,15 +17,15 @@ using std::chrono::microseconds;
 /// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
 struct Process {
   explicit Process(GpuProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
-      : process(clock, pair_of_gpus(reduction), costs, keys) {}
+      : process(world, pair_of_gpus(reduction), costs, keys) {}
   /// When a step is over.
   double us() {
     process.begin_step();
-    clock.run();
+    world.run();
     EXPECT_EQ(process.pending(), 0U);
     return to_seconds(since_start(process.end())) * 1e6;
   }
-  Engine clock;
+  World world;
   GpuProcess process;
 };
 
@@ -110,15 +110,15 @@ TEST(GpuProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
   // the optimizer, of which three are left then.
   struct Steps final : GpuProcess::Observer {
-    Engine clock;
+    World world;
     GpuProcess process;
     std::vector<std::int64_t> waited;  ///< us
     explicit Steps(const GpuProcess::Costs& costs)
-        : process(clock, pair_of_gpus(), costs, 1, this) {}
+        : process(world, pair_of_gpus(), costs, 1, this) {}
     void started(GpuProcess::OperationId) override {}
     void ended(GpuProcess::OperationId id) override {
       if (process.operation(id).kind != GpuProcess::Kind::kWait) return;
-      waited.push_back(since_start(clock.now()) / microseconds(1));
+      waited.push_back(since_start(world.now()) / microseconds(1));
       EXPECT_EQ(process.engine().step(id), static_cast<std::int64_t>(waited.size()) - 1);
       EXPECT_EQ(process.engine().label(id), 7U);
       if (waited.size() < 3) process.begin_step(microseconds(10));
@@ -130,7 +130,7 @@ TEST(GpuProcess, EveryStepPushesTheSame) {
   steps.process.set_label(7);
   steps.process.wait({computed});
   steps.process.begin_step();
-  steps.clock.run();
+  steps.world.run();
   EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 210, 320}));
   EXPECT_EQ(steps.process.end(), Time(microseconds(3000)));
   EXPECT_EQ(steps.process.pending(), 0U);
@@ -139,15 +139,15 @@ TEST(GpuProcess, EveryStepPushesTheSame) {
 TEST(GpuProcess, StepsMayDiffer) {
   // Steps of 100 us and of 100 us + 40 us in turn.
   struct Steps final : GpuProcess::Observer {
-    Engine clock;
-    GpuProcess process{clock, pair_of_gpus(), {}, 1, this};
+    World world;
+    GpuProcess process{world, pair_of_gpus(), {}, 1, this};
     std::vector<std::int64_t> waited;  ///< us
     void started(GpuProcess::OperationId) override {}
     void ended(GpuProcess::OperationId id) override {
       if (process.operation(id).kind != GpuProcess::Kind::kWait) return;
       EXPECT_EQ(process.step(id), static_cast<std::int64_t>(waited.size()));
       EXPECT_EQ(process.pending(), 0U);
-      waited.push_back(since_start(clock.now()) / microseconds(1));
+      waited.push_back(since_start(world.now()) / microseconds(1));
       if (waited.size() < 5) process.begin_step();
     }
   } steps;
@@ -159,7 +159,7 @@ TEST(GpuProcess, StepsMayDiffer) {
   }
   steps.process.begin_step();
   EXPECT_EQ(steps.process.pending(), 2U);
-  steps.clock.run();
+  steps.world.run();
   EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
 }
 

@@ -1,7 +1,7 @@
 // Does a rank charge its main thread, and does its engine hold back what it must?
 #include "sim/mxnet/rank.h"
 
-#include "sim/mxnet/closed_collectives.h"
+#include "sim/mxnet/communicators.h"
 #include "tests/support/embedded.h"
 
 #include <vector>
@@ -17,7 +17,8 @@ struct OneRank {
   MxnetSettings settings{.copy_bandwidth = {1e30}};
   Variation variation{};
   Duration each_batch{};
-  Engine clock;
+  World world;
+  Engine& clock = world.engine;
 
   /// Runs the program on one rank; each all-reduce costs 1 s.
   template <class Body>
@@ -29,17 +30,14 @@ struct OneRank {
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
     StepRecorder recorder(clock, graph, std::nullopt);
     const InputPipeline input(each_batch);
-    ClosedCollectives collectives(clock, graph);
-    MpiWorld world(clock, 1, 2, {}, collectives, recorder);
+    Communicators mpi(world, graph, {}, 1, 1, recorder);
     StepOperations operations(graph, settings);
-    MxnetRank worker({clock, graph, settings, operations, world, recorder, input,
+    MxnetRank worker({clock, graph, settings, operations, mpi, recorder, input,
                       RandomStream(1, Purpose::kTest), variation},
                      0, nullptr);
-    Process program = main_thread(*this, worker);
-    program.start();
+    world.start({"main thread"}, main_thread(*this, worker));
     clock.run();
-    EXPECT_TRUE(program.done());
-    program.check();
+    EXPECT_TRUE(world.stuck().empty());
   }
   double now() const { return to_seconds(since_start(clock.now())); }
 };
@@ -49,7 +47,7 @@ TEST(MxnetRank, ChargesCallsAndPushes) {
   OneRank rank;
   rank.settings.python_call = 10 * kSecond;
   rank.settings.engine_push = kSecond;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MxnetRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -64,7 +62,7 @@ TEST(MxnetRank, WaitsForItsSamples) {
   OneRank rank;
   rank.each_batch = 30 * kSecond;
   rank.settings.wake_up = kSecond;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MxnetRank& worker) -> Task {
     for (const double ready : {0, 30}) {
       const bool goes_on = co_await worker.next_batch();
       EXPECT_TRUE(goes_on);
@@ -81,7 +79,7 @@ TEST(MxnetRank, WaitsForItsSamples) {
 TEST(MxnetRank, WaitsForAGradient) {
   OneRank rank;
   rank.settings.wake_up = kSecond / 2;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MxnetRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -98,7 +96,7 @@ TEST(MxnetRank, WaitsForAGradient) {
 
 TEST(MxnetRank, BarrierWaitsForWhatWasPushed) {
   OneRank rank;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MxnetRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -112,13 +110,13 @@ TEST(MxnetRank, BarrierWaitsForWhatWasPushed) {
 
 TEST(MxnetRank, GoesThroughKeysInTheOrderThatIsSet) {
   OneRank rank;
-  rank.run([](OneRank&, MxnetRank& worker) -> Process {
+  rank.run([](OneRank&, MxnetRank& worker) -> Task {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{0, 1}));
     co_return;
   });
   OneRank backward;
   backward.settings.backward_keys = true;
-  backward.run([](OneRank&, MxnetRank& worker) -> Process {
+  backward.run([](OneRank&, MxnetRank& worker) -> Task {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{1, 0}));
     co_return;
   });
