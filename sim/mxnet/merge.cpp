@@ -10,9 +10,11 @@ LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sha
     World world;
     GpuProcess process(world, cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
     const auto store = merge.init(process, {&bytes, 1}, sharding);
-    store->push({});
-    store->pull({});
-    process.begin_step();
+    process.begin_period();
+    world.start({"main thread"}, process.push([&] {
+      store->push({});
+      store->pull({});
+    }));
     world.run();
     return since_start(process.end());
   };
