@@ -35,7 +35,7 @@ struct Party {
 class WaitFor {
  public:
   WaitFor(const Communicators& world, const TrainingGraph& graph,
-          std::span<const std::unique_ptr<MxnetRank>> workers)
+          std::span<const std::unique_ptr<MpiRank>> workers)
       : world_(world),
         graph_(graph),
         workers_(workers),
@@ -90,14 +90,14 @@ class WaitFor {
  private:
   static constexpr std::int32_t kMostMissing = 8;
 
-  MxnetRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
+  MpiRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
   std::string name(Subject subject) const {
     if (subject.key == Communicators::kBarrier) return "MPI_Barrier";
     return fmt::format("MPI_Allreduce({})",
                        graph_.keys[static_cast<std::size_t>(subject.key)].name);
   }
 
-  void note_calls(const MxnetRank& w) {
+  void note_calls(const MpiRank& w) {
     for (const OpEngine::OperationId id : w.engine().all_pending()) {
       if (w.is_all_reduce(id))
         calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(id), id);
@@ -128,21 +128,21 @@ class WaitFor {
 
   void add_waits(Vertex v) {
     const Party party = parties_[v];
-    const MxnetRank& w = worker(party.rank);
+    const MpiRank& w = worker(party.rank);
     if (party.operation) return add_operation_waits(v, w, *party.operation);
     const auto pending = w.engine().all_pending();
     switch (w.main_state()) {
-      case MxnetRank::kRuns:
-      case MxnetRank::kAwaitsSamples:  // which always come
+      case MpiRank::kRuns:
+      case MpiRank::kAwaitsSamples:  // which always come
         return;
-      case MxnetRank::kWaitToRead:
+      case MpiRank::kWaitToRead:
         for (const auto id : pending) {
           if (w.is_wait(id))
             add(v, {party.rank, id},
                 fmt::format("rank {}'s main thread is in WaitToRead", w.rank()));
         }
         return;
-      case MxnetRank::kDrain:
+      case MpiRank::kDrain:
         for (const auto id : pending) {
           if (w.is_all_reduce(id))
             add(v, {party.rank, id},
@@ -150,12 +150,12 @@ class WaitFor {
                             w.describe(id)));
         }
         return;
-      case MxnetRank::kInCall:
+      case MpiRank::kInCall:
         return add_call_waits(v, w, w.main_call(), world_.number_of(w.main_call().key));
     }
   }
 
-  void add_operation_waits(Vertex v, const MxnetRank& w, OpEngine::OperationId id) {
+  void add_operation_waits(Vertex v, const MpiRank& w, OpEngine::OperationId id) {
     const OpEngine& engine = w.engine();
     const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(id));
     switch (engine.state(id)) {
@@ -182,7 +182,7 @@ class WaitFor {
     }
   }
 
-  void add_call_waits(Vertex v, const MxnetRank& w, Subject subject, std::int32_t communicator) {
+  void add_call_waits(Vertex v, const MpiRank& w, Subject subject, std::int32_t communicator) {
     const auto& stuck = stuck_of_[static_cast<std::size_t>(w.rank())];
     const auto own =
         std::find_if(stuck.begin(), stuck.end(), [&](const Communicators::Stuck& call) {
@@ -236,7 +236,7 @@ class WaitFor {
 
   const Communicators& world_;
   const TrainingGraph& graph_;
-  std::span<const std::unique_ptr<MxnetRank>> workers_;
+  std::span<const std::unique_ptr<MpiRank>> workers_;
   std::vector<Communicators::Stuck> stuck_;
   std::vector<std::vector<Communicators::Stuck>> stuck_of_;  ///< by rank
   std::vector<std::vector<std::pair<Subject, OpEngine::OperationId>>> calls_of_;
@@ -249,7 +249,7 @@ class WaitFor {
 }  // namespace
 
 std::string describe_deadlock(const Communicators& world, const TrainingGraph& graph,
-                              std::span<const std::unique_ptr<MxnetRank>> workers, Time now) {
+                              std::span<const std::unique_ptr<MpiRank>> workers, Time now) {
   const WaitFor wait_for(world, graph, workers);
   const std::vector<std::string> cycle = wait_for.cycle();
   STEPTIME_CHECK(!cycle.empty(), "ranks that do not go on wait for each other");

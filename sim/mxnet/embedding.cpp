@@ -4,8 +4,8 @@
 #include "sim/events/engine.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/mpi_rank.h"
 #include "sim/mxnet/paced_step.h"
-#include "sim/mxnet/rank.h"
 #include "sim/runtime/world.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace steptime {
 
-Task Embedding::main_thread(MxnetRank& worker) const {
+Task Embedding::main_thread(MpiRank& worker) const {
   for (;;) {
     const bool goes_on = co_await worker.next_batch();
     if (!goes_on) co_return;
@@ -30,7 +30,7 @@ Task Embedding::main_thread(MxnetRank& worker) const {
   }
 }
 
-Task Embedding::aggregate(MxnetRank& /*worker*/) const {
+Task Embedding::aggregate(MpiRank& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;
 }
@@ -147,21 +147,21 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
       "/run/fidelity", "messages of two links",
       "analytic fidelity plays none, and neither do embeddings with one communicator");
-  StepOperations operations(graph, settings);
-  const MxnetRank::Run shared{clock,
-                              graph,
-                              settings,
-                              operations,
-                              mpi,
-                              recorder,
-                              input,
-                              RandomStream(run.seed, Purpose::kSegmentTime),
-                              run.variation,
-                              run.seed,
-                              run.one_clock || !is_random || run.timeline != nullptr};
-  std::vector<std::unique_ptr<MxnetRank>> workers;
+  RankOps operations(graph, settings);
+  const MpiRank::Run shared{clock,
+                            graph,
+                            settings,
+                            operations,
+                            mpi,
+                            recorder,
+                            input,
+                            RandomStream(run.seed, Purpose::kSegmentTime),
+                            run.variation,
+                            run.seed,
+                            run.one_clock || !is_random || run.timeline != nullptr};
+  std::vector<std::unique_ptr<MpiRank>> workers;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
-    workers.push_back(std::make_unique<MxnetRank>(shared, rank, run.timeline));
+    workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
   std::vector<Task> main_threads;
   for (const auto& worker : workers)
     main_threads.push_back(embedding.main_thread(*worker));

@@ -26,7 +26,7 @@
 
 namespace steptime {
 
-class MxnetRank;
+class MpiRank;
 
 class Embedding {
  public:
@@ -37,7 +37,7 @@ class Embedding {
   const std::optional<MxnetSettings>& settings() const { return settings_; }
 
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
-  Task main_thread(MxnetRank& worker) const;
+  Task main_thread(MpiRank& worker) const;
   /// One process drives all GPUs of a node, and a kvstore's merge adds up (module_step.h).
   virtual bool has_one_process() const { return false; }
   /// Key k uses communicator k modulo this.
@@ -45,7 +45,7 @@ class Embedding {
 
  private:
   /// Pushes, pulls and updates all keys of a step.
-  virtual Task aggregate(MxnetRank& worker) const;
+  virtual Task aggregate(MpiRank& worker) const;
 
   std::optional<MxnetSettings> settings_;
 };

@@ -1,4 +1,4 @@
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
 #include "sim/core/error.h"
 
@@ -8,93 +8,89 @@
 
 namespace steptime {
 
-MxnetRank::MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline)
+MpiRank::MpiRank(const Run& run, std::int32_t rank, Timeline* timeline)
     : run_(run),
       rank_(rank),
       domain_(run.clock, !run.one_clock && rank != 0),
       engine_(domain_, *this, run.operations.ops(), rank == 0),
       drawn_(timeline, rank) {}
 
-bool MxnetRank::begin_step() {
+bool MpiRank::begin_step() {
   ++step_;
   engine_.begin_step();
   if (run_.variation.any()) slowness_[step_ % 2] = run_.variation.factor(run_.seed, rank_, step_);
   return run_.recorder.wants_step(step_);
 }
 
-void MxnetRank::await_samples(Suspended program) {
-  main_thread_ = program;
-  wait(kAwaitsSamples);
+void MpiRank::await_samples(Suspended program) {
+  wait(program, kAwaitsSamples);
   tell_missing_samples();
   domain_.at(samples_ready(), Phase::kNormal, [this] { samples_came(); });
 }
 
-void MxnetRank::samples_came() {
+void MpiRank::samples_came() {
   if (rank_ == 0) run_.recorder.samples_came();
   owed_ = run_.settings.wake_up;
-  resume_main();
+  go_on();
 }
 
-void MxnetRank::tell_missing_samples() {
+void MpiRank::tell_missing_samples() {
   if (rank_ == 0 && main_state_ == kAwaitsSamples && engine_.next_is_free())
     run_.recorder.waits_for_samples();
 }
 
-Task MxnetRank::forward_backward() {
+Task MpiRank::forward_backward() {
   co_await python_call();
   for (std::size_t i = 0; i < run_.graph.segments.size(); ++i)
     co_await pushing(Kind::kCompute, static_cast<std::int32_t>(i));
 }
 
-void MxnetRank::pass_owed_time(Suspended program) {
+void MpiRank::pass_owed_time(Suspended program) {
   domain_.after(std::exchange(owed_, {}), Phase::kNormal, [program] { World::resume(program); });
 }
 
-void MxnetRank::push(Label label) {
+void MpiRank::push(Label label) {
   if (engine_.pushed() == run_.operations.ops().operations()) run_.operations.add(label);
-  if (StepOperations::kind_of(label) == Kind::kAllReduce) ++outstanding_;
+  if (RankOps::kind_of(label) == Kind::kAllReduce) ++outstanding_;
   engine_.push(label);
 }
 
-void MxnetRank::block(Suspended program, void (MxnetRank::*begin)()) {
-  main_thread_ = program;
-  if (nothing_owed()) return (this->*begin)();
-  domain_.after(std::exchange(owed_, {}), Phase::kNormal, [this, begin] { (this->*begin)(); });
+Task MpiRank::wait_to_read(std::int32_t key, Label label) {
+  owed_ += run_.settings.engine_push;
+  waited_key_ = key;
+  co_await Push{*this, label};
+  co_await Blocked{*this, kWaitToRead};
 }
 
-void MxnetRank::wait(MainState state) {
+Task MpiRank::all_reduce(std::int32_t key) {
+  co_await Spent{*this};
+  main_call_ = {key, step_};
+  co_await Called{*this};
+}
+
+Task MpiRank::barrier() {
+  co_await Spent{*this};
+  if (outstanding_ > 0) {
+    co_await Blocked{*this, kDrain};
+    owed_ = run_.settings.wake_up;
+    co_await Spent{*this};
+  }
+  main_call_ = {};
+  co_await Called{*this};
+}
+
+void MpiRank::wait(Suspended program, MainState state) {
+  main_thread_ = program;
   main_state_ = state;
   waits_since_ = domain_.now();
 }
 
-void MxnetRank::begin_wait_to_read() {
-  push(waited_key_ == kForwardPass
-           ? StepOperations::label_of(Kind::kWaitOutput, 0)
-           : StepOperations::label_of(Kind::kWait, static_cast<std::size_t>(waited_key_)));
-  wait(kWaitToRead);
+void MpiRank::call_mpi(Suspended program) {
+  wait(program, kInCall);
+  call(main_call_, {[](void* self, std::uint64_t) { static_cast<MpiRank*>(self)->go_on(); }, this});
 }
 
-void MxnetRank::begin_all_reduce() {
-  call_mpi();
-}
-
-void MxnetRank::begin_barrier() {
-  if (outstanding_ > 0) return wait(kDrain);
-  call_barrier();
-}
-
-void MxnetRank::call_barrier() {
-  main_call_ = {Communicators::kBarrier, 0};
-  call_mpi();
-}
-
-void MxnetRank::call_mpi() {
-  wait(kInCall);
-  call(main_call_,
-       {[](void* self, std::uint64_t) { static_cast<MxnetRank*>(self)->resume_main(); }, this});
-}
-
-void MxnetRank::call(Communicators::Subject subject, Callback returns) {
+void MpiRank::call(Communicators::Subject subject, Callback returns) {
   Group& group = run_.communicators.of(subject.key);
   domain_.call(group, returns, [&](Time at, Callback answer) {
     return group.launch(static_cast<std::size_t>(rank_), run_.communicators.call_for(subject), at,
@@ -102,24 +98,14 @@ void MxnetRank::call(Communicators::Subject subject, Callback returns) {
   });
 }
 
-void MxnetRank::end_drain() {
-  end_wait();
-  if (run_.settings.wake_up == Duration{}) return call_barrier();
-  domain_.after(run_.settings.wake_up, Phase::kNormal, [this] { call_barrier(); });
-}
-
-void MxnetRank::end_wait() {
+void MpiRank::go_on() {
   if (drawn_.is_on() && domain_.now() > waits_since_)
     drawn_.add("main thread", main_wait(), waits_since_, domain_.now());
   main_state_ = kRuns;
-}
-
-void MxnetRank::resume_main() {
-  end_wait();
   World::resume(main_thread_);
 }
 
-std::string MxnetRank::main_wait() const {
+std::string MpiRank::main_wait() const {
   const auto of_key = [&](const char* what, std::int32_t key) {
     return what + run_.graph.keys[static_cast<std::size_t>(key)].name;
   };
@@ -139,110 +125,92 @@ std::string MxnetRank::main_wait() const {
   return "";
 }
 
-std::optional<Duration> MxnetRank::started(OperationId operation) {
+std::optional<Duration> MpiRank::started(OperationId operation) {
   if (drawn_.is_on()) starts_[operation] = domain_.now();
-  switch (kind_of(operation)) {
-    case Kind::kCompute:
-      if (rank_ == 0) segment_started(operation);
-      return segment_time(operation);
-    case Kind::kCopyToHost:
-    case Kind::kCopyToDevice:
-      return jittered(run_.operations.copy_time(key_of(operation)), operation);
-    case Kind::kUpdate:
-      return run_.settings.update;
-    case Kind::kWait:
-    case Kind::kWaitOutput:
-      return Duration{};
-    case Kind::kAllReduce:
-    case Kind::kChained:
-      call(subject_of(operation),
-           {[](void* self, std::uint64_t which) {
-              static_cast<MxnetRank*>(self)->mpi_returned(static_cast<OperationId>(which));
-            },
-            this, operation});
-      return std::nullopt;
-  }
+  const Body body = body_of(operation);
+  if (body.computes && rank_ == 0) segment_started(operation);
+  if (body.how == Body::kTakesTime) return time_of(operation);
+  if (body.how == Body::kWakesMainThread) return Duration{};
+  call(subject_of(operation),
+       {[](void* self, std::uint64_t which) {
+          static_cast<MpiRank*>(self)->mpi_returned(static_cast<OperationId>(which));
+        },
+        this, operation});
   return std::nullopt;
 }
 
-void MxnetRank::segment_started(OperationId operation) {
+void MpiRank::segment_started(OperationId operation) {
   run_.recorder.segment_started(index_of(operation), engine_.step(operation),
                                 run_.operations.key_of(engine_.last_granted(operation)));
 }
 
-void MxnetRank::mpi_returned(OperationId operation) {
-  if (kind_of(operation) == Kind::kAllReduce) return engine_.finish(operation);
-  domain_.after(jittered(run_.operations.copy_time(key_of(operation)), operation), Phase::kComplete,
+void MpiRank::segment_ended(OperationId operation) {
+  run_.recorder.segment_ended();
+  const ComputeSegment& segment = run_.graph.segments[index_of(operation)];
+  if (!segment.is_backward) return;
+  for (const std::int32_t key : segment.keys)
+    run_.recorder.gradient_ready(key);
+}
+
+void MpiRank::mpi_returned(OperationId operation) {
+  if (body_of(operation).how == Body::kCalls) return engine_.finish(operation);
+  domain_.after(time_of(operation), Phase::kComplete,
                 [this, operation] { engine_.finish(operation); });
 }
 
-void MxnetRank::ended(OperationId operation) {
+void MpiRank::ended(OperationId operation) {
   take_note(operation);
   tell_missing_samples();
 }
 
-void MxnetRank::take_note(OperationId operation) {
+void MpiRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
   if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
-      if (rank_ != 0) return;
-      run_.recorder.segment_ended();
-      if (const ComputeSegment& segment = run_.graph.segments[index_of(operation)];
-          segment.is_backward) {
-        for (const std::int32_t key : segment.keys)
-          run_.recorder.gradient_ready(key);
-      }
+      if (rank_ == 0) segment_ended(operation);
       return;
     case Kind::kAllReduce:
-      --outstanding_;
-      if (outstanding_ == 0 && main_state_ == kDrain) end_drain();
+      if (--outstanding_ == 0 && main_state_ == kDrain) go_on();
       return;
     case Kind::kWait:
     case Kind::kWaitOutput:
       owed_ = run_.settings.wake_up;
-      return resume_main();
+      return go_on();
     default:
       return;
   }
 }
 
-Duration MxnetRank::segment_time(OperationId operation) const {
-  return jittered(scaled(run_.graph.segments[index_of(operation)].duration,
-                         slowness_[engine_.step(operation) % 2]),
-                  operation);
-}
-
-Duration MxnetRank::jittered(Duration duration, OperationId operation) const {
-  if (run_.settings.jitter == 0) return duration;
+Duration MpiRank::time_of(OperationId operation) const {
+  const Body body = body_of(operation);
+  const Duration time =
+      body.computes ? scaled(body.time, slowness_[engine_.step(operation) % 2]) : body.time;
+  if (!body.varies || run_.settings.jitter == 0) return time;
   const double longer =
       1 + run_.settings.jitter *
               run_.random.uniform(static_cast<std::uint32_t>(rank_),
                                   static_cast<std::uint32_t>(engine_.step(operation)),
                                   engine_.label(operation));
-  return from_seconds(to_seconds(duration) * longer);
+  return from_seconds(to_seconds(time) * longer);
 }
 
-bool MxnetRank::is_all_reduce(OperationId operation) const {
+bool MpiRank::is_all_reduce(OperationId operation) const {
   return kind_of(operation) == Kind::kAllReduce || kind_of(operation) == Kind::kChained;
 }
 
-bool MxnetRank::is_wait(OperationId operation) const {
+bool MpiRank::is_wait(OperationId operation) const {
   return kind_of(operation) == Kind::kWait || kind_of(operation) == Kind::kWaitOutput;
 }
 
-Communicators::Subject MxnetRank::subject_of(OperationId operation) const {
+Communicators::Subject MpiRank::subject_of(OperationId operation) const {
   return {key_of(operation), engine_.step(operation)};
 }
 
-void MxnetRank::draw(OperationId operation) {
+void MpiRank::draw(OperationId operation) {
   const Kind kind = kind_of(operation);
-  if (is_wait(operation)) return;
-  const char* lane = "collectives";
-  if (kind == Kind::kCompute) lane = "compute";
-  if (kind == Kind::kUpdate) lane = "updates";
-  if (kind == Kind::kCopyToHost) lane = "copies to host";
-  if (kind == Kind::kCopyToDevice) lane = "copies to device";
+  const char* const lane = body_of(operation).lane;
+  if (*lane == '\0') return;
   const auto& keys = run_.graph.keys;
   Timeline::Details details;
   std::size_t key = index_of(operation);
@@ -264,7 +232,7 @@ void MxnetRank::draw(OperationId operation) {
   drawn_.add(lane, describe(operation), starts_[operation], domain_.now(), std::move(details));
 }
 
-void MxnetRank::draw_stuck() {
+void MpiRank::draw_stuck() {
   if (!drawn_.is_on()) return;
   for (const OperationId operation : engine_.all_pending()) {
     if (engine_.state(operation) != OpEngine::State::kRunning) continue;
