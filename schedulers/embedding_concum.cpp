@@ -8,7 +8,7 @@
 // those of every embedding (sim/mxnet/embedding.cpp).
 // Source: 000 figures 7 to 9.
 #include "sim/mxnet/embedding.h"
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
 #include <memory>
 #include <string>
@@ -42,7 +42,7 @@ class ConCum final : public Embedding {
   }
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MpiRank& worker) const override {
     std::int64_t number = 0;
     for (const std::int32_t key : worker.keys()) {
       const bool is_due = number++ % window_.outstanding == 0;

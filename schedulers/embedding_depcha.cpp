@@ -8,7 +8,7 @@
 // (sim/mxnet/embedding.cpp).
 // Source: 000 figures 10 to 12.
 #include "sim/mxnet/embedding.h"
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
 #include <memory>
 
@@ -20,7 +20,7 @@ class DepCha final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MpiRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);

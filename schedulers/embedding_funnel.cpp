@@ -4,7 +4,7 @@
 // Parameters: those of every embedding (sim/mxnet/embedding.cpp).
 // Source: 000 figures 5 to 7.
 #include "sim/mxnet/embedding.h"
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
 #include <memory>
 
@@ -16,7 +16,7 @@ class Funnel final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MpiRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);

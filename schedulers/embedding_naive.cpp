@@ -6,7 +6,7 @@
 // (sim/mxnet/embedding.cpp).
 // Source: 000 figures 5 and 6, with the push that section 4.1 says is wrong.
 #include "sim/mxnet/embedding.h"
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
 #include <memory>
 
@@ -18,7 +18,7 @@ class Naive final : public Embedding {
   using Embedding::Embedding;
 
  private:
-  Process aggregate(MxnetRank& worker) const override {
+  Task aggregate(MpiRank& worker) const override {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Push
       co_await worker.copy_to_host(key);

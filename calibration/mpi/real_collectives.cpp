@@ -2,7 +2,6 @@
 
 #include "sim/core/error.h"
 #include "sim/events/engine.h"
-#include "sim/mxnet/mpi_world.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,14 +12,20 @@
 
 namespace steptime {
 
-MpiCollectives::MpiCollectives(const MpiProcesses& world, const std::vector<std::int64_t>& bytes,
+namespace {
+
+std::size_t values_in(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + 3) / 4;
+}
+
+}  // namespace
+
+MpiCollectives::MpiCollectives(const MpiProcesses& world, std::int64_t most,
                                std::int64_t communicators)
-    : world_(world), communicators_(static_cast<std::size_t>(communicators + 1), MPI_COMM_NULL) {
-  for (const std::int64_t size : bytes) {
-    own_.emplace_back((static_cast<std::size_t>(size) + 3) / 4,
-                      static_cast<float>(world.rank() + 1));
-    sums_.emplace_back(own_.back().size());
-  }
+    : world_(world),
+      own_(values_in(most), static_cast<float>(world.rank() + 1)),
+      sums_(static_cast<std::size_t>(communicators)),
+      communicators_(static_cast<std::size_t>(communicators + 1), MPI_COMM_NULL) {
   for (MPI_Comm& communicator : communicators_)
     MPI_Comm_dup(world.data(), &communicator);
 }
@@ -30,23 +35,29 @@ MpiCollectives::~MpiCollectives() {
     MPI_Comm_free(&communicator);
 }
 
-void MpiCollectives::start(std::int32_t key, Callback done) {
-  InFlight& begun = in_flight_.emplace_back(InFlight{key, done});
-  if (key == MpiWorld::kBarrier) {
+std::unique_ptr<Medium> MpiCollectives::medium(Engine& /*clock*/, std::int32_t communicator) {
+  return std::make_unique<OnOne>(*this, communicator);
+}
+
+void MpiCollectives::start(std::int32_t communicator, Bytes bytes, Callback done) {
+  InFlight& begun = in_flight_.emplace_back(InFlight{communicator, values_in(bytes.count), done});
+  const auto c = static_cast<std::size_t>(communicator);
+  if (c == sums_.size()) {
     MPI_Ibarrier(communicators_.back(), &begun.request);
     return;
   }
-  const auto k = static_cast<std::size_t>(key);
-  MPI_Iallreduce(own_[k].data(), sums_[k].data(), static_cast<int>(own_[k].size()), MPI_FLOAT,
-                 MPI_SUM, communicators_[k % (communicators_.size() - 1)], &begun.request);
+  if (sums_[c].size() < begun.values) sums_[c].resize(begun.values);
+  MPI_Iallreduce(own_.data(), sums_[c].data(), static_cast<int>(begun.values), MPI_FLOAT, MPI_SUM,
+                 communicators_[c], &begun.request);
 }
 
-void MpiCollectives::check_sum(std::int32_t key) const {
-  if (key == MpiWorld::kBarrier) return;
+void MpiCollectives::check_sum(const InFlight& ended) const {
+  const auto c = static_cast<std::size_t>(ended.communicator);
+  if (c == sums_.size() || ended.values == 0) return;
   const auto n = static_cast<float>(world_.ranks());
-  const std::vector<float>& sums = sums_[static_cast<std::size_t>(key)];
-  STEPTIME_CHECK(sums.empty() || (sums.front() == n * (n + 1) / 2 && sums.back() == sums.front()),
-                 fmt::format("the sum of key {} is wrong", key));
+  const float sum = n * (n + 1) / 2;
+  STEPTIME_CHECK(sums_[c].front() == sum && sums_[c][ended.values - 1] == sum,
+                 fmt::format("a sum on communicator {} is wrong", ended.communicator));
 }
 
 void MpiCollectives::run(Engine& clock) {
@@ -63,7 +74,7 @@ void MpiCollectives::run(Engine& clock) {
         ++i;
         continue;
       }
-      check_sum(in_flight_[i].key);
+      check_sum(in_flight_[i]);
       clock.at(now, Phase::kComplete, [callback = in_flight_[i].done] { callback(); });
       in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(i));
     }

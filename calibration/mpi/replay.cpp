@@ -206,12 +206,12 @@ class EmbeddedRunner {
   EmbeddedRunner(const MpiProcesses& world, const Replayed& replayed)
       : world_(world), experiment_(replayed.experiment), plan_(replayed.plan) {
     const auto keys = static_cast<std::int64_t>(plan_.buckets.size());
-    std::vector<std::int64_t> bytes;  // keys are numbered in forward order
-    for (auto bucket = plan_.buckets.rbegin(); bucket != plan_.buckets.rend(); ++bucket)
-      bytes.push_back(bucket->bytes.count);
+    std::int64_t most = 0;
+    for (const Bucket& bucket : plan_.buckets)
+      most = std::max(most, bucket.bytes.count);
     const std::int64_t own = experiment_.embedding->communicators(keys);
     collectives_ = std::make_unique<MpiCollectives>(
-        world, bytes, std::clamp<std::int64_t>(own, 1, std::max<std::int64_t>(1, keys)));
+        world, most, std::clamp<std::int64_t>(own, 1, std::max<std::int64_t>(1, keys)));
   }
   /// Seconds of a step on the slowest rank, in the mean of two after four that fill the pipeline.
   double run() {

@@ -108,22 +108,25 @@ class PushPulls final : public Collective {
     return of_keys(std::vector<std::int64_t>(static_cast<std::size_t>(keys_), bytes));
   }
   Duration of_keys(const std::vector<std::int64_t>& bytes) const {
-    Engine clock;
-    GpuProcess process(clock, cluster_, costs_, bytes.size());
+    World world;
+    GpuProcess process(world, cluster_, costs_, bytes.size());
     const auto store = merge_->init(process, bytes, *sharding_);
-    const auto each = static_cast<std::size_t>(merge_->keys_per_call());
-    for (std::size_t key = 0; key < bytes.size(); key += each) {
-      const KeyRange keys{key, std::min(each, bytes.size() - key)};
-      process.set_priority(-static_cast<std::int32_t>(key));
-      process.call(python_call_);
-      store->push(keys);
-      process.call(python_call_);
-      store->pull(keys);
-    }
-    process.begin_step();
-    clock.run();
+    process.begin_period();
+    world.start({"main thread"}, main_thread(process, *store, bytes.size()));
+    world.run();
     STEPTIME_CHECK(process.pending() == 0, "an operation of kvstore never ends");
     return since_start(process.end());
+  }
+  Task main_thread(GpuProcess& process, KvStore& store, std::size_t keys) const {
+    const auto each = static_cast<std::size_t>(merge_->keys_per_call());
+    for (std::size_t key = 0; key < keys; key += each) {
+      const KeyRange range{key, std::min(each, keys - key)};
+      process.set_priority(-static_cast<std::int32_t>(key));
+      process.call(python_call_);
+      co_await process.push([&] { store.push(range); });
+      process.call(python_call_);
+      co_await process.push([&] { store.pull(range); });
+    }
   }
 
   const Cluster cluster_;

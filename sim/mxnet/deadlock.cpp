@@ -20,7 +20,7 @@
 namespace steptime {
 namespace {
 
-using Subject = MpiWorld::Subject;
+using Subject = Communicators::Subject;
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
                                     std::string>;  // an edge says why one waits for the other
 using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
@@ -34,19 +34,19 @@ struct Party {
 
 class WaitFor {
  public:
-  WaitFor(const MpiWorld& world, const TrainingGraph& graph,
-          std::span<const std::unique_ptr<MxnetRank>> workers)
+  WaitFor(const Communicators& world, const TrainingGraph& graph,
+          std::span<const std::unique_ptr<MpiRank>> workers)
       : world_(world),
         graph_(graph),
         workers_(workers),
         stuck_(world.stuck()),
         stuck_of_(workers.size()),
         calls_of_(workers.size()) {
-    for (const MpiWorld::Stuck& call : stuck_)
+    for (const Communicators::Stuck& call : stuck_)
       stuck_of_[static_cast<std::size_t>(call.rank)].push_back(call);
     for (const auto& worker : workers_)
       note_calls(*worker);
-    for (const MpiWorld::Stuck& call : stuck_)
+    for (const Communicators::Stuck& call : stuck_)
       vertex(caller(call));
     for (const auto& worker : workers_)
       vertex({worker->rank()});
@@ -73,8 +73,8 @@ class WaitFor {
 
   /// "rank 0 calls MPI_Allreduce(a) where rank 1 calls MPI_Allreduce(b)", or "".
   std::string first_mismatch() const {
-    for (const MpiWorld::Stuck& call : stuck_) {
-      for (const MpiWorld::Stuck& other : stuck_) {
+    for (const Communicators::Stuck& call : stuck_) {
+      for (const Communicators::Stuck& other : stuck_) {
         if (other.communicator != call.communicator || other.number != call.number ||
             other.subject == call.subject) {
           continue;
@@ -90,14 +90,14 @@ class WaitFor {
  private:
   static constexpr std::int32_t kMostMissing = 8;
 
-  MxnetRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
+  MpiRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
   std::string name(Subject subject) const {
-    if (subject.key == MpiWorld::kBarrier) return "MPI_Barrier";
+    if (subject.key == Communicators::kBarrier) return "MPI_Barrier";
     return fmt::format("MPI_Allreduce({})",
                        graph_.keys[static_cast<std::size_t>(subject.key)].name);
   }
 
-  void note_calls(const MxnetRank& w) {
+  void note_calls(const MpiRank& w) {
     for (const OpEngine::OperationId id : w.engine().all_pending()) {
       if (w.is_all_reduce(id))
         calls_of_[static_cast<std::size_t>(w.rank())].emplace_back(w.subject_of(id), id);
@@ -111,7 +111,7 @@ class WaitFor {
     }
     return {rank};
   }
-  Party caller(const MpiWorld::Stuck& call) const { return caller(call.rank, call.subject); }
+  Party caller(const Communicators::Stuck& call) const { return caller(call.rank, call.subject); }
 
   Vertex vertex(const Party& party) {
     const auto [place, is_new] = vertices_.try_emplace(party.key(), 0);
@@ -128,21 +128,21 @@ class WaitFor {
 
   void add_waits(Vertex v) {
     const Party party = parties_[v];
-    const MxnetRank& w = worker(party.rank);
+    const MpiRank& w = worker(party.rank);
     if (party.operation) return add_operation_waits(v, w, *party.operation);
     const auto pending = w.engine().all_pending();
     switch (w.main_state()) {
-      case MxnetRank::kRuns:
-      case MxnetRank::kAwaitsSamples:  // which always come
+      case MpiRank::kRuns:
+      case MpiRank::kAwaitsSamples:  // which always come
         return;
-      case MxnetRank::kWaitToRead:
+      case MpiRank::kWaitToRead:
         for (const auto id : pending) {
           if (w.is_wait(id))
             add(v, {party.rank, id},
                 fmt::format("rank {}'s main thread is in WaitToRead", w.rank()));
         }
         return;
-      case MxnetRank::kDrain:
+      case MpiRank::kDrain:
         for (const auto id : pending) {
           if (w.is_all_reduce(id))
             add(v, {party.rank, id},
@@ -150,15 +150,12 @@ class WaitFor {
                             w.describe(id)));
         }
         return;
-      case MxnetRank::kInCall:
-        return add_call_waits(v, w, w.main_call(),
-                              w.main_call().key == MpiWorld::kBarrier
-                                  ? w.barrier_communicator()
-                                  : w.communicator_of(w.main_call().key));
+      case MpiRank::kInCall:
+        return add_call_waits(v, w, w.main_call(), world_.number_of(w.main_call().key));
     }
   }
 
-  void add_operation_waits(Vertex v, const MxnetRank& w, OpEngine::OperationId id) {
+  void add_operation_waits(Vertex v, const MpiRank& w, OpEngine::OperationId id) {
     const OpEngine& engine = w.engine();
     const std::string what = fmt::format("rank {}'s {}", w.rank(), w.describe(id));
     switch (engine.state(id)) {
@@ -177,7 +174,7 @@ class WaitFor {
       case OpEngine::State::kRunning:
         if (w.is_all_reduce(id)) {
           const Subject subject = w.subject_of(id);
-          add_call_waits(v, w, subject, w.communicator_of(subject.key));
+          add_call_waits(v, w, subject, world_.number_of(subject.key));
         }
         return;
       case OpEngine::State::kFree:
@@ -185,13 +182,14 @@ class WaitFor {
     }
   }
 
-  void add_call_waits(Vertex v, const MxnetRank& w, Subject subject, std::int32_t communicator) {
+  void add_call_waits(Vertex v, const MpiRank& w, Subject subject, std::int32_t communicator) {
     const auto& stuck = stuck_of_[static_cast<std::size_t>(w.rank())];
-    const auto own = std::find_if(stuck.begin(), stuck.end(), [&](const MpiWorld::Stuck& call) {
-      return call.communicator == communicator && call.subject == subject;
-    });
+    const auto own =
+        std::find_if(stuck.begin(), stuck.end(), [&](const Communicators::Stuck& call) {
+          return call.communicator == communicator && call.subject == subject;
+        });
     if (own == stuck.end()) return;
-    for (const MpiWorld::Stuck& other : stuck) {
+    for (const Communicators::Stuck& other : stuck) {
       if (other.communicator != communicator) continue;
       if (other.number >= own->number) break;
       return add(v, caller(other),
@@ -203,7 +201,8 @@ class WaitFor {
     for (std::int32_t rank = 0; rank < world_.ranks() && missing < kMostMissing; ++rank) {
       if (world_.called(communicator, own->number, rank) == subject) continue;
       ++missing;
-      const Party other = subject.key == MpiWorld::kBarrier ? Party{rank} : caller(rank, subject);
+      const Party other =
+          subject.key == Communicators::kBarrier ? Party{rank} : caller(rank, subject);
       add(v, other,
           fmt::format("rank {} in {} on communicator {} waits for rank {} to join", w.rank(),
                       name(subject), communicator, rank));
@@ -235,11 +234,11 @@ class WaitFor {
     return reasons;
   }
 
-  const MpiWorld& world_;
+  const Communicators& world_;
   const TrainingGraph& graph_;
-  std::span<const std::unique_ptr<MxnetRank>> workers_;
-  std::vector<MpiWorld::Stuck> stuck_;
-  std::vector<std::vector<MpiWorld::Stuck>> stuck_of_;  ///< by rank
+  std::span<const std::unique_ptr<MpiRank>> workers_;
+  std::vector<Communicators::Stuck> stuck_;
+  std::vector<std::vector<Communicators::Stuck>> stuck_of_;  ///< by rank
   std::vector<std::vector<std::pair<Subject, OpEngine::OperationId>>> calls_of_;
   Graph waits_;
   std::vector<Party> parties_;  ///< by vertex
@@ -249,8 +248,8 @@ class WaitFor {
 
 }  // namespace
 
-std::string describe_deadlock(const MpiWorld& world, const TrainingGraph& graph,
-                              std::span<const std::unique_ptr<MxnetRank>> workers, Time now) {
+std::string describe_deadlock(const Communicators& world, const TrainingGraph& graph,
+                              std::span<const std::unique_ptr<MpiRank>> workers, Time now) {
   const WaitFor wait_for(world, graph, workers);
   const std::vector<std::string> cycle = wait_for.cycle();
   STEPTIME_CHECK(!cycle.empty(), "ranks that do not go on wait for each other");

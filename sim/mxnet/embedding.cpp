@@ -2,23 +2,24 @@
 
 #include "sim/core/error.h"
 #include "sim/events/engine.h"
-#include "sim/mxnet/closed_collectives.h"
+#include "sim/mxnet/communicators.h"
 #include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/mpi_rank.h"
 #include "sim/mxnet/paced_step.h"
-#include "sim/mxnet/played_collectives.h"
-#include "sim/mxnet/rank.h"
+#include "sim/runtime/world.h"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 namespace steptime {
 
-Process Embedding::main_thread(MxnetRank& worker) const {
+Task Embedding::main_thread(MpiRank& worker) const {
   for (;;) {
     const bool goes_on = co_await worker.next_batch();
     if (!goes_on) co_return;
@@ -29,7 +30,7 @@ Process Embedding::main_thread(MxnetRank& worker) const {
   }
 }
 
-Process Embedding::aggregate(MxnetRank& /*worker*/) const {
+Task Embedding::aggregate(MpiRank& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;
 }
@@ -115,20 +116,12 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
 }
 
-/// What all-reduces share. On one communicator no two are in flight together: then what each takes
-/// alone, as the plan says, is exact at both fidelities.
-std::unique_ptr<CollectivesInFlight> collectives_of(const EmbeddedRun& run, Engine& clock,
-                                                    const TrainingGraph& graph,
-                                                    std::int32_t communicators) {
-  if (!run.played || (communicators == 1 && !run.always_play))
-    return std::make_unique<ClosedCollectives>(clock, graph);
-  auto played = std::make_unique<PlayedCollectives>(clock, graph, *run.played->cluster,
-                                                    *run.played->collective);
-  check_events(
-      played->play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
-      "/run/fidelity", "messages of two links",
-      "analytic fidelity plays none, and neither do embeddings with one communicator");
-  return played;
+/// On one communicator no two all-reduces are in flight together: then what each takes alone, as
+/// the plan says, is exact at both fidelities.
+Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
+  Communicators::Ways ways{.barrier = barrier_time(run), .real = run.real};
+  if (communicators > 1 || run.always_play) ways.played = run.played;
+  return ways;
 }
 
 EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
@@ -143,31 +136,41 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
 
-  Engine clock;
-  const auto simulated = collectives_of(run, clock, graph, communicators);
-  CollectivesInFlight& collectives = run.real != nullptr ? *run.real : *simulated;
+  World world;
+  Engine& clock = world.engine;
   const bool counts_steps = is_random || run.real != nullptr;
   InputPipeline input(plan.input);
   StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt,
                         &input);
-  MpiWorld world(clock, ranks, communicators + 1, barrier_time(run), collectives, recorder);
-  StepOperations operations(graph, settings);
-  const MxnetRank::Run shared{
-      clock,         graph,
-      settings,      operations,
-      world,         recorder,
-      input,         RandomStream(run.seed, Purpose::kSegmentTime),
-      run.variation, run.seed,
-      communicators, run.one_clock || !is_random || run.timeline != nullptr};
-  std::vector<std::unique_ptr<MxnetRank>> workers;
-  std::vector<Process> main_threads;
+  Communicators mpi(world, graph, ways_of(run, communicators), ranks, communicators, recorder);
+  check_events(
+      mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
+      "/run/fidelity", "messages of two links",
+      "analytic fidelity plays none, and neither do embeddings with one communicator");
+  RankOps operations(graph, settings);
+  const MpiRank::Run shared{clock,
+                            graph,
+                            settings,
+                            operations,
+                            mpi,
+                            recorder,
+                            input,
+                            RandomStream(run.seed, Purpose::kSegmentTime),
+                            run.variation,
+                            run.seed,
+                            run.one_clock || !is_random || run.timeline != nullptr};
+  std::vector<std::unique_ptr<MpiRank>> workers;
+  for (std::int32_t rank = 0; rank < ranks; ++rank)
+    workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
+  std::vector<Task> main_threads;
+  for (const auto& worker : workers)
+    main_threads.push_back(embedding.main_thread(*worker));
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    workers.push_back(std::make_unique<MxnetRank>(shared, rank, run.timeline));
-    main_threads.push_back(embedding.main_thread(*workers.back()));
-  }
-  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-    Domain& own = workers[rank]->domain();
-    own.at(Time{}, Phase::kNormal, [start = &main_threads[rank]] { start->start(); });
+    const auto r = static_cast<std::size_t>(rank);
+    Domain& own = workers[r]->domain();
+    own.at(Time{}, Phase::kNormal, [&world, rank, main_thread = &main_threads[r]] {
+      world.start({"rank", rank}, std::move(*main_thread));
+    });
     own.start();
   }
   if (run.real != nullptr) run.real->run(clock);
@@ -176,21 +179,17 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
     if (run.on_progress && events % kBatch == 0)
       run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
   }
-  collectives.expect_over();
-  for (const Process& program : main_threads)
-    program.check();
-  const bool all_done = std::all_of(main_threads.begin(), main_threads.end(),
-                                    [](const Process& program) { return program.done(); });
+  mpi.expect_over();
   const bool all_ended = std::all_of(workers.begin(), workers.end(), [](const auto& worker) {
     return worker->engine().pending() == 0;
   });
-  if (!all_done || !all_ended) {
+  if (!world.stuck().empty() || !all_ended) {
     for (const auto& worker : workers)
       worker->draw_stuck();
     Time now{};
     for (const auto& worker : workers)
       now = std::max(now, worker->domain().now());
-    throw ModelFailure(describe_deadlock(world, graph, workers, now));
+    throw ModelFailure(describe_deadlock(mpi, graph, workers, now));
   }
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not reduced");
 

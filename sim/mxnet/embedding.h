@@ -6,15 +6,15 @@
 // next. The buckets of the schedule are the keys, so any schedule goes with any embedding.
 #pragma once
 #include "sim/collective/collective.h"
-#include "sim/collective/link_use.h"
 #include "sim/config/config.h"
 #include "sim/config/registry.h"
 #include "sim/core/limits.h"
 #include "sim/events/timeline.h"
-#include "sim/mxnet/collectives_in_flight.h"
+#include "sim/mxnet/communicators.h"
+#include "sim/mxnet/embedded_step.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_recorder.h"
 #include "sim/network/cluster.h"
+#include "sim/runtime/world.h"
 #include "sim/step/step.h"
 #include "sim/workload/variation.h"
 
@@ -26,8 +26,7 @@
 
 namespace steptime {
 
-class Process;
-class MxnetRank;
+class MpiRank;
 
 class Embedding {
  public:
@@ -38,7 +37,7 @@ class Embedding {
   const std::optional<MxnetSettings>& settings() const { return settings_; }
 
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
-  Process main_thread(MxnetRank& worker) const;
+  Task main_thread(MpiRank& worker) const;
   /// One process drives all GPUs of a node, and a kvstore's merge adds up (module_step.h).
   virtual bool has_one_process() const { return false; }
   /// Key k uses communicator k modulo this.
@@ -46,7 +45,7 @@ class Embedding {
 
  private:
   /// Pushes, pulls and updates all keys of a step.
-  virtual Process aggregate(MxnetRank& worker) const;
+  virtual Task aggregate(MpiRank& worker) const;
 
   std::optional<MxnetSettings> settings_;
 };
@@ -62,46 +61,14 @@ struct EmbeddedRun {
   bool every_rank = false;  ///< simulate all ranks even if they are all alike
   bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
   /// The messages of all-reduces that are in flight together meet on the links of this cluster.
-  /// Null: they share one channel, and what the plan says is what each costs alone.
-  struct Played {
-    const Cluster* cluster = nullptr;
-    const Collective* collective = nullptr;  ///< made of messages
-  };
+  /// None: they share one link, and what the plan says is what each costs alone.
+  using Played = Communicators::Played;
   std::optional<Played> played{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
   bool always_play = false;  ///< even if no two all-reduces are ever in flight together
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
-};
-
-/// How much Funnel's step can exceed DepCha's when calls are cheap in DepCha, by key order, with
-/// compute C = forward F + backward B, total communication S, n keys and Funnel's serial cost d per
-/// key. Forward order: nothing can be sent before the backward pass ends, and
-///
-///   Funnel / DepCha = (C + S + n d) / (B + max(F, S)).
-///
-/// which for B = 2F is at most 4/3 + n d / C. Backward order: the backward pass hides both;
-/// Funnel's next forward pass waits for the last key, F + max(B, S + n d), DepCha's overlaps:
-/// max(C, S).
-struct FunnelBounds {
-  Duration serial{};  ///< n d: calls, pushes and wake-ups of the main thread, copies to the host
-  double forward_order = 0;
-  double backward_order = 0;
-};
-/// What a run in an engine gives.
-struct EmbeddedStep {
-  StepTimes times;
-  Attribution attribution;
-  std::optional<FunnelBounds> bounds;
-  std::vector<StepRecorder::KeyTimes> buckets;  ///< by bucket of the plan
-  std::vector<LinkUse> links{};                 ///< where a kvstore's merge was played
-  std::vector<Duration> ends{};  ///< of steps from the first one on, where they were asked for
-  /// From the start of the first step to the end of its last operation: nothing of a step before
-  /// it shortens or delays it. Of a kvstore's merge without the steps that follow; where
-  /// keys travel in every k-th step only, the mean of the first k.
-  Duration cold{};
-  std::int64_t simulated_ranks = 1;
 };
 
 /// Plays main_thread on every rank, or on one when all are alike. Throws ModelFailure when the

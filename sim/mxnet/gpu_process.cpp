@@ -8,18 +8,19 @@
 
 namespace steptime {
 
-GpuProcess::GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs, std::size_t keys,
+GpuProcess::GpuProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
                        Observer* observer)
-    : clock_(clock),
+    : world_(world),
       cluster_(cluster),
       costs_(costs),
       observer_(observer),
       gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
       keys_(keys),
       machine_(cluster_, {.hosts = costs.uses_host}),
-      network_(clock, machine_, cluster_.messages),
-      domain_(clock, false),
-      engine_(domain_, *this, ops_, observer != nullptr) {
+      network_(world.connect(machine_, cluster_.messages)),
+      domain_(world.engine, false),
+      engine_(domain_, *this, ops_, observer != nullptr),
+      waits_over_(world, {"waits of the main thread"}) {
   for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
     pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
                       ops_.add_pool(2, PoolOrder::kFifo)});
@@ -100,12 +101,10 @@ void GpuProcess::wait(const Variables& reads) {
 
 void GpuProcess::add(Ops::PoolId pool, Operation operation, const Variables& reads,
                      const Variables& writes) {
-  if (!operations_.empty() && operations_.back().kind == Kind::kWait) step_ends_.push_back(0);
   operation.call = std::exchange(call_, {}) + costs_.engine_push;
-  operation.step = static_cast<std::int64_t>(step_ends_.size()) - 1;
+  operation.step = step_;
   ops_.add(label_, pool, priority_, reads, writes);
   operations_.push_back(operation);
-  step_ends_.back() = operations_.size();
 }
 
 std::vector<LinkUse> GpuProcess::links(double steps) const {
@@ -113,35 +112,15 @@ std::vector<LinkUse> GpuProcess::links(double steps) const {
                    {to_seconds(since_start(end_)), steps, costs_.uses_host});
 }
 
-void GpuProcess::begin_step(Duration wake_up) {
-  STEPTIME_CHECK(engine_.pushed() == step_end_, "a step begins when the one before is pushed");
-  const std::size_t number = static_cast<std::size_t>(++step_) % step_ends_.size();
-  if (number == 0) engine_.begin_step();
-  step_end_ = step_ends_[number];
-  push_after(wake_up);
-}
-
-/// Pushes what comes next in the step, and all that the main thread pushes at the same time.
-void GpuProcess::push_after(Duration wait) {
-  const std::size_t next = engine_.pushed();
-  if (next == step_end_) return;
-  clock_.after(wait + operations_[next].call, Phase::kNormal, [this] {
-    do {
-      engine_.push(ops_.operation(engine_.pushed()).label);
-    } while (engine_.pushed() < step_end_ && operations_[engine_.pushed()].call == Duration{});
-    push_after({});
-  });
-}
-
 std::optional<Duration> GpuProcess::started(OperationId id) {
   if (observer_ != nullptr) observer_->started(id);
   const Operation& of = operation(id);
-  if (of.kind == Kind::kStream) return std::max(Duration{}, kernels_[of.kernel].end - clock_.now());
+  if (of.kind == Kind::kStream) return std::max(Duration{}, kernels_[of.kernel].end - world_.now());
   if (of.kind == Kind::kCompute && costs_.variation.any()) {
     return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
   }
   if (of.kind != Kind::kCopy || of.gpu == of.to) return of.length;
-  clock_.after(costs_.gpu_operation, Phase::kNormal, [this, id] {
+  world_.engine.after(costs_.gpu_operation, Phase::kNormal, [this, id] {
     const Operation& copy = operation(id);
     network_.send({.sink = this,
                    .from = endpoint(copy.gpu),
@@ -154,12 +133,13 @@ std::optional<Duration> GpuProcess::started(OperationId id) {
 
 void GpuProcess::ended(OperationId id) {
   const Operation& of = operation(id);
-  end_ = clock_.now();
+  end_ = world_.now();
   if (of.kind == Kind::kLaunch) {
     Kernel& kernel = kernels_[of.kernel];
-    stream_free_ = kernel.end = std::max(clock_.now(), stream_free_) + kernel.length;
+    stream_free_ = kernel.end = std::max(world_.now(), stream_free_) + kernel.length;
   }
   if (observer_ != nullptr) observer_->ended(id);
+  if (of.kind == Kind::kWait) waits_over_.add();
 }
 
 void GpuProcess::delivered(const Message& message) {

@@ -1,7 +1,7 @@
 // One process of MXNet that drives all GPUs of a node: its main thread, its dependency engine with
 // the pools of every GPU, and the operations that a kvstore consists of, on the links of the node.
-// What the main thread pushes is said once: one step or several, which it goes through over and
-// over. A step ends with a wait.
+// What the main thread pushes in a period of one step or several is said when it first does so, and
+// is the same in every period.
 //
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
@@ -29,8 +29,11 @@
 #include "sim/mxnet/ops.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
+#include "sim/runtime/waits.h"
+#include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -77,8 +80,8 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
     virtual void ended(OperationId operation) = 0;
   };
 
-  /// `observer` may be null; both it and `clock` must outlive the process. `keys`: how many.
-  GpuProcess(Engine& clock, const Cluster& cluster, const Costs& costs, std::size_t keys,
+  /// `observer` may be null; both it and `world` must outlive the process. `keys`: how many.
+  GpuProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
              Observer* observer = nullptr);
 
   std::int32_t gpus() const { return gpus_; }
@@ -92,7 +95,7 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
-  // What the main thread does in its steps, in this order; to be said before the first.
+  // What the main thread pushes, to be said within push().
 
   /// Of what is pushed from now on.
   void set_priority(std::int32_t priority) { priority_ = priority; }
@@ -115,23 +118,48 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   /// the weights; nothing where the process has none.
   void update(std::int32_t gpu, const Variables& sum, Variable weights);
   void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
-  /// Ends the step, of which the main thread pushes nothing else.
   void wait(const Variables& reads);
 
-  /// The main thread begins the next step, having pushed all of the one before, `wake_up` from now.
-  void begin_step(Duration wake_up = {});
+  // Of the main thread.
+
+  /// Having pushed all of the period before.
+  void begin_period() {
+    engine_.begin_step();
+    pushed_calls_ = 0;
+    step_ = 0;
+  }
+  /// The next one of the period.
+  void begin_step() { steps_ = std::max(steps_, ++step_ + 1); }
+  /// Awaited: what say() says, pushed one after another; which is asked in the first period.
+  template <class Say>
+  Task push(Say say) {
+    if (pushed_calls_ == call_ends_.size()) {
+      say();
+      call_ends_.push_back(operations_.size());
+    }
+    const std::size_t end = call_ends_[pushed_calls_++];
+    while (engine_.pushed() < end) {
+      if (const Duration call = operations_[engine_.pushed()].call; call != Duration{})
+        co_await world_.pause(call, {});
+      engine_.push(ops_.operation(engine_.pushed()).label);
+    }
+  }
+  /// Awaited: the last wait that was pushed is over.
+  Counter::Wait waited() { return waits_over_.at_least(++waits_pushed_); }
 
   /// How many were said.
   std::size_t operations() const { return operations_.size(); }
   const Operation& operation(OperationId id) const { return operations_[OpEngine::number_of(id)]; }
   /// In which it was pushed.
-  std::int64_t step(OperationId id) const {
-    return engine_.step(id) * static_cast<std::int64_t>(step_ends_.size()) + operation(id).step;
-  }
-  /// Whose step is all that was said.
+  std::int64_t step(OperationId id) const { return engine_.step(id) * steps_ + operation(id).step; }
+  /// Whose step is a period.
   const OpEngine& engine() const { return engine_; }
-  /// Operations of the steps that have begun which have not ended.
-  std::size_t pending() const { return engine_.pending() + step_end_ - engine_.pushed(); }
+  /// What the main thread pushes next has been said, and waits for nothing else.
+  bool next_is_free() const {
+    return engine_.pushed() < operations_.size() && engine_.next_is_free();
+  }
+  /// Operations that have been pushed and have not ended.
+  std::size_t pending() const { return engine_.pending(); }
   /// When the last operation ended.
   Time end() const { return end_; }
   /// What its links have carried so far, for one of so many steps.
@@ -156,19 +184,18 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Duration memory_time(std::int64_t bytes) const;
   Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
   void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
-  void push_after(Duration wait);
   std::optional<Duration> started(OperationId id) override;
   void ended(OperationId id) override;
   void delivered(const Message& message) override;
 
-  Engine& clock_;
+  World& world_;
   const Cluster cluster_;
   const Costs costs_;
   Observer* observer_;
   std::int32_t gpus_;
   std::size_t keys_;
   Machine machine_;
-  Network network_;
+  Network& network_;
   Domain domain_;
   Ops ops_;
   OpEngine engine_;
@@ -181,9 +208,12 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   std::int32_t priority_ = 0;
   std::uint32_t label_ = 0;
   std::vector<Operation> operations_;
-  std::vector<std::size_t> step_ends_{0};  ///< among them
-  std::int64_t step_ = -1;                 ///< that has begun
-  std::size_t step_end_ = 0;               ///< of that
+  std::vector<std::size_t> call_ends_;  ///< among them, of each push() of a period
+  std::size_t pushed_calls_ = 0;        ///< of this period
+  std::int64_t steps_ = 1;              ///< of a period
+  std::int64_t step_ = 0;               ///< in the period
+  Counter waits_over_;
+  std::int64_t waits_pushed_ = 0;
   std::vector<Kernel> kernels_;
   Time stream_free_{};
   Time end_{};

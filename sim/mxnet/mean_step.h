@@ -1,6 +1,6 @@
 // What runs in an engine give together that differ in their seeds only.
 #pragma once
-#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/embedded_step.h"
 
 #include <span>
 

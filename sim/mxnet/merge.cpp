@@ -7,13 +7,15 @@ namespace steptime {
 LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sharding& sharding) {
   constexpr std::int64_t kLarge = 16'000'000;
   const auto seconds = [&](std::int64_t bytes) {
-    Engine clock;
-    GpuProcess process(clock, cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
+    World world;
+    GpuProcess process(world, cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
     const auto store = merge.init(process, {&bytes, 1}, sharding);
-    store->push({});
-    store->pull({});
-    process.begin_step();
-    clock.run();
+    process.begin_period();
+    world.start({"main thread"}, process.push([&] {
+      store->push({});
+      store->pull({});
+    }));
+    world.run();
     return since_start(process.end());
   };
   const Duration empty = seconds(0);

@@ -2,7 +2,7 @@
 // they take as long without it; but until then any number of steps may go by, in which what is
 // behind falls back a little more. So they are played without it first.
 #pragma once
-#include "sim/mxnet/embedding.h"
+#include "sim/mxnet/embedded_step.h"
 #include "sim/step/step.h"
 
 namespace steptime {

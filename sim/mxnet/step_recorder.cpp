@@ -117,15 +117,13 @@ void StepRecorder::gradient_ready(std::int32_t key) {
   key_times_[static_cast<std::size_t>(key)].ready = clock_.now() - sums_.at;
 }
 
-void StepRecorder::collective_started(MpiWorld::Subject subject) {
-  if (subject.key == MpiWorld::kBarrier) return;
+void StepRecorder::collective_started(Communicators::Subject subject) {
   advance();
   ++in_progress_;
   key_start_[static_cast<std::size_t>(subject.key)] = clock_.now();
 }
 
-void StepRecorder::collective_ended(MpiWorld::Subject subject) {
-  if (subject.key == MpiWorld::kBarrier) return;
+void StepRecorder::collective_ended(Communicators::Subject subject) {
   advance();
   --in_progress_;
   const auto key = static_cast<std::size_t>(subject.key);

@@ -4,8 +4,8 @@
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/communicators.h"
 #include "sim/mxnet/input_pipeline.h"
-#include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/training_graph.h"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Attribution {
   Duration transient{};              ///< by how much those took longer than steady ones
 };
 
-class StepRecorder final : public MpiWorld::Listener {
+class StepRecorder final : public Communicators::Listener {
  public:
   /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
   /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
@@ -52,8 +52,8 @@ class StepRecorder final : public MpiWorld::Listener {
   /// The GPU waits for nothing but a step's samples, until they are there.
   void waits_for_samples();
   void samples_came();
-  void collective_started(MpiWorld::Subject subject) override;
-  void collective_ended(MpiWorld::Subject subject) override;
+  void collective_started(Communicators::Subject subject) override;
+  void collective_ended(Communicators::Subject subject) override;
   void gradient_ready(std::int32_t key);
   /// Of the rank that is recorded: an operation of that step.
   void operation_ended(std::int64_t step) {

@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,42 +21,71 @@ std::size_t Group::add(std::unique_ptr<Medium> medium) {
 }
 
 void Group::launch(std::size_t member, Bytes bytes, std::size_t medium) {
-  const std::int64_t number = calls_[member]++;
-  const auto place = static_cast<std::size_t>(number - first_);
-  if (place >= open_.size()) open_.push_back({.bytes = bytes, .medium = medium});
-  Call& call = open_[place];
-  STEPTIME_CHECK(call.bytes == bytes && call.medium == medium,
+  const auto number = launch(member, {.bytes = bytes, .medium = medium}, world_.now(), {});
+  STEPTIME_CHECK(at(static_cast<std::int64_t>(number)).others.empty(),
                  "the members of a group call different collectives");
-  if (++call.come == calls_.size()) start_next();
 }
 
-Task Group::call(std::size_t member, Bytes bytes, std::size_t medium) {
-  launch(member, bytes, medium);
+std::uint64_t Group::launch(std::size_t member, Subject subject, Time when, Callback returns) {
+  const std::int64_t number = calls_[member]++;
+  if (static_cast<std::size_t>(number - first_) >= open_.size()) {
+    open_.push_back({.subject = subject});
+    if (returns.call != nullptr) {
+      open_.back().least = mediums_[subject.medium]->least(subject.bytes);
+      open_.back().returns.resize(calls_.size());
+    }
+  }
+  Call& call = at(number);
+  if (call.subject != subject) call.others.emplace_back(member, subject);
+  if (returns.call != nullptr) call.returns[member] = returns;
+  call.begins = std::max(call.begins, when);
+  if (++call.come == calls_.size()) start_next();
+  return static_cast<std::uint64_t>(number);
+}
+
+Time Group::returns_not_before(std::uint64_t number) const {
+  const auto call = static_cast<std::int64_t>(number);
+  const Call& of = at(call);
+  return (call < started_ ? of.begins : std::max(of.begins, world_.now())) + of.least;
+}
+
+Task Group::call(std::size_t member, Bytes bytes) {
+  launch(member, bytes);
   co_await over(member);
 }
 
 void Group::start_next() {
   while (under_way_ < streams_ && started_ < first_ + static_cast<std::int64_t>(open_.size())) {
     Call& next = open_[static_cast<std::size_t>(started_ - first_)];
-    if (next.come < calls_.size()) return;
+    if (next.come < calls_.size() || !next.others.empty()) return;
     ++under_way_;
-    next.start = world_.now();
     const std::int64_t number = started_++;
-    const Duration longer = watch_ == nullptr ? Duration{} : watch_->began(number, next.bytes);
-    mediums_[next.medium]->start(
-        next.bytes, longer,
-        {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); }, this,
-         static_cast<std::uint64_t>(number)});
+    if (next.begins > world_.engine.now()) {
+      world_.engine.at(next.begins, Phase::kNormal, [this, number] { begin(number); });
+    } else {
+      next.begins = world_.engine.now();
+      begin(number);
+    }
   }
+}
+
+void Group::begin(std::int64_t number) {
+  const auto [bytes, unused, medium] = at(number).subject;
+  const Duration longer = watch_ == nullptr ? Duration{} : watch_->began(number, bytes);
+  mediums_[medium]->start(
+      bytes, longer,
+      {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); }, this,
+       static_cast<std::uint64_t>(number)});
 }
 
 void Group::end(std::uint64_t number) {
   --under_way_;
   const auto call = static_cast<std::int64_t>(number);
-  Call& ended = open_[static_cast<std::size_t>(call - first_)];
+  Call& ended = at(call);
   ended.is_over = true;
-  const Bytes bytes = ended.bytes;
-  const Time start = ended.start;
+  const Bytes bytes = ended.subject.bytes;
+  const Time start = ended.begins;
+  const std::vector<Callback> returns = std::move(ended.returns);
   if (watch_ != nullptr) watch_->left(call);
   start_next();  // a device starts what waits for the stream without asking anyone
   if (watch_ != nullptr) watch_->ended(call, bytes, start);
@@ -64,6 +94,28 @@ void Group::end(std::uint64_t number) {
     ++first_;
   }
   over_.add();
+  for (const Callback& back : returns) {
+    if (back.call != nullptr) back();
+  }
+}
+
+std::vector<Group::Open> Group::open() const {
+  std::vector<Open> all;
+  for (std::int64_t call = first_; call < first_ + static_cast<std::int64_t>(open_.size());
+       ++call) {
+    for (std::size_t member = 0; member < calls_.size(); ++member) {
+      if (const auto subject = called(call, member)) all.push_back({member, call, *subject});
+    }
+  }
+  return all;
+}
+
+std::optional<Group::Subject> Group::called(std::int64_t call, std::size_t member) const {
+  if (call < first_ || call >= calls_[member] || at(call).is_over) return std::nullopt;
+  for (const auto& [other, subject] : at(call).others) {
+    if (other == member) return subject;
+  }
+  return at(call).subject;
 }
 
 std::string Group::Over::tell(std::int64_t needs) const {

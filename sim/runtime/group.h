@@ -1,11 +1,13 @@
 // A communicator: the i-th call of every member is the same collective. It starts when all members
 // have called it and there is a stream for it, in the order of the calls; at most `streams` are
 // under way at once. What it then goes through is its medium's business: a time, flows on links, or
-// messages. Source: MPI 3.1 section 5.1, "all processes in the communicator must call it in the
-// same order".
+// messages. Where members' calls are for different things, MPI leaves open what happens (a hang, a
+// truncated message, sums of unlike tensors): here that collective never starts. Source: MPI 3.1
+// section 5.1, "all processes in the communicator must call it in the same order".
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/callback.h"
+#include "sim/events/callee.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
 
@@ -13,7 +15,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -26,13 +30,22 @@ class Medium {
   /// called when all members have the result: at that instant, because of it, and later than this
   /// returns.
   virtual void start(Bytes bytes, Duration longer, Callback done) = 0;
+  /// How long a collective takes at least, whatever else is under way.
+  virtual Duration least(Bytes) const { return {}; }
   /// When nothing is under way any more: throws InternalError for a collective that is not over,
   /// with the rank that waits, in which step, and for whom.
   virtual void expect_over() const {}
 };
 
-class Group {
+class Group final : public Callee {
  public:
+  /// What a call is for.
+  struct Subject {
+    Bytes bytes;
+    std::int64_t number = 0;  ///< tells things of one size apart
+    std::size_t medium = 0;   ///< that it goes through
+    friend bool operator==(const Subject&, const Subject&) = default;
+  };
   /// What looks at a group's calls. `call`: its number, from 0 on.
   class Watch {
    public:
@@ -59,23 +72,42 @@ class Group {
 
   /// The member's next call. It goes on at once, as a launch on a stream.
   void launch(std::size_t member, Bytes bytes, std::size_t medium = 0);
+  /// The same, made at `when`, which may lie ahead; `returns` is called when the collective is
+  /// over, where it calls anything. Returns the number of the call.
+  std::uint64_t launch(std::size_t member, Subject subject, Time when, Callback returns);
+  Time returns_not_before(std::uint64_t call) const override;
   /// Awaited: all that the member has launched is over.
   Counter::Wait over(std::size_t member) { return over_.at_least(calls_[member]); }
   /// Awaited: so many calls of all members are over.
   Counter::Wait ended(std::int64_t calls) { return over_.at_least(calls); }
   /// Awaited: the member's next call, to its end.
-  Task call(std::size_t member, Bytes bytes, std::size_t medium = 0);
-  /// What the member has called so far.
-  std::int64_t calls(std::size_t member) const { return calls_[member]; }
+  Task call(std::size_t member, Bytes bytes);
   const Medium& medium() const { return *mediums_.front(); }
+  /// How many calls the member has made.
+  std::int64_t calls(std::size_t member) const { return calls_[member]; }
+
+  /// A call of a member that is not over.
+  struct Open {
+    std::size_t member = 0;
+    std::int64_t call = 0;
+    Subject subject;
+  };
+  /// By call and member.
+  std::vector<Open> open() const;
+  /// What such a call is for; none: the member has not made it, or it is over.
+  std::optional<Subject> called(std::int64_t call, std::size_t member) const;
+  /// Of a call that has begun, to its end.
+  const Subject& subject(std::int64_t call) const { return at(call).subject; }
 
  private:
   struct Call {
-    Bytes bytes;
-    std::size_t medium = 0;
+    Subject subject;
     std::size_t come = 0;
-    Time start{};
+    Time begins{};  ///< not before
+    Duration least{};
     bool is_over = false;
+    std::vector<std::pair<std::size_t, Subject>> others{};  ///< members that called for another
+    std::vector<Callback> returns{};                        ///< by member; empty: of none
   };
   /// Calls that are over; says who has not called.
   class Over final : public Counter {
@@ -87,7 +119,10 @@ class Group {
     Group& group_;
   };
 
+  Call& at(std::int64_t call) { return open_[static_cast<std::size_t>(call - first_)]; }
+  const Call& at(std::int64_t call) const { return open_[static_cast<std::size_t>(call - first_)]; }
   void start_next();
+  void begin(std::int64_t call);
   void end(std::uint64_t call);
 
   World& world_;

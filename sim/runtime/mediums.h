@@ -26,6 +26,7 @@ class AloneMedium final : public Medium {
   /// messages; null: a closed form. `collective` must outlive the medium.
   AloneMedium(World& world, const Collective& collective, TimeOf time, PartsOf parts);
   void start(Bytes bytes, Duration longer, Callback done) override;
+  Duration least(Bytes bytes) const override { return time_(bytes); }
 
  private:
   World& world_;
@@ -45,6 +46,21 @@ class TakenPorts {
   virtual When take(Duration work, When at, Reason reason) = 0;
 };
 
+/// Links of which only collectives know: their bandwidth is no matter, as work on them is told by
+/// its time.
+class TimedLinks final : public Routes {
+ public:
+  explicit TimedLinks(std::int64_t count) : count_(count) {}
+  std::vector<Channel> channels() const override {
+    return std::vector<Channel>(static_cast<std::size_t>(count_), {{1e9}, {}});
+  }
+  Endpoint endpoints() const override { return static_cast<Endpoint>(count_); }
+  void route(Endpoint, Endpoint, std::vector<ChannelId>&) const override {}
+
+ private:
+  std::int64_t count_;
+};
+
 /// The links of a group at analytic fidelity, which several groups may share.
 struct GroupLinks {
   Network::Loads in_node{};        ///< all that the links inside nodes carry is a flow on these
@@ -62,6 +78,7 @@ class FlowMedium final : public Medium, private MessageSink {
   /// All must outlive the medium.
   FlowMedium(World& world, Network& network, const Collective& collective, GroupLinks& links);
   void start(Bytes bytes, Duration longer, Callback done) override;
+  Duration least(Bytes bytes) const override { return collective_.time(bytes); }
 
  private:
   struct Flight {

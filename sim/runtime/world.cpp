@@ -1,6 +1,7 @@
 #include "sim/runtime/world.h"
 
 #include "sim/core/error.h"
+#include "sim/network/network.h"
 
 #include <algorithm>
 #include <new>
@@ -53,9 +54,17 @@ std::string Name::text() const {
   return text;
 }
 
+World::World(Causes* causes) : engine(causes) {}
+
 World::~World() {
   while (first_ != nullptr)
     end(static_cast<Live&>(*first_));
+}
+
+Network& World::connect(const Routes& routes, const MessageOptions& options) {
+  STEPTIME_CHECK(network_ == nullptr, "a run has one network");
+  network_ = std::make_unique<Network>(engine, routes, options);
+  return *network_;
 }
 
 Suspended World::adopt(Name name, Task& process, bool serves) {

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ namespace steptime {
 
 class World;
 class Awaited;
+class Network;
+class Routes;
+struct MessageOptions;
 
 /// "worker 3", or "bucket 2 of client 1"; a number below 0 is left out.
 struct Name {
@@ -137,7 +141,7 @@ using Suspended = Task::Handle;
 class World {
  public:
   /// `causes`: what keeps them, and outlives the world; null: nobody does.
-  explicit World(Causes* causes = nullptr) : engine(causes) {}
+  explicit World(Causes* causes = nullptr);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World();
@@ -145,6 +149,9 @@ class World {
   Engine engine;
   Time now() const { return engine.now(); }
   When present() { return engine.present(); }
+
+  /// Makes the network of the run, once. `routes` must outlive all that happens on it.
+  Network& connect(const Routes& routes, const MessageOptions& options);
 
   /// The program is a thread of its own from `when` on. `serves`: it waits for ever when nobody
   /// asks it any more, and that is no deadlock.
@@ -197,6 +204,7 @@ class World {
   Suspended adopt(Name name, Task& process, bool serves);
   void end(Live& live);
 
+  std::unique_ptr<Network> network_;
   Thread* first_ = nullptr;  ///< the one that was spawned last
 };
 

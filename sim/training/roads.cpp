@@ -45,21 +45,6 @@ std::int64_t adding_gpus(const TrainingPlan& plan) {
   return servers.placement == Placement::kOnGpus ? servers.count : 0;
 }
 
-/// Links inside each client, and between its nodes, that only its own collectives use: their
-/// bandwidth is no matter, as work on them is told by its time.
-class ClientLinks final : public Routes {
- public:
-  explicit ClientLinks(std::int64_t clients) : clients_(clients) {}
-  std::vector<Channel> channels() const override {
-    return std::vector<Channel>(static_cast<std::size_t>(2 * clients_), {{1e9}, {}});
-  }
-  Endpoint endpoints() const override { return static_cast<Endpoint>(2 * clients_); }
-  void route(Endpoint, Endpoint, std::vector<ChannelId>&) const override {}
-
- private:
-  std::int64_t clients_;
-};
-
 class ClosedRoads final : public Roads {
  public:
   ClosedRoads(World& world, const TrainingPlan& plan)
@@ -70,8 +55,8 @@ class ClosedRoads final : public Roads {
         shares_(plan.members() > 1 &&
                 (plan.transport->streams > 1 || plan.aggregation.spread != nullptr)) {
     if (!shares_) return;
-    routes_.emplace(plan.aggregation.clients);
-    network_.emplace(world.engine, *routes_);
+    routes_.emplace(2 * plan.aggregation.clients);  // inside each client, and between its nodes
+    network_ = &world.connect(*routes_, {});
     for (std::int64_t c = 0; c < plan.aggregation.clients; ++c) {
       const auto channel = static_cast<ChannelId>(2 * c);
       GroupLinks& links = links_.emplace_back();
@@ -149,8 +134,8 @@ class ClosedRoads final : public Roads {
   const TrainingPlan& plan_;
   NodePorts ports_;
   bool shares_;
-  std::optional<ClientLinks> routes_;
-  std::optional<Network> network_;
+  std::optional<TimedLinks> routes_;
+  Network* network_ = nullptr;    ///< null: nothing shares a link
   std::deque<GroupLinks> links_;  ///< of every client
   std::deque<NodePorts::Taken> taken_;
 };
@@ -169,7 +154,7 @@ class MessageRoads final : public Roads {
         plan_(plan),
         machine_(machine_with_servers(plan.cluster, plan.aggregation)),
         connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
-        network_(world.engine, connections_, plan.cluster.messages),
+        network_(world.connect(connections_, plan.cluster.messages)),
         links_(network_, machine_, plan.cluster.messages.eager_overhead),
         copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies_at_once) {
     if (plan.members() == 1) return;
@@ -249,7 +234,7 @@ class MessageRoads final : public Roads {
   const TrainingPlan& plan_;
   Machine machine_;
   ConnectedRoutes connections_;
-  Network network_;
+  Network& network_;
   MessageLinks links_;
   CopyThreads copy_threads_;  ///< of GPUs; only where nodes add up
 };

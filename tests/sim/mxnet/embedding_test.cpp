@@ -3,7 +3,6 @@
 
 #include "sim/core/error.h"
 #include "sim/events/engine.h"
-#include "sim/mxnet/mpi_world.h"
 #include "tests/support/embedded.h"
 
 #include <algorithm>
@@ -46,21 +45,26 @@ TEST(Embedding, OneRankStandsForAll) {
 /// Collectives that take a second, and barriers that take none, each by the clock that it is given.
 class OneSecond final : public RealCollectives {
  public:
-  void start(std::int32_t key, Callback done) override {
-    const bool is_barrier = key == MpiWorld::kBarrier;
-    barriers += is_barrier ? 1 : 0;
-    clock_->after(is_barrier ? Duration{} : kSecond, Phase::kComplete, [done] { done(); });
+  std::unique_ptr<Medium> medium(Engine& clock, std::int32_t communicator) override {
+    return std::make_unique<Second>(clock, communicator == 1 ? &barriers : nullptr);
   }
-  Duration least(std::int32_t /*key*/) const override { return Duration{}; }
-  bool has_barrier() const override { return true; }
-  void run(Engine& clock) override {
-    clock_ = &clock;
-    clock.run();
-  }
+  void run(Engine& clock) override { clock.run(); }
   int barriers = 0;
 
  private:
-  Engine* clock_ = nullptr;
+  class Second final : public Medium {
+   public:
+    Second(Engine& clock, int* barriers) : clock_(clock), barriers_(barriers) {}
+    void start(Bytes, Duration, Callback done) override {
+      if (barriers_ != nullptr) ++*barriers_;
+      clock_.after(barriers_ != nullptr ? Duration{} : kSecond, Phase::kComplete,
+                   [done] { done(); });
+    }
+
+   private:
+    Engine& clock_;
+    int* barriers_;
+  };
 };
 
 // One rank whose collectives are somewhere else does what the simulated ranks do. With one

@@ -17,15 +17,16 @@ using std::chrono::microseconds;
 /// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
 struct Process {
   explicit Process(GpuProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
-      : process(clock, pair_of_gpus(reduction), costs, keys) {}
+      : process(world, pair_of_gpus(reduction), costs, keys) {}
   /// When a step is over.
   double us() {
-    process.begin_step();
-    clock.run();
+    process.begin_period();
+    world.start({"main thread"}, process.push([] {}));
+    world.run();
     EXPECT_EQ(process.pending(), 0U);
     return to_seconds(since_start(process.end())) * 1e6;
   }
-  Engine clock;
+  World world;
   GpuProcess process;
 };
 
@@ -109,58 +110,60 @@ TEST(GpuProcess, UpdatesOnlyWhereTheProcessHasThem) {
 TEST(GpuProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
   // the optimizer, of which three are left then.
-  struct Steps final : GpuProcess::Observer {
-    Engine clock;
-    GpuProcess process;
-    std::vector<std::int64_t> waited;  ///< us
-    explicit Steps(const GpuProcess::Costs& costs)
-        : process(clock, pair_of_gpus(), costs, 1, this) {}
-    void started(GpuProcess::OperationId) override {}
-    void ended(GpuProcess::OperationId id) override {
-      if (process.operation(id).kind != GpuProcess::Kind::kWait) return;
-      waited.push_back(since_start(clock.now()) / microseconds(1));
-      EXPECT_EQ(process.engine().step(id), static_cast<std::int64_t>(waited.size()) - 1);
-      EXPECT_EQ(process.engine().label(id), 7U);
-      if (waited.size() < 3) process.begin_step(microseconds(10));
+  Process p({.updates = true, .update = microseconds(1000)});
+  std::vector<std::int64_t> waited;  // us
+  const auto computed = p.process.variable();
+  const auto weights = p.process.variable();
+  const auto main_thread = [&]() -> Task {
+    for (int step = 0; step < 3; ++step) {
+      p.process.begin_period();
+      co_await p.process.push([&] {
+        p.process.update(GpuProcess::kHost, {}, weights);
+        p.process.compute(0, microseconds(100), {}, {computed});
+        p.process.wait({computed});
+      });
+      co_await p.process.waited();
+      waited.push_back(since_start(p.world.now()) / microseconds(1));
+      co_await p.world.pause(microseconds(10), {});
     }
-  } steps({.updates = true, .update = microseconds(1000)});
-  const auto computed = steps.process.variable();
-  steps.process.update(GpuProcess::kHost, {}, steps.process.variable());
-  steps.process.compute(0, microseconds(100), {}, {computed});
-  steps.process.set_label(7);
-  steps.process.wait({computed});
-  steps.process.begin_step();
-  steps.clock.run();
-  EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 210, 320}));
-  EXPECT_EQ(steps.process.end(), Time(microseconds(3000)));
-  EXPECT_EQ(steps.process.pending(), 0U);
+  };
+  p.world.start({"main thread"}, main_thread());
+  p.world.run();
+  EXPECT_EQ(waited, (std::vector<std::int64_t>{100, 210, 320}));
+  EXPECT_EQ(p.process.end(), Time(microseconds(3000)));
+  EXPECT_EQ(p.process.pending(), 0U);
 }
 
 TEST(GpuProcess, StepsMayDiffer) {
   // Steps of 100 us and of 100 us + 40 us in turn.
   struct Steps final : GpuProcess::Observer {
-    Engine clock;
-    GpuProcess process{clock, pair_of_gpus(), {}, 1, this};
+    World world;
+    GpuProcess process{world, pair_of_gpus(), {}, 1, this};
     std::vector<std::int64_t> waited;  ///< us
     void started(GpuProcess::OperationId) override {}
     void ended(GpuProcess::OperationId id) override {
       if (process.operation(id).kind != GpuProcess::Kind::kWait) return;
+      EXPECT_EQ(process.engine().label(id), 7U);
       EXPECT_EQ(process.step(id), static_cast<std::int64_t>(waited.size()));
-      EXPECT_EQ(process.pending(), 0U);
-      waited.push_back(since_start(clock.now()) / microseconds(1));
-      if (waited.size() < 5) process.begin_step();
+      waited.push_back(since_start(world.now()) / microseconds(1));
+    }
+    Task main_thread(GpuProcess::Variable computed) {
+      process.set_label(7);
+      for (int step = 0; step < 5; ++step) {
+        step % 2 == 0 ? process.begin_period() : process.begin_step();
+        for (int i = 0; i <= step % 2; ++i) {
+          co_await process.push(
+              [&] { process.compute(0, microseconds(i == 0 ? 100 : 40), {}, {computed}); });
+        }
+        co_await process.push([&] { process.wait({computed}); });
+        co_await process.waited();
+      }
     }
   } steps;
-  const auto computed = steps.process.variable();
-  for (const bool is_longer : {false, true}) {
-    steps.process.compute(0, microseconds(100), {}, {computed});
-    if (is_longer) steps.process.compute(0, microseconds(40), {}, {computed});
-    steps.process.wait({computed});
-  }
-  steps.process.begin_step();
-  EXPECT_EQ(steps.process.pending(), 2U);
-  steps.clock.run();
+  steps.world.start({"main thread"}, steps.main_thread(steps.process.variable()));
+  steps.world.run();
   EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
+  EXPECT_EQ(steps.process.pending(), 0U);
 }
 
 TEST(GpuProcess, GpusVaryInWhatTheyCompute) {

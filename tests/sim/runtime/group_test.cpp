@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@ class Milliseconds final : public Medium {
   void start(Bytes bytes, Duration longer, Callback done) override {
     world_.engine.after(milliseconds(bytes.count) + longer, Phase::kComplete, [done] { done(); });
   }
+  Duration least(Bytes bytes) const override { return milliseconds(bytes.count); }
 
  private:
   World& world_;
@@ -106,6 +109,47 @@ TEST(Group, AWatchSeesCallsAndMakesThemLonger) {
   run.world.run();
   EXPECT_EQ(run.ends, (std::vector<std::int64_t>{20}));  // 1 + 12 + 7
   EXPECT_EQ(watch.seen, (std::vector<std::int64_t>{0, 10, 1, 1, 5, 13}));
+}
+
+// rank 0: 1, 2     rank 1: 2, 1     The first collective is for different things: none is over.
+TEST(Group, CallsForDifferentThingsNeverStart) {
+  Scene run(2);
+  for (const auto& [member, number] : {std::pair(0, 1), {0, 2}, {1, 2}, {1, 1}})
+    run.group.launch(static_cast<std::size_t>(member), {{10}, number}, run.world.now(), {});
+  run.world.run();
+  EXPECT_EQ(run.world.now(), Time{});
+  const auto open = run.group.open();
+  ASSERT_EQ(open.size(), 4U);
+  EXPECT_EQ(open[0].member, 0U);
+  EXPECT_EQ(open[0].call, 0);
+  EXPECT_EQ(open[0].subject.number, 1);
+  EXPECT_EQ(open[1].member, 1U);
+  EXPECT_EQ(open[1].subject.number, 2);
+  EXPECT_EQ(run.group.called(1, 1), (Group::Subject{{10}, 1}));
+  EXPECT_EQ(run.group.called(2, 1), std::nullopt);
+}
+
+// Member 0 calls at 2 ms of its own time, ahead of the clock; member 1, which may call from 5 ms
+// on, has not called so far. What runs began at 5 ms, and takes 10 ms; all hear of its end.
+TEST(Group, KnowsHowSoonACallMayReturn) {
+  Scene run(2);
+  std::vector<std::int64_t> returned;
+  const Callback returns{
+      [](void* list, std::uint64_t member) {
+        static_cast<std::vector<std::int64_t>*>(list)->push_back(static_cast<std::int64_t>(member));
+      },
+      &returned, 7};
+  const auto call = run.group.launch(0, {{10}}, Time(milliseconds(2)), returns);
+  EXPECT_EQ(run.group.returns_not_before(call), Time(milliseconds(12)));
+  run.world.engine.at(Time(milliseconds(4)), Phase::kNormal, [&] {
+    run.group.launch(1, {{10}}, Time(milliseconds(5)), returns);
+    EXPECT_EQ(run.group.returns_not_before(call), Time(milliseconds(15)));
+    EXPECT_TRUE(returned.empty());
+  });
+  run.world.run();
+  EXPECT_EQ(run.world.now(), Time(milliseconds(15)));
+  EXPECT_EQ(returned, (std::vector<std::int64_t>{7, 7}));
+  EXPECT_TRUE(run.group.open().empty());
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 // Two ranks on a switch, 50 us and 800 ps/B, in a ring: two steps, in each of which both ranks send
 // half of the data, h = 100 us for 250,000 B. With gamma = 1.6 ns/B the first half takes
 // r = 200 us more to add up.
-#include "sim/mxnet/played_collectives.h"
+#include "sim/mxnet/communicators.h"
 
 #include "netmodels/programs.h"
-#include "sim/mxnet/closed_collectives.h"
 #include "tests/support/embedded.h"
 #include "tests/support/messages.h"
 #include "tests/support/play.h"
@@ -29,52 +28,66 @@ Ring ring_of_two(TimePerByte gamma) {
   return Ring(2, {100 * kMicro, {0.8e-9 + gamma.seconds_per_byte / 2}});
 }
 
+/// Hears of all that starts and ends.
+struct Heard final : Communicators::Listener {
+  std::vector<std::int32_t> started;
+  std::vector<std::int32_t> ended;
+  void collective_started(Communicators::Subject s) override { started.push_back(s.key); }
+  void collective_ended(Communicators::Subject s) override { ended.push_back(s.key); }
+};
+
+/// Three keys, each on a communicator of its own, of one rank that stands for both.
 struct Two {
   Cluster cluster;
   Ring ring;
   TrainingGraph graph{.keys = {{"a", {kBytes}}, {"b", {kBytes}}, {"c", {kBytes}}}};
-  Engine clock;
-  PlayedCollectives played{clock, graph, cluster, ring};
+  World world;
+  Heard heard;
+  Communicators all;
   std::vector<Duration> ends;
 
-  explicit Two(TimePerByte gamma) : cluster(star_cluster(2, gamma)), ring(ring_of_two(gamma)) {}
+  explicit Two(TimePerByte gamma, const Collective* other = nullptr)
+      : cluster(star_cluster(2, gamma)),
+        ring(ring_of_two(gamma)),
+        all(world, graph, {.played = {{&cluster, other == nullptr ? &ring : other}}}, 1, 3, heard) {
+  }
   void start_at(Duration time, std::int32_t key) {
-    clock.at(Time(time), Phase::kNormal, [this, key] {
-      played.start(key, {[](void* self, std::uint64_t) {
-                           auto* two = static_cast<Two*>(self);
-                           two->ends.push_back(since_start(two->clock.now()));
-                         },
-                         this});
+    world.engine.at(Time(time), Phase::kNormal, [this, key] {
+      all.of(key).launch(0, all.call_for({key, 0}), world.now(),
+                         {[](void* self, std::uint64_t) {
+                            auto* two = static_cast<Two*>(self);
+                            two->ends.push_back(since_start(two->world.now()));
+                          },
+                          this});
     });
   }
 };
 
-TEST(PlayedCollectives, NamesWhoWaitsForEver) {
+TEST(Communicators, NameWhoWaitsForEver) {
   const Cluster cluster = star_cluster(3);
   const Unmatched unmatched(cluster);
-  const TrainingGraph graph{.keys = {{"a", {kBytes}}}};
-  Engine clock;
-  PlayedCollectives played(clock, graph, cluster, unmatched);
-  clock.at(Time{}, Phase::kNormal, [&] { played.start(0, {}); });
-  clock.run();
-  EXPECT_EQ(message_of<InternalError>([&] { played.expect_over(); }),
+  Two two({}, &unmatched);
+  two.start_at({}, 0);
+  two.world.run();
+  EXPECT_EQ(message_of<InternalError>([&] { two.all.expect_over(); }),
             "steptime::Unmatched: " + kWaits);
 }
 
-TEST(PlayedCollectives, AloneTakesItsTime) {
+TEST(Communicators, AloneAKeyTakesItsTime) {
   Two two({});
   two.start_at(kMicro, 0);
-  two.clock.run();
+  two.world.run();
   EXPECT_EQ(two.ends, (std::vector{301 * kMicro}));
 }
 
 // Each half takes twice as long on shared links: 2 (2 h + 50 us).
-TEST(PlayedCollectives, TwoShareTheLinksButNotTheLatencies) {
+TEST(Communicators, TwoShareTheLinksButNotTheLatencies) {
   Two two({});
   two.start_at({}, 1);
   two.start_at({}, 0);
-  two.clock.run();
+  two.world.run();
   EXPECT_EQ(two.ends, (std::vector{500 * kMicro, 500 * kMicro}));
+  EXPECT_EQ(two.heard.started, (std::vector{1, 0}));
 }
 
 // The second one starts when the first half of the first one has drained, at 100 us, and has the
@@ -82,45 +95,59 @@ TEST(PlayedCollectives, TwoShareTheLinksButNotTheLatencies) {
 // half. Both share from there: the second one's half takes 100 us more, until 250 us, and the
 // first one has 50 us of its half left, as has sent the other, until 300 us, delivered at 350 us.
 // The second one's other half begins at 300 us and is alone: 400 us, delivered at 450 us.
-TEST(PlayedCollectives, ThatStartsLaterMeetsWhatIsUnderWay) {
+TEST(Communicators, AKeyThatStartsLaterMeetsWhatIsUnderWay) {
   Two two({});
   two.start_at({}, 0);
   two.start_at(100 * kMicro, 1);
-  two.clock.run();
+  two.world.run();
   EXPECT_EQ(two.ends, (std::vector{350 * kMicro, 450 * kMicro}));
+  EXPECT_EQ(two.heard.ended, (std::vector{0, 1}));
 }
 
-/// Both halves of the data go round at the same time, in rings of their own.
-class TwoRings final : public Collective {
- public:
-  Duration time(Bytes /*m*/) const override { return 300 * kMicro; }
-  Duration startup() const override { return {}; }
-  Programs programs(Bytes m) const override {
-    Programs both;
-    both.push_back(ring_all_reduce(2, part_of({0, m.count}, 0, 2)));
-    both.push_back(ring_all_reduce(2, part_of({0, m.count}, 1, 2)));
-    return both;
-  }
-};
-
-// As long as one ring with all of the data: the programs share the links, and end together.
-TEST(PlayedCollectives, EndOnceWhenTheirProgramsEndTogether) {
-  Two two({});
-  const TwoRings rings;
-  PlayedCollectives played(two.clock, two.graph, two.cluster, rings);
-  two.clock.at(Time{}, Phase::kNormal, [&] {
-    played.start(0, {[](void* self, std::uint64_t) {
-                       auto* t = static_cast<Two*>(self);
-                       t->ends.push_back(since_start(t->clock.now()));
-                     },
-                     &two});
-  });
-  two.clock.run();
-  EXPECT_EQ(two.ends, (std::vector{300 * kMicro}));
+TEST(Communicators, CountTheirMessages) {
+  EXPECT_EQ(Two({}).all.play_cost(), 12);  // three keys, two ranks, two steps
 }
 
-TEST(PlayedCollectives, CountsItsMessages) {
-  EXPECT_EQ(Two({}).played.play_cost(), 12);  // three keys, two ranks, two steps
+// Of two ranks and one communicator: rank 0 calls b and then a, rank 1 calls a in its second step.
+TEST(Communicators, KnowWhoIsStuckInWhat) {
+  const TrainingGraph graph{.keys = {{"a", {4}}, {"b", {4}}}};
+  World world;
+  Heard heard;
+  Communicators all(world, graph, {}, 2, 1, heard);
+  const auto call = [&](std::size_t rank, Communicators::Subject subject) {
+    all.of(subject.key).launch(rank, all.call_for(subject), world.now(), {});
+  };
+  call(0, {1, 0});
+  call(0, {0, 0});
+  call(1, {0, 1});
+  call(1, {});
+  world.run();
+  EXPECT_TRUE(heard.started.empty());
+  const auto stuck = all.stuck();
+  ASSERT_EQ(stuck.size(), 4U);
+  EXPECT_EQ(stuck[0].subject, (Communicators::Subject{1, 0}));
+  EXPECT_EQ(stuck[1].rank, 1);
+  EXPECT_EQ(stuck[1].subject, (Communicators::Subject{0, 1}));
+  EXPECT_EQ(stuck[2].number, 1);
+  EXPECT_EQ(stuck[2].subject, (Communicators::Subject{0, 0}));
+  EXPECT_EQ(stuck[3].communicator, 1);
+  EXPECT_EQ(stuck[3].subject, Communicators::Subject{});
+  EXPECT_EQ(all.called(0, 0, 1), (Communicators::Subject{0, 1}));
+  EXPECT_EQ(all.called(0, 1, 1), std::nullopt);
+}
+
+// Rounds of messages between no two ranks take the time that is said.
+TEST(Communicators, ABarrierTakesItsOwnTime) {
+  const TrainingGraph graph;
+  World world;
+  Heard heard;
+  Communicators all(world, graph, {.barrier = 2 * kSecond}, 1, 1, heard);
+  world.start({"rank"}, [](Communicators& of) -> Task {
+    co_await of.of(Communicators::kBarrier).call(0, {0});
+  }(all));
+  world.run();
+  EXPECT_EQ(world.now(), Time(2 * kSecond));
+  EXPECT_TRUE(world.stuck().empty());
 }
 
 /// The communication of a step of eight keys whose gradients all appear at once.
@@ -154,7 +181,7 @@ TEST(ConCum, LatenciesOverlapButBytesDoNot) {
 }
 
 // Both ranks compute three times as long: 3 s, and the one all-reduce of 300 us.
-TEST(PlayedCollectives, TakeEveryEmbeddingAndVariation) {
+TEST(Communicators, TakeEveryEmbeddingAndVariation) {
   const Cluster cluster = star_cluster(2);
   const Ring ring = ring_of_two({});
   Workload workload = layers_of(std::vector<LayerTimes>{{kSecond, {}}});

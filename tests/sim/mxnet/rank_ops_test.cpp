@@ -1,5 +1,5 @@
 // Do the operations of a step read and write what the framework's do?
-#include "sim/mxnet/step_operations.h"
+#include "sim/mxnet/rank_ops.h"
 
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace steptime {
 namespace {
 
-using Kind = StepOperations::Kind;
+using Kind = RankOps::Kind;
 constexpr Duration kSecond{1'000'000'000'000};
 
 struct TwoKeys {
@@ -21,9 +21,8 @@ struct TwoKeys {
 };
 
 /// The key of each variable that an operation uses, -1 for others, and whether it writes.
-std::vector<std::pair<std::int32_t, bool>> uses(StepOperations& operations, Kind kind,
-                                                std::size_t index) {
-  operations.add(StepOperations::label_of(kind, index));
+std::vector<std::pair<std::int32_t, bool>> uses(RankOps& operations, Kind kind, std::size_t index) {
+  operations.add(RankOps::label_of(kind, index));
   const Ops& ops = operations.ops();
   std::vector<std::pair<std::int32_t, bool>> all;
   for (const Ops::Use& use : ops.uses(ops.operation(ops.operations() - 1)))
@@ -32,9 +31,9 @@ std::vector<std::pair<std::int32_t, bool>> uses(StepOperations& operations, Kind
 }
 using Uses = std::vector<std::pair<std::int32_t, bool>>;
 
-TEST(StepOperations, ReadAndWrite) {
+TEST(RankOps, ReadAndWrite) {
   const TwoKeys two;
-  StepOperations operations(two.graph, two.settings);
+  RankOps operations(two.graph, two.settings);
   EXPECT_EQ(uses(operations, Kind::kCompute, 0),
             (Uses{{0, false}, {1, false}, {-1, true}, {-1, true}}))
       << "weights, then the chain and the output";
@@ -49,23 +48,23 @@ TEST(StepOperations, ReadAndWrite) {
   EXPECT_EQ(uses(operations, Kind::kWaitOutput, 0), (Uses{{-1, false}}));
 }
 
-TEST(StepOperations, AfterTheBackwardPassACopyReadsItsEnd) {
+TEST(RankOps, AfterTheBackwardPassACopyReadsItsEnd) {
   TwoKeys two;
   two.graph.after_backward = true;
-  StepOperations operations(two.graph, two.settings);
+  RankOps operations(two.graph, two.settings);
   EXPECT_EQ(uses(operations, Kind::kCopyToHost, 1), (Uses{{1, false}, {-1, false}, {1, true}}));
 }
 
-TEST(StepOperations, KnowKeys) {
+TEST(RankOps, KnowKeys) {
   TwoKeys two;
-  EXPECT_EQ(StepOperations(two.graph, two.settings).keys(), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(RankOps(two.graph, two.settings).keys(), (std::vector<std::int32_t>{0, 1}));
   two.settings.backward_keys = true;
-  const StepOperations operations(two.graph, two.settings);
+  const RankOps operations(two.graph, two.settings);
   EXPECT_EQ(operations.keys(), (std::vector<std::int32_t>{1, 0}));
-  EXPECT_EQ(operations.copy_time(1), 3 * kSecond);
+  EXPECT_EQ(operations.body(operations.label_of(RankOps::Kind::kCopyToHost, 1)).time, 3 * kSecond);
   EXPECT_EQ(operations.key_of(Ops::kPushed), std::nullopt);
-  EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCopyToHost, 1)), "CopyToHost(b)");
-  EXPECT_EQ(operations.describe(StepOperations::label_of(Kind::kCompute, 1)), "backward");
+  EXPECT_EQ(operations.describe(RankOps::label_of(Kind::kCopyToHost, 1)), "CopyToHost(b)");
+  EXPECT_EQ(operations.describe(RankOps::label_of(Kind::kCompute, 1)), "backward");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 
 namespace steptime {
 
-class StepOperations {
+class RankOps {
  public:
   enum class Kind : std::uint8_t {
     kCompute,
@@ -32,6 +32,15 @@ class StepOperations {
     kWait,       ///< for a host buffer
     kWaitOutput  ///< for the forward pass
   };
+  /// What an operation does once it has a thread.
+  struct Body {
+    enum How : std::uint8_t { kTakesTime, kCalls, kCallsAndCopies, kWakesMainThread };
+    How how = kTakesTime;
+    bool varies = false;    ///< by jitter
+    bool computes = false;  ///< which ranks do at speeds of their own
+    Duration time{};        ///< of what it does itself
+    const char* lane = "";  ///< of a drawing; "": is not drawn
+  };
   /// Kind in the low 8 bits, key or segment above.
   using Label = std::uint32_t;
   static Label label_of(Kind kind, std::size_t index) {
@@ -41,14 +50,14 @@ class StepOperations {
   static std::int32_t index_of(Label label) { return static_cast<std::int32_t>(label >> 8); }
 
   /// Both must outlive this.
-  StepOperations(const TrainingGraph& graph, const MxnetSettings& settings);
+  RankOps(const TrainingGraph& graph, const MxnetSettings& settings);
 
   const Ops& ops() const { return ops_; }
   /// To these, as the next that is pushed.
   void add(Label label);
   /// Key numbers in the order in which the program is to go through them.
   const std::vector<std::int32_t>& keys() const { return keys_; }
-  Duration copy_time(std::int32_t key) const { return copy_times_[static_cast<std::size_t>(key)]; }
+  Body body(Label label) const;
   /// The key that a variable belongs to, if it does to one.
   std::optional<std::int32_t> key_of(Ops::Variable variable) const;
   std::string describe(Label label) const;

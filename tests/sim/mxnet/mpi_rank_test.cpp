@@ -1,7 +1,7 @@
 // Does a rank charge its main thread, and does its engine hold back what it must?
-#include "sim/mxnet/rank.h"
+#include "sim/mxnet/mpi_rank.h"
 
-#include "sim/mxnet/closed_collectives.h"
+#include "sim/mxnet/communicators.h"
 #include "tests/support/embedded.h"
 
 #include <vector>
@@ -17,7 +17,8 @@ struct OneRank {
   MxnetSettings settings{.copy_bandwidth = {1e30}};
   Variation variation{};
   Duration each_batch{};
-  Engine clock;
+  World world;
+  Engine& clock = world.engine;
 
   /// Runs the program on one rank; each all-reduce costs 1 s.
   template <class Body>
@@ -29,27 +30,24 @@ struct OneRank {
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
     StepRecorder recorder(clock, graph, std::nullopt);
     const InputPipeline input(each_batch);
-    ClosedCollectives collectives(clock, graph);
-    MpiWorld world(clock, 1, 2, {}, collectives, recorder);
-    StepOperations operations(graph, settings);
-    MxnetRank worker({clock, graph, settings, operations, world, recorder, input,
-                      RandomStream(1, Purpose::kTest), variation},
-                     0, nullptr);
-    Process program = main_thread(*this, worker);
-    program.start();
+    Communicators mpi(world, graph, {}, 1, 1, recorder);
+    RankOps operations(graph, settings);
+    MpiRank worker({clock, graph, settings, operations, mpi, recorder, input,
+                    RandomStream(1, Purpose::kTest), variation},
+                   0, nullptr);
+    world.start({"main thread"}, main_thread(*this, worker));
     clock.run();
-    EXPECT_TRUE(program.done());
-    program.check();
+    EXPECT_TRUE(world.stuck().empty());
   }
   double now() const { return to_seconds(since_start(clock.now())); }
 };
 
 // Pushing three segments (one forward, two backward) and the call itself.
-TEST(MxnetRank, ChargesCallsAndPushes) {
+TEST(MpiRank, ChargesCallsAndPushes) {
   OneRank rank;
   rank.settings.python_call = 10 * kSecond;
   rank.settings.engine_push = kSecond;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MpiRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -60,11 +58,11 @@ TEST(MxnetRank, ChargesCallsAndPushes) {
 }
 
 // The samples of the second step are there after 30 s, when the main thread has to wake up.
-TEST(MxnetRank, WaitsForItsSamples) {
+TEST(MpiRank, WaitsForItsSamples) {
   OneRank rank;
   rank.each_batch = 30 * kSecond;
   rank.settings.wake_up = kSecond;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MpiRank& worker) -> Task {
     for (const double ready : {0, 30}) {
       const bool goes_on = co_await worker.next_batch();
       EXPECT_TRUE(goes_on);
@@ -78,10 +76,10 @@ TEST(MxnetRank, WaitsForItsSamples) {
 
 // forward 2 s, backward of t2 until 3 s, of t1 until 4 s; half a second to wake up is paid with the
 // next call.
-TEST(MxnetRank, WaitsForAGradient) {
+TEST(MpiRank, WaitsForAGradient) {
   OneRank rank;
   rank.settings.wake_up = kSecond / 2;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MpiRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -96,9 +94,9 @@ TEST(MxnetRank, WaitsForAGradient) {
   });
 }
 
-TEST(MxnetRank, BarrierWaitsForWhatWasPushed) {
+TEST(MpiRank, BarrierWaitsForWhatWasPushed) {
   OneRank rank;
-  rank.run([](OneRank& r, MxnetRank& worker) -> Process {
+  rank.run([](OneRank& r, MpiRank& worker) -> Task {
     const bool goes_on = co_await worker.next_batch();
     EXPECT_TRUE(goes_on);
     co_await worker.forward_backward();
@@ -110,15 +108,15 @@ TEST(MxnetRank, BarrierWaitsForWhatWasPushed) {
   });
 }
 
-TEST(MxnetRank, GoesThroughKeysInTheOrderThatIsSet) {
+TEST(MpiRank, GoesThroughKeysInTheOrderThatIsSet) {
   OneRank rank;
-  rank.run([](OneRank&, MxnetRank& worker) -> Process {
+  rank.run([](OneRank&, MpiRank& worker) -> Task {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{0, 1}));
     co_return;
   });
   OneRank backward;
   backward.settings.backward_keys = true;
-  backward.run([](OneRank&, MxnetRank& worker) -> Process {
+  backward.run([](OneRank&, MpiRank& worker) -> Task {
     EXPECT_EQ(worker.keys(), (std::vector<std::int32_t>{1, 0}));
     co_return;
   });

@@ -1,4 +1,4 @@
-#include "sim/mxnet/step_operations.h"
+#include "sim/mxnet/rank_ops.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace steptime {
 
-StepOperations::StepOperations(const TrainingGraph& graph, const MxnetSettings& settings)
+RankOps::RankOps(const TrainingGraph& graph, const MxnetSettings& settings)
     : graph_(graph), settings_(settings), keys_(graph.keys.size()) {
   // Threads as by default: MXNET_GPU_WORKER_NTHREADS, MXNET_GPU_COPY_NTHREADS,
   // MXNET_CPU_WORKER_NTHREADS.
@@ -31,7 +31,7 @@ StepOperations::StepOperations(const TrainingGraph& graph, const MxnetSettings& 
   if (settings.backward_keys) std::reverse(keys_.begin(), keys_.end());
 }
 
-void StepOperations::add_segment(Label label) {
+void RankOps::add_segment(Label label) {
   const auto index = static_cast<std::size_t>(index_of(label));
   const ComputeSegment& segment = graph_.segments[index];
   std::vector<Variable> reads;
@@ -47,7 +47,7 @@ void StepOperations::add_segment(Label label) {
   ops_.add(label, gpu_pool_, 0, reads, writes);
 }
 
-void StepOperations::add(Label label) {
+void RankOps::add(Label label) {
   using Variables = std::initializer_list<Variable>;
   const std::int32_t key = index_of(label);
   const auto push = [&](Ops::PoolId pool, Variables reads, Variables writes) {
@@ -76,12 +76,34 @@ void StepOperations::add(Label label) {
   }
 }
 
-std::optional<std::int32_t> StepOperations::key_of(Variable variable) const {
+RankOps::Body RankOps::body(Label label) const {
+  const auto index = static_cast<std::size_t>(index_of(label));
+  switch (kind_of(label)) {
+    case Kind::kCompute:
+      return {Body::kTakesTime, true, true, graph_.segments[index].duration, "compute"};
+    case Kind::kCopyToHost:
+      return {Body::kTakesTime, true, false, copy_times_[index], "copies to host"};
+    case Kind::kCopyToDevice:
+      return {Body::kTakesTime, true, false, copy_times_[index], "copies to device"};
+    case Kind::kUpdate:
+      return {Body::kTakesTime, false, false, settings_.update, "updates"};
+    case Kind::kAllReduce:
+      return {Body::kCalls, false, false, {}, "collectives"};
+    case Kind::kChained:
+      return {Body::kCallsAndCopies, true, false, copy_times_[index], "collectives"};
+    case Kind::kWait:
+    case Kind::kWaitOutput:
+      return {.how = Body::kWakesMainThread};
+  }
+  return {};
+}
+
+std::optional<std::int32_t> RankOps::key_of(Variable variable) const {
   if (variable == Ops::kPushed || variable < first_key_) return std::nullopt;
   return static_cast<std::int32_t>((variable - first_key_) / 3);
 }
 
-std::string StepOperations::describe(Label label) const {
+std::string RankOps::describe(Label label) const {
   const auto index = static_cast<std::size_t>(index_of(label));
   const auto named = [&](const char* what) {
     return fmt::format("{}({})", what, graph_.keys[index].name);

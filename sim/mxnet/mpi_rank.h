@@ -1,19 +1,19 @@
 // One rank of data-parallel training in MXNet with MPI: a main thread, a dependency engine, a GPU.
 // Main-thread programs (schedulers/embedding_*.cpp) are written against its public part, which
 // reads like the framework's API. A program does the same in every step. What its operations read
-// and write is in step_operations.h.
+// and write is in rank_ops.h.
 #pragma once
 #include "sim/core/random.h"
-#include "sim/events/process.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
+#include "sim/mxnet/communicators.h"
 #include "sim/mxnet/input_pipeline.h"
-#include "sim/mxnet/mpi_world.h"
 #include "sim/mxnet/op_engine.h"
+#include "sim/mxnet/rank_ops.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_operations.h"
 #include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
+#include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
 
 #include <coroutine>
@@ -25,7 +25,7 @@
 
 namespace steptime {
 
-class MxnetRank final : private OpEngine::Listener {
+class MpiRank final : private OpEngine::Listener {
  public:
   using OperationId = OpEngine::OperationId;
 
@@ -34,21 +34,20 @@ class MxnetRank final : private OpEngine::Listener {
     Engine& clock;
     const TrainingGraph& graph;
     const MxnetSettings& settings;
-    StepOperations& operations;
-    MpiWorld& world;
+    RankOps& operations;
+    Communicators& communicators;
     StepRecorder& recorder;  ///< of rank 0, and of the number of steps
     const InputPipeline& input;
     RandomStream random;
     const Variation& variation;
-    std::int64_t seed = 1;           ///< of the variation
-    std::int32_t communicators = 1;  ///< key k uses number k modulo this; barriers their own
-    bool one_clock = true;           ///< else all but rank 0, which is recorded, run ahead
+    std::int64_t seed = 1;  ///< of the variation
+    bool one_clock = true;  ///< else all but rank 0, which is recorded, run ahead
   };
 
-  MxnetRank(const Run& run, std::int32_t rank, Timeline* timeline);
-  ~MxnetRank() override = default;
-  MxnetRank(const MxnetRank&) = delete;
-  MxnetRank& operator=(const MxnetRank&) = delete;
+  MpiRank(const Run& run, std::int32_t rank, Timeline* timeline);
+  ~MpiRank() override = default;
+  MpiRank(const MpiRank&) = delete;
+  MpiRank& operator=(const MpiRank&) = delete;
 
   // For main-thread programs. Whatever takes time is awaited; the program's own share of an
   // operation passes before it is pushed.
@@ -58,17 +57,17 @@ class MxnetRank final : private OpEngine::Listener {
 
   /// Awaited: false when the run is over.
   struct NextBatch {
-    MxnetRank& worker;
+    MpiRank& worker;
     bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
+    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
     bool await_resume() const { return worker.begin_step(); }
   };
   NextBatch next_batch() { return {*this}; }
   /// Of that batch, which the input pipeline of the node makes ready.
   struct Samples {
-    MxnetRank& worker;
+    MpiRank& worker;
     bool await_ready() const { return worker.samples_ready() <= worker.domain_.now(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.await_samples(program); }
+    void await_suspend(Suspended program) const { worker.await_samples(program); }
     void await_resume() const {}
   };
   Samples samples() { return {*this}; }
@@ -81,10 +80,10 @@ class MxnetRank final : private OpEngine::Listener {
 
   /// Pushes an operation.
   struct Push {
-    MxnetRank& worker;
-    StepOperations::Label label;
+    MpiRank& worker;
+    RankOps::Label label;
     bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(std::coroutine_handle<> program) const { worker.pass_owed_time(program); }
+    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
     void await_resume() const { worker.push(label); }
   };
   Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
@@ -104,29 +103,22 @@ class MxnetRank final : private OpEngine::Listener {
     return pushing(Kind::kUpdate, key);
   }
   /// Pushes a step's compute segments.
-  Process forward_backward();
+  Task forward_backward();
 
-  /// What blocks the main thread: when the program's own time has passed, `begin` is called.
-  struct Blocking {
-    MxnetRank& worker;
-    void (MxnetRank::*begin)();
-    bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> program) const { worker.block(program, begin); }
-    void await_resume() const {}
-  };
+  // What blocks the main thread.
+
   /// Waits for the step's forward pass, as reading the training metric does.
-  Blocking update_metric() {
+  Task update_metric() {
     python_call();
-    return wait_for(kForwardPass);
+    return wait_to_read(kForwardPass, RankOps::label_of(Kind::kWaitOutput, 0));
   }
-  Blocking wait_for_host_buffer(std::int32_t key) { return wait_for(key); }
+  Task wait_for_host_buffer(std::int32_t key) {
+    return wait_to_read(key, RankOps::label_of(Kind::kWait, static_cast<std::size_t>(key)));
+  }
   /// MPI_Allreduce of the host buffer.
-  Blocking all_reduce(std::int32_t key) {
-    main_call_ = {key, step_};
-    return {*this, &MxnetRank::begin_all_reduce};
-  }
+  Task all_reduce(std::int32_t key);
   /// Waits until no pushed all-reduce is outstanding, then for all ranks.
-  Blocking barrier() { return {*this, &MxnetRank::begin_barrier}; }
+  Task barrier();
 
   // For the search for deadlocks (sim/mxnet/deadlock.h).
 
@@ -134,15 +126,13 @@ class MxnetRank final : private OpEngine::Listener {
   std::int32_t rank() const { return rank_; }
   MainState main_state() const { return main_state_; }
   std::int32_t waits_for_key() const { return waited_key_; }
-  MpiWorld::Subject main_call() const { return main_call_; }
+  Communicators::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
   const OpEngine& engine() const { return engine_; }
   Domain& domain() { return domain_; }
-  std::int32_t communicator_of(std::int32_t key) const { return key % run_.communicators; }
-  std::int32_t barrier_communicator() const { return run_.communicators; }
   bool is_all_reduce(OperationId operation) const;
   bool is_wait(OperationId operation) const;
-  MpiWorld::Subject subject_of(OperationId operation) const;
+  Communicators::Subject subject_of(OperationId operation) const;
   std::string describe(OperationId operation) const {
     return run_.operations.describe(engine_.label(operation));
   }
@@ -150,30 +140,51 @@ class MxnetRank final : private OpEngine::Listener {
   void draw_stuck();
 
  private:
-  using Label = StepOperations::Label;
-  using Kind = StepOperations::Kind;
-  Kind kind_of(OperationId operation) const {
-    return StepOperations::kind_of(engine_.label(operation));
-  }
+  using Label = RankOps::Label;
+  using Kind = RankOps::Kind;
+  using Body = RankOps::Body;
+  Kind kind_of(OperationId operation) const { return RankOps::kind_of(engine_.label(operation)); }
   std::size_t index_of(OperationId operation) const {
-    return static_cast<std::size_t>(StepOperations::index_of(engine_.label(operation)));
+    return static_cast<std::size_t>(RankOps::index_of(engine_.label(operation)));
+  }
+  Body body_of(OperationId operation) const {
+    return run_.operations.body(engine_.label(operation));
   }
   std::int32_t key_of(OperationId operation) const {
-    return StepOperations::index_of(engine_.label(operation));
+    return RankOps::index_of(engine_.label(operation));
   }
 
   Push pushing(Kind kind, std::int32_t key) {
     owed_ += run_.settings.engine_push;
-    return {*this, StepOperations::label_of(kind, static_cast<std::size_t>(key))};
+    return {*this, RankOps::label_of(kind, static_cast<std::size_t>(key))};
   }
-  Blocking wait_for(std::int32_t key) {
-    owed_ += run_.settings.engine_push;
-    waited_key_ = key;
-    return {*this, &MxnetRank::begin_wait_to_read};
-  }
+  /// Awaited: the program's own time has passed.
+  struct Spent {
+    MpiRank& worker;
+    bool await_ready() const { return worker.nothing_owed(); }
+    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
+    void await_resume() const {}
+  };
+  /// Awaited: go_on().
+  struct Blocked {
+    MpiRank& worker;
+    MainState state;
+    bool await_ready() const { return false; }
+    void await_suspend(Suspended program) const { worker.wait(program, state); }
+    void await_resume() const {}
+  };
+  /// Awaited: the main thread's call of MPI, to its end.
+  struct Called {
+    MpiRank& worker;
+    bool await_ready() const { return false; }
+    void await_suspend(Suspended program) const { worker.call_mpi(program); }
+    void await_resume() const {}
+  };
+  /// WaitToRead: pushes an operation, which goes on with the main thread.
+  Task wait_to_read(std::int32_t key, Label label);
   bool begin_step();
   Time samples_ready() const { return run_.input.ready(step_); }
-  void await_samples(std::coroutine_handle<> program);
+  void await_samples(Suspended program);
   void samples_came();
   /// Tells the recorder when the GPU waits for nothing else.
   void tell_missing_samples();
@@ -186,32 +197,26 @@ class MxnetRank final : private OpEngine::Listener {
     return true;
   }
   /// Resumes the program when the time that it owes has passed.
-  void pass_owed_time(std::coroutine_handle<> program);
-  void block(std::coroutine_handle<> program, void (MxnetRank::*begin)());
-  void begin_wait_to_read();
-  void begin_all_reduce();
-  void begin_barrier();
-  void call_barrier();
-  void call_mpi(std::int32_t communicator);
-  void call(std::int32_t communicator, MpiWorld::Subject subject, Callback returns);
-  /// Sets what the main thread waits for from now on.
-  void wait(MainState state);
+  void pass_owed_time(Suspended program);
+  void call_mpi(Suspended program);
+  void call(Communicators::Subject subject, Callback returns);
+  /// The program is what the main thread's wait resumes.
+  void wait(Suspended program, MainState state);
   /// "MPI_Barrier", "WaitToRead conv0_weight".
   std::string main_wait() const;
-  void end_drain();
-  void end_wait();
-  void resume_main();
+  void go_on();
 
   std::optional<Duration> started(OperationId operation) override;
   void ended(OperationId operation) override;
   void take_note(OperationId ended);
   void segment_started(OperationId operation);
+  void segment_ended(OperationId operation);
   void mpi_returned(OperationId operation);
 
   void draw(OperationId operation);
 
-  Duration segment_time(OperationId operation) const;
-  Duration jittered(Duration duration, OperationId operation) const;
+  /// Of what it does itself.
+  Duration time_of(OperationId operation) const;
 
   static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
 
@@ -224,10 +229,10 @@ class MxnetRank final : private OpEngine::Listener {
   double slowness_[2] = {1, 1};  ///< of a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
   Duration owed_{};  ///< of the main thread: charged, but not passed yet
-  std::coroutine_handle<> main_thread_{};
+  Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;
-  MpiWorld::Subject main_call_{};
+  Communicators::Subject main_call_{};
   Time waits_since_{};
 
   RankTimeline drawn_;

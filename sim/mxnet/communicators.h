@@ -1,0 +1,131 @@
+// The communicators of the ranks of a run, and what their all-reduces go through. Key k travels on
+// communicator k modulo their number; barriers have one of their own.
+//
+// What is in flight on several communicators shares links: at analytic fidelity start-ups overlap,
+// and the work that follows shares one link, as if all ran on the same links; at message fidelity
+// messages meet on the links of one network; or other programs take part, for real.
+// Source: 000 section 2.2.
+#pragma once
+#include "sim/collective/collective.h"
+#include "sim/core/units.h"
+#include "sim/mxnet/training_graph.h"
+#include "sim/network/cluster.h"
+#include "sim/network/machine.h"
+#include "sim/runtime/group.h"
+#include "sim/runtime/mediums.h"
+#include "sim/runtime/world.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace steptime {
+
+/// All-reduces that other programs take part in, for real, while the clock of one rank keeps pace
+/// with that on the wall.
+class RealCollectives {
+ public:
+  virtual ~RealCollectives() = default;
+  /// Of a communicator; the last one's is for barriers.
+  virtual std::unique_ptr<Medium> medium(Engine& clock, std::int32_t communicator) = 0;
+  /// Runs each event at its time on the wall, and what its mediums were given when it is through;
+  /// returns when nothing is left to happen.
+  virtual void run(Engine& clock) = 0;
+};
+
+class Communicators {
+ public:
+  /// The key of a barrier.
+  static constexpr std::int32_t kBarrier = -1;
+  /// What a call is for: the n-th time that this key is reduced.
+  struct Subject {
+    std::int32_t key = kBarrier;
+    std::int64_t step = 0;
+    friend bool operator==(const Subject&, const Subject&) = default;
+  };
+  /// Is told of all-reduces that all ranks have called.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void collective_started(Subject subject) = 0;
+    virtual void collective_ended(Subject subject) = 0;
+  };
+  struct Played {
+    const Cluster* cluster = nullptr;
+    const Collective* collective = nullptr;  ///< made of messages
+  };
+  struct Ways {
+    Duration barrier{};              ///< how long one takes, which moves no data
+    std::optional<Played> played{};  ///< none: what keys cost in the graph
+    RealCollectives* real = nullptr;
+  };
+
+  /// All references must outlive this. Throws PlacedError when the cluster has no route between two
+  /// workers.
+  Communicators(World& world, const TrainingGraph& graph, const Ways& ways, std::int32_t ranks,
+                std::int32_t count, Listener& listener);
+
+  std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
+  std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
+  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
+  Group::Subject call_for(Subject subject) const;
+  /// About how many messages of two links each an all-reduce of every key would be.
+  double play_cost() const;
+  /// When nothing is under way any more: throws InternalError for a collective that is not over.
+  void expect_over() const;
+
+  /// A call that did not return.
+  struct Stuck {
+    std::int32_t rank = 0;
+    std::int32_t communicator = 0;
+    std::int64_t number = 0;  ///< of the call on this communicator
+    Subject subject{};
+  };
+  /// By communicator, number and rank.
+  std::vector<Stuck> stuck() const;
+  /// What the call of `rank` with this number is for, when it has been made.
+  std::optional<Subject> called(std::int32_t communicator, std::int64_t number,
+                                std::int32_t rank) const;
+
+ private:
+  class Planned final : public Collective {
+   public:
+    explicit Planned(const TrainingGraph& graph);
+    Duration time(Bytes m) const override;
+    Duration startup() const override { return {}; }
+    std::vector<Stage> stages(Bytes m) const override;
+
+   private:
+    std::vector<std::pair<std::int64_t, AllReduceCost>> costs_;  ///< by bytes
+  };
+  class Told final : public Group::Watch {
+   public:
+    Told(const Communicators& all, const Group& group, Listener& listener)
+        : all_(all), group_(group), listener_(listener) {}
+    Duration began(std::int64_t call, Bytes bytes) override;
+    void ended(std::int64_t call, Bytes bytes, Time start) override;
+
+   private:
+    const Communicators& all_;
+    const Group& group_;
+    Listener& listener_;
+  };
+
+  Subject subject_of(const Group::Subject& call) const;
+  std::unique_ptr<Medium> medium(std::int32_t communicator);
+
+  World& world_;
+  const TrainingGraph& graph_;
+  Ways ways_;
+  std::int32_t count_;
+  Planned planned_;
+  std::unique_ptr<Routes> routes_;
+  Network* network_ = nullptr;
+  GroupLinks links_{.between_nodes = {{0}}};
+  std::deque<Group> groups_;
+  std::deque<Told> told_;
+};
+
+}  // namespace steptime

@@ -1,0 +1,246 @@
+#include "sim/mxnet/mpi_rank.h"
+
+#include "sim/core/error.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+MpiRank::MpiRank(const Run& run, std::int32_t rank, Timeline* timeline)
+    : run_(run),
+      rank_(rank),
+      domain_(run.clock, !run.one_clock && rank != 0),
+      engine_(domain_, *this, run.operations.ops(), rank == 0),
+      drawn_(timeline, rank) {}
+
+bool MpiRank::begin_step() {
+  ++step_;
+  engine_.begin_step();
+  if (run_.variation.any()) slowness_[step_ % 2] = run_.variation.factor(run_.seed, rank_, step_);
+  return run_.recorder.wants_step(step_);
+}
+
+void MpiRank::await_samples(Suspended program) {
+  wait(program, kAwaitsSamples);
+  tell_missing_samples();
+  domain_.at(samples_ready(), Phase::kNormal, [this] { samples_came(); });
+}
+
+void MpiRank::samples_came() {
+  if (rank_ == 0) run_.recorder.samples_came();
+  owed_ = run_.settings.wake_up;
+  go_on();
+}
+
+void MpiRank::tell_missing_samples() {
+  if (rank_ == 0 && main_state_ == kAwaitsSamples && engine_.next_is_free())
+    run_.recorder.waits_for_samples();
+}
+
+Task MpiRank::forward_backward() {
+  co_await python_call();
+  for (std::size_t i = 0; i < run_.graph.segments.size(); ++i)
+    co_await pushing(Kind::kCompute, static_cast<std::int32_t>(i));
+}
+
+void MpiRank::pass_owed_time(Suspended program) {
+  domain_.after(std::exchange(owed_, {}), Phase::kNormal, [program] { World::resume(program); });
+}
+
+void MpiRank::push(Label label) {
+  if (engine_.pushed() == run_.operations.ops().operations()) run_.operations.add(label);
+  if (RankOps::kind_of(label) == Kind::kAllReduce) ++outstanding_;
+  engine_.push(label);
+}
+
+Task MpiRank::wait_to_read(std::int32_t key, Label label) {
+  owed_ += run_.settings.engine_push;
+  waited_key_ = key;
+  co_await Push{*this, label};
+  co_await Blocked{*this, kWaitToRead};
+}
+
+Task MpiRank::all_reduce(std::int32_t key) {
+  co_await Spent{*this};
+  main_call_ = {key, step_};
+  co_await Called{*this};
+}
+
+Task MpiRank::barrier() {
+  co_await Spent{*this};
+  if (outstanding_ > 0) {
+    co_await Blocked{*this, kDrain};
+    owed_ = run_.settings.wake_up;
+    co_await Spent{*this};
+  }
+  main_call_ = {};
+  co_await Called{*this};
+}
+
+void MpiRank::wait(Suspended program, MainState state) {
+  main_thread_ = program;
+  main_state_ = state;
+  waits_since_ = domain_.now();
+}
+
+void MpiRank::call_mpi(Suspended program) {
+  wait(program, kInCall);
+  call(main_call_, {[](void* self, std::uint64_t) { static_cast<MpiRank*>(self)->go_on(); }, this});
+}
+
+void MpiRank::call(Communicators::Subject subject, Callback returns) {
+  Group& group = run_.communicators.of(subject.key);
+  domain_.call(group, returns, [&](Time at, Callback answer) {
+    return group.launch(static_cast<std::size_t>(rank_), run_.communicators.call_for(subject), at,
+                        answer);
+  });
+}
+
+void MpiRank::go_on() {
+  if (drawn_.is_on() && domain_.now() > waits_since_)
+    drawn_.add("main thread", main_wait(), waits_since_, domain_.now());
+  main_state_ = kRuns;
+  World::resume(main_thread_);
+}
+
+std::string MpiRank::main_wait() const {
+  const auto of_key = [&](const char* what, std::int32_t key) {
+    return what + run_.graph.keys[static_cast<std::size_t>(key)].name;
+  };
+  switch (main_state_) {
+    case kInCall:
+      return main_call_.key == Communicators::kBarrier ? "MPI_Barrier"
+                                                       : of_key("MPI_Allreduce ", main_call_.key);
+    case kDrain:
+      return "barrier";
+    case kWaitToRead:
+      return waited_key_ == kForwardPass ? "WaitToRead output" : of_key("WaitToRead ", waited_key_);
+    case kAwaitsSamples:
+      return "next batch";
+    case kRuns:
+      return "";
+  }
+  return "";
+}
+
+std::optional<Duration> MpiRank::started(OperationId operation) {
+  if (drawn_.is_on()) starts_[operation] = domain_.now();
+  const Body body = body_of(operation);
+  if (body.computes && rank_ == 0) segment_started(operation);
+  if (body.how == Body::kTakesTime) return time_of(operation);
+  if (body.how == Body::kWakesMainThread) return Duration{};
+  call(subject_of(operation),
+       {[](void* self, std::uint64_t which) {
+          static_cast<MpiRank*>(self)->mpi_returned(static_cast<OperationId>(which));
+        },
+        this, operation});
+  return std::nullopt;
+}
+
+void MpiRank::segment_started(OperationId operation) {
+  run_.recorder.segment_started(index_of(operation), engine_.step(operation),
+                                run_.operations.key_of(engine_.last_granted(operation)));
+}
+
+void MpiRank::segment_ended(OperationId operation) {
+  run_.recorder.segment_ended();
+  const ComputeSegment& segment = run_.graph.segments[index_of(operation)];
+  if (!segment.is_backward) return;
+  for (const std::int32_t key : segment.keys)
+    run_.recorder.gradient_ready(key);
+}
+
+void MpiRank::mpi_returned(OperationId operation) {
+  if (body_of(operation).how == Body::kCalls) return engine_.finish(operation);
+  domain_.after(time_of(operation), Phase::kComplete,
+                [this, operation] { engine_.finish(operation); });
+}
+
+void MpiRank::ended(OperationId operation) {
+  take_note(operation);
+  tell_missing_samples();
+}
+
+void MpiRank::take_note(OperationId operation) {
+  if (drawn_.is_on()) draw(operation);
+  if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
+  switch (kind_of(operation)) {
+    case Kind::kCompute:
+      if (rank_ == 0) segment_ended(operation);
+      return;
+    case Kind::kAllReduce:
+      if (--outstanding_ == 0 && main_state_ == kDrain) go_on();
+      return;
+    case Kind::kWait:
+    case Kind::kWaitOutput:
+      owed_ = run_.settings.wake_up;
+      return go_on();
+    default:
+      return;
+  }
+}
+
+Duration MpiRank::time_of(OperationId operation) const {
+  const Body body = body_of(operation);
+  const Duration time =
+      body.computes ? scaled(body.time, slowness_[engine_.step(operation) % 2]) : body.time;
+  if (!body.varies || run_.settings.jitter == 0) return time;
+  const double longer =
+      1 + run_.settings.jitter *
+              run_.random.uniform(static_cast<std::uint32_t>(rank_),
+                                  static_cast<std::uint32_t>(engine_.step(operation)),
+                                  engine_.label(operation));
+  return from_seconds(to_seconds(time) * longer);
+}
+
+bool MpiRank::is_all_reduce(OperationId operation) const {
+  return kind_of(operation) == Kind::kAllReduce || kind_of(operation) == Kind::kChained;
+}
+
+bool MpiRank::is_wait(OperationId operation) const {
+  return kind_of(operation) == Kind::kWait || kind_of(operation) == Kind::kWaitOutput;
+}
+
+Communicators::Subject MpiRank::subject_of(OperationId operation) const {
+  return {key_of(operation), engine_.step(operation)};
+}
+
+void MpiRank::draw(OperationId operation) {
+  const Kind kind = kind_of(operation);
+  const char* const lane = body_of(operation).lane;
+  if (*lane == '\0') return;
+  const auto& keys = run_.graph.keys;
+  Timeline::Details details;
+  std::size_t key = index_of(operation);
+  if (kind == Kind::kCompute) {
+    // Of several gradients that a segment ends with, its flow is the first one's.
+    const ComputeSegment& segment = run_.graph.segments[key];
+    key = segment.is_backward && !segment.keys.empty()
+              ? static_cast<std::size_t>(segment.keys.front())
+              : keys.size();
+  } else if (kind != Kind::kUpdate) {
+    details.bytes = keys[key].bytes.count;
+  }
+  if (key < keys.size()) {
+    details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
+    details.tensors = keys[key].name;
+    details.flow =
+        flow_of(rank_, static_cast<std::uint64_t>(engine_.step(operation)) * keys.size() + key);
+  }
+  drawn_.add(lane, describe(operation), starts_[operation], domain_.now(), std::move(details));
+}
+
+void MpiRank::draw_stuck() {
+  if (!drawn_.is_on()) return;
+  for (const OperationId operation : engine_.all_pending()) {
+    if (engine_.state(operation) != OpEngine::State::kRunning) continue;
+    drawn_.add("collectives", describe(operation) + " never returns", starts_[operation],
+               domain_.now());
+  }
+  if (main_state_ == kInCall)
+    drawn_.add("main thread", "MPI call never returns", waits_since_, domain_.now());
+}
+
+}  // namespace steptime
