@@ -4,9 +4,11 @@
 // With m micro-batches on p ranks, v chunks and groups of g: forward passes go through a group
 // chunk by chunk, backward passes with the chunks reversed; 2 (p - r - 1) + (v - 1) g of them come
 // first on rank r. Makespan m (F + B) + (p - 1)(F + B) / v. Scope: p <= g <= m, and m mod g is 0 or
-// at least p; Megatron refuses the rest. Parameters: chunks; microbatch_group, by default the ranks
-// of the pipeline. Source: Narayanan et al., 2104.04473 section 2.2; Megatron-LM schedules.py
-// get_schedule_table, get_pp_rank_microbatches, forward_backward_pipelining_with_interleaving.
+// at least p; Megatron refuses the rest. One chunk is 1f1b, with any group, as Megatron takes it.
+// Parameters: chunks; microbatch_group, by default the ranks of the pipeline. Source: Narayanan et
+// al., 2104.04473 section 2.2; Megatron-LM schedules.py get_schedule_table,
+// get_pp_rank_microbatches, forward_backward_pipelining_with_interleaving; arguments.py (a virtual
+// pipeline of 1 is none).
 #include "sim/layouts/pipeline_order.h"
 
 #include <algorithm>
@@ -26,6 +28,7 @@ class Interleaved final : public PipelineOrder {
   std::int32_t chunks() const override { return chunks_; }
 
   std::string refusal(const PipelineShape& shape) const override {
+    if (chunks_ == 1) return "";
     const std::int32_t group = group_of(shape);
     if (shape.ranks < 2)
       return "interleaves chunks of a pipeline, which has one rank; expected 1f1b";
@@ -48,9 +51,7 @@ class Interleaved final : public PipelineOrder {
   }
 
   Pass pass(const PipelineShape& shape, std::int32_t rank, std::int64_t k) const override {
-    const std::int64_t ahead = std::min(
-        2 * std::int64_t{shape.ranks - rank - 1} + std::int64_t{chunks_ - 1} * group_of(shape),
-        all(shape));
+    const std::int64_t ahead = std::min(forwards_ahead(shape, rank), all(shape));
     if (k < ahead) return forward(shape, k);
     const std::int64_t pairs = all(shape) - ahead;
     const std::int64_t behind = k - ahead;
@@ -64,10 +65,15 @@ class Interleaved final : public PipelineOrder {
   std::int64_t all(const PipelineShape& shape) const {
     return std::int64_t{shape.micro_batches} * chunks_;
   }
+  std::int64_t forwards_ahead(const PipelineShape& shape, std::int32_t rank) const {
+    const std::int64_t later_ranks = shape.ranks - rank - 1;
+    return chunks_ == 1 ? later_ranks
+                        : 2 * later_ranks + std::int64_t{chunks_ - 1} * group_of(shape);
+  }
   /// Micro-batch and chunk of the k-th forward pass.
   Pass forward(const PipelineShape& shape, std::int64_t k) const {
-    const std::int32_t group = group_of(shape);
-    const std::int64_t whole = std::int64_t{shape.micro_batches / group} * group;
+    const std::int64_t group = group_of(shape);
+    const std::int64_t whole = shape.micro_batches / group * group;
     const std::int64_t first = k < whole * chunks_ ? k / (group * chunks_) * group : whole;
     const std::int64_t size = k < whole * chunks_ ? group : shape.micro_batches - whole;
     const std::int64_t place = k - first * chunks_;

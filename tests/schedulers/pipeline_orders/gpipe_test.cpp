@@ -1,28 +1,35 @@
-#include "sim/layouts/pipeline_order.h"
-#include "tests/support/layouts.h"
+#include "tests/support/config_text.h"
+#include "tests/support/pipeline_sweep.h"
+
+#include <memory>
 
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
-// All of a micro-batch's forward passes come before the first backward pass: (m + p - 1)(F + B),
-// whatever F and B. Source: Huang et al., 1811.06965.
-TEST(GPipe, TakesMicroBatchesAndRanksButOneOfBothPasses) {
-  const auto order = make<PipelineOrder>(R"({"type": "gpipe"})");
-  for (const auto& [p, m, makespan] : {std::tuple{4, 8, 33}, {8, 8, 45}, {8, 32, 117}}) {
-    const SweptOrder swept = sweep_order(*order, {p, m}, {1, 1, 1});
-    EXPECT_TRUE(swept.ends);
-    EXPECT_EQ(swept.makespan, makespan);
-    EXPECT_EQ(swept.held, m);
-  }
-  EXPECT_EQ(sweep_order(*order, {3, 5}, {2, 3, 4}).makespan, (5 + 3 - 1) * (2 + 3 + 4));
+const PipelineOrder& gpipe() {
+  static const auto order = make<PipelineOrder>(R"("gpipe")");
+  return *order;
 }
 
-TEST(GPipe, RunsForwardPassesFirst) {
-  const auto order = make<PipelineOrder>(R"({"type": "gpipe"})");
-  EXPECT_EQ(order->pass({2, 2}, 1, 1), (Pass{PassKind::kForward, 1, 0}));
-  EXPECT_EQ(order->pass({2, 2}, 1, 2), (Pass{PassKind::kBackward, 0, 0}));
+TEST(GPipe, ForwardPassesFirst) {
+  const PipelineShape shape{.ranks = 4, .micro_batches = 3};
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(text_of(gpipe(), shape, rank), "F0 F1 F2 B0 B1 B2");
+  EXPECT_EQ(gpipe().chunks(), 1);
+  EXPECT_EQ(gpipe().refusal(shape), "");
+}
+
+// (m + p - 1)(F + B), F = 1, B = I + W = 2: 11 x 3, 15 x 3, 39 x 3.
+TEST(GPipe, TheFirstAndTheLastRankWaitForEachOther) {
+  EXPECT_EQ(sweep(gpipe(), {4, 8}, {}).makespan, 33);
+  EXPECT_EQ(sweep(gpipe(), {8, 8}, {}).makespan, 45);
+  EXPECT_EQ(sweep(gpipe(), {8, 32}, {}).makespan, 117);
+}
+
+TEST(GPipe, HoldsEveryMicroBatch) {
+  EXPECT_EQ(sweep(gpipe(), {3, 5}, {}).held, (std::vector<std::int64_t>{5, 5, 5}));
 }
 
 }  // namespace
