@@ -52,6 +52,7 @@
 // waits, and a layer has what passes until its kernels are done.
 #include "models/roofline.h"
 
+#include "models/kernel_time.h"
 #include "models/memory.h"
 #include "sim/config/config.h"
 #include "sim/config/data_dir.h"
@@ -78,12 +79,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Matrix-product kernels compute output channels in tiles of at least this many.
-constexpr double kChannelTile = 64;
-
-/// Tensor cores take twice as many, and products of so many values at a time, which the network's
-/// colours are padded to.
-constexpr double kTensorCoreTile = 128;
+/// Tensor cores take products of so many values at a time, which the network's colours are padded
+/// to.
 constexpr double kTensorCoreDepth = 16;
 
 /// Fast convolution (Winograd, FFT) exists for filters of 3x3 and more that move by one: those meet
@@ -92,14 +89,6 @@ constexpr double kTensorCoreDepth = 16;
 constexpr double kFastFilterUses = 8;
 
 constexpr double kMostSeconds = 1e6;  // as in a trace file
-
-/// One launch on the device.
-struct Kernel {
-  double flops = 0;       ///< per sample
-  double efficiency = 1;  ///< share of the peak that these reach
-  double values = 0;      ///< read and written, per sample
-  double weights = 0;     ///< read and written per launch, in values
-};
 
 /// What a pass of a layer launches.
 using Kernels = std::vector<Kernel>;
@@ -111,22 +100,15 @@ double channels(const TableLayer& layer) {
   return std::max(1.0, std::round(count));
 }
 
-double rounded_up(double count, double to) {
-  return std::ceil(count / to) * to;
-}
-
 /// Floating-point operations per sample that the device executes in one pass over the weights.
 double executed_flops(const TableLayer& layer, const LayerTable& table, const Arithmetic& rates) {
   const double flops = 2 * static_cast<double>(layer.macs);
   if (layer.kind == LayerKind::kDepthwiseConvolution || layer.kind == LayerKind::kMatrixProduct)
     return flops;
   const double count = channels(layer);
-  const double tile = rates.has_tensor_cores ? kTensorCoreTile : kChannelTile;
-  const double tiled = flops * (rounded_up(count, tile) / count);
-  if (layer.kind != LayerKind::kConvolution) {
-    const double inputs = static_cast<double>(layer.weights()) / count;
-    return tiled * (1 + rates.gemm_half_size / inputs) * (1 + rates.gemm_half_size / count);
-  }
+  if (layer.kind != LayerKind::kConvolution)
+    return product_flops(flops, static_cast<double>(layer.weights()) / count, count, rates);
+  const double tiled = tiled_flops(flops, count, rates);
   if (layer.input == table.input) {
     const auto colours = static_cast<double>(table.input_channels);
     return rates.has_tensor_cores ? tiled * rounded_up(colours, kTensorCoreDepth) / colours : tiled;
@@ -174,8 +156,8 @@ class Step {
     const double values = attention_values(table_, first, parts);
     const double flops =
         2 * static_cast<double>(table_.layers[first].macs + table_.layers[first + parts - 1].macs);
-    return {{{flops, rates_.gemm_efficiency, values}},
-            {{2.5 * flops, rates_.gemm_efficiency, 2 * values}}};
+    const auto [forward, backward] = fused_attention(flops, values, rates_);
+    return {{forward}, {backward}};
   }
 
   /// Of a layer's values, by how many bytes more they have than the precision's.
@@ -271,34 +253,27 @@ struct TimedKernel {
 /// In the order of the step.
 std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& device,
                                        std::int64_t batch, const Training& training) {
-  const Arithmetic& rates = device.precisions.at(training.precision);
-  const double bandwidth = device.memory_bandwidth.bytes_per_second * device.memory_efficiency;
-  const auto value_bytes = static_cast<double>(bytes_of(training.precision));
-  const double overhead = to_seconds(device.kernel_overhead);
+  const KernelTime time(device, training.precision);
   const auto samples = static_cast<double>(batch);
-  const auto seconds = [&](const Kernel& k) {
-    return std::max(k.flops * samples / (rates.flops * k.efficiency),
-                    (k.values * samples + k.weights) / (bandwidth / value_bytes)) +
-           overhead;
-  };
   const auto kernels = Step(table, device, training).kernels();
   std::vector<TimedKernel> timed;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Kernel& kernel : kernels[i].first)
-      timed.push_back({i, false, seconds(kernel)});
+      timed.push_back({i, false, time.seconds(kernel, samples)});
   }
   for (std::size_t i = kernels.size(); i-- > 0;) {
     for (const Kernel& kernel : kernels[i].second)
-      timed.push_back({i, true, seconds(kernel)});
+      timed.push_back({i, true, time.seconds(kernel, samples)});
   }
   const Optimizer& optimizer = training.optimizer;
-  const double weights_per_second = bandwidth / static_cast<double>(training.weight_bytes);
+  const double weights_per_second =
+      time.bytes_per_second() / static_cast<double>(training.weight_bytes);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Tensor& tensor : table.layers[i].tensors) {
       const double moved =
           optimizer.values * static_cast<double>(tensor.params) / weights_per_second;
       const int kernels_of_it = std::max(1, optimizer.tensor_kernels);
-      const double start = optimizer.tensor_kernels == 0 ? 0 : overhead;
+      const double start = optimizer.tensor_kernels == 0 ? 0 : time.overhead();
       for (int k = 0; k < kernels_of_it; ++k)
         timed.push_back({i, false, moved / kernels_of_it + start, true});
     }
