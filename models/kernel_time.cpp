@@ -13,28 +13,34 @@ constexpr double kTensorCoreTile = 128;
 
 }  // namespace
 
-double tile_of(const Arithmetic& rates) {
-  return rates.has_tensor_cores ? kTensorCoreTile : kChannelTile;
+KernelTime::KernelTime(const Device& device, const std::string& precision)
+    : rates_(device.precisions.at(precision)),
+      bandwidth_(device.memory_bandwidth.bytes_per_second * device.memory_efficiency),
+      values_per_second_(bandwidth_ / static_cast<double>(bytes_of(precision))),
+      overhead_(to_seconds(device.kernel_overhead)) {}
+
+double KernelTime::seconds(const Kernel& kernel, double samples) const {
+  return std::max(kernel.flops * samples / (rates_.flops * kernel.efficiency),
+                  (kernel.values * samples + kernel.weights) / values_per_second_) +
+         overhead_;
 }
 
 double rounded_up(double count, double to) {
   return std::ceil(count / to) * to;
 }
 
-KernelTime::KernelTime(const Device& device, const std::string& precision)
-    : rates_(device.precisions.at(precision)),
-      bandwidth_(device.memory_bandwidth.bytes_per_second * device.memory_efficiency),
-      value_bytes_(static_cast<double>(bytes_of(precision))),
-      overhead_(to_seconds(device.kernel_overhead)) {}
-
-double KernelTime::seconds(double flops, double efficiency, double values) const {
-  return std::max(flops / (rates_.flops * efficiency), values / (bandwidth_ / value_bytes_)) +
-         overhead_;
+double tiled_flops(double flops, double outputs, const Arithmetic& rates) {
+  const double tile = rates.has_tensor_cores ? kTensorCoreTile : kChannelTile;
+  return flops * (rounded_up(outputs, tile) / outputs);
 }
 
-double KernelTime::executed(double flops, double inputs, double outputs) const {
-  const double tiled = flops * (rounded_up(outputs, tile_of(rates_)) / outputs);
-  return tiled * (1 + rates_.gemm_half_size / inputs) * (1 + rates_.gemm_half_size / outputs);
+double product_flops(double flops, double inputs, double outputs, const Arithmetic& rates) {
+  return tiled_flops(flops, outputs, rates) * (1 + rates.gemm_half_size / inputs) *
+         (1 + rates.gemm_half_size / outputs);
+}
+
+std::pair<Kernel, Kernel> fused_attention(double flops, double values, const Arithmetic& rates) {
+  return {{flops, rates.gemm_efficiency, values}, {2.5 * flops, rates.gemm_efficiency, 2 * values}};
 }
 
 }  // namespace steptime

@@ -1,38 +1,52 @@
-// How long a kernel takes on a device: for layer tables (models/roofline.cpp) and for shapes of
-// transformers (models/transformer_work.cpp) alike.
+// Time of one launch on a device = max(work / flop rate, bytes moved / memory bandwidth) +
+// overhead: what a roofline of layers and the work of a transformer's shape are made of.
+//
+// Scope: a kernel alone on the device, after a library has chosen it; no caches between kernels.
+// Parameters: those of the device's file. Source and validation: models/roofline.cpp.
 #pragma once
 #include "models/device.h"
 
 #include <string>
+#include <utility>
 
 namespace steptime {
 
-class KernelTime {
- public:
-  /// `precision`: one that the device has. `device` must outlive this.
-  KernelTime(const Device& device, const std::string& precision);
-
-  /// s of a launch: max(flops / (peak x efficiency), values read and written / their rate), and
-  /// the overhead of a kernel.
-  double seconds(double flops, double efficiency, double values) const;
-  /// Of a matrix product with weights: the operations that the device executes for `flops` of
-  /// them, in tiles of output channels, with few inputs and few outputs at less than its rate.
-  double executed(double flops, double inputs, double outputs) const;
-
-  const Arithmetic& rates() const { return rates_; }
-  /// B/s that kernels reach.
-  double bandwidth() const { return bandwidth_; }
-  double value_bytes() const { return value_bytes_; }
-
- private:
-  const Arithmetic& rates_;
-  double bandwidth_;
-  double value_bytes_;
-  double overhead_;
+/// One launch on the device, over samples or tokens.
+struct Kernel {
+  double flops = 0;       ///< per sample
+  double efficiency = 1;  ///< share of the peak that these reach
+  double values = 0;      ///< read and written, per sample
+  double weights = 0;     ///< read and written per launch, in values
 };
 
-/// Output channels that are computed together.
-double tile_of(const Arithmetic& rates);
+class KernelTime {
+ public:
+  /// `precision`: one that the device has.
+  KernelTime(const Device& device, const std::string& precision);
+  double seconds(const Kernel& kernel, double samples) const;
+  const Arithmetic& rates() const { return rates_; }
+  double bytes_per_second() const { return bandwidth_; }
+  double overhead() const { return overhead_; }
+
+ private:
+  Arithmetic rates_;
+  double bandwidth_;  ///< B/s that kernels reach
+  double values_per_second_;
+  double overhead_;  ///< s
+};
+
 double rounded_up(double count, double to);
+
+/// What the device executes for so many floating-point operations of a product with weights:
+/// outputs come in tiles.
+double tiled_flops(double flops, double outputs, const Arithmetic& rates);
+/// The same of a matrix product, as many as take its time at the share of the peak that large ones
+/// reach.
+double product_flops(double flops, double inputs, double outputs, const Arithmetic& rates);
+
+/// Forward and backward kernel of an attention that keeps its weights on the chip: `flops` of the
+/// two forward products, `values` of queries, keys, values and the result. Backward each of these
+/// and its gradient is moved, and the scores are made again: 5 products for 2.
+std::pair<Kernel, Kernel> fused_attention(double flops, double values, const Arithmetic& rates);
 
 }  // namespace steptime

@@ -225,14 +225,18 @@ std::optional<std::int64_t> read_tokens(const Config& config,
   return tokens;
 }
 
+/// Whether a folder of models/ has layer tables.
+bool is_family(const std::string& folder) {
+  return folder != "devices" && folder != "transformers";
+}
+
 /// models/<family>/<model>.json, sorted.
 std::vector<fs::path> table_files() {
   const fs::path models = data_dir() / "models";
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& family : fs::directory_iterator(models, error)) {
-    const fs::path name = family.path().filename();
-    if (!family.is_directory() || name == "devices" || name == "transformers") continue;
+    if (!family.is_directory() || !is_family(family.path().filename().string())) continue;
     for (fs::path& file : json_files(family.path()))
       files.push_back(std::move(file));
   }
@@ -288,7 +292,7 @@ bool is_full_name(const std::string& model) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   };
   const auto slash = model.find('/');
-  return slash != std::string::npos && model.substr(0, slash) != "devices" &&
+  return slash != std::string::npos && is_family(model.substr(0, slash)) &&
          std::count_if(model.begin(), model.end(), plain) + 1 ==
              static_cast<std::ptrdiff_t>(model.size());
 }

@@ -92,14 +92,6 @@ constexpr double kFastFilterUses = 8;
 
 constexpr double kMostSeconds = 1e6;  // as in a trace file
 
-/// One launch on the device.
-struct Kernel {
-  double flops = 0;       ///< per sample
-  double efficiency = 1;  ///< share of the peak that these reach
-  double values = 0;      ///< read and written, per sample
-  double weights = 0;     ///< read and written per launch, in values
-};
-
 /// What a pass of a layer launches.
 using Kernels = std::vector<Kernel>;
 
@@ -111,15 +103,14 @@ double channels(const TableLayer& layer) {
 }
 
 /// Floating-point operations per sample that the device executes in one pass over the weights.
-double executed_flops(const TableLayer& layer, const LayerTable& table, const KernelTime& time) {
+double executed_flops(const TableLayer& layer, const LayerTable& table, const Arithmetic& rates) {
   const double flops = 2 * static_cast<double>(layer.macs);
   if (layer.kind == LayerKind::kDepthwiseConvolution || layer.kind == LayerKind::kMatrixProduct)
     return flops;
   const double count = channels(layer);
   if (layer.kind != LayerKind::kConvolution)
-    return time.executed(flops, static_cast<double>(layer.weights()) / count, count);
-  const Arithmetic& rates = time.rates();
-  const double tiled = flops * (rounded_up(count, tile_of(rates)) / count);
+    return product_flops(flops, static_cast<double>(layer.weights()) / count, count, rates);
+  const double tiled = tiled_flops(flops, count, rates);
   if (layer.input == table.input) {
     const auto colours = static_cast<double>(table.input_channels);
     return rates.has_tensor_cores ? tiled * rounded_up(colours, kTensorCoreDepth) / colours : tiled;
@@ -140,8 +131,7 @@ class Step {
  public:
   Step(const LayerTable& table, const Device& device, const Training& training)
       : table_(table),
-        time_(device, training.precision),
-        rates_(time_.rates()),
+        rates_(device.precisions.at(training.precision)),
         is_mixed_(training.is_mixed()),
         fuses_attention_(device.fuses_attention) {}
 
@@ -168,8 +158,8 @@ class Step {
     const double values = attention_values(table_, first, parts);
     const double flops =
         2 * static_cast<double>(table_.layers[first].macs + table_.layers[first + parts - 1].macs);
-    return {{{flops, rates_.gemm_efficiency, values}},
-            {{2.5 * flops, rates_.gemm_efficiency, 2 * values}}};
+    const auto [forward, backward] = fused_attention(flops, values, rates_);
+    return {{forward}, {backward}};
   }
 
   /// Of a layer's values, by how many bytes more they have than the precision's.
@@ -191,7 +181,7 @@ class Step {
   /// One pass over a layer with macs; weights in float32 take three times as much for their casts.
   Kernel products(const TableLayer& layer, bool casts_weights) const {
     const double traffic = layer.kind == LayerKind::kConvolution ? rates_.convolution_traffic : 1;
-    return {executed_flops(layer, table_, time_), efficiency(layer.kind),
+    return {executed_flops(layer, table_, rates_), efficiency(layer.kind),
             traffic * static_cast<double>(layer.input + layer.output),
             params_of(layer) * (is_mixed_ && casts_weights ? 4 : 1)};
   }
@@ -248,7 +238,6 @@ class Step {
   }
 
   const LayerTable& table_;
-  KernelTime time_;
   const Arithmetic& rates_;
   bool is_mixed_;
   bool fuses_attention_;
@@ -267,29 +256,26 @@ struct TimedKernel {
 std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& device,
                                        std::int64_t batch, const Training& training) {
   const KernelTime time(device, training.precision);
-  const double overhead = to_seconds(device.kernel_overhead);
   const auto samples = static_cast<double>(batch);
-  const auto seconds = [&](const Kernel& k) {
-    return time.seconds(k.flops * samples, k.efficiency, k.values * samples + k.weights);
-  };
   const auto kernels = Step(table, device, training).kernels();
   std::vector<TimedKernel> timed;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Kernel& kernel : kernels[i].first)
-      timed.push_back({i, false, seconds(kernel)});
+      timed.push_back({i, false, time.seconds(kernel, samples)});
   }
   for (std::size_t i = kernels.size(); i-- > 0;) {
     for (const Kernel& kernel : kernels[i].second)
-      timed.push_back({i, true, seconds(kernel)});
+      timed.push_back({i, true, time.seconds(kernel, samples)});
   }
   const Optimizer& optimizer = training.optimizer;
-  const double weights_per_second = time.bandwidth() / static_cast<double>(training.weight_bytes);
+  const double weights_per_second =
+      time.bytes_per_second() / static_cast<double>(training.weight_bytes);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (const Tensor& tensor : table.layers[i].tensors) {
       const double moved =
           optimizer.values * static_cast<double>(tensor.params) / weights_per_second;
       const int kernels_of_it = std::max(1, optimizer.tensor_kernels);
-      const double start = optimizer.tensor_kernels == 0 ? 0 : overhead;
+      const double start = optimizer.tensor_kernels == 0 ? 0 : time.overhead();
       for (int k = 0; k < kernels_of_it; ++k)
         timed.push_back({i, false, moved / kernels_of_it + start, true});
     }
@@ -372,8 +358,8 @@ class Roofline final : public DeviceModel {
     const std::string table = find_layer_table(name);
     if (table.empty() && !find_transformer(name).empty()) {
       request.fail("model",
-                   fmt::format("\"{}\" is the shape of a transformer; expected a \"layout\" "
-                               "under \"strategy\", or a layer table",
+                   fmt::format("\"{}\" is the shape of a transformer; expected a \"layout\" under "
+                               "\"strategy\", or a layer table",
                                name));
     }
     if (table.empty()) request.fail("model", unknown_word(name, layer_table_names()));

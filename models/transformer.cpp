@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,117 +21,190 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Products of these stay far inside their types.
-constexpr double kMostLayers = 1e4;
-constexpr double kMostWidth = 1e6;
+// A model's parameters, and with any batch its operations and bytes, stay far inside their types.
+constexpr double kMostParameters = 1e14;
+constexpr Range kCount{.low = 1, .high = 1e6};
+constexpr Range kWords{.low = 1, .high = 1e9};
+constexpr const char* kUnprintable = "expected printable characters";
 
-Param count(std::string key, std::string help, double most = kMostWidth) {
-  return {.key = std::move(key),
-          .kind = Kind::kInteger,
-          .help = std::move(help),
-          .range = {.low = 1, .high = most}};
-}
-Param choice(std::string key, std::string help) {
-  return {.key = std::move(key),
-          .kind = Kind::kBoolean,
-          .help = std::move(help),
-          .need = Need::kDefault,
-          .fallback = false};
-}
-
-const Params& transformer_params() {
+const Params& provenance_params() {
   static const Params params{
-      {.key = "format", .kind = Kind::kText, .words = {"steptime-transformer"}},
-      {.key = "version", .kind = Kind::kInteger, .range = {.low = 1, .high = 1}},
-      {.key = "name", .kind = Kind::kText},
-      count("layers", "of attention and MLP", kMostLayers),
-      count("hidden", "values of a token between layers"),
-      count("heads", "of queries"),
-      count("kv_heads", "of keys and of values"),
-      count("head_dim", "values of a head"),
-      count("ffn", "values of a token inside the MLP"),
-      choice("gated", "the MLP's inner values are products of two"),
-      count("vocabulary", "tokens", 1e8),
-      choice("tied", "logits are made with the embedding's weights"),
-      {.key = "norms",
-       .kind = Kind::kText,
-       .need = Need::kDefault,
-       .fallback = "rms",
-       .words = {"rms", "layer"}},
-      choice("biases", "of products"),
-      {.key = "positions",
-       .kind = Kind::kInteger,
-       .help = "learned; 0: rotary",
-       .need = Need::kDefault,
-       .fallback = 0,
-       .range = {.low = 0, .high = 1e7}},
-      choice("dropout", "of attention, and behind attention and MLP"),
-      {.key = "source", .kind = Kind::kText, .help = "of all numbers"}};
+      {.key = "source", .kind = Kind::kText, .help = "where the sizes are published"},
+      {.key = "licence", .kind = Kind::kText, .help = "of the source"},
+      {.key = "date", .kind = Kind::kText, .help = "when the file was made"},
+      {.key = "note", .kind = Kind::kText, .help = "conventions", .need = Need::kOptional}};
   return params;
 }
 
-fs::path folder() {
+const Params& shape_params() {
+  static const Params params{
+      {.key = "format",
+       .kind = Kind::kText,
+       .help = "steptime-transformer",
+       .words = {"steptime-transformer"}},
+      {.key = "version", .kind = Kind::kInteger, .help = "1", .range = {.low = 1, .high = 1}},
+      {.key = "name", .kind = Kind::kText, .help = "as the file is called"},
+      {.key = "aliases", .kind = Kind::kList, .help = "further names"},
+      {.key = "provenance", .kind = Kind::kObject, .help = "source, licence, date, note"},
+      {.key = "layers", .kind = Kind::kInteger, .range = kCount},
+      {.key = "hidden", .kind = Kind::kInteger, .help = "values of a token", .range = kCount},
+      {.key = "heads", .kind = Kind::kInteger, .help = "of queries", .range = kCount},
+      {.key = "kv_heads", .kind = Kind::kInteger, .help = "of keys and values", .range = kCount},
+      {.key = "head_dim", .kind = Kind::kInteger, .help = "values of a head", .range = kCount},
+      {.key = "ffn",
+       .kind = Kind::kInteger,
+       .help = "values between the products of the feed-forward network",
+       .range = {.low = 1, .high = 1e7}},
+      {.key = "gated",
+       .kind = Kind::kBoolean,
+       .help = "the activation is multiplied by a product of its own"},
+      {.key = "vocabulary", .kind = Kind::kInteger, .help = "as padded", .range = kWords},
+      {.key = "tied",
+       .kind = Kind::kBoolean,
+       .help = "the output head has the token embeddings' weights"},
+      {.key = "norms",
+       .kind = Kind::kText,
+       .help = "layer: a weight and a bias; rms: a weight",
+       .words = {"layer", "rms"}},
+      {.key = "biases", .kind = Kind::kBoolean, .help = "of the layers' products"},
+      {.key = "dropout",
+       .kind = Kind::kBoolean,
+       .help = "after both blocks, the embedding and the softmax"},
+      {.key = "positions",
+       .kind = Kind::kInteger,
+       .help = "learned ones; 0: rotary",
+       .need = Need::kDefault,
+       .fallback = 0,
+       .range = {.low = 0, .high = 1e9}}};
+  return params;
+}
+
+std::vector<std::string> read_aliases(const Config& config) {
+  const Json& list = config.raw("aliases");
+  if (!list.is_array()) config.fail("aliases", fmt::format("expected a list, got {}", brief(list)));
+  std::vector<std::string> aliases;
+  for (const Json& alias : list) {
+    if (!alias.is_string()) {
+      config.fail("aliases", fmt::format("expected a list of strings, got {} in it", brief(alias)));
+    }
+    aliases.push_back(alias.get<std::string>());
+  }
+  return aliases;
+}
+
+Json read_provenance(const Config& config) {
+  const Config provenance = config.object("provenance", provenance_params());
+  for (const Param& p : provenance_params()) {
+    if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);
+  }
+  return provenance.node();
+}
+
+/// Of the weights of products and embeddings, which are most parameters.
+double rough_parameters(const TransformerShape& shape) {
+  const auto real = [](std::int64_t count) { return static_cast<double>(count); };
+  const double layer = 2 * real(shape.heads + shape.kv_heads) * real(shape.head_dim) +
+                       (shape.gated ? 3 : 2) * real(shape.ffn);
+  return real(shape.hidden) *
+         (real(shape.layers) * layer + 2 * real(shape.vocabulary) + real(shape.positions));
+}
+
+fs::path shapes_dir() {
   return data_dir() / "models" / "transformers";
+}
+
+/// By name and by alias.
+std::map<std::string, std::string> index_shapes() {
+  std::map<std::string, std::string> files;
+  for (const fs::path& path : json_files(shapes_dir())) {
+    // A result depends on one of them only.
+    const TransformerShape shape = parse_transformer(text_at(path.string()), path.string());
+    std::vector<std::string> names = shape.aliases;
+    names.push_back(shape.name);
+    for (const std::string& name : names) {
+      const auto [entry, is_new] = files.emplace(name, path.string());
+      if (!is_new) {
+        throw InputError(fmt::format("{}: the name \"{}\" is already that of {}", path.string(),
+                                     name, entry->second));
+      }
+    }
+  }
+  return files;
 }
 
 }  // namespace
 
-SharedParams layer_params(const TransformerShape& shape) {
-  const std::int64_t h = shape.hidden;
-  const std::int64_t of_heads = shape.heads * shape.head_dim;
-  const std::int64_t inner = shape.inner_products() * shape.ffn;
-  SharedParams params{.split = h * (shape.attention_width() + of_heads + inner + shape.ffn),
-                      .replicated = 2 * h * (shape.has_shifts ? 2 : 1)};
-  if (!shape.has_biases) return params;
-  params.split += shape.attention_width() + inner;
-  params.replicated += 2 * h;  // of what tensor ranks have summed up
-  return params;
+ParameterCount& ParameterCount::operator+=(const ParameterCount& other) {
+  split += other.split;
+  replicated += other.replicated;
+  return *this;
 }
 
-SharedParams embedding_params(const TransformerShape& shape) {
-  return {.split = shape.vocabulary * shape.hidden, .replicated = shape.positions * shape.hidden};
+ParameterCount TransformerShape::layer_parameters() const {
+  const std::int64_t attention = hidden * (2 * query_width() + 2 * key_width());
+  const std::int64_t between = (gated ? 2 : 1) * ffn;
+  ParameterCount count{.split = attention + hidden * (between + ffn),
+                       .replicated = 2 * final_norm_parameters().replicated};
+  if (biases) {
+    count.split += query_width() + 2 * key_width() + between;
+    count.replicated += 2 * hidden;  // of both blocks' results, which are sums over the ranks
+  }
+  return count;
 }
 
-SharedParams head_params(const TransformerShape& shape) {
-  return {.split = shape.is_tied ? 0 : shape.vocabulary * shape.hidden,
-          .replicated = shape.hidden * (shape.has_shifts ? 2 : 1)};
+ParameterCount TransformerShape::embedding_parameters() const {
+  return {.split = vocabulary * hidden, .replicated = positions * hidden};
 }
 
-std::int64_t params_of(const TransformerShape& shape) {
-  return shape.layers * layer_params(shape).all() + embedding_params(shape).all() +
-         head_params(shape).all();
+ParameterCount TransformerShape::final_norm_parameters() const {
+  return {.replicated = (norms == Norm::kLayer ? 2 : 1) * hidden};
 }
 
-std::int64_t multiply_accumulates(const TransformerShape& shape, std::int64_t sequence) {
-  const std::int64_t of_heads = shape.heads * shape.head_dim;
-  const std::int64_t weights = shape.hidden * (shape.attention_width() + of_heads +
-                                               (shape.inner_products() + 1) * shape.ffn);
-  const std::int64_t pairs = 2 * of_heads * sequence;  // scores, and sums of values
-  return sequence * (shape.layers * (weights + pairs) + shape.vocabulary * shape.hidden);
+ParameterCount TransformerShape::head_parameters() const {
+  return {.split = tied ? 0 : vocabulary * hidden};
+}
+
+ParameterCount TransformerShape::parameters() const {
+  ParameterCount sum = layer_parameters();
+  sum.split *= layers;
+  sum.replicated *= layers;
+  for (const ParameterCount& part :
+       {embedding_parameters(), final_norm_parameters(), head_parameters()})
+    sum += part;
+  return sum;
 }
 
 TransformerShape parse_transformer(const std::string& text, const std::string& file) {
   const Config config(std::make_shared<Document>(Document{file, parse_json(text, file)}),
-                      transformer_params());
-  config.check_values();
-  TransformerShape shape{.name = config.get<std::string>("name"),
-                         .layers = config.get<std::int64_t>("layers"),
-                         .hidden = config.get<std::int64_t>("hidden"),
-                         .heads = config.get<std::int64_t>("heads"),
-                         .kv_heads = config.get<std::int64_t>("kv_heads"),
-                         .head_dim = config.get<std::int64_t>("head_dim"),
-                         .ffn = config.get<std::int64_t>("ffn"),
-                         .is_gated = config.get<bool>("gated"),
-                         .vocabulary = config.get<std::int64_t>("vocabulary"),
-                         .is_tied = config.get<bool>("tied"),
-                         .has_shifts = config.get<std::string>("norms") == "layer",
-                         .has_biases = config.get<bool>("biases"),
-                         .positions = config.get<std::int64_t>("positions"),
-                         .has_dropout = config.get<bool>("dropout")};
-  if (!is_printable(shape.name)) config.fail("name", "expected printable characters");
+                      shape_params());
+  config.get<std::string>("format");
+  config.get<std::int64_t>("version");
+  const auto count = [&](const char* key) { return config.get<std::int64_t>(key); };
+  TransformerShape shape{
+      .name = config.get<std::string>("name"),
+      .aliases = read_aliases(config),
+      .layers = count("layers"),
+      .hidden = count("hidden"),
+      .heads = count("heads"),
+      .kv_heads = count("kv_heads"),
+      .head_dim = count("head_dim"),
+      .ffn = count("ffn"),
+      .gated = config.get<bool>("gated"),
+      .vocabulary = count("vocabulary"),
+      .tied = config.get<bool>("tied"),
+      .norms = config.get<std::string>("norms") == "layer" ? Norm::kLayer : Norm::kRms,
+      .biases = config.get<bool>("biases"),
+      .dropout = config.get<bool>("dropout"),
+      .positions = count("positions"),
+      .provenance = read_provenance(config)};
+  if (!is_printable(shape.name)) config.fail("name", kUnprintable);
   if (shape.heads % shape.kv_heads != 0) {
-    config.fail("kv_heads", fmt::format("found {}, expected a divisor of the {} heads of queries",
-                                        shape.kv_heads, shape.heads));
+    config.fail("kv_heads",
+                fmt::format("must divide /heads, {}, got {}", shape.heads, shape.kv_heads));
+  }
+  if (const double parameters = rough_parameters(shape); parameters > kMostParameters) {
+    config.fail("layers", fmt::format("expected at most {:.0f} parameters in all, got {:.3g}",
+                                      kMostParameters, parameters));
   }
   return shape;
 }
@@ -143,16 +219,15 @@ TransformerShape read_transformer(const std::string& path) {
 }
 
 std::string find_transformer(const std::string& name) {
-  const auto names = transformer_names();
-  if (!std::binary_search(names.begin(), names.end(), name)) return "";
-  return (folder() / (name + ".json")).string();
+  static const std::map<std::string, std::string> kFiles = index_shapes();
+  const auto found = kFiles.find(name);
+  return found == kFiles.end() ? "" : found->second;
 }
 
 std::vector<std::string> transformer_names() {
   std::vector<std::string> names;
-  for (const fs::path& file : json_files(folder()))
-    names.push_back(file.stem().string());
-  std::sort(names.begin(), names.end());
+  for (const auto& [name, unused] : index_shapes())
+    names.push_back(name);
   return names;
 }
 

@@ -1,60 +1,77 @@
-// Shapes of transformers: models/transformers/NAME.json, from which parameters, operations and
-// memory follow for any sequence, batch and layout.
+// Shapes of transformers: the sizes of a decoder's layers, from which its work, parameters and
+// activations follow for any sequence and any cut over ranks. One JSON file each under
+// models/transformers/.
 //
-// Scope: decoders with learned or rotary positions, with as many heads of keys and values as of
-// queries or fewer. No experts.
-// Source: each file's "source". Counts: Narayanan et al., 2104.04473 equation 2 and Megatron-LM
-// theoretical_memory_usage.py.
+// Scope: decoders of equal layers: attention (queries in groups that share keys and values), then a
+// feed-forward network of two products or, gated, three; causal masks; no experts. A layer's
+// products either all have biases or none has.
+// Parameters: counts [1]. Source: each file's "provenance".
+// Validation: tests/models/transformer_test.cpp: published counts of parameters, and the layer
+// tables of the same models.
 #pragma once
+#include "sim/config/json.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace steptime {
 
+enum class Norm {
+  kLayer,  ///< a weight and a bias for each value
+  kRms     ///< a weight
+};
+
+/// Parameters by what tensor parallelism does with them.
+struct ParameterCount {
+  std::int64_t split = 0;       ///< each tensor rank has its part
+  std::int64_t replicated = 0;  ///< each tensor rank has all
+  std::int64_t total() const { return split + replicated; }
+  /// Of one rank of `tensor`, which divides `split` for the degrees that Megatron takes; where it
+  /// does not, the last part is padded.
+  std::int64_t of_rank(std::int64_t tensor) const {
+    return (split + tensor - 1) / tensor + replicated;
+  }
+  friend bool operator==(const ParameterCount&, const ParameterCount&) = default;
+  ParameterCount& operator+=(const ParameterCount& other);
+};
+
 struct TransformerShape {
   std::string name;
-  std::int64_t layers = 1;      ///< L
-  std::int64_t hidden = 1;      ///< h
-  std::int64_t heads = 1;       ///< a, of queries
-  std::int64_t kv_heads = 1;    ///< k, of keys and of values
-  std::int64_t head_dim = 1;    ///< e
-  std::int64_t ffn = 1;         ///< f
-  bool is_gated = false;        ///< the first product of the MLP is two, one of which is a gate
-  std::int64_t vocabulary = 1;  ///< V
-  bool is_tied = false;         ///< the logits' weights are the token embedding's
-  bool has_shifts = false;      ///< norms have a shift beside their scale: layer norm, not RMS
-  bool has_biases = false;      ///< of products
-  std::int64_t positions = 0;   ///< learned ones; 0: rotary
-  bool has_dropout = false;
+  std::vector<std::string> aliases{};
+  std::int64_t layers = 1;
+  std::int64_t hidden = 1;
+  std::int64_t heads = 1;     ///< of queries
+  std::int64_t kv_heads = 1;  ///< of keys, and of values
+  std::int64_t head_dim = 1;  ///< values of a head
+  std::int64_t ffn = 1;       ///< values between the products of the feed-forward network
+  bool gated = false;         ///< the activation is multiplied by a product of its own
+  std::int64_t vocabulary = 1;
+  bool tied = false;  ///< the output head has the token embeddings' weights
+  Norm norms = Norm::kLayer;
+  bool biases = false;
+  bool dropout = false;        ///< after both blocks, the embedding and the softmax
+  std::int64_t positions = 0;  ///< learned ones; 0: rotary
+  Json provenance{};
 
-  /// Of queries, keys and values of one token.
-  std::int64_t attention_width() const { return head_dim * (heads + 2 * kv_heads); }
-  /// Products of the MLP that make its inner values.
-  std::int64_t inner_products() const { return is_gated ? 2 : 1; }
-};
+  /// Values per token of all heads of queries; of keys.
+  std::int64_t query_width() const { return heads * head_dim; }
+  std::int64_t key_width() const { return kv_heads * head_dim; }
 
-/// Parameters of a part, by whether tensor ranks share them or each hold them.
-struct SharedParams {
-  std::int64_t split = 0;
-  std::int64_t replicated = 0;
-  std::int64_t all() const { return split + replicated; }
+  ParameterCount layer_parameters() const;
+  ParameterCount embedding_parameters() const;  ///< tokens and learned positions
+  ParameterCount final_norm_parameters() const;
+  ParameterCount head_parameters() const;  ///< none where it is tied
+  ParameterCount parameters() const;       ///< of the whole model
 };
-SharedParams layer_params(const TransformerShape& shape);
-/// Of tokens and learned positions.
-SharedParams embedding_params(const TransformerShape& shape);
-/// The last norm, and the logits' weights where these are not the embedding's.
-SharedParams head_params(const TransformerShape& shape);
-std::int64_t params_of(const TransformerShape& shape);
-/// Of a forward pass over one sample of so many tokens, attention over all pairs of them.
-std::int64_t multiply_accumulates(const TransformerShape& shape, std::int64_t sequence);
 
 /// Reads and checks a shape. Throws InputError.
 TransformerShape read_transformer(const std::string& path);
 TransformerShape parse_transformer(const std::string& text, const std::string& file);
-/// The file of a shipped shape; "" when there is none.
+
+/// The file of a shipped shape, by name or alias; "" when there is none.
 std::string find_transformer(const std::string& name);
-/// Sorted.
+/// Names and aliases of the shipped shapes, sorted.
 std::vector<std::string> transformer_names();
 
 }  // namespace steptime

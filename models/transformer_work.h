@@ -1,23 +1,91 @@
-// The work of a transformer on one rank: see models/transformer_work.cpp.
+// What a layer of a transformer costs a rank: time on a device, floating-point operations, bytes
+// that its forward pass keeps. See models/transformer_work.cpp.
 #pragma once
 #include "models/device.h"
 #include "models/roofline.h"
 #include "models/transformer.h"
-#include "sim/workload/model_work.h"
+#include "sim/core/units.h"
 
 #include <cstdint>
 
 namespace steptime {
 
-/// A micro-batch of a replica.
-struct MicroBatch {
+/// Of a micro-batch, what a rank has. `tensor` divides heads, kv_heads, ffn and vocabulary,
+/// `context` the sequence.
+struct ShapeCut {
   std::int64_t samples = 1;
   std::int64_t sequence = 1;  ///< tokens of a sample
+  std::int64_t tensor = 1;
+  std::int64_t context = 1;
+  bool sequence_parallel = false;  ///< tensor ranks split norms, residuals and dropout, too
+
+  double tokens() const {
+    return static_cast<double>(samples) * static_cast<double>(sequence) /
+           static_cast<double>(context);
+  }
 };
 
-/// `cut` must divide the shape. Throws std::overflow_error when a layer takes longer than any trace
-/// may.
-ModelWork transformer_work(const TransformerShape& shape, const MicroBatch& batch,
-                           const ModelCut& cut, const Device& device, const Training& training);
+/// Of one micro-batch, without communication.
+struct PassWork {
+  Duration forward{};
+  Duration input_gradient{};
+  Duration weight_gradient{};
+  Duration backward() const { return input_gradient + weight_gradient; }
+};
+
+PassWork layer_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                    const Training& training);
+/// Scores, softmax and their product with the values: of a layer's forward pass what selective
+/// recomputation does again.
+Duration attention_core_forward(const TransformerShape& shape, const ShapeCut& cut,
+                                const Device& device, const Training& training);
+PassWork embedding_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                        const Training& training);
+/// Final norm, logits and loss.
+PassWork head_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                   const Training& training);
+/// Gradient norm, update and zeroed gradients of so many parameters of a rank.
+Duration optimizer_time(std::int64_t parameters, const Device& device, const Training& training);
+
+/// Bytes that a layer's forward pass keeps for its backward pass, of one micro-batch. All of them
+/// are whole(); selective recomputation keeps selective(), full recomputation `input`, and while a
+/// layer is done again the others are there, too.
+struct LayerMemory {
+  Bytes input{};           ///< of the layer; as much goes to the next stage of a pipeline
+  Bytes operators{};       ///< of its operators, but the attention core's
+  Bytes attention_core{};  ///< softmax and dropout between queries and values; none where fused
+  Bytes selective() const { return input + operators; }
+  Bytes whole() const { return selective() + attention_core; }
+};
+LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
+                         std::int64_t value_bytes, bool fuses_attention);
+/// Tokens, and the mask of the embedding's dropout.
+Bytes embedding_memory(const TransformerShape& shape, const ShapeCut& cut);
+/// Of the last stage.
+struct HeadMemory {
+  Bytes inputs{};  ///< of the final norm and of the head's product
+  Bytes logits{};  ///< in the precision, in float32, and their gradient
+};
+HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut,
+                       std::int64_t value_bytes);
+
+/// Forward multiply-accumulates of one sample of the whole model, as a layer table counts them:
+/// products with weights, and attention without its mask.
+std::int64_t multiply_accumulates(const TransformerShape& shape, std::int64_t sequence);
+
+/// Forward floating-point operations of one sample of the whole model.
+struct SampleFlops {
+  double layers = 0;          ///< products with the layers' weights
+  double attention_core = 0;  ///< without the mask
+  double head = 0;
+  /// With the causal mask, half of the core.
+  double forward() const { return layers + attention_core / 2 + head; }
+  /// Of training: a backward pass is two forward passes. Megatron-LM's convention of today.
+  double model() const { return 3 * forward(); }
+  /// What the device does beside, when all layers are done again; only their attention.
+  double full_recompute() const { return layers + attention_core / 2; }
+  double selective_recompute() const { return attention_core / 2; }
+};
+SampleFlops sample_flops(const TransformerShape& shape, std::int64_t sequence);
 
 }  // namespace steptime

@@ -89,10 +89,12 @@ std::map<std::string, std::vector<Entry>> everything() {
   for (const auto& [name, help] : cluster_presets()) {
     kinds["preset"].push_back({name, help, ""});
   }
-  add_files(kinds["model"], "models", "steptime-model", [](const Json& model) {
-    const auto aliases = model.value("aliases", std::vector<std::string>{});
-    return aliases.empty() ? "" : fmt::format("also {}", fmt::join(aliases, ", "));
-  });
+  const auto aliases = [](const Json& model) {
+    const auto names = model.value("aliases", std::vector<std::string>{});
+    return names.empty() ? "" : fmt::format("also {}", fmt::join(names, ", "));
+  };
+  add_files(kinds["model"], "models", "steptime-model", aliases);
+  add_files(kinds["shape"], "models/transformers", "steptime-transformer", aliases);
   add_files(kinds["device"], "models/devices", "steptime-device",
             [](const Json& device) { return device.value("help", ""); });
   add_files(kinds["trace"], "traces", "steptime-trace", [](const Json& trace) {

@@ -254,12 +254,10 @@ constexpr std::array kFigures{
            [](const Result& r) {
              return utilization(r, r.layout ? r.layout->plan->work.model_flops : 0);
            }),
-    number("hfu", "",
-           "the same with what backward passes compute again, and attention as it is computed",
+    number("hfu", "", "the same with what backward passes compute again",
            [](const Result& r) {
              return utilization(
-                 r,
-                 r.layout ? r.layout->plan->work.hardware_flops + r.layout->plan->flops_again : 0);
+                 r, r.layout ? r.layout->plan->work.model_flops + r.layout->plan->flops_again : 0);
            }),
     list("stages",
          "of a layout: each rank of the pipeline, with its attribution, which adds up to the step, "

@@ -365,11 +365,10 @@ Task StageRank::updates_weights() {
   std::int64_t params = 0;
   for (const Chunk& chunk : chunks_)
     params += chunk.stage->params;
-  const auto parts = static_cast<double>(plan().states->parts(plan().sharers()).optimizer);
-  const double bytes = static_cast<double>(params) * plan().work.optimizer_bytes / parts;
-  if (bytes == 0) co_return;
+  if (!plan().work.update) co_return;
+  const std::int64_t parts = plan().states->parts(plan().sharers()).optimizer;
   const Time since = world.now();
-  co_await world.pause(from_seconds(bytes / plan().work.memory_rate), Reason{});
+  co_await world.pause(plan().work.update((params + parts - 1) / parts), Reason{});
   spend(Spent::kOptimizer, since);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/workload/workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,12 +65,11 @@ struct ModelWork {
   /// Of the embedding on a rank, which the loss uses, too; 0: it has weights of its own.
   std::int64_t tied_params = 0;
   double model_flops = 0;      ///< of a sample: the three passes, attention as far as it is used
-  double hardware_flops = 0;   ///< the same without recomputation, as the device does them
-  double attention_flops = 0;  ///< of hardware_flops, one forward pass of attention
-  double forward_flops = 0;    ///< of hardware_flops, one forward pass of all blocks
+  double attention_flops = 0;  ///< of that, one forward pass of attention
+  double forward_flops = 0;    ///< one forward pass of all blocks
   double peak_flops = 0;       ///< of the device, a second
-  double memory_rate = 0;      ///< of the device as kernels reach it, B/s
-  double optimizer_bytes = 0;  ///< moved for each parameter that is updated
+  /// What the optimizer takes for so many parameters; null: nothing.
+  std::function<Duration(std::int64_t params)> update{};
   std::string model;
   std::string device_name;
 

@@ -46,11 +46,10 @@ TEST(StageRank, SaysWhatItIsDoing) {
   EXPECT_EQ(scene.rank.doing(), "pass 1, backward of micro-batch 0 in chunk 0");
 }
 
-// The optimizer moves 10 B for each of 6 parameters at 1 TB/s: 60 ps behind the passes.
+// The optimizer takes 10 ps for each of 6 parameters, behind the passes of 60 ps.
 TEST(StageRank, UpdatesItsOwnPartOfTheWeights) {
   ModelWork work = work_of_blocks(2, {10, 10, 10}, 3);
-  work.optimizer_bytes = 10;
-  work.memory_rate = 1e12;
+  work.update = [](std::int64_t params) { return Duration(10 * params); };
   const LayoutPlan plan = plan_of({}, std::move(work));
   Scene scene(plan);
   scene.world.spawn({"rank", 0}, trains_a_step(scene.rank));

@@ -1,0 +1,205 @@
+// The work of a transformer on one rank, from its shape and a device: parameters, times and kept
+// bytes are those of models/transformer_work.h.
+//
+// Scope: one micro-batch. Tensor ranks share heads, inner values and vocabulary evenly, context
+// ranks the sequence. Bytes of a parameter: weights in the precision, gradients in the workload's
+// dtype; in mixed precision the optimizer has a master copy of 4 B beside its states of 4 B each,
+// and with gradients of 2 B a copy of these: 18 B, 20 B, in float32 16 B with Adam.
+// Source: Megatron-LM docs/user-guide/features/dist_optimizer.md (bytes per parameter).
+#include "models/layer_table.h"
+#include "models/memory.h"
+#include "models/model_request.h"
+#include "models/transformer_work.h"
+#include "sim/config/words.h"
+#include "sim/core/error.h"
+#include "sim/workload/model_work.h"
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+std::vector<Tensor> tensors_of(const ParameterCount& count, std::int64_t tensor) {
+  std::vector<Tensor> tensors;
+  if (count.replicated > 0) tensors.push_back({"replicated", count.replicated});
+  if (count.split > 0) tensors.push_back({"split", (count.split + tensor - 1) / tensor});
+  return tensors;
+}
+
+ParameterBytes parameter_bytes(const Training& training) {
+  const std::int64_t value = bytes_of(training.precision);
+  const auto states = static_cast<std::int64_t>(std::llround(4 * training.optimizer.state));
+  if (value >= 4) return {value, training.weight_bytes, states};
+  return {value, training.weight_bytes, 4 + states + (training.weight_bytes < 4 ? 4 : 0)};
+}
+
+class RankWork {
+ public:
+  RankWork(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+           const Training& training)
+      : shape_(shape), cut_(cut), device_(device), training_(training) {}
+
+  ModelWork all() const {
+    const std::int64_t value = bytes_of(training_.precision);
+    const HeadMemory head_bytes = head_memory(shape_, cut_, value);
+    ModelWork work{
+        .parameter = parameter_bytes(training_),
+        .exchanged = exchanged(value),
+        .logits = head_bytes.logits,
+        .context = kDriverContext,
+        .device = device_.memory,
+        .samples = cut_.samples,
+        .tokens = cut_.sequence,
+        .update = [device = device_, training = training_](
+                      std::int64_t params) { return optimizer_time(params, device, training); },
+        .model = shape_.name,
+        .device_name = device_.name,
+        .domain = "shapes of transformers are not calibrated"};
+    count_flops(work);
+    work.layers.push_back(part("embedding", embedding_work(shape_, cut_, device_, training_),
+                               shape_.embedding_parameters()));
+    work.layers.back().kept = embedding_memory(shape_, cut_);
+    const LayerWork layer = block();
+    for (std::int64_t l = 0; l < shape_.layers; ++l) {
+      work.layers.push_back(layer);
+      work.layers.back().name = fmt::format("layer {}", l);
+    }
+    ParameterCount head = shape_.final_norm_parameters();
+    head += shape_.head_parameters();
+    work.layers.push_back(
+        part("logits and loss", head_work(shape_, cut_, device_, training_), head));
+    work.layers.back().kept = head_bytes.inputs;
+    work.layers.back().is_loss = true;
+    if (shape_.tied) {
+      work.tied_params =
+          ParameterCount{.split = shape_.vocabulary * shape_.hidden}.of_rank(cut_.tensor);
+    }
+    for (LayerWork& of : work.layers) {
+      for (Tensor& tensor : of.tensors)
+        tensor.name = fmt::format("{}.{}", of.name, tensor.name);
+    }
+    return work;
+  }
+
+ private:
+  LayerWork part(std::string name, const PassWork& time, const ParameterCount& params) const {
+    return {.name = std::move(name),
+            .forward = time.forward,
+            .input_gradient = time.input_gradient,
+            .weight_gradient = time.weight_gradient,
+            .tensors = tensors_of(params, cut_.tensor),
+            .is_block = false};
+  }
+
+  LayerWork block() const {
+    LayerWork layer =
+        part("layer", layer_work(shape_, cut_, device_, training_), shape_.layer_parameters());
+    layer.is_block = true;
+    layer.attention = attention_core_forward(shape_, cut_, device_, training_);
+    // Two products for each of the forward pass, and with a fused one the scores again.
+    layer.attention_gradient = scaled(layer.attention, device_.fuses_attention ? 2.5 : 2);
+    const LayerMemory memory =
+        layer_memory(shape_, cut_, bytes_of(training_.precision), device_.fuses_attention);
+    layer.kept = memory.whole();
+    layer.kept_attention = memory.attention_core;
+    layer.kept_input = memory.input;
+    return layer;
+  }
+
+  ExchangedBytes exchanged(std::int64_t value) const {
+    const std::int64_t tokens = cut_.samples * cut_.sequence / cut_.context;
+    return {.hidden = {tokens * shape_.hidden * value},
+            .queries = {tokens * shape_.query_width() / cut_.tensor * value},
+            .keys_values = {2 * tokens * shape_.key_width() / cut_.tensor * value}};
+  }
+
+  void count_flops(ModelWork& work) const {
+    const SampleFlops flops = sample_flops(shape_, cut_.sequence);
+    work.model_flops = flops.model();
+    work.attention_flops = flops.selective_recompute();
+    work.forward_flops = flops.full_recompute();
+    work.peak_flops = device_.precisions.at(training_.precision).flops;
+  }
+
+  const TransformerShape& shape_;
+  const ShapeCut& cut_;
+  const Device& device_;
+  const Training& training_;
+};
+
+/// Numbers of a shape that ranks can share only evenly.
+void check_cut(const Config& request, const TransformerShape& shape, const ShapeCut& cut) {
+  const auto expect = [&](std::int64_t count, const char* what) {
+    if (count % cut.tensor == 0) return;
+    request.fail("model", fmt::format("{} has {} {}, which the layout's {} tensor ranks cannot "
+                                      "share evenly",
+                                      shape.name, count, what, cut.tensor));
+  };
+  expect(shape.heads, "heads of queries");
+  expect(shape.kv_heads, "heads of keys and values");
+  expect(shape.ffn, "values inside the feed-forward network");
+  if (cut.sequence % cut.context != 0) {
+    request.fail("sequence",
+                 fmt::format("found {}, expected a multiple of the layout's {} context ranks",
+                             cut.sequence, cut.context));
+  }
+  if (shape.positions > 0 && cut.sequence > shape.positions) {
+    request.fail("sequence", fmt::format("found {}, expected at most {}, the positions of {}",
+                                         cut.sequence, shape.positions, shape.name));
+  }
+}
+
+class TransformerModel final : public ShapeModel {
+ public:
+  ModelWork work(const Config& request, const ModelCut& cut) const override {
+    const TransformerShape shape = shape_of(request);
+    if (!request.has("sequence")) {
+      request.fail("sequence", "required but missing, as \"model\" is the shape of a transformer");
+    }
+    if (request.has("host_per_kernel"))
+      request.fail("host_per_kernel", "unexpected with the shape of a transformer");
+    const ShapeCut of{.samples = request.get<std::int64_t>("batch"),
+                      .sequence = request.get<std::int64_t>("sequence"),
+                      .tensor = cut.tensor,
+                      .context = cut.context,
+                      .sequence_parallel = cut.sequence_parallel};
+    check_cut(request, shape, of);
+    const Device device = device_of(request);
+    const Training training =
+        training_of(request, device, bytes_of(request.get<std::string>("dtype")));
+    try {
+      return RankWork(shape, of, device, training).all();
+    } catch (const RangeError& e) {
+      request.fail("batch", e.what());
+    }
+  }
+
+ private:
+  static TransformerShape shape_of(const Config& request) {
+    const std::string name = text_under(request, "model");
+    if (name.ends_with(".json"))
+      return parse_transformer(request.text_of("model"), request.get<std::string>("model"));
+    const std::string file = find_transformer(name);
+    if (!file.empty()) return read_transformer(file);
+    if (!find_layer_table(name).empty()) {
+      request.fail("model",
+                   fmt::format("\"{}\" is a layer table, which no layout can cut; expected "
+                               "the shape of a transformer",
+                               name));
+    }
+    request.fail("model", unknown_word(name, transformer_names()));
+  }
+};
+
+const bool kRegistered =
+    ShapeModels::instance().add("roofline", "the shape of a transformer and a device", {},
+                                [](const Config&) { return std::make_unique<TransformerModel>(); });
+
+}  // namespace
+}  // namespace steptime
