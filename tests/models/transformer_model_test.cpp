@@ -1,0 +1,102 @@
+// Does the work of a rank hold what its cut leaves of a model, and refuse what cannot be cut?
+#include "models/transformer.h"
+#include "sim/core/error.h"
+#include "sim/workload/model_work.h"
+#include "tests/support/config_text.h"
+
+#include <numeric>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+ModelWork work_of(const std::string& keys, const ModelCut& cut = {}) {
+  const Config section = config_of(
+      fmt::format(R"({{"model": "llama-2-7b", "device": "h100", "batch": 1, "sequence": 2048,
+                       "precision": "bfloat16", "optimizer": "adam"{}}})",
+                  keys),
+      workload_params());
+  return read_shape(section, cut);
+}
+
+std::int64_t params(const ModelWork& work) {
+  return std::accumulate(work.layers.begin(), work.layers.end(), std::int64_t{0},
+                         [](std::int64_t sum, const LayerWork& l) { return sum + l.params(); });
+}
+
+TEST(TransformerModel, AWholeModelHasAllItsParameters) {
+  const ModelWork work = work_of("");
+  EXPECT_EQ(params(work), 6'738'415'616);  // config.json of Llama-2-7b
+  EXPECT_EQ(work.blocks(), 32);
+  EXPECT_TRUE(work.layers.back().is_loss);
+}
+
+// Eight tensor ranks have an eighth of what is split, and all 65 norms of 4,096.
+TEST(TransformerModel, TensorRanksShareWhatIsSplit) {
+  const std::int64_t norms = 65 * 4096;
+  EXPECT_EQ(params(work_of("", {.tensor = 8})), (6'738'415'616 - norms) / 8 + norms);
+}
+
+// Bytes of a parameter: 18 = 2 + 4 + 12, with gradients of 2 B 20 = 2 + 2 + 16, in float32 16.
+// Source: Megatron-LM docs/user-guide/features/dist_optimizer.md.
+TEST(TransformerModel, BytesOfAParameter) {
+  const auto bytes = [](const ModelWork& work) {
+    return work.parameter.weight + work.parameter.gradient + work.parameter.optimizer;
+  };
+  EXPECT_EQ(bytes(work_of(R"(, "dtype": "float32")")), 18);
+  EXPECT_EQ(bytes(work_of(R"(, "dtype": "bfloat16")")), 20);
+  const Config whole = config_of(
+      R"({"model": "llama-2-7b", "device": "h100", "batch": 1, "sequence": 2048,
+          "dtype": "float32", "optimizer": "adam"})",
+      workload_params());
+  EXPECT_EQ(bytes(read_shape(whole, {})), 16);
+}
+
+// 2,048 tokens x 4,096 values x 2 B; over two context ranks half of them; keys and values of 32
+// heads over four tensor ranks a quarter of twice that.
+TEST(TransformerModel, WhatRanksSendEachOther) {
+  EXPECT_EQ(work_of("").exchanged.hidden.count, 2048 * 4096 * 2);
+  const ExchangedBytes cut = work_of("", {.tensor = 4, .context = 2}).exchanged;
+  EXPECT_EQ(cut.hidden.count, 1024 * 4096 * 2);
+  EXPECT_EQ(cut.queries.count, 1024 * 4096 / 4 * 2);
+  EXPECT_EQ(cut.keys_values.count, 2 * 1024 * 4096 / 4 * 2);
+}
+
+std::string error_of(const std::string& keys, const ModelCut& cut) {
+  try {
+    work_of(keys, cut);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(TransformerModel, RefusesWhatRanksCannotShareEvenly) {
+  EXPECT_EQ(error_of("", {.tensor = 5}),
+            "x.json: /model: llama-2-7b has 32 heads of queries, which the layout's 5 tensor ranks "
+            "cannot share evenly");
+  EXPECT_EQ(error_of("", {.context = 3}),
+            "x.json: /sequence: found 2048, expected a multiple of the layout's 3 context ranks");
+  EXPECT_EQ(error_of(R"(, "host_per_kernel": "5 us")", {}),
+            "x.json: /host_per_kernel: unexpected with the shape of a transformer");
+}
+
+TEST(TransformerModel, ALayerTableIsNoShape) {
+  const Config section = config_of(
+      R"({"model": "resnet50", "device": "h100", "batch": 1, "sequence": 8})", workload_params());
+  std::string error;
+  try {
+    read_shape(section, {});
+  } catch (const InputError& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error,
+            "x.json: /model: \"resnet50\" is a layer table, which no layout can cut; expected the "
+            "shape of a transformer");
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,93 @@
+// From a config to the plan of its step: what is refused, and that a layout of ones is no other
+// step than without a layout.
+#include "sim/layouts/plan_layout.h"
+
+#include "sim/core/error.h"
+#include "tests/support/simulated.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::string with_strategy(const std::string& strategy, const std::string& more = "") {
+  return fmt::format(R"({{"strategy": {{{}}}{}}})", strategy, more);
+}
+
+std::string error_of(const std::string& patch) {
+  const TinyFolder folder;
+  try {
+    tiny_experiment(folder, patch);
+  } catch (const InputError& e) {
+    const std::string text = e.what();
+    return text.substr(text.find(": /") + 2);
+  }
+  return "";
+}
+
+// Four GPUs with a copy of the model each: the same trace, buckets and micro-batches, to the
+// picosecond.
+TEST(PlanLayout, ALayoutOfOnesIsTodaysStep) {
+  const TinyFolder folder;
+  for (const char* schedule : {"wfbp", "sync-easgd", "mg-wfbp"}) {
+    for (const int micro_batches : {1, 3}) {
+      const std::string workload =
+          fmt::format(R"(, "workload": {{"accumulate": {}, "overlap": "none"}})", micro_batches);
+      const std::string stated = fmt::format(R"("schedule": {{"type": "{}"}})", schedule);
+      const Result today = simulate(tiny_experiment(folder, with_strategy(stated, workload)));
+      const Result layout = simulate(tiny_experiment(
+          folder, with_strategy(stated + R"(, "layout": {"tensor": 1})", workload)));
+      EXPECT_EQ(layout.step_time_s, today.step_time_s) << schedule << " " << micro_batches;
+      EXPECT_EQ(layout.compute_time_s, today.compute_time_s);
+      EXPECT_EQ(layout.exposed_comm_s, today.exposed_comm_s);
+      EXPECT_EQ(layout.comm_busy_s, today.comm_busy_s);
+      EXPECT_EQ(layout.messages, today.messages);
+    }
+  }
+}
+
+TEST(PlanLayout, KeysOfALayoutNeedOne) {
+  EXPECT_EQ(error_of(with_strategy(R"("states": "zero")")),
+            "/strategy/states: expected a \"layout\" beside it");
+}
+
+TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
+  const std::string layout = R"("layout": {}, )";
+  EXPECT_EQ(
+      error_of(with_strategy(layout + R"("update": {"type": "local-sgd"})")),
+      "/strategy/update: with a layout gradients are summed up; expected {\"type\": \"sgd\"}");
+  EXPECT_EQ(
+      error_of(with_strategy(layout + R"("schedule": "priority")")),
+      "/strategy/schedule: decides while the step runs, which a layout's ranks do not ask for; "
+      "expected one that plans beforehand");
+  EXPECT_EQ(error_of(with_strategy(layout + R"("embedding": "funnel")")),
+            "/strategy/embedding: unexpected with a layout; expected {\"type\": \"async\"}");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "run": {"variation": "typical"})")),
+            "/run/variation: unexpected with a layout, whose replicas are alike");
+}
+
+TEST(PlanLayout, ATraceCannotBeCut) {
+  EXPECT_EQ(
+      error_of(with_strategy(R"("layout": {"tensor": 2})")),
+      "/strategy/layout/tensor: a trace does not say what its layers send each other; expected "
+      "1, or a \"model\" in its place");
+}
+
+TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
+  EXPECT_EQ(
+      error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
+      "/strategy/beside_compute: found \"hope\", expected some of gradients, weights, tensor, "
+      "pipeline, context");
+  EXPECT_EQ(
+      error_of(with_strategy(R"("layout": {}, "states": {"type": "fsdp", "shard_group": 3})")),
+      "/strategy/states/shard_group: found 3, expected a divisor of the 4 ranks that hold the "
+      "same parameters");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "fsdp", "schedule": "wfbp")")),
+            "/strategy/schedule: unexpected, as units of the states are the buckets");
+}
+
+}  // namespace
+}  // namespace steptime
