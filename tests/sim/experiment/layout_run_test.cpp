@@ -11,13 +11,13 @@
 namespace steptime {
 namespace {
 
-/// GPT-2 XL on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, two replicas.
+/// GPT of 1.7 billion parameters on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, two replicas.
 Result run(const std::string& strategy = "", const std::string& layout = "",
            std::vector<SentBucket>* buckets = nullptr) {
   const TinyFolder folder;
   folder.write("x.json", fmt::format(R"({{
     "name": "x",
-    "workload": {{"model": "gpt2-xl", "device": "a100", "batch": 2, "sequence": 1024,
+    "workload": {{"model": "gpt-1.7b", "device": "a100", "batch": 2, "sequence": 1024,
                   "accumulate": 4, "precision": "float16", "optimizer": "adam",
                   "dataset_samples": 1600}},
     "cluster": {{"nodes": 2, "gpus_per_node": 4,
@@ -56,8 +56,6 @@ TEST(LayoutRun, AttributionAddsUpToTheStepOnEveryRank) {
   }
 }
 
-// 48 layers of 30,740,800 parameters over two stages and two tensor ranks, weights of 2 B: one
-// stage's half of 24 layers are 24 x (split / 2 + replicated) x 2 B; ZeRO-1 leaves them whole.
 TEST(LayoutRun, MemoryIsThatOfTheFullestRank) {
   const Result r = run(R"(, "states": "zero")");
   ASSERT_TRUE(r.memory);

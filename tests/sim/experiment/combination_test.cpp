@@ -1,0 +1,38 @@
+// Parts that are right each but say nothing together; more of them in experiment_test.cpp.
+#include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
+#include "tests/support/simulated.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::string error_of(const std::string& patch) {
+  const TinyFolder folder;
+  try {
+    tiny_experiment(folder, patch);
+  } catch (const InputError& e) {
+    const std::string text = e.what();
+    return text.substr(text.find(": /") + 2);
+  }
+  return "";
+}
+
+TEST(Combination, ALayoutIsPlayedInClosedForm) {
+  EXPECT_EQ(error_of(R"({"strategy": {"layout": {}}, "run": {"fidelity": "message"}})"),
+            "/run/fidelity: layouts are played in closed form; expected \"analytic\"");
+}
+
+TEST(Combination, AnEngineKnowsNoStreams) {
+  EXPECT_EQ(
+      error_of(R"({"strategy": {"embedding": "funnel",
+                                      "transport": {"type": "mpi", "streams": 2}}})"),
+      "/strategy/transport: has several streams, but in an engine the embedding says how many "
+      "collectives are outstanding; expected 1");
+}
+
+}  // namespace
+}  // namespace steptime
