@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/layouts/states.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -17,7 +18,7 @@ class UnitStates final : public States {
     return {shards, shards, shards};
   }
   std::int64_t shard_group(std::int64_t ranks) const override {
-    return group_ == 0 ? ranks : group_;
+    return group_ == 0 ? ranks : std::min(group_, ranks);
   }
   Operation sum() const override { return Operation::kReduceScatter; }
   bool sums_every_micro_batch() const override { return true; }

@@ -108,7 +108,15 @@ void add_groups(LayoutPlan& plan, const Config& strategy, const LayoutRequest& o
   };
   at(GroupKind::kTensor) = costs_of(strategy, of, plan.layout, std::array{D::kTensor});
   at(GroupKind::kContext) = costs_of(strategy, of, plan.layout, std::array{D::kContext});
-  at(GroupKind::kShards) = costs_of(strategy, of, plan.layout, std::array{D::kContext, D::kData});
+  const std::vector<std::int32_t> sharers = plan.layout.group(0, std::array{D::kContext, D::kData});
+  const auto shards = static_cast<std::size_t>(plan.states->shard_group(plan.sharers()));
+  std::vector<std::int32_t> replicas;
+  for (std::size_t i = 0; i < sharers.size(); i += shards)
+    replicas.push_back(sharers[i]);
+  const Backend& backend = *of.transport.backend;
+  at(GroupKind::kShards) =
+      group_costs(strategy, backend, of.cluster, std::span(sharers).first(shards));
+  at(GroupKind::kReplicas) = group_costs(strategy, backend, of.cluster, replicas);
   at(GroupKind::kPipeline) = costs_of(strategy, of, plan.layout, std::array{D::kPipeline});
   const std::array ends{0, plan.layout.rank({0, 0, 0, plan.layout.pipeline() - 1})};
   if (plan.layout.pipeline() > 1)

@@ -111,6 +111,7 @@ std::size_t StageRank::way(GroupKind kind, const Collective& collective) {
     of.group.emplace(run_.world, Name{name_of(kind).data(), -1, "group of rank", rank_}, 1,
                      run_.roads.medium(rank_, kind, collective));
     of.ways.push_back(&collective);
+    if (kind == GroupKind::kShards) of.group->watch(this);
   }
   const auto known = std::find(of.ways.begin(), of.ways.end(), &collective);
   if (known != of.ways.end()) return static_cast<std::size_t>(known - of.ways.begin());
@@ -120,8 +121,19 @@ std::size_t StageRank::way(GroupKind kind, const Collective& collective) {
 
 void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes) {
   const std::size_t number = way(kind, collective);
+  if (kind == GroupKind::kShards)
+    sums_.push_back(&collective != plan().costs(kind).all_gather.get());
   count(kind, bytes, collective.time(bytes));
   calls(kind).group->launch(0, bytes, number);
+}
+
+void StageRank::ended(std::int64_t, Bytes bytes, Time) {
+  const bool is_sum = sums_.front();
+  sums_.pop_front();
+  const std::int64_t shards = plan().states->shard_group(plan().sharers());
+  if (!is_sum || shards == plan().sharers()) return;
+  launch(GroupKind::kReplicas, *plan().costs(GroupKind::kReplicas).all_reduce,
+         {(bytes.count + shards - 1) / shards});
 }
 
 void StageRank::count(GroupKind kind, Bytes bytes, Duration alone) {

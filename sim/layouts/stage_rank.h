@@ -31,7 +31,7 @@ struct LayoutRun {
   bool folds = true;  ///< exchanges that meet no others pass as times; else as calls of their own
 };
 
-class StageRank {
+class StageRank final : private Group::Watch {
  public:
   StageRank(LayoutRun& run, std::int32_t rank);
   StageRank(const StageRank&) = delete;
@@ -101,6 +101,8 @@ class StageRank {
   std::size_t way(GroupKind kind, const Collective& collective);
   void launch(GroupKind kind, const Collective& collective, Bytes bytes);
   void count(GroupKind kind, Bytes bytes, Duration alone);
+  /// A collective of the shard group is over: what it has summed is summed over its replicas.
+  void ended(std::int64_t call, Bytes bytes, Time start) override;
   Task works(const Segment& segment);
   Task exchanges(const Leg& leg);
   Task works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward);
@@ -119,7 +121,8 @@ class StageRank {
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before
   std::optional<UnitWeights> units_;
-  std::int64_t updates_ = 0;       ///< gatherings of updated weights that were asked for
+  std::deque<bool> sums_;     ///< of the shard group's calls that are not over: whether they sum
+  std::int64_t updates_ = 0;  ///< gatherings of updated weights that were asked for
   std::vector<std::size_t> made_;  ///< buckets of each chunk's present pass that were summed
   std::int64_t pass_ = -1;
   TimesSpent spent_{};

@@ -74,6 +74,22 @@ TEST(Fsdp, KeptWeightsAreGatheredOnce) {
   EXPECT_EQ(times.ranks[0].at_peak[static_cast<std::size_t>(HeldFor::kGathered)], 3);
 }
 
+// Two layers on four ranks in shard groups of two: a sum of 6 in the group, then one of 5 of half
+// of its bytes over the two replicas. A1 0-4, A2 4-8, F1 4-14, F2 14-24, B2 24-44, R2 44-50, B1
+// 44-64, R1 64-70; over the replicas 50-55 and 70-75.
+TEST(Fsdp, ShardGroupsSumOverTheirReplicas) {
+  LayoutPlan plan = plan_of({.degrees = {1, 1, 4, 1},
+                             .states = R"({"type": "fsdp", "shard_group": 2, "reshard": false})"},
+                            work_of_blocks(2, {10, 15, 5}, 8));
+  auto& shards = plan.groups[static_cast<std::size_t>(GroupKind::kShards)];
+  shards.all_gather = std::make_shared<LinearCollective>(LinearCost{Duration(4), {}});
+  shards.reduce_scatter = std::make_shared<LinearCollective>(LinearCost{Duration(6), {}});
+  plan.groups[static_cast<std::size_t>(GroupKind::kReplicas)] = costs_of(Duration(5), 0);
+  const LayoutTimes times = play_layout(plan);
+  EXPECT_EQ(times.step.count(), 75);
+  EXPECT_EQ(times.ranks[0].bytes[static_cast<std::size_t>(GroupKind::kReplicas)], 2 * 4);
+}
+
 // Two units of one parameter of one byte are there at a time, or one.
 TEST(Fsdp, NoMoreUnitsAreThereThanItSays) {
   for (const int gathers : {1, 2}) {
