@@ -282,6 +282,11 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
     }
     if (visits) units_->end();
   }
+  if (!makes || plan().beside.gradients || !plan().states->sums_every_micro_batch()) co_return;
+  const Time since = run_.world.now();
+  make_buckets(pass, 0, buckets);
+  if (calls(GroupKind::kShards).group) co_await calls(GroupKind::kShards).group->over(0);
+  spend(Spent::kGradients, since);
 }
 
 Task StageRank::forward(Pass pass) {
@@ -352,7 +357,7 @@ Task StageRank::sends_gradients(Pass pass) {
 
 Task StageRank::sums_gradients() {
   World& world = run_.world;
-  if (!plan().beside.gradients) {
+  if (!plan().beside.gradients && !plan().states->sums_every_micro_batch()) {
     for (std::int32_t c = 0; c < plan().order->chunks(); ++c)
       make_buckets({.chunk = c}, 0, plan().stage(rank_, c).buckets.size());
   }

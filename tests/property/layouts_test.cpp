@@ -133,10 +133,8 @@ RC_GTEST_PROP(Layouts, GroupsCarryWhatTheirStrategySays, ()) {
       if (test.states.find("1}") != std::string::npos &&
           test.states.find("fsdp") == std::string::npos)
         return 2;
-      // Gradients that nothing computes beside are summed up behind the last backward pass.
-      const std::int64_t gradients = test.beside.gradients ? m : 1;
-      if (test.states.find("2}") != std::string::npos) return gradients + 1;
-      return gradients + (p > 1 ? 1 : 2 * m);
+      if (test.states.find("2}") != std::string::npos) return m + 1;
+      return m + (p > 1 ? 1 : 2 * m);
     };
     RC_ASSERT(bytes[static_cast<std::size_t>(GroupKind::kShards)] == sums() * params);
   }
