@@ -30,7 +30,18 @@ constexpr std::array<std::string_view, 4> kCollectiveSections{
     "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
 constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
                                                             "/strategy/embedding"};
-constexpr std::array<std::string_view, 3> kLayoutSections{"/workload", "/cluster", "/strategy"};
+constexpr std::array<std::string_view, 12> kLayoutSections{"/workload",
+                                                           "/cluster",
+                                                           "/strategy/layout",
+                                                           "/strategy/states",
+                                                           "/strategy/pipeline_order",
+                                                           "/strategy/recompute",
+                                                           "/strategy/context_exchange",
+                                                           "/strategy/beside_compute",
+                                                           "/strategy/aggregation",
+                                                           "/strategy/update",
+                                                           "/strategy/transport",
+                                                           "/strategy/schedule"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
 std::string transport_name(const Config& strategy) {
@@ -416,6 +427,9 @@ Json resolved(const Json& config) {
   spelled_out["strategy"] = with_layout_defaults(spelled_out["strategy"]);
   Json full = resolved_object(spelled_out, experiment_params());
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
+  const Json workload = config.value("workload", Json::object());
+  if (workload.contains("global_batch") && !workload.contains("accumulate"))
+    full["workload"].erase("accumulate");  // which the former says
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
     const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
                           strategy_params());

@@ -51,20 +51,19 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank)
     units.push_back(stage.buckets.size());
     const bool updates = plan().states->gathers_updates();
     const bool is_cut = gathering.has_value();
-    chunks_.push_back({.stage = &stage,
-                       .forward = forward_segments(stage, is_cut),
-                       .first_forward = forward_segments(stage, is_cut || updates),
-                       .backward = backward_segments(stage, kBackward, is_cut),
-                       .last_backward = backward_segments(stage, kBackward, true),
-                       .input = backward_segments(stage, kInput, is_cut),
-                       .weight = backward_segments(stage, kWeights, false),
-                       .last_weight = backward_segments(stage, kWeights, true),
-                       .activations = std::make_unique<Arrivals>(
-                           run.world, Name{"activations for chunk", c, "of rank", rank},
-                           [this] { return doing(); }),
-                       .gradients = std::make_unique<Arrivals>(
-                           run.world, Name{"gradients for chunk", c, "of rank", rank},
-                           [this] { return doing(); })});
+    chunks_.push_back(
+        {.stage = &stage,
+         .forward = forward_segments(stage, is_cut),
+         .first_forward = forward_segments(stage, is_cut || updates),
+         .backward = backward_segments(stage, kBackward, is_cut),
+         .last_backward = backward_segments(stage, kBackward, true),
+         .input = backward_segments(stage, kInput, is_cut),
+         .weight = backward_segments(stage, kWeights, false),
+         .last_weight = backward_segments(stage, kWeights, true),
+         .activations = std::make_unique<Arrivals>(
+             run.world, Name{"activations for chunk", c, "rank", rank}, [this] { return doing(); }),
+         .gradients = std::make_unique<Arrivals>(
+             run.world, Name{"gradients for chunk", c, "rank", rank}, [this] { return doing(); })});
   }
   const auto cut = [params](std::int64_t each, std::int64_t into) {
     return Bytes{(params * each + into - 1) / into};
@@ -108,7 +107,7 @@ void StageRank::spend(const TimesSpent& spent) {
 std::size_t StageRank::way(GroupKind kind, const Collective& collective) {
   Calls& of = calls(kind);
   if (!of.group) {
-    of.group.emplace(run_.world, Name{name_of(kind).data(), -1, "group of rank", rank_}, 1,
+    of.group.emplace(run_.world, Name{name_of(kind).data(), -1, "rank", rank_}, 1,
                      run_.roads.medium(rank_, kind, collective));
     of.ways.push_back(&collective);
     if (kind == GroupKind::kShards) of.group->watch(this);

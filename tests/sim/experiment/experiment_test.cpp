@@ -40,15 +40,21 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
     for (const std::string_view section : sections(part))
       ++readers[std::string(section)];
   }
-  EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 1},
-                                                 {"/cluster", 2},
+  EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 2},
+                                                 {"/cluster", 3},
                                                  {"/cluster/network", 1},
                                                  {"/cluster/preset", 1},
-                                                 {"/strategy/aggregation", 1},
-                                                 {"/strategy/update", 2},
-                                                 {"/strategy/schedule", 1},
+                                                 {"/strategy/aggregation", 2},
+                                                 {"/strategy/update", 3},
+                                                 {"/strategy/schedule", 2},
                                                  {"/strategy/embedding", 1},
-                                                 {"/strategy/transport", 2},
+                                                 {"/strategy/transport", 3},
+                                                 {"/strategy/layout", 2},
+                                                 {"/strategy/states", 1},
+                                                 {"/strategy/pipeline_order", 1},
+                                                 {"/strategy/recompute", 1},
+                                                 {"/strategy/context_exchange", 1},
+                                                 {"/strategy/beside_compute", 1},
                                                  {"/run", 1}}));
 }
 

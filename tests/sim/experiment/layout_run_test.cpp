@@ -11,7 +11,8 @@
 namespace steptime {
 namespace {
 
-/// GPT of 1.7 billion parameters on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, two replicas.
+/// GPT of 1.7 billion parameters on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, two
+/// replicas.
 Result run(const std::string& strategy = "", const std::string& layout = "",
            std::vector<SentBucket>* buckets = nullptr) {
   const TinyFolder folder;

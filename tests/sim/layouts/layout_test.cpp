@@ -54,9 +54,10 @@ TEST(Layout, DataParallelismIsWhatTheClusterHasLeft) {
   const Layout layout = layout_of(section, read_layout(section), 24);
   EXPECT_EQ(layout.data(), 4);
   EXPECT_EQ(layout.without(D::kData).ranks(), 6);
-  EXPECT_EQ(error_of([&] { layout_of(section, read_layout(section), 16); }),
-            "x.json: a replica takes 2 x 1 x 3 = 6 GPUs (tensor x context x pipeline), expected a "
-            "divisor of the cluster's 16");
+  EXPECT_EQ(
+      error_of([&] { layout_of(section, read_layout(section), 16); }),
+      "x.json: /: a replica takes 2 x 1 x 3 = 6 GPUs (tensor x context x pipeline), expected a "
+      "divisor of the cluster's 16");
 }
 
 TEST(Layout, RefusesAnOrderThatIsNone) {

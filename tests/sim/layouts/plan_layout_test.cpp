@@ -57,7 +57,7 @@ TEST(PlanLayout, KeysOfALayoutNeedOne) {
 TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
   const std::string layout = R"("layout": {}, )";
   EXPECT_EQ(
-      error_of(with_strategy(layout + R"("update": {"type": "local-sgd"})")),
+      error_of(with_strategy(layout + R"("update": {"type": "local-sgd", "interval": 2})")),
       "/strategy/update: with a layout gradients are summed up; expected {\"type\": \"sgd\"}");
   EXPECT_EQ(
       error_of(with_strategy(layout + R"("schedule": "priority")")),

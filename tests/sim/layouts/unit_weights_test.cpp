@@ -53,7 +53,7 @@ TEST(UnitWeights, OneAtATime) {
 }
 
 TEST(UnitWeights, KeptWeightsAreLetGoBehindTheBackwardPass) {
-  EXPECT_EQ(calls_of({.reshards = false, .at_once = 2}), "+1+0....-0.-1");
+  EXPECT_EQ(calls_of({.reshards = false, .at_once = 2}), "+1+0...-0.-1");
 }
 
 }  // namespace
