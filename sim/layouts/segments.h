@@ -30,7 +30,7 @@ struct Segment {
 };
 
 /// Which of a layer's legs a pass goes through.
-using LegsOf = std::span<const Legs StageLayer::*const>;
+using LegsOf = std::span<Legs StageLayer::*const>;
 
 /// From the first layer to the last. `cut`: it stops before the first layer of each bucket.
 std::vector<Segment> forward_segments(const StageWork& stage, bool cut);
