@@ -44,16 +44,16 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, bool folds) 
 
   LayoutTimes times{.fingerprint = kFingerprintSeed};
   for (const StageRank& rank : ranks) {
-    const RankMemory& memory = rank.memory();
+    const RankMemory::Peak peak = rank.memory().peak();
     times.ranks.push_back({.end = since_start(rank.ended()),
                            .spent = rank.spent(),
                            .bytes = rank.bytes(),
                            .exchanging = rank.exchanging(),
                            .exchanges = rank.exchanges(),
-                           .peak = memory.peak(),
-                           .at_peak = memory.at_peak(),
-                           .peak_at = since_start(memory.peak_at()),
-                           .left = memory.held()});
+                           .peak = peak.bytes,
+                           .at_peak = peak.parts,
+                           .peak_at = since_start(peak.since),
+                           .left = rank.memory().held()});
     times.step = std::max(times.step, times.ranks.back().end);
   }
   for (std::size_t r = pipeline; r-- > 0;) {

@@ -25,19 +25,24 @@ inline constexpr std::size_t kHeldFor = 8;
 inline constexpr std::array<std::string_view, kHeldFor> kNamesOfHeld{
     "weights", "gradients", "optimizer", "activations", "logits", "gathered", "buffers", "context"};
 
+/// Its peak is the most that is held from one instant to a later one: what is released at an
+/// instant has room for what is acquired at it, in whatever order the two are said.
 class RankMemory {
  public:
   using Parts = std::array<std::int64_t, kHeldFor>;
+  struct Peak {
+    std::int64_t bytes = 0;
+    Parts parts{};
+    Time since{};
+  };
 
   void acquire(HeldFor what, Bytes bytes, Time now) {
+    reach(now);
     held_[static_cast<std::size_t>(what)] += bytes.count;
     total_ += bytes.count;
-    if (total_ <= peak_) return;
-    peak_ = total_;
-    at_peak_ = held_;
-    peak_at_ = now;
   }
-  void release(HeldFor what, Bytes bytes) {
+  void release(HeldFor what, Bytes bytes, Time now) {
+    reach(now);
     std::int64_t& held = held_[static_cast<std::size_t>(what)];
     held -= bytes.count;
     total_ -= bytes.count;
@@ -45,16 +50,19 @@ class RankMemory {
   }
   const Parts& held() const { return held_; }
   std::int64_t total() const { return total_; }
-  std::int64_t peak() const { return peak_; }
-  const Parts& at_peak() const { return at_peak_; }
-  Time peak_at() const { return peak_at_; }
+  Peak peak() const { return total_ > peak_.bytes ? Peak{total_, held_, since_} : peak_; }
 
  private:
+  void reach(Time now) {
+    if (now == since_) return;
+    peak_ = peak();
+    since_ = now;
+  }
+
   Parts held_{};
-  Parts at_peak_{};
   std::int64_t total_ = 0;
-  std::int64_t peak_ = 0;
-  Time peak_at_{};
+  Time since_{};  ///< when it last changed
+  Peak peak_{};   ///< up to then
 };
 
 }  // namespace steptime

@@ -90,7 +90,8 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank)
               },
           .let_go =
               [this](std::int32_t c, std::size_t unit) {
-                memory_.release(HeldFor::kGathered, plan().stage(rank_, c).buckets[unit].weights);
+                memory_.release(HeldFor::kGathered, plan().stage(rank_, c).buckets[unit].weights,
+                                run_.world.now());
               }});
 }
 
@@ -186,7 +187,7 @@ Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link) {
       waited > Duration{} ? travelled : Duration{};
   spent_[static_cast<std::size_t>(Spent::kBubble)] +=
       waited > Duration{} ? waited - travelled : Duration{};
-  memory_.release(HeldFor::kBuffers, plan().boundary);
+  memory_.release(HeldFor::kBuffers, plan().boundary, world.now());
   const Bytes whole = plan().gathered_boundary;
   if (whole.count == 0) co_return;
   const Collective& gather = *plan().costs(GroupKind::kTensor).all_gather;
@@ -302,8 +303,8 @@ Task StageRank::backward(Pass pass) {
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->working, since);
   co_await works_through(pass, sums(pass) ? in.last_backward : in.backward, true);
-  memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept);
-  memory_.release(HeldFor::kLogits, in.stage->logits);
+  memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept, run_.world.now());
+  memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   draw("compute", pass, since);
 }
 
@@ -312,7 +313,7 @@ Task StageRank::input_gradient(Pass pass) {
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->working, since);
   co_await works_through(pass, in.input, false);
-  memory_.release(HeldFor::kActivations, in.stage->working);
+  memory_.release(HeldFor::kActivations, in.stage->working, run_.world.now());
   draw("compute", pass, since);
 }
 
@@ -320,8 +321,8 @@ Task StageRank::weight_gradient(Pass pass) {
   const Time since = run_.world.now();
   Chunk& in = chunk(pass);
   co_await works_through(pass, sums(pass) ? in.last_weight : in.weight, true);
-  memory_.release(HeldFor::kActivations, in.stage->kept);
-  memory_.release(HeldFor::kLogits, in.stage->logits);
+  memory_.release(HeldFor::kActivations, in.stage->kept, run_.world.now());
+  memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   draw("compute", pass, since);
 }
 
