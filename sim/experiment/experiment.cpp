@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 4> kCollectiveSections{
     "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
 constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
                                                             "/strategy/embedding"};
-constexpr std::array<std::string_view, 12> kLayoutSections{"/workload",
+constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
                                                            "/strategy/states",
@@ -41,8 +41,13 @@ constexpr std::array<std::string_view, 12> kLayoutSections{"/workload",
                                                            "/strategy/aggregation",
                                                            "/strategy/update",
                                                            "/strategy/transport",
-                                                           "/strategy/schedule"};
+                                                           "/strategy/schedule",
+                                                           "/run/fidelity"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
+
+bool plays_messages(const Config& config) {
+  return config.object("run", run_params()).get<std::string>("fidelity") == "message";
+}
 
 std::string transport_name(const Config& strategy) {
   const Config roles = Transports::instance().chosen(strategy, "transport");
@@ -293,12 +298,13 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
                        .aggregation = *experiment.aggregation,
                        .update = *experiment.update,
                        .transport = *experiment.transport,
-                       .schedule = *experiment.schedule});
+                       .schedule = *experiment.schedule,
+                       .plays_messages = plays_messages(config)});
       return;
     }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
-      const bool plays = run.get<std::string>("fidelity") == "message";
+      const bool plays = plays_messages(config);
       RunSettings settings{.seed = run.get<std::int64_t>("seed"),
                            .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
       if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");

@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 
 #include <algorithm>
@@ -58,6 +59,8 @@ Result layout_result(const Experiment& e, Timeline* timeline) {
       bars += static_cast<double>(plan.order->passes(plan.shape(), r));
     check_bars(bars);
   }
+  if (plan.plays_messages)
+    check_events(messages_of(plan), "/run/fidelity", "messages", "closed forms take none");
   auto played = std::make_shared<PlayedLayout>(PlayedLayout{e.layout, play_layout(plan, timeline)});
   const LayoutTimes& times = played->times;
   const StageTimes& last = times.ranks[times.last];
@@ -73,7 +76,8 @@ Result layout_result(const Experiment& e, Timeline* timeline) {
   r.backward_time_s = to_seconds(compute - forward);
   r.comm_busy_s = to_seconds(last.exchanging);
   r.exposed_comm_s = to_seconds(times.step - compute);
-  r.messages = last.exchanges;
+  r.messages = plan.plays_messages ? times.messages : last.exchanges;
+  r.links = times.links;
   r.workers = e.cluster->workers();
   r.fingerprint = times.fingerprint;
   r.throughput_samples_per_s = samples_of(plan) / r.step_time_s;

@@ -1,22 +1,19 @@
 #include "sim/layouts/group_collectives.h"
 
+#include "sim/layouts/adapters.h"
 #include "sim/servers/aggregation.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
-
-std::int64_t adapters(const Cluster& cluster) {
-  if (cluster.gpus && cluster.gpus->nics > 0) return cluster.gpus->nics;
-  if (cluster.node == nullptr) return 1;
-  return std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
-}
 
 /// Where the collective says which operation it is; else the generic one of that name.
 std::shared_ptr<const Collective> operation(const Config& aggregation, const std::string& type,
@@ -40,7 +37,7 @@ std::shared_ptr<const Collective> operation(const Config& aggregation, const std
 }  // namespace
 
 Cluster cluster_of(const Config& strategy, const Cluster& whole,
-                   std::span<const std::int32_t> ranks) {
+                   std::span<const std::int32_t> ranks, std::int64_t on_an_adapter) {
   std::map<std::int64_t, std::int64_t> members;
   for (const std::int32_t rank : ranks)
     ++members[rank / whole.gpus_per_node];
@@ -56,19 +53,21 @@ Cluster cluster_of(const Config& strategy, const Cluster& whole,
   part.nodes = static_cast<std::int64_t>(members.size());
   part.gpus_per_node = each;
   if (part.nodes == 1) return part;
-  // Groups of a kind are alike and move at once: each has its part of a node's adapters.
-  const std::int64_t nics = adapters(whole);
-  const std::int64_t groups = std::max<std::int64_t>(1, whole.gpus_per_node / each);
-  if (part.gpus) part.gpus->nics = std::max<std::int64_t>(1, nics / groups);
-  const double share = std::min(1.0, static_cast<double>(nics) / static_cast<double>(groups));
+  if (part.gpus) {
+    std::set<std::int64_t> own;
+    for (const std::int32_t rank : ranks.first(static_cast<std::size_t>(each)))
+      own.insert(adapter_of(whole, rank % whole.gpus_per_node));
+    part.gpus->nics = std::ssize(own);
+  }
+  const double share = 1 / static_cast<double>(on_an_adapter);
   part.network.bandwidth.bytes_per_second *= share;
   if (part.gpu_to_gpu) part.gpu_to_gpu->bandwidth.bytes_per_second *= share;
   return part;
 }
 
 GroupCosts group_costs(const Config& strategy, const Backend& backend, const Cluster& whole,
-                       std::span<const std::int32_t> ranks) {
-  const Cluster cluster = backend.seen(cluster_of(strategy, whole, ranks));
+                       std::span<const std::int32_t> ranks, std::int64_t on_an_adapter) {
+  const Cluster cluster = backend.seen(cluster_of(strategy, whole, ranks, on_an_adapter));
   const Config aggregation = Aggregations::instance().chosen(strategy, "aggregation");
   const std::string type = Catalogue::type_of(aggregation, Collective::kNoun);
   GroupCosts costs;
@@ -80,6 +79,66 @@ GroupCosts group_costs(const Config& strategy, const Backend& backend, const Clu
   costs.send =
       std::make_shared<LinearCollective>(LinearCost{link.latency, inverse(link.bandwidth)});
   return costs;
+}
+
+namespace {
+
+/// Groups of a kind among the ranks of a place of the pipeline are alike and move at once: those of
+/// rank 0 stand for all.
+GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strategy,
+                    const Backend& backend) {
+  const Cluster& whole = *plan.cluster;
+  const std::int64_t on_an_adapter =
+      most_on_an_adapter(whole, 0, [&](std::int32_t rank) -> std::int32_t {
+        return plan.place(rank) == 0 ? plan.group(kind, rank).front() : -1;
+      });
+  return group_costs(strategy, backend, whole, plan.group(kind, 0), on_an_adapter);
+}
+
+/// To the next place of the pipeline, within nodes only where all of its ranks find their neighbour
+/// there. Each rank of a place has its own to send.
+Hop hop_from(const LayoutPlan& plan, std::int32_t place, const Backend& backend) {
+  const Cluster& whole = *plan.cluster;
+  const std::int64_t gpus = whole.gpus_per_node;
+  Coordinates at{};
+  std::int32_t& in_pipeline = at[static_cast<std::size_t>(Dimension::kPipeline)];
+  in_pipeline = (place + 1) % plan.layout.pipeline();
+  const std::int32_t away = plan.layout.rank(at);
+  in_pipeline = place;
+  const std::int32_t first = plan.layout.rank(at);
+  Hop hop;
+  for (const std::int32_t rank : plan.layout.group(
+           first, std::array{Dimension::kTensor, Dimension::kContext, Dimension::kData}))
+    hop.between_nodes |= rank / gpus != (rank + away - first) / gpus;
+  const Cluster cluster = backend.seen(whole);
+  Link link = hop.between_nodes ? cluster.between_nodes() : cluster.intra_node;
+  if (hop.between_nodes) {
+    for (const std::int32_t end : {first, away}) {
+      const std::int32_t there = plan.place(end);
+      link.bandwidth.bytes_per_second =
+          std::min(link.bandwidth.bytes_per_second,
+                   cluster.between_nodes().bandwidth.bytes_per_second /
+                       static_cast<double>(most_on_an_adapter(
+                           whole, end / gpus, [&](std::int32_t rank) -> std::int32_t {
+                             return plan.place(rank) == there ? rank : -1;
+                           })));
+    }
+  }
+  hop.send = std::make_shared<LinearCollective>(LinearCost{link.latency, inverse(link.bandwidth)});
+  return hop;
+}
+
+}  // namespace
+
+void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backend,
+                  std::shared_ptr<const Cluster> cluster) {
+  plan.cluster = std::move(cluster);
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                               GroupKind::kReplicas, GroupKind::kEnds})
+    plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend);
+  plan.hops.clear();
+  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
+    plan.hops.push_back(hop_from(plan, place, backend));
 }
 
 }  // namespace steptime

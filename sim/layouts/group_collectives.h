@@ -6,19 +6,26 @@
 #include "sim/network/cluster.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace steptime {
 
 /// The nodes of these ranks, `gpus_per_node` to a node, with as many GPUs as the group has on each
-/// and its part of a node's adapters. Throws InputError, through `strategy`, where nodes have
-/// unequal numbers of them.
+/// and the adapters that are nearest to these, each of which it shares evenly with what else goes
+/// through it at the same time: `on_an_adapter` groups in all. Throws InputError, through
+/// `strategy`, where nodes have unequal numbers of the ranks.
 Cluster cluster_of(const Config& strategy, const Cluster& whole,
-                   std::span<const std::int32_t> ranks);
+                   std::span<const std::int32_t> ranks, std::int64_t on_an_adapter = 1);
 
 /// Each made as the strategy's aggregation says. Throws InputError for a collective that is known
 /// for the whole cluster only.
 GroupCosts group_costs(const Config& strategy, const Backend& backend, const Cluster& whole,
-                       std::span<const std::int32_t> ranks);
+                       std::span<const std::int32_t> ranks, std::int64_t on_an_adapter = 1);
+
+/// The collectives of all groups of a plan that knows its layout and its states, and what its ranks
+/// send to their neighbours, on this cluster. Throws InputError as the two above.
+void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backend,
+                  std::shared_ptr<const Cluster> cluster);
 
 }  // namespace steptime

@@ -49,9 +49,10 @@ Layout::Layout(Coordinates degrees, std::array<Dimension, kDimensions> order)
 }
 
 Layout Layout::without(Dimension d) const {
-  Coordinates degrees = degrees_;
-  degrees[static_cast<std::size_t>(d)] = 1;
-  return {degrees, order_};
+  Layout first = *this;
+  first.ranks_ /= degree(d);
+  first.degrees_[static_cast<std::size_t>(d)] = 1;
+  return first;
 }
 
 std::int32_t Layout::rank(const Coordinates& at) const {

@@ -33,7 +33,7 @@ class Layout {
   std::int32_t data() const { return degree(Dimension::kData); }
   std::int32_t pipeline() const { return degree(Dimension::kPipeline); }
   std::int32_t ranks() const { return ranks_; }
-  /// With a degree of 1 in this dimension.
+  /// Those ranks that come first in this dimension, by the numbers that they have here.
   Layout without(Dimension d) const;
 
   std::int32_t rank(const Coordinates& at) const;

@@ -327,6 +327,41 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
   if (tensor > 1 && !parts.sequence_parallel) plan.gathered_boundary = hidden;
 }
 
+std::vector<std::int32_t> LayoutPlan::group(GroupKind kind, std::int32_t rank) const {
+  using D = Dimension;
+  switch (kind) {
+    case GroupKind::kTensor:
+      return layout.group(rank, std::array{D::kTensor});
+    case GroupKind::kContext:
+      return layout.group(rank, std::array{D::kContext});
+    case GroupKind::kPipeline:
+      return layout.group(rank, std::array{D::kPipeline});
+    case GroupKind::kAll:
+      return layout.group(rank, std::array{D::kTensor, D::kContext, D::kData, D::kPipeline});
+    case GroupKind::kEnds: {
+      std::vector<std::int32_t> ranks = layout.group(rank, std::array{D::kPipeline});
+      if (rank != ranks.front() && rank != ranks.back()) return {rank};
+      if (ranks.size() > 2) ranks.erase(ranks.begin() + 1, ranks.end() - 1);
+      return ranks;
+    }
+    case GroupKind::kShards:
+    case GroupKind::kReplicas:
+      break;
+  }
+  const std::vector<std::int32_t> all = layout.group(rank, std::array{D::kContext, D::kData});
+  const auto shards = static_cast<std::size_t>(states->shard_group(sharers()));
+  const auto place =
+      static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), rank) - all.begin());
+  std::vector<std::int32_t> ranks;
+  const bool is_shard_group = kind == GroupKind::kShards;
+  for (std::size_t i = is_shard_group ? place / shards * shards : place % shards; i < all.size();
+       i += is_shard_group ? 1 : shards) {
+    if (is_shard_group && ranks.size() == shards) break;
+    ranks.push_back(all[i]);
+  }
+  return ranks;
+}
+
 LayoutPlan plan_of_replica(const LayoutPlan& plan) {
   LayoutPlan alone = plan;
   alone.layout = plan.layout.without(Dimension::kData);

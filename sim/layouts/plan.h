@@ -15,6 +15,7 @@
 #include "sim/layouts/pipeline_order.h"
 #include "sim/layouts/recomputation.h"
 #include "sim/layouts/states.h"
+#include "sim/network/cluster.h"
 #include "sim/step/schedule.h"
 #include "sim/workload/model_work.h"
 
@@ -62,7 +63,17 @@ struct GroupCosts {
   std::shared_ptr<const Collective> reduce_scatter;
   std::shared_ptr<const Collective> all_gather;
   std::shared_ptr<const Collective> all_to_all;
-  std::shared_ptr<const Collective> send;  ///< from a member to the next one
+  std::shared_ptr<const Collective> send;  ///< from each member to the next one
+  /// Those that the group has, which is known by its place in this order.
+  std::array<const Collective*, 5> all() const {
+    return {all_reduce.get(), reduce_scatter.get(), all_gather.get(), all_to_all.get(), send.get()};
+  }
+};
+
+/// From each rank of a place of the pipeline to its neighbour in the next place, and back.
+struct Hop {
+  std::shared_ptr<const Collective> send;
+  bool between_nodes = false;
 };
 
 /// The exchange of a pass among the ranks of a group.
@@ -129,8 +140,12 @@ struct LayoutPlan {
   ModelWork work;
   std::vector<StageWork> stages;  ///< chunk c of pipeline rank r: c x ranks + r
   std::array<GroupCosts, kGroupKinds> groups;
-  Bytes boundary{};  ///< that each rank sends to the next stage for a micro-batch
-  Bytes tied{};      ///< gradients of an embedding that the first and the last stage both have
+  std::vector<Hop> hops;  ///< from each place of the pipeline; behind the last comes the first
+  /// Whose links the exchanges share; null: each has links of its own.
+  std::shared_ptr<const Cluster> cluster;
+  bool plays_messages = false;  ///< that exchanges are made of, on the links of the cluster
+  Bytes boundary{};             ///< that each rank sends to the next stage for a micro-batch
+  Bytes tied{};  ///< gradients of an embedding that the first and the last stage both have
   double flops_again = 0;     ///< of a sample, that backward passes compute again
   Bytes gathered_boundary{};  ///< and its tensor ranks then gather; 0: nothing
 
@@ -139,6 +154,13 @@ struct LayoutPlan {
     return stages[static_cast<std::size_t>(chunk * layout.pipeline() + rank)];
   }
   const GroupCosts& costs(GroupKind kind) const { return groups[static_cast<std::size_t>(kind)]; }
+  const Hop& hop(std::int32_t place) const { return hops[static_cast<std::size_t>(place)]; }
+  /// Of a rank, in the pipeline.
+  std::int32_t place(std::int32_t rank) const {
+    return layout.coordinates(rank)[static_cast<std::size_t>(Dimension::kPipeline)];
+  }
+  /// The ranks of the group of a rank, in ascending order: just itself where it has none.
+  std::vector<std::int32_t> group(GroupKind kind, std::int32_t rank) const;
   /// Ranks that hold the same parameters: of data and context parallelism.
   std::int64_t sharers() const { return std::int64_t{layout.data()} * layout.context(); }
 };

@@ -94,33 +94,20 @@ void check_parts(const LayoutRequest& of) {
   }
 }
 
-/// A rank of the pipeline's first place, whose groups stand for all of their kind.
-GroupCosts costs_of(const Config& strategy, const LayoutRequest& of, const Layout& layout,
-                    std::span<const Dimension> in) {
-  const std::vector<std::int32_t> ranks = layout.group(0, in);
-  return group_costs(strategy, *of.transport.backend, of.cluster, ranks);
-}
-
-void add_groups(LayoutPlan& plan, const Config& strategy, const LayoutRequest& of) {
-  using D = Dimension;
-  const auto at = [&](GroupKind kind) -> GroupCosts& {
-    return plan.groups[static_cast<std::size_t>(kind)];
-  };
-  at(GroupKind::kTensor) = costs_of(strategy, of, plan.layout, std::array{D::kTensor});
-  at(GroupKind::kContext) = costs_of(strategy, of, plan.layout, std::array{D::kContext});
-  const std::vector<std::int32_t> sharers = plan.layout.group(0, std::array{D::kContext, D::kData});
-  const auto shards = static_cast<std::size_t>(plan.states->shard_group(plan.sharers()));
-  std::vector<std::int32_t> replicas;
-  for (std::size_t i = 0; i < sharers.size(); i += shards)
-    replicas.push_back(sharers[i]);
-  const Backend& backend = *of.transport.backend;
-  at(GroupKind::kShards) =
-      group_costs(strategy, backend, of.cluster, std::span(sharers).first(shards));
-  at(GroupKind::kReplicas) = group_costs(strategy, backend, of.cluster, replicas);
-  at(GroupKind::kPipeline) = costs_of(strategy, of, plan.layout, std::array{D::kPipeline});
-  const std::array ends{0, plan.layout.rank({0, 0, 0, plan.layout.pipeline() - 1})};
-  if (plan.layout.pipeline() > 1)
-    at(GroupKind::kEnds) = group_costs(strategy, *of.transport.backend, of.cluster, ends);
+/// Every exchange of a run in messages must be made of some.
+void expect_messages(const LayoutPlan& plan, const Config& strategy) {
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                               GroupKind::kReplicas, GroupKind::kEnds}) {
+    const GroupCosts& costs = plan.costs(kind);
+    if (plan.group(kind, 0).size() == 1) continue;
+    for (const auto& collective :
+         {costs.all_reduce, costs.reduce_scatter, costs.all_gather, costs.all_to_all}) {
+      if (!collective->programs({1}).empty()) continue;
+      strategy.fail("aggregation",
+                    "its collective is known by its time only; fidelity \"message\" expects one "
+                    "that is made of messages, such as {\"collective\": \"ring\"}");
+    }
+  }
 }
 
 }  // namespace
@@ -224,7 +211,10 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   }
   if (plan->states->gathering(settings.pipeline > 1) && stated.node().contains("schedule"))
     strategy.fail("schedule", "unexpected, as units of the states are the buckets");
-  add_groups(*plan, strategy, request);
+  plan->plays_messages = request.plays_messages;
+  place_groups(*plan, strategy, *request.transport.backend,
+               std::make_shared<const Cluster>(request.cluster));
+  if (plan->plays_messages) expect_messages(*plan, strategy);
 
   const auto recomputation = Recomputations::instance().make(strategy, "recompute");
   const auto context = ContextExchanges::instance().make(strategy, "context_exchange");

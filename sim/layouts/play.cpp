@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <optional>
+#include <vector>
 
 namespace steptime {
 
@@ -21,47 +21,70 @@ std::size_t LayoutTimes::fullest() const {
   return static_cast<std::size_t>(fullest - ranks.begin());
 }
 
+namespace {
+
+StageTimes times_of(const StageRank& rank) {
+  const RankMemory::Peak peak = rank.memory().peak();
+  return {.end = since_start(rank.ended()),
+          .spent = rank.spent(),
+          .bytes = rank.bytes(),
+          .exchanging = rank.exchanging(),
+          .exchanges = rank.exchanges(),
+          .peak = peak.bytes,
+          .at_peak = peak.parts,
+          .peak_at = since_start(peak.since),
+          .left = rank.memory().held()};
+}
+
+}  // namespace
+
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, bool folds) {
   World world;
-  AloneRoads roads(world);
-  const auto pipeline = static_cast<std::size_t>(plan.layout.pipeline());
-  Group all(world, {"all ranks"}, pipeline, std::make_unique<NoMedium>(world));
-  std::optional<Group> ends;
-  if (plan.tied.count > 0) {
-    ends.emplace(world, Name{"first and last rank"}, 2,
-                 roads.medium(0, GroupKind::kEnds, *plan.costs(GroupKind::kEnds).all_reduce));
-  }
-  LayoutRun run{world, plan, roads, all, ends ? &*ends : nullptr, timeline, folds};
+  const auto roads = make_roads(world, plan);
+  const std::vector<std::int32_t> programs = roads->programs();
+  Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
+  LayoutRun run{world, plan, *roads, all, {}, timeline, folds};
+  const std::int32_t places = plan.layout.pipeline();
+  for (std::int32_t place = 0; place < places; ++place)
+    run.passes.push_back(passes_of(plan, place));
+
   std::deque<StageRank> ranks;
-  for (std::int32_t r = 0; r < plan.layout.pipeline(); ++r)
-    ranks.emplace_back(run, r);
-  for (std::size_t r = 0; r < pipeline; ++r) {
-    ranks[r].join(ranks[(r + pipeline - 1) % pipeline], ranks[(r + 1) % pipeline]);
-    world.spawn({"rank", static_cast<std::int64_t>(r)}, trains_a_step(ranks[r]));
+  for (std::size_t program = 0; program < programs.size(); ++program)
+    ranks.emplace_back(run, programs[program], program);
+  const auto beside = [&](std::size_t program, std::int32_t step) -> StageRank& {
+    Coordinates at = plan.layout.coordinates(programs[program]);
+    std::int32_t& place = at[static_cast<std::size_t>(Dimension::kPipeline)];
+    place = (place + places + step) % places;
+    const auto other = std::lower_bound(programs.begin(), programs.end(), plan.layout.rank(at));
+    return ranks[static_cast<std::size_t>(other - programs.begin())];
+  };
+  for (std::size_t program = 0; program < ranks.size(); ++program) {
+    ranks[program].join(beside(program, -1), beside(program, 1));
+    world.spawn({"rank", programs[program]}, trains_a_step(ranks[program]));
   }
   world.run();
   world.expect_over();
 
-  LayoutTimes times{.fingerprint = kFingerprintSeed};
+  LayoutTimes times{.fingerprint = kFingerprintSeed, .messages = roads->messages()};
+  std::vector<const StageRank*> latest(static_cast<std::size_t>(places));
   for (const StageRank& rank : ranks) {
-    const RankMemory::Peak peak = rank.memory().peak();
-    times.ranks.push_back({.end = since_start(rank.ended()),
-                           .spent = rank.spent(),
-                           .bytes = rank.bytes(),
-                           .exchanging = rank.exchanging(),
-                           .exchanges = rank.exchanges(),
-                           .peak = peak.bytes,
-                           .at_peak = peak.parts,
-                           .peak_at = since_start(peak.since),
-                           .left = rank.memory().held()});
-    times.step = std::max(times.step, times.ranks.back().end);
+    const auto end = since_start(rank.ended());
+    times.step = std::max(times.step, end);
+    times.fingerprint = mix(times.fingerprint,
+                            static_cast<std::uint64_t>(end.count() + rank.memory().peak().bytes));
+    const StageRank*& of_place = latest[static_cast<std::size_t>(rank.place())];
+    if (of_place == nullptr || of_place->ended() < rank.ended()) of_place = &rank;
   }
-  for (std::size_t r = pipeline; r-- > 0;) {
+  for (const StageRank* rank : latest)
+    times.ranks.push_back(times_of(*rank));
+  for (std::size_t r = times.ranks.size(); r-- > 0;) {
     StageTimes& rank = times.ranks[r];
     if (rank.end == times.step) times.last = r;
     rank.spent[static_cast<std::size_t>(Spent::kBubble)] += times.step - rank.end;
-    times.fingerprint =
-        mix(times.fingerprint, static_cast<std::uint64_t>(rank.end.count() + rank.peak));
+  }
+  if (times.step > Duration{}) {
+    times.links = roads->links(to_seconds(times.step));
+    times.busiest = roads->busiest(to_seconds(times.step));
   }
   return times;
 }

@@ -1,5 +1,6 @@
 // A step of a layout: its ranks' programs, played on one clock.
 #pragma once
+#include "sim/collective/link_use.h"
 #include "sim/events/timeline.h"
 #include "sim/layouts/plan.h"
 #include "sim/layouts/rank_memory.h"
@@ -12,7 +13,8 @@
 
 namespace steptime {
 
-/// What the ranks of one place in the pipeline did.
+/// What the ranks of one place in the pipeline did: where they do not move as one, the rank of
+/// them that ends last.
 struct StageTimes {
   Duration end{};         ///< of their step
   TimesSpent spent{};     ///< adds up to the step of the whole
@@ -30,6 +32,9 @@ struct LayoutTimes {
   std::vector<StageTimes> ranks;  ///< of the pipeline
   std::size_t last = 0;           ///< who ends last, of equal ones the first
   std::uint64_t fingerprint = 0;
+  std::int64_t messages = 0;  ///< that the network has delivered; 0 in closed form
+  std::vector<LinkUse> links{};
+  double busiest = 0;  ///< of the step, how long the busiest link works that exchanges share
   /// Who holds the most.
   std::size_t fullest() const;
 };

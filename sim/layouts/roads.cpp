@@ -1,12 +1,298 @@
 #include "sim/layouts/roads.h"
 
+#include "sim/layouts/place_links.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
 #include "sim/runtime/mediums.h"
 
-namespace steptime {
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
 
-std::unique_ptr<Medium> AloneRoads::medium(std::int32_t, GroupKind, const Collective& collective) {
-  return std::make_unique<AloneMedium>(
-      world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr);
+namespace steptime {
+namespace {
+
+/// The neighbours of a place form a ring, as those of chunks do.
+std::int32_t next_to(const Layout& layout, std::int32_t place, bool back) {
+  const std::int32_t places = layout.pipeline();
+  return (place + (back ? places - 1 : 1)) % places;
+}
+
+/// One for each collective of a group that it has.
+std::unique_ptr<Group> make_group(
+    World& world, Name name, std::size_t members, const GroupCosts& costs,
+    const std::function<std::unique_ptr<Medium>(const Collective&)>& medium) {
+  std::unique_ptr<Group> group;
+  for (const Collective* collective : costs.all()) {
+    if (group == nullptr)
+      group = std::make_unique<Group>(world, name, members, medium(*collective));
+    else
+      group->add(medium(*collective));
+  }
+  return group;
+}
+
+class ClosedRoads final : public LayoutRoads {
+ public:
+  ClosedRoads(World& world, const LayoutPlan& plan) : world_(world), plan_(plan) {
+    if (plan.cluster == nullptr) return;
+    links_.emplace(plan.layout, *plan.cluster);
+    routes_.emplace(links_->channels());
+    network_ = &world.connect(*routes_, {});
+    users_.resize(static_cast<std::size_t>(links_->channels()));
+    for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place) {
+      for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                                   GroupKind::kReplicas, GroupKind::kEnds})
+        count_users(links_of(place, kind));
+      if (plan.layout.pipeline() == 1) continue;
+      for (const bool back : {false, true})
+        count_users(links_of_hop(place, back));
+    }
+  }
+
+  std::vector<std::int32_t> programs() const override {
+    return plan_.layout.group(0, std::array{Dimension::kPipeline});
+  }
+
+  Seat seat(std::int32_t rank, GroupKind kind) override {
+    const std::int32_t place = plan_.place(rank);
+    const bool is_of_ends = kind == GroupKind::kEnds;
+    auto& group = groups_[{kind, is_of_ends ? 0 : place}];
+    if (group == nullptr) {
+      const bool shares = !are_alone(rank, kind);
+      GroupLinks* const links = shares ? &made_.emplace_back(links_of(place, kind)) : nullptr;
+      const Name name =
+          is_of_ends ? Name{"first and last rank"} : Name{name_of(kind).data(), -1, "rank", place};
+      group = make_group(world_, name, is_of_ends ? 2 : 1, plan_.costs(kind),
+                         [&](const Collective& c) { return medium(c, links); });
+    }
+    return {group.get(), is_of_ends && place > 0 ? 1u : 0u};
+  }
+
+  std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) override {
+    const std::int32_t place = plan_.place(rank);
+    const Collective& send = *plan_.hop(back ? next_to(plan_.layout, place, true) : place).send;
+    if (network_ == nullptr) return medium(send, nullptr);
+    GroupLinks links = links_of_hop(place, back);
+    if (is_alone(links)) return medium(send, nullptr);
+    return medium(send, &made_.emplace_back(std::move(links)));
+  }
+
+  bool are_alone(std::int32_t rank, GroupKind kind) const override {
+    return network_ == nullptr || is_alone(links_of(plan_.place(rank), kind));
+  }
+
+  double busiest(double seconds) const override {
+    double most = 0;
+    for (std::size_t channel = 0; channel < users_.size(); ++channel) {
+      const auto id = static_cast<ChannelId>(channel);
+      most = std::max(most, static_cast<double>(network_->carried(id)) /
+                                routes_->channels()[channel].bandwidth.bytes_per_second);
+    }
+    return most / seconds;
+  }
+
+ private:
+  std::unique_ptr<Medium> medium(const Collective& collective, GroupLinks* links) {
+    if (links != nullptr)
+      return std::make_unique<FlowMedium>(world_, *network_, collective, *links);
+    return std::make_unique<AloneMedium>(
+        world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr);
+  }
+
+  static void load(Network::Loads& loads, std::span<const ChannelId> channels) {
+    for (const ChannelId channel : channels) {
+      const bool is_known = std::any_of(loads.begin(), loads.end(), [channel](const auto& load) {
+        return load.channel == channel;
+      });
+      if (!is_known) loads.push_back({channel});
+    }
+  }
+
+  /// What collectives of this kind use at most, among ranks of a place.
+  GroupLinks links_of(std::int32_t place, GroupKind kind) const {
+    GroupLinks links;
+    const bool is_of_ends = kind == GroupKind::kEnds;
+    const std::int32_t last = plan_.layout.pipeline() - 1;
+    if (is_of_ends && (plan_.tied.count == 0 || (place != 0 && place != last))) return links;
+    const std::vector<std::int32_t> ranks = plan_.group(kind, plan_.layout.rank({0, 0, 0, place}));
+    if (ranks.size() == 1) return links;
+    const std::int64_t gpus = plan_.cluster->gpus_per_node;
+    const bool leaves = ranks.front() / gpus != ranks.back() / gpus;
+    const bool stays =
+        std::adjacent_find(ranks.begin(), ranks.end(), [gpus](std::int32_t a, std::int32_t b) {
+          return a / gpus == b / gpus;
+        }) != ranks.end();
+    std::vector<std::int32_t> places{place};
+    if (is_of_ends) places = {0, last};
+    for (const std::int32_t p : places) {
+      for (const auto& [loads, ports, uses] :
+           {std::tuple(&links.in_node, &links_->in_node(p), stays),
+            std::tuple(&links.between_nodes, &links_->between_nodes(p), leaves)}) {
+        if (!uses) continue;
+        load(*loads, ports->out);
+        load(*loads, ports->in);
+      }
+    }
+    links.known_by_time = leaves ? Pairs::kBetweenNodes : Pairs::kInNode;
+    return links;
+  }
+
+  GroupLinks links_of_hop(std::int32_t place, bool back) const {
+    const std::int32_t to = next_to(plan_.layout, place, back);
+    const bool leaves = plan_.hop(back ? to : place).between_nodes;
+    GroupLinks links;
+    Network::Loads& loads = leaves ? links.between_nodes : links.in_node;
+    load(loads, (leaves ? links_->between_nodes(place) : links_->in_node(place)).out);
+    load(loads, (leaves ? links_->between_nodes(to) : links_->in_node(to)).in);
+    links.known_by_time = leaves ? Pairs::kBetweenNodes : Pairs::kInNode;
+    return links;
+  }
+
+  void count_users(const GroupLinks& links) {
+    for (const Network::Loads* loads : {&links.in_node, &links.between_nodes}) {
+      for (const Network::Load& load : *loads)
+        ++users_[load.channel];
+    }
+  }
+  bool is_alone(const GroupLinks& links) const {
+    for (const Network::Loads* loads : {&links.in_node, &links.between_nodes}) {
+      for (const Network::Load& load : *loads) {
+        if (users_[load.channel] > 1) return false;
+      }
+    }
+    return true;
+  }
+
+  World& world_;
+  const LayoutPlan& plan_;
+  std::optional<PlaceLinks> links_;
+  std::optional<TimedLinks> routes_;
+  Network* network_ = nullptr;       ///< null: nothing shares a link
+  std::vector<std::int32_t> users_;  ///< of each channel: kinds of exchanges, and places
+  std::deque<GroupLinks> made_;
+  std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
+};
+
+/// Messages from each of some ranks to one other, all at once.
+class SendMedium final : public Medium, private MessageSink {
+ public:
+  struct Pair {
+    std::int32_t from;
+    std::int32_t to;
+  };
+  SendMedium(Network& network, std::vector<Pair> pairs)
+      : network_(network), pairs_(std::move(pairs)) {}
+
+  void start(Bytes bytes, Duration, Callback done) override {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::int32_t>(under_way_.size()));
+      under_way_.emplace_back();
+    }
+    const std::int32_t place = free_.back();
+    free_.pop_back();
+    under_way_[static_cast<std::size_t>(place)] = {pairs_.size(), done};
+    for (const Pair& pair : pairs_) {
+      network_.send(
+          {.sink = this, .from = pair.from, .to = pair.to, .bytes = bytes.count, .sender = place});
+    }
+  }
+
+ private:
+  struct Sent {
+    std::size_t left = 0;
+    Callback done;
+  };
+  void delivered(const Message& message) override {
+    Sent& sent = under_way_[static_cast<std::size_t>(message.sender)];
+    if (--sent.left > 0) return;
+    free_.push_back(message.sender);
+    const Callback done = sent.done;
+    done();
+  }
+
+  Network& network_;
+  std::vector<Pair> pairs_;
+  std::vector<Sent> under_way_;
+  std::vector<std::int32_t> free_;
+};
+
+/// Every rank has a program, and every group its messages.
+class MessageRoads final : public LayoutRoads {
+ public:
+  MessageRoads(World& world, const LayoutPlan& plan)
+      : world_(world),
+        plan_(plan),
+        machine_(*plan.cluster),
+        network_(world.connect(machine_, plan.cluster->messages)) {}
+
+  std::vector<std::int32_t> programs() const override { return plan_.group(GroupKind::kAll, 0); }
+
+  Seat seat(std::int32_t rank, GroupKind kind) override {
+    const std::vector<std::int32_t> ranks = plan_.group(kind, rank);
+    auto& group = groups_[{kind, ranks.front()}];
+    if (group == nullptr) {
+      const Name name{name_of(kind).data(), -1, "rank", ranks.front()};
+      const Collective* const send = plan_.costs(kind).send.get();
+      group = make_group(world_, name, ranks.size(), plan_.costs(kind),
+                         [&](const Collective& c) -> std::unique_ptr<Medium> {
+                           if (&c == send) return sends(ranks);
+                           return std::make_unique<MessageMedium>(
+                               world_, network_, c, plan_.cluster->reduction,
+                               std::vector<Endpoint>(ranks.begin(), ranks.end()));
+                         });
+    }
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    return {group.get(), static_cast<std::size_t>(at - ranks.begin())};
+  }
+
+  std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) override {
+    Coordinates at = plan_.layout.coordinates(rank);
+    std::int32_t& place = at[static_cast<std::size_t>(Dimension::kPipeline)];
+    place = next_to(plan_.layout, place, back);
+    return std::make_unique<SendMedium>(
+        network_, std::vector<SendMedium::Pair>{{rank, plan_.layout.rank(at)}});
+  }
+
+  bool are_alone(std::int32_t, GroupKind) const override { return false; }
+  std::int64_t messages() const override { return network_.messages_delivered(); }
+  double busiest(double seconds) const override {
+    double most = 0;
+    for (const LinkUse& link : links(seconds))
+      most = std::max(most, link.busy);
+    return most;
+  }
+  std::vector<LinkUse> links(double seconds) const override {
+    return link_uses(*plan_.cluster, machine_, network_, {.seconds = seconds});
+  }
+
+ private:
+  /// From each to the next one, around a ring.
+  std::unique_ptr<Medium> sends(std::span<const std::int32_t> ranks) {
+    std::vector<SendMedium::Pair> pairs;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      pairs.push_back({ranks[i], ranks[(i + 1) % ranks.size()]});
+    return std::make_unique<SendMedium>(network_, std::move(pairs));
+  }
+
+  World& world_;
+  const LayoutPlan& plan_;
+  Machine machine_;
+  Network& network_;
+  std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayoutRoads> make_roads(World& world, const LayoutPlan& plan) {
+  if (plan.plays_messages) return std::make_unique<MessageRoads>(world, plan);
+  return std::make_unique<ClosedRoads>(world, plan);
 }
 
 }  // namespace steptime

@@ -1,35 +1,44 @@
-// What the exchanges of a layout's ranks go through.
+// What the exchanges of a layout's ranks go through: closed forms on links that they share, or
+// messages.
 #pragma once
+#include "sim/collective/link_use.h"
 #include "sim/layouts/plan.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace steptime {
+
+/// A rank's place in its group.
+struct Seat {
+  Group* group = nullptr;
+  std::size_t member = 0;
+};
 
 class LayoutRoads {
  public:
   virtual ~LayoutRoads() = default;
-  /// For all groups of a kind among the ranks of a stage, `rank` of the pipeline, which go through
-  /// the same collective at the same time.
-  virtual std::unique_ptr<Medium> medium(std::int32_t rank, GroupKind kind,
-                                         const Collective& collective) = 0;
-  /// Whether these exchanges meet no others on their links.
+  /// The ranks that have a program of their own, in ascending order. In closed form one stands for
+  /// all of its place in the pipeline, whose groups of a kind call at once.
+  virtual std::vector<std::int32_t> programs() const = 0;
+  /// Of one of these. A call names the collective by its place in GroupCosts::all().
+  virtual Seat seat(std::int32_t rank, GroupKind kind) = 0;
+  /// For what a rank sends to a neighbour in the pipeline, `back` to the one before it.
+  virtual std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) = 0;
+  /// Whether these exchanges of the rank meet no others on their links.
   virtual bool are_alone(std::int32_t rank, GroupKind kind) const = 0;
+  /// Of so many seconds, how long the busiest link has worked that exchanges share: at most 1.
+  virtual double busiest(double seconds) const = 0;
+  /// What was delivered.
+  virtual std::int64_t messages() const { return 0; }
+  /// What links have carried in so many seconds; none where no messages are played.
+  virtual std::vector<LinkUse> links(double /*seconds*/) const { return {}; }
 };
 
-/// Closed forms, each of which has its links for itself.
-class AloneRoads final : public LayoutRoads {
- public:
-  explicit AloneRoads(World& world) : world_(world) {}
-  std::unique_ptr<Medium> medium(std::int32_t rank, GroupKind kind,
-                                 const Collective& collective) override;
-  bool are_alone(std::int32_t, GroupKind) const override { return true; }
-
- private:
-  World& world_;
-};
+/// As the plan plays them. Both must outlive the result.
+std::unique_ptr<LayoutRoads> make_roads(World& world, const LayoutPlan& plan);
 
 }  // namespace steptime

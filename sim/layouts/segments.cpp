@@ -77,4 +77,25 @@ std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool c
   return pass;
 }
 
+std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place) {
+  static constexpr Legs StageLayer::*kInput[] = {&StageLayer::backward};
+  static constexpr Legs StageLayer::*kWeights[] = {&StageLayer::weights};
+  static constexpr Legs StageLayer::*kBackward[] = {&StageLayer::backward, &StageLayer::weights};
+  const bool is_cut = plan.states->gathering(plan.layout.pipeline() > 1).has_value();
+  const bool updates = plan.states->gathers_updates();
+  std::vector<ChunkPasses> chunks;
+  for (std::int32_t c = 0; c < plan.order->chunks(); ++c) {
+    const StageWork& stage = plan.stage(place, c);
+    chunks.push_back({.stage = &stage,
+                      .forward = forward_segments(stage, is_cut),
+                      .first_forward = forward_segments(stage, is_cut || updates),
+                      .backward = backward_segments(stage, kBackward, is_cut),
+                      .last_backward = backward_segments(stage, kBackward, true),
+                      .input = backward_segments(stage, kInput, is_cut),
+                      .weight = backward_segments(stage, kWeights, false),
+                      .last_weight = backward_segments(stage, kWeights, true)});
+  }
+  return chunks;
+}
+
 }  // namespace steptime

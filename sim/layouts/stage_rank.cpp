@@ -10,10 +10,6 @@
 namespace steptime {
 namespace {
 
-constexpr Legs StageLayer::*kInput[] = {&StageLayer::backward};
-constexpr Legs StageLayer::*kWeights[] = {&StageLayer::weights};
-constexpr Legs StageLayer::*kBackward[] = {&StageLayer::backward, &StageLayer::weights};
-
 std::string_view letter(PassKind kind) {
   switch (kind) {
     case PassKind::kForward:
@@ -29,37 +25,33 @@ std::string_view letter(PassKind kind) {
 
 }  // namespace
 
-StageRank::StageRank(LayoutRun& run, std::int32_t rank)
+StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
     : run_(run),
       rank_(rank),
-      forward_(
-          run.world, {"activations from rank", rank},
-          run.roads.medium(rank, GroupKind::kPipeline, *run.plan.costs(GroupKind::kPipeline).send)),
-      backward_(
-          run.world, {"gradients from rank", rank},
-          run.roads.medium(rank, GroupKind::kPipeline, *run.plan.costs(GroupKind::kPipeline).send)),
+      place_(run.plan.place(rank)),
+      program_(program),
+      forward_(run.world, {"activations from rank", rank}, run.roads.neighbour(rank, false)),
+      backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true)),
       made_(static_cast<std::size_t>(run.plan.order->chunks())),
-      timeline_(run.timeline, rank) {
+      timeline_(rank == run.plan.group(GroupKind::kPipeline, 0)[static_cast<std::size_t>(place_)]
+                    ? run.timeline
+                    : nullptr,
+                place_) {
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
+    passes_as_time_[static_cast<std::size_t>(kind)] = run.folds && run.roads.are_alone(rank, kind);
+  }
   const StateParts parts = plan().states->parts(plan().sharers());
   const ParameterBytes& bytes = plan().work.parameter;
   const auto gathering = plan().states->gathering(plan().layout.pipeline() > 1);
   std::vector<std::size_t> units;
   std::int64_t params = 0;
   for (std::int32_t c = 0; c < plan().order->chunks(); ++c) {
-    const StageWork& stage = plan().stage(rank, c);
+    const StageWork& stage = plan().stage(place_, c);
     params += stage.params;
     units.push_back(stage.buckets.size());
-    const bool updates = plan().states->gathers_updates();
-    const bool is_cut = gathering.has_value();
     chunks_.push_back(
         {.stage = &stage,
-         .forward = forward_segments(stage, is_cut),
-         .first_forward = forward_segments(stage, is_cut || updates),
-         .backward = backward_segments(stage, kBackward, is_cut),
-         .last_backward = backward_segments(stage, kBackward, true),
-         .input = backward_segments(stage, kInput, is_cut),
-         .weight = backward_segments(stage, kWeights, false),
-         .last_weight = backward_segments(stage, kWeights, true),
+         .passes = &run.passes[static_cast<std::size_t>(place_)][static_cast<std::size_t>(c)],
          .activations = std::make_unique<Arrivals>(
              run.world, Name{"activations for chunk", c, "rank", rank}, [this] { return doing(); }),
          .gradients = std::make_unique<Arrivals>(
@@ -77,20 +69,21 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank)
   units_.emplace(
       *gathering,
       UnitWeights::User{
-          .pass = [this](std::int64_t k) { return plan().order->pass(plan().shape(), rank_, k); },
+          .pass = [this](std::int64_t k) { return plan().order->pass(plan().shape(), place_, k); },
           .passes = passes(),
           .units = std::move(units),
           .micro_batches = plan().micro_batches,
           .gather =
               [this](std::int32_t c, std::size_t unit) {
-                const Bytes weights = plan().stage(rank_, c).buckets[unit].weights;
+                const Bytes weights = plan().stage(place_, c).buckets[unit].weights;
                 memory_.acquire(HeldFor::kGathered, weights, run_.world.now());
                 launch(GroupKind::kShards, *plan().costs(GroupKind::kShards).all_gather, weights);
-                return calls(GroupKind::kShards).group->calls(0);
+                const Seat& shards = called(GroupKind::kShards);
+                return shards.group->calls(shards.member);
               },
           .let_go =
               [this](std::int32_t c, std::size_t unit) {
-                memory_.release(HeldFor::kGathered, plan().stage(rank_, c).buckets[unit].weights,
+                memory_.release(HeldFor::kGathered, plan().stage(place_, c).buckets[unit].weights,
                                 run_.world.now());
               }});
 }
@@ -104,34 +97,33 @@ void StageRank::spend(const TimesSpent& spent) {
     spent_[i] += spent[i];
 }
 
-/// The number by which the group of this kind knows the collective.
-std::size_t StageRank::way(GroupKind kind, const Collective& collective) {
-  Calls& of = calls(kind);
-  if (!of.group) {
-    of.group.emplace(run_.world, Name{name_of(kind).data(), -1, "rank", rank_}, 1,
-                     run_.roads.medium(rank_, kind, collective));
-    of.ways.push_back(&collective);
-    if (kind == GroupKind::kShards) of.group->watch(this);
-  }
-  const auto known = std::find(of.ways.begin(), of.ways.end(), &collective);
-  if (known != of.ways.end()) return static_cast<std::size_t>(known - of.ways.begin());
-  of.ways.push_back(&collective);
-  return of.group->add(run_.roads.medium(rank_, kind, collective));
+const Seat& StageRank::seat(GroupKind kind) {
+  Seat& seat = seats_[static_cast<std::size_t>(kind)];
+  if (seat.group == nullptr) seat = run_.roads.seat(rank_, kind);
+  return seat;
 }
 
 void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes) {
-  const std::size_t number = way(kind, collective);
-  if (kind == GroupKind::kShards)
-    sums_.push_back(&collective != plan().costs(kind).all_gather.get());
   count(kind, bytes, collective.time(bytes));
-  calls(kind).group->launch(0, bytes, number);
+  const auto ways = plan().costs(kind).all();
+  const auto way =
+      static_cast<std::size_t>(std::find(ways.begin(), ways.end(), &collective) - ways.begin());
+  const Seat& in = seat(kind);
+  // What a shard group has summed is then summed over its replicas.
+  const bool is_part = kind == GroupKind::kShards &&
+                       &collective != plan().costs(kind).all_gather.get() &&
+                       plan().states->shard_group(plan().sharers()) != plan().sharers();
+  if (!is_part) return in.group->launch(in.member, bytes, way);
+  in.group->launch(
+      in.member, {.bytes = bytes, .medium = way}, run_.world.now(),
+      {[](void* self, std::uint64_t sum) {
+         static_cast<StageRank*>(self)->sum_over_replicas({static_cast<std::int64_t>(sum)});
+       },
+       this, static_cast<std::uint64_t>(bytes.count)});
 }
 
-void StageRank::ended(std::int64_t, Bytes bytes, Time) {
-  const bool is_sum = sums_.front();
-  sums_.pop_front();
+void StageRank::sum_over_replicas(Bytes bytes) {
   const std::int64_t shards = plan().states->shard_group(plan().sharers());
-  if (!is_sum || shards == plan().sharers()) return;
   launch(GroupKind::kReplicas, *plan().costs(GroupKind::kReplicas).all_reduce,
          {(bytes.count + shards - 1) / shards});
 }
@@ -144,12 +136,12 @@ void StageRank::count(GroupKind kind, Bytes bytes, Duration alone) {
 
 Pass StageRank::begin(std::int64_t k) {
   pass_ = k;
-  return plan().order->pass(plan().shape(), rank_, k);
+  return plan().order->pass(plan().shape(), place_, k);
 }
 
 std::string StageRank::doing() const {
   if (pass_ < 0) return "step";
-  const Pass pass = plan().order->pass(plan().shape(), rank_, pass_);
+  const Pass pass = plan().order->pass(plan().shape(), place_, pass_);
   return fmt::format("pass {}, {} of micro-batch {} in chunk {}", pass_, letter(pass.kind),
                      pass.micro_batch, pass.chunk);
 }
@@ -173,7 +165,7 @@ Task StageRank::gathers_updates() {
   }
   if (plan().beside.weights || updates_ == 0) co_return;
   const Time since = run_.world.now();
-  co_await calls(GroupKind::kShards).group->over(0);
+  co_await over(GroupKind::kShards);
   spend(Spent::kWeights, since);
 }
 
@@ -208,14 +200,15 @@ Task StageRank::exchanges(const Leg& leg) {
   World& world = run_.world;
   const Time since = world.now();
   const GroupCall& call = leg.exchange;
-  if (run_.folds && run_.roads.are_alone(rank_, call.group)) {
+  if (passes_as_time(call.group)) {
     count(call.group, call.bytes, leg.alone);
-    co_await world.at(world.engine.until(world.present(), leg.alone, Reason{}));
+    const Duration length = std::max(leg.compute, leg.alone);
+    co_await world.at(world.engine.until(world.present(), length, Reason{}));
   } else {
     launch(call.group, *call.collective, call.bytes);
     if (leg.compute > Duration{})
       co_await world.at(world.engine.until(world.present(), leg.compute, Reason{}));
-    co_await calls(call.group).group->over(0);
+    co_await over(call.group);
   }
   spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
   spent_[static_cast<std::size_t>(spent_on(call.group))] += world.now() - since - leg.compute;
@@ -223,8 +216,7 @@ Task StageRank::exchanges(const Leg& leg) {
 
 Task StageRank::works(const Segment& segment) {
   World& world = run_.world;
-  if (run_.folds && run_.roads.are_alone(rank_, GroupKind::kTensor) &&
-      run_.roads.are_alone(rank_, GroupKind::kContext)) {
+  if (passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext)) {
     co_await world.at(world.engine.until(world.present(), segment.length, Reason{}));
     spend(segment.spent);
     for (std::size_t i = 0; i < kGroupKinds; ++i)
@@ -272,7 +264,7 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
     }
     if (call > 0) {
       const Time since = run_.world.now();
-      co_await calls(GroupKind::kShards).group->ended(call);
+      co_await called(GroupKind::kShards).group->ended(call);
       spend(Spent::kWeights, since);
     }
     co_await works(segment);
@@ -285,7 +277,7 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
   if (!makes || plan().beside.gradients || !plan().states->sums_every_micro_batch()) co_return;
   const Time since = run_.world.now();
   make_buckets(pass, 0, buckets);
-  if (calls(GroupKind::kShards).group) co_await calls(GroupKind::kShards).group->over(0);
+  if (called(GroupKind::kShards).group != nullptr) co_await over(GroupKind::kShards);
   spend(Spent::kGradients, since);
 }
 
@@ -294,7 +286,8 @@ Task StageRank::forward(Pass pass) {
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->kept, since);
   memory_.acquire(HeldFor::kLogits, in.stage->logits, since);
-  co_await works_through(pass, pass.micro_batch == 0 ? in.first_forward : in.forward, false);
+  co_await works_through(
+      pass, pass.micro_batch == 0 ? in.passes->first_forward : in.passes->forward, false);
   draw("compute", pass, since);
 }
 
@@ -302,7 +295,7 @@ Task StageRank::backward(Pass pass) {
   const Time since = run_.world.now();
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->working, since);
-  co_await works_through(pass, sums(pass) ? in.last_backward : in.backward, true);
+  co_await works_through(pass, sums(pass) ? in.passes->last_backward : in.passes->backward, true);
   memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   draw("compute", pass, since);
@@ -312,7 +305,7 @@ Task StageRank::input_gradient(Pass pass) {
   const Time since = run_.world.now();
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->working, since);
-  co_await works_through(pass, in.input, false);
+  co_await works_through(pass, in.passes->input, false);
   memory_.release(HeldFor::kActivations, in.stage->working, run_.world.now());
   draw("compute", pass, since);
 }
@@ -320,7 +313,7 @@ Task StageRank::input_gradient(Pass pass) {
 Task StageRank::weight_gradient(Pass pass) {
   const Time since = run_.world.now();
   Chunk& in = chunk(pass);
-  co_await works_through(pass, sums(pass) ? in.last_weight : in.weight, true);
+  co_await works_through(pass, sums(pass) ? in.passes->last_weight : in.passes->weight, true);
   memory_.release(HeldFor::kActivations, in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   draw("compute", pass, since);
@@ -333,7 +326,8 @@ Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {
     to.add();
     co_return;
   }
-  count(GroupKind::kPipeline, bytes, plan().costs(GroupKind::kPipeline).send->time(bytes));
+  const Hop& hop = plan().hop(&link == &forward_ ? place_ : before_->place_);
+  count(GroupKind::kPipeline, bytes, hop.send->time(bytes));
   link.send(bytes, to, receiver.memory_);
   if (plan().beside.pipeline) co_return;
   const Time since = run_.world.now();
@@ -359,21 +353,20 @@ Task StageRank::sums_gradients() {
   World& world = run_.world;
   if (!plan().beside.gradients && !plan().states->sums_every_micro_batch()) {
     for (std::int32_t c = 0; c < plan().order->chunks(); ++c)
-      make_buckets({.chunk = c}, 0, plan().stage(rank_, c).buckets.size());
+      make_buckets({.chunk = c}, 0, plan().stage(place_, c).buckets.size());
   }
   Time since = world.now();
   for (const GroupKind kind : {GroupKind::kShards, GroupKind::kReplicas}) {
-    if (calls(kind).group) co_await calls(kind).group->over(0);
+    if (called(kind).group != nullptr) co_await over(kind);
   }
-  const bool is_first = rank_ == 0;
-  if (run_.ends != nullptr && (is_first || rank_ + 1 == plan().layout.pipeline())) {
-    const GroupCosts& costs = plan().costs(GroupKind::kEnds);
-    count(GroupKind::kEnds, plan().tied, costs.all_reduce->time(plan().tied));
-    co_await run_.ends->call(is_first ? 0 : 1, plan().tied);
+  const bool is_an_end = place_ == 0 || place_ + 1 == plan().layout.pipeline();
+  if (plan().tied.count > 0 && is_an_end) {
+    launch(GroupKind::kEnds, *plan().costs(GroupKind::kEnds).all_reduce, plan().tied);
+    co_await over(GroupKind::kEnds);
   }
   spend(Spent::kGradients, since);
   since = world.now();
-  co_await run_.all.call(static_cast<std::size_t>(rank_), {});
+  co_await run_.all.call(program_, {});
   spend(Spent::kBubble, since);
 }
 

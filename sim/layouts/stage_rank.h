@@ -1,5 +1,5 @@
-// The ranks of a pipeline's stage, which move as one: what they compute, wait for, exchange and
-// hold in a step. Their program is trains_a_step (rank_program.h).
+// A rank, or all ranks of a place of the pipeline, which then move as one: what it computes, waits
+// for, exchanges and holds in a step. Its program is trains_a_step (rank_program.h).
 #pragma once
 #include "sim/events/rank_timeline.h"
 #include "sim/layouts/pipeline_link.h"
@@ -11,8 +11,8 @@
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,15 +25,15 @@ struct LayoutRun {
   World& world;
   const LayoutPlan& plan;
   LayoutRoads& roads;
-  Group& all;   ///< a member for each rank of the pipeline
-  Group* ends;  ///< of the first and the last, with an embedding that both have
-  Timeline* timeline = nullptr;
+  Group& all;                                    ///< a member for each program
+  std::vector<std::vector<ChunkPasses>> passes;  ///< of each place of the pipeline
+  Timeline* timeline = nullptr;                  ///< shows the pipeline of rank 0
   bool folds = true;  ///< exchanges that meet no others pass as times; else as calls of their own
 };
 
-class StageRank final : private Group::Watch {
+class StageRank final {
  public:
-  StageRank(LayoutRun& run, std::int32_t rank);
+  StageRank(LayoutRun& run, std::int32_t rank, std::size_t program);
   StageRank(const StageRank&) = delete;
   StageRank& operator=(const StageRank&) = delete;
   /// The neighbours in the pipeline: behind the last rank comes the first one.
@@ -43,7 +43,7 @@ class StageRank final : private Group::Watch {
   }
 
   // Of its program.
-  std::int64_t passes() const { return plan().order->passes(plan().shape(), rank_); }
+  std::int64_t passes() const { return plan().order->passes(plan().shape(), place_); }
   /// The k-th, which begins.
   Pass begin(std::int64_t k);
   /// Weights that others have updated are asked for; where nothing computes beside them, they come.
@@ -65,6 +65,8 @@ class StageRank final : private Group::Watch {
   void end();
 
   // Of what is told.
+  /// In the pipeline.
+  std::int32_t place() const { return place_; }
   Time ended() const { return end_; }
   const TimesSpent& spent() const { return spent_; }
   const BytesOfGroups& bytes() const { return bytes_; }
@@ -77,32 +79,29 @@ class StageRank final : private Group::Watch {
  private:
   struct Chunk {
     const StageWork* stage = nullptr;
-    std::vector<Segment> forward, first_forward;   ///< the second waits for updated weights
-    std::vector<Segment> backward, last_backward;  ///< the second makes buckets
-    std::vector<Segment> input, weight, last_weight;
+    const ChunkPasses* passes = nullptr;
     std::unique_ptr<Arrivals> activations;
     std::unique_ptr<Arrivals> gradients;
-  };
-  /// Collectives of a group, in one order.
-  struct Calls {
-    std::optional<Group> group;
-    std::vector<const Collective*> ways;
-    std::int64_t spent = 0;
   };
 
   const LayoutPlan& plan() const { return run_.plan; }
   Chunk& chunk(Pass pass) { return chunks_[static_cast<std::size_t>(pass.chunk)]; }
-  std::int32_t stage_of(Pass pass) const { return pass.chunk * plan().layout.pipeline() + rank_; }
+  std::int32_t stage_of(Pass pass) const { return pass.chunk * plan().layout.pipeline() + place_; }
   bool is_last(Pass pass) const { return pass.micro_batch + 1 == plan().micro_batches; }
   bool sums(Pass pass) const { return is_last(pass) || plan().states->sums_every_micro_batch(); }
+  bool passes_as_time(GroupKind kind) const {
+    return passes_as_time_[static_cast<std::size_t>(kind)];
+  }
   void spend(Spent what, Time since);
   void spend(const TimesSpent& spent);
-  Calls& calls(GroupKind kind) { return calls_[static_cast<std::size_t>(kind)]; }
-  std::size_t way(GroupKind kind, const Collective& collective);
+  /// Where nothing was called yet, no group.
+  const Seat& called(GroupKind kind) const { return seats_[static_cast<std::size_t>(kind)]; }
+  const Seat& seat(GroupKind kind);
+  /// Awaited: all that it has called of this kind is over.
+  Counter::Wait over(GroupKind kind) const { return called(kind).group->over(called(kind).member); }
   void launch(GroupKind kind, const Collective& collective, Bytes bytes);
   void count(GroupKind kind, Bytes bytes, Duration alone);
-  /// A collective of the shard group is over: what it has summed is summed over its replicas.
-  void ended(std::int64_t call, Bytes bytes, Time start) override;
+  void sum_over_replicas(Bytes bytes);
   Task works(const Segment& segment);
   Task exchanges(const Leg& leg);
   Task works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward);
@@ -113,16 +112,18 @@ class StageRank final : private Group::Watch {
 
   LayoutRun& run_;
   std::int32_t rank_;
+  std::int32_t place_;
+  std::size_t program_;
   Time end_{};
   StageRank* before_ = nullptr;
   StageRank* after_ = nullptr;
   std::vector<Chunk> chunks_;
-  std::array<Calls, kGroupKinds> calls_;
+  std::array<Seat, kGroupKinds> seats_{};
+  std::array<bool, kGroupKinds> passes_as_time_{};
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before
   std::optional<UnitWeights> units_;
-  std::deque<bool> sums_;     ///< of the shard group's calls that are not over: whether they sum
-  std::int64_t updates_ = 0;  ///< gatherings of updated weights that were asked for
+  std::int64_t updates_ = 0;       ///< gatherings of updated weights that were asked for
   std::vector<std::size_t> made_;  ///< buckets of each chunk's present pass that were summed
   std::int64_t pass_ = -1;
   TimesSpent spent_{};

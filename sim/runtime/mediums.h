@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace steptime {
@@ -68,6 +69,9 @@ struct GroupLinks {
   /// Where messages with servers use the same ports: taken in turn with them; null: flows.
   TakenPorts* taken_in_node = nullptr;
   TakenPorts* taken_between_nodes = nullptr;
+  /// Where a collective that is known by its time only works, once it has started up; none: it
+  /// takes its time, one after another, whatever else is under way.
+  std::optional<Pairs> known_by_time{};
 };
 
 /// Collectives in closed form: a start-up for each stage, and then a flow on the links, which it
@@ -87,6 +91,7 @@ class FlowMedium final : public Medium, private MessageSink {
     Callback done;
     Held begun{};
   };
+  std::vector<Stage> stages(Bytes bytes) const;
   void go_on(std::size_t flight);
   void work(std::size_t flight);
   void delivered(const Message& message) override;

@@ -2,10 +2,12 @@
 // whether exchanges pass as times or are called one by one.
 #include "tests/support/layouts.h"
 
+#include "sim/core/error.h"
 #include "sim/layouts/play.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -151,6 +153,109 @@ RC_GTEST_PROP(Layouts, FsdpIsZero3AndHybridShardingOverAllRanksIsFsdp, ()) {
   RC_ASSERT(step(R"({"type": "fsdp"})") == zero);
   RC_ASSERT(step(fmt::format(R"({{"type": "fsdp", "shard_group": {}}})",
                              drawn.test.degrees[1] * drawn.test.degrees[2])) == zero);
+}
+
+/// On nodes whose GPUs and adapters are links, all a million times as long and as large, so that
+/// what a link carries in closed form is told to less than a millionth of a step.
+void place(Drawn& drawn, std::int64_t adapters) {
+  Cluster cluster;
+  const std::int64_t ranks = std::int64_t{drawn.test.degrees[0]} * drawn.test.degrees[1] *
+                             drawn.test.degrees[2] * drawn.test.degrees[3];
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t gpus = 1; gpus <= ranks; ++gpus) {
+    if (ranks % gpus == 0) sizes.push_back(gpus);
+  }
+  cluster.gpus_per_node = *rc::gen::elementOf(sizes);
+  cluster.nodes = ranks / cluster.gpus_per_node;
+  cluster.network = {Duration(any(0, 5)), {any(1, 9) * 1e11}};
+  cluster.intra_node = {Duration(any(0, 5)), {any(1, 9) * 1e12}};
+  cluster.gpus.emplace().nics = adapters;
+  drawn.test.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  constexpr std::int64_t kLonger = 1'000'000;
+  for (LayerWork& layer : drawn.work.layers) {
+    for (Duration LayerWork::*part :
+         {&LayerWork::forward, &LayerWork::input_gradient, &LayerWork::weight_gradient,
+          &LayerWork::attention, &LayerWork::attention_gradient})
+      layer.*part *= kLonger;
+  }
+  drawn.work.parameter = {.weight = kLonger, .gradient = kLonger};
+  auto& [hidden, queries, keys_values] = drawn.work.exchanged;
+  for (Bytes* bytes : {&hidden, &queries, &keys_values})
+    bytes->count *= kLonger;
+}
+
+/// False: a group would have unequal parts on its nodes.
+bool can_be_placed(const Drawn& drawn) {
+  try {
+    plan_of(drawn.test, drawn.work);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
+}
+
+// On links that are shared, in closed form and in messages: memory is freed, time is spent on
+// something, ranks compute what their passes say and exchange as many bytes as with links of their
+// own, no step is shorter than with them, and no link works for longer than the step.
+RC_GTEST_PROP(Layouts, SharedLinksChangeNothingButTime, ()) {
+  Drawn drawn;
+  place(drawn, any(1, 4));
+  RC_PRE(can_be_placed(drawn));
+  LayoutPlan plan = plan_of(drawn.test, drawn.work);
+  const LayoutTimes closed = play_layout(plan);
+  LayoutPlan alone = plan;
+  alone.cluster = nullptr;
+  const LayoutTimes apart = play_layout(alone);
+  RC_ASSERT(closed.step >= apart.step - Duration(closed.ranks[0].exchanges));
+  drawn.test.plays_messages = true;
+  const LayoutTimes messages = play_layout(plan_of(drawn.test, drawn.work));
+  const Duration block = drawn.work.layers[0].forward + drawn.work.layers[0].input_gradient +
+                         drawn.work.layers[0].weight_gradient;
+  for (const LayoutTimes* times : {&closed, &messages}) {
+    RC_ASSERT(times->busiest <= 1 + 1e-6);
+    for (std::size_t r = 0; r < times->ranks.size(); ++r) {
+      const StageTimes& rank = times->ranks[r];
+      RC_ASSERT(rank.bytes == apart.ranks[r].bytes);
+      RC_ASSERT(std::accumulate(rank.spent.begin(), rank.spent.end(), Duration{}) == times->step);
+      for (const HeldFor what :
+           {HeldFor::kActivations, HeldFor::kLogits, HeldFor::kGathered, HeldFor::kBuffers})
+        RC_ASSERT(rank.left[static_cast<std::size_t>(what)] == 0);
+      const std::int64_t passes = drawn.test.micro_batches * drawn.blocks / drawn.test.degrees[3];
+      RC_ASSERT(rank.spent[static_cast<std::size_t>(Spent::kCompute)] == passes * block);
+    }
+  }
+}
+
+// Groups that share nothing: one dimension, on a node or with a GPU a node, of a pipeline two
+// places. Rings of messages whose parts are whole bytes then take what their closed forms do.
+RC_GTEST_PROP(Layouts, MessagesTakeTheClosedFormWhereNothingIsShared, ()) {
+  Drawn drawn;
+  const std::int32_t ranks = any(2, 4);
+  const std::size_t dimension = static_cast<std::size_t>(any(0, 3));
+  drawn.test.degrees = {1, 1, 1, 1};
+  drawn.test.degrees[dimension] = dimension == 3 ? 2 : ranks;
+  if (dimension == 1) {  // the same ranks exchange keys and values, and sum gradients
+    drawn.test.states = R"({"type": "replicated"})";
+    drawn.test.beside.gradients = false;
+  }
+  drawn.test.context =
+      *rc::gen::element<std::string>(R"({"type": "ring"})", R"({"type": "all-gather"})");
+  drawn.test.sequence_parallel = dimension == 0 && any(0, 1) == 1;
+  drawn.blocks = 2 * any(1, 3);
+  drawn.work = work_of_blocks(drawn.blocks, {any(1, 40), any(1, 40), any(1, 40)}, 12 * any(1, 9));
+  drawn.work.exchanged = {
+      .hidden = {12 * any(1, 9)}, .queries = {12 * any(1, 9)}, .keys_values = {12 * any(1, 9)}};
+  Cluster cluster;
+  const bool is_one_node = any(0, 1) == 1;
+  const std::int64_t count = drawn.test.degrees[dimension];
+  cluster.nodes = is_one_node ? 1 : count;
+  cluster.gpus_per_node = is_one_node ? count : 1;
+  cluster.network = {Duration(any(0, 5)), {1e12}};
+  cluster.intra_node = {Duration(any(0, 5)), {1e12}};
+  drawn.test.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  const Duration closed = play_layout(plan_of(drawn.test, drawn.work)).step;
+  drawn.test.plays_messages = true;
+  RC_ASSERT(play_layout(plan_of(drawn.test, drawn.work)).step == closed);
 }
 
 // No step is shorter than the work of a rank, nor with slower exchanges than with faster ones.

@@ -1,7 +1,9 @@
 // Layouts for tests: plans with known times.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/layouts/group_collectives.h"
 #include "sim/layouts/plan.h"
+#include "sim/servers/aggregation.h"
 #include "tests/support/config_text.h"
 #include "tests/support/pipeline_sweep.h"
 
@@ -23,6 +25,8 @@ inline GroupCosts costs_of(Duration a, double seconds_per_byte) {
 /// The degrees and the parts of a plan for tests.
 struct TestLayout {
   Coordinates degrees{1, 1, 1, 1};  ///< tensor, context, data, pipeline
+  std::array<Dimension, kDimensions> order_of_ranks{Dimension::kTensor, Dimension::kContext,
+                                                    Dimension::kData, Dimension::kPipeline};
   std::string order = R"({"type": "1f1b"})";
   std::string states = R"({"type": "replicated"})";
   std::string recompute = R"({"type": "none"})";
@@ -31,20 +35,33 @@ struct TestLayout {
   std::int32_t micro_batches = 1;
   BesideCompute beside{};
   bool sequence_parallel = false;
-  GroupCosts costs = costs_of({}, 0);  ///< of all groups
+  GroupCosts costs = costs_of({}, 0);        ///< of all groups, where there is no cluster
+  std::shared_ptr<const Cluster> cluster{};  ///< whose rings the groups are
+  bool plays_messages = false;
 };
 
 /// Blocks that are alike are shared out evenly.
 inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
-  LayoutPlan plan{
-      .layout = {test.degrees,
-                 {Dimension::kTensor, Dimension::kContext, Dimension::kData, Dimension::kPipeline}},
-      .order = make<PipelineOrder>(test.order),
-      .states = make<States>(test.states),
-      .beside = test.beside,
-      .micro_batches = test.micro_batches,
-      .work = std::move(work)};
-  plan.groups.fill(test.costs);
+  LayoutPlan plan{.layout = {test.degrees, test.order_of_ranks},
+                  .order = make<PipelineOrder>(test.order),
+                  .states = make<States>(test.states),
+                  .beside = test.beside,
+                  .micro_batches = test.micro_batches,
+                  .work = std::move(work)};
+  plan.plays_messages = test.plays_messages;
+  if (test.cluster != nullptr) {
+    static const Params params{{.key = "aggregation",
+                                .kind = Kind::kObject,
+                                .need = Need::kDefault,
+                                .fallback = Json{{"type", "all-reduce"}},
+                                .choice = Aggregation::kNoun},
+                               {.key = "layout", .kind = Kind::kAny, .need = Need::kOptional}};
+    const auto backend = make<Backend>(R"({"type": "device"})");
+    place_groups(plan, config_of("{}", params), *backend, test.cluster);
+  } else {
+    plan.groups.fill(test.costs);
+    plan.hops.assign(static_cast<std::size_t>(plan.layout.pipeline()), {test.costs.send});
+  }
   const std::int64_t stages = std::int64_t{plan.layout.pipeline()} * plan.order->chunks();
   const std::vector<std::int64_t> layers(static_cast<std::size_t>(stages),
                                          plan.work.blocks() / stages);

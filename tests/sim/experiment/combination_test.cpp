@@ -21,9 +21,10 @@ std::string error_of(const std::string& patch) {
   return "";
 }
 
-TEST(Combination, ALayoutIsPlayedInClosedForm) {
+TEST(Combination, ALayoutInMessagesNeedsCollectivesThatAreMadeOfSome) {
   EXPECT_EQ(error_of(R"({"strategy": {"layout": {}}, "run": {"fidelity": "message"}})"),
-            "/run/fidelity: layouts are played in closed form; expected \"analytic\"");
+            "/strategy/aggregation: its collective is known by its time only; fidelity \"message\" "
+            "expects one that is made of messages, such as {\"collective\": \"ring\"}");
 }
 
 TEST(Combination, AnEngineKnowsNoStreams) {

@@ -55,7 +55,8 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
                                                  {"/strategy/recompute", 1},
                                                  {"/strategy/context_exchange", 1},
                                                  {"/strategy/beside_compute", 1},
-                                                 {"/run", 1}}));
+                                                 {"/run", 1},
+                                                 {"/run/fidelity", 1}}));
 }
 
 TEST(ReadExperiment, ReadsOnePartAnew) {

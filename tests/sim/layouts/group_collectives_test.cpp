@@ -3,7 +3,9 @@
 #include "sim/core/error.h"
 #include "sim/servers/transport.h"
 #include "tests/support/config_text.h"
+#include "tests/support/layouts.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,9 +35,10 @@ Cluster two_nodes(std::int64_t adapters) {
   return cluster;
 }
 
-GroupCosts ring_of(const Cluster& cluster, const std::vector<std::int32_t>& ranks) {
+GroupCosts ring_of(const Cluster& cluster, const std::vector<std::int32_t>& ranks,
+                   std::int64_t on_an_adapter = 1) {
   const auto backend = make<Backend>(R"({"type": "device"})");
-  return group_costs(config_of("{}", strategy_keys()), *backend, cluster, ranks);
+  return group_costs(config_of("{}", strategy_keys()), *backend, cluster, ranks, on_an_adapter);
 }
 
 // Of two GPUs inside a node a ring all-reduce of M bytes takes M / B: two halves, there and back.
@@ -47,16 +50,44 @@ TEST(GroupCosts, AGroupInsideANodeUsesItsLinksOnly) {
   EXPECT_DOUBLE_EQ(to_seconds(costs.send->time({1'000'000'000})), 0.1);
 }
 
-// Eight groups of one GPU a node on one adapter have an eighth of it each: 8 times as long; on
-// eight adapters each has its own. Four groups of two GPUs a node on two adapters have half of one
-// each.
+// Eight groups through one adapter have an eighth of it each.
 TEST(GroupCosts, GroupsOfANodeShareItsAdapters) {
-  const auto seconds = [](std::int64_t adapters, const std::vector<std::int32_t>& ranks) {
-    return to_seconds(ring_of(two_nodes(adapters), ranks).send->time({1'000'000'000}));
+  const auto seconds = [](std::int64_t on_an_adapter) {
+    return to_seconds(ring_of(two_nodes(1), {0, 8}, on_an_adapter).send->time({1'000'000'000}));
   };
-  EXPECT_DOUBLE_EQ(seconds(1, {0, 8}), 8);
-  EXPECT_DOUBLE_EQ(seconds(8, {0, 8}), 1);
-  EXPECT_DOUBLE_EQ(seconds(2, {0, 1, 8, 9}), 2);
+  EXPECT_DOUBLE_EQ(seconds(8), 8);
+  EXPECT_DOUBLE_EQ(seconds(1), 1);
+}
+
+// Sixteen ranks in two nodes, as groups of one GPU a node: eight on one adapter, one on each of
+// eight. In four groups of two GPUs a node, 0 and 4, 1 and 5, ..., all leave the node through the
+// second of two adapters.
+TEST(PlaceGroups, GroupsOfAKindShareTheAdaptersThatTheyAreNearestTo) {
+  const auto seconds = [](std::int64_t adapters, std::int32_t tensor) {
+    const TestLayout test{.degrees = {tensor, 1, 16 / tensor, 1},
+                          .cluster = std::make_shared<Cluster>(two_nodes(adapters))};
+    const LayoutPlan plan = plan_of(test, work_of_blocks(1, {1, 1, 1}));
+    return to_seconds(plan.costs(GroupKind::kShards).send->time({1'000'000'000}));
+  };
+  EXPECT_DOUBLE_EQ(seconds(1, 8), 8);
+  EXPECT_DOUBLE_EQ(seconds(8, 8), 1);
+  EXPECT_DOUBLE_EQ(seconds(2, 4), 4);
+}
+
+// Places of a pipeline that are neighbours in a node use its links: with two ranks each in nodes of
+// four, from the first place to the second and from the third to the fourth; else the network,
+// whose one adapter two ranks share.
+TEST(PlaceGroups, NeighboursOfAPipelineInANodeUseItsLinks) {
+  Cluster cluster = two_nodes(1);
+  cluster.gpus_per_node = 4;
+  const LayoutPlan plan =
+      plan_of({.degrees = {2, 1, 1, 4}, .cluster = std::make_shared<Cluster>(cluster)},
+              work_of_blocks(4, {1, 1, 1}));
+  for (std::int32_t place = 0; place < 4; ++place) {
+    EXPECT_EQ(plan.hop(place).between_nodes, place % 2 == 1);
+    EXPECT_DOUBLE_EQ(to_seconds(plan.hop(place).send->time({1'000'000'000})),
+                     place % 2 == 1 ? 2 : .1);
+  }
 }
 
 // ... and no group has all eight adapters of a node, though NCCL would take them.

@@ -1,27 +1,107 @@
 #include "sim/layouts/roads.h"
 
+#include "sim/layouts/play.h"
 #include "tests/support/layouts.h"
+
+#include <memory>
 
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
+/// 1 B/ps between nodes, 10 B/ps inside, no latency.
+std::shared_ptr<const Cluster> nodes(std::int64_t count, std::int64_t gpus,
+                                     std::int64_t adapters = 1) {
+  Cluster cluster;
+  cluster.nodes = count;
+  cluster.gpus_per_node = gpus;
+  cluster.network = {{}, {1e12}};
+  cluster.intra_node = {{}, {10e12}};
+  cluster.gpus.emplace().nics = adapters;
+  return std::make_shared<const Cluster>(std::move(cluster));
+}
+
 // 5 ps and 2 ps a byte, from when it starts: 5 + 2 x 10 = 25.
-TEST(AloneRoads, AnExchangeTakesItsClosedForm) {
+TEST(LayoutRoads, WithoutAClusterAnExchangeTakesItsClosedForm) {
+  const LayoutPlan plan = plan_of({.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(5), 2e-12)},
+                                  work_of_blocks(1, {1, 1, 1}));
   World world;
-  AloneRoads roads(world);
-  const LinearCollective cost(LinearCost{Duration(5), {2e-12}});
-  Group group(world, {"group"}, 1, roads.medium(0, GroupKind::kTensor, cost));
+  const auto roads = make_roads(world, plan);
+  EXPECT_TRUE(roads->are_alone(0, GroupKind::kTensor));
+  const Seat seat = roads->seat(0, GroupKind::kTensor);
   Time end{};
   const auto program = [&]() -> Task {
-    co_await group.call(0, {10});
+    co_await seat.group->call(seat.member, {10});
     end = world.now();
   };
   world.spawn({"rank", 0}, program());
   world.run();
   EXPECT_EQ(since_start(end).count(), 25);
-  EXPECT_TRUE(roads.are_alone(0, GroupKind::kShards));
+}
+
+TEST(LayoutRoads, ARankStandsForItsPlaceOrForItself) {
+  TestLayout test{.degrees = {2, 1, 2, 2}, .cluster = nodes(2, 4)};
+  World closed;
+  EXPECT_EQ(make_roads(closed, plan_of(test, work_of_blocks(2, {1, 1, 1})))->programs(),
+            (std::vector<std::int32_t>{0, 4}));
+  test.plays_messages = true;
+  const LayoutPlan plan = plan_of(test, work_of_blocks(2, {1, 1, 1}));
+  World messages;
+  const auto roads = make_roads(messages, plan);
+  EXPECT_EQ(roads->programs().size(), 8u);
+  EXPECT_EQ(roads->seat(5, GroupKind::kTensor).member, 1u);
+  EXPECT_EQ(roads->seat(5, GroupKind::kTensor).group, roads->seat(4, GroupKind::kTensor).group);
+  EXPECT_NE(roads->seat(5, GroupKind::kTensor).group, roads->seat(6, GroupKind::kTensor).group);
+}
+
+/// Two places side by side in each of two nodes, with a replica in each node: gradients of a place,
+/// `bytes` of them, cross the network when its passes are over.
+TestLayout replicas_of_two_places(std::int64_t adapters) {
+  TestLayout test{.degrees = {1, 1, 2, 2},
+                  .order_of_ranks = {Dimension::kTensor, Dimension::kContext, Dimension::kPipeline,
+                                     Dimension::kData},
+                  .schedule = R"({"type": "sync-easgd"})",
+                  .cluster = nodes(2, 2, adapters)};
+  test.beside.gradients = false;
+  return test;
+}
+
+// One micro-batch: F 10 and F 10, B 20 on the second place until 40, B 20 on the first until 60. A
+// ring of two ranks takes 100 B of gradients 100 ps. Both through one adapter: the second place
+// works alone from 40 to 60, has 80 left, and gets half from then on, until 220; by then the first
+// has 20 left, which ends at 240. With an adapter each: 40 + 100 and 60 + 100. A node without a
+// graph has one port in messages.
+TEST(LayoutRoads, GroupsThatShareAnAdapterTakeHalfOfItEach) {
+  const auto step = [](std::int64_t adapters, bool plays_messages) {
+    TestLayout test = replicas_of_two_places(adapters);
+    test.plays_messages = plays_messages;
+    return play_layout(plan_of(test, work_of_blocks(2, {10, 10, 10}, 100))).step.count();
+  };
+  EXPECT_EQ(step(1, false), 240);
+  EXPECT_EQ(step(1, true), 240);
+  EXPECT_EQ(step(2, false), 160);
+}
+
+// The same a million times as long: the adapter works 200 of the 240 us in each direction.
+TEST(LayoutRoads, TellsHowBusyItsLinksAre) {
+  const LayoutTimes times =
+      play_layout(plan_of(replicas_of_two_places(1),
+                          work_of_blocks(2, {10'000'000, 10'000'000, 10'000'000}, 100'000'000)));
+  EXPECT_DOUBLE_EQ(times.busiest, 200. / 240);
+}
+
+// Four ranks in a node, tensor groups of two: a ring all-reduce of two ranks is two messages in
+// each of two steps; four of them a layer and micro-batch, in each of two groups; three
+// micro-batches.
+TEST(LayoutRoads, MessagesAreThoseOfEveryGroup) {
+  ModelWork work = work_of_blocks(2, {8, 8, 4});
+  work.exchanged.hidden = {40};
+  const LayoutTimes times = play_layout(plan_of(
+      {.degrees = {2, 1, 2, 1}, .micro_batches = 3, .cluster = nodes(1, 4), .plays_messages = true},
+      std::move(work)));
+  const std::int64_t gradients = 2 * 2 * 2 * 2;  // a bucket a layer, in each of two groups
+  EXPECT_EQ(times.messages, 2 * 3 * 4 * (2 * 2) * 2 + gradients);
 }
 
 }  // namespace

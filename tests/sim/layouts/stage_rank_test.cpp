@@ -13,14 +13,14 @@ namespace {
 
 struct Scene {
   explicit Scene(const LayoutPlan& plan)
-      : roads(world),
+      : roads(make_roads(world, plan)),
         all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
-        run{world, plan, roads, all, nullptr, nullptr, true},
-        rank(run, 0) {
+        run{world, plan, *roads, all, {passes_of(plan, 0)}, nullptr, true},
+        rank(run, 0, 0) {
     rank.join(rank, rank);
   }
   World world;
-  AloneRoads roads;
+  std::unique_ptr<LayoutRoads> roads;
   Group all;
   LayoutRun run;
   StageRank rank;

@@ -1,0 +1,53 @@
+#include "sim/layouts/place_links.h"
+
+#include "sim/layouts/adapters.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace steptime {
+
+PlaceLinks::Ports PlaceLinks::add_ports() {
+  const auto first = static_cast<ChannelId>(channels_);
+  channels_ += 2;
+  return {{first}, {first + 1}};
+}
+
+PlaceLinks::PlaceLinks(const Layout& layout, const Cluster& cluster)
+    : between_nodes_(static_cast<std::size_t>(layout.pipeline())) {
+  for (std::int32_t place = 0; place < layout.pipeline(); ++place)
+    in_node_.push_back(add_ports());
+  if (cluster.nodes == 1) return;
+  // Adapters that ranks of the same places use stand for one another.
+  using Places = std::vector<std::int32_t>;
+  std::set<Places> known;
+  Places here;
+  const auto end_adapter = [&] {
+    std::sort(here.begin(), here.end());
+    here.erase(std::unique(here.begin(), here.end()), here.end());
+    if (!here.empty() && known.insert(here).second) {
+      const Ports ports = add_ports();
+      for (const std::int32_t place : here) {
+        Ports& of = between_nodes_[static_cast<std::size_t>(place)];
+        of.out.push_back(ports.out.front());
+        of.in.push_back(ports.in.front());
+      }
+    }
+    here.clear();
+  };
+  const std::vector<std::int32_t> ranks = layout.group(
+      0,
+      std::array{Dimension::kTensor, Dimension::kContext, Dimension::kData, Dimension::kPipeline});
+  std::int64_t last = -1;
+  for (const std::int32_t rank : ranks) {
+    const std::int64_t gpus = cluster.gpus_per_node;
+    const std::int64_t adapter = rank / gpus * adapters(cluster) + adapter_of(cluster, rank % gpus);
+    if (adapter != last) end_adapter();
+    last = adapter;
+    here.push_back(layout.coordinates(rank)[static_cast<std::size_t>(Dimension::kPipeline)]);
+  }
+  end_adapter();
+}
+
+}  // namespace steptime
