@@ -56,7 +56,7 @@ Result layout_result(const Experiment& e, Timeline* timeline) {
   if (timeline != nullptr) {
     double bars = 0;
     for (std::int32_t r = 0; r < plan.layout.pipeline(); ++r)
-      bars += static_cast<double>(plan.order->passes(plan.shape(), r));
+      bars += 2 * static_cast<double>(plan.order->passes(plan.shape(), r));  // with what it sends
     check_bars(bars);
   }
   if (plan.plays_messages)

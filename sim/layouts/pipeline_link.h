@@ -1,6 +1,7 @@
 // What a rank of a pipeline sends to a neighbour: activations forward, their gradients back. Sends
 // of one direction go one after another, in the order of the sender.
 #pragma once
+#include "sim/layouts/rank_drawing.h"
 #include "sim/layouts/rank_memory.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/waits.h"
@@ -31,8 +32,10 @@ class Arrivals final : public Counter {
 
 class PipelineLink final : private Group::Watch {
  public:
-  PipelineLink(World& world, Name name, std::unique_ptr<Medium> medium)
-      : world_(world), group_(world, name, 1, std::move(medium)) {
+  /// `sent`: what `drawing` calls it.
+  PipelineLink(World& world, Name name, std::unique_ptr<Medium> medium, RankDrawing& drawing,
+               const char* sent)
+      : world_(world), group_(world, name, 1, std::move(medium)), drawing_(drawing), sent_(sent) {
     group_.watch(this);
   }
 
@@ -56,12 +59,15 @@ class PipelineLink final : private Group::Watch {
     const Sent sent = under_way_.front();
     under_way_.pop_front();
     last_start_ = start;
+    drawing_.exchange("pipeline", sent_, bytes, start);
     sent.memory->acquire(HeldFor::kBuffers, bytes, world_.now());
     sent.to->add();
   }
 
   World& world_;
   Group group_;
+  RankDrawing& drawing_;
+  const char* sent_;
   std::deque<Sent> under_way_;
   Time last_start_{};
 };

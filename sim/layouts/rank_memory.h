@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace steptime {
 
@@ -36,6 +38,15 @@ class RankMemory {
     Time since{};
   };
 
+  /// Hears what is held from one instant to a later one, once that is over.
+  void tell(std::function<void(std::int64_t bytes, Time since)> listener) {
+    listener_ = std::move(listener);
+  }
+  /// The step is over.
+  void end() {
+    if (listener_) listener_(total_, since_);
+  }
+
   void acquire(HeldFor what, Bytes bytes, Time now) {
     reach(now);
     held_[static_cast<std::size_t>(what)] += bytes.count;
@@ -56,6 +67,7 @@ class RankMemory {
   void reach(Time now) {
     if (now == since_) return;
     peak_ = peak();
+    end();
     since_ = now;
   }
 
@@ -63,6 +75,7 @@ class RankMemory {
   std::int64_t total_ = 0;
   Time since_{};  ///< when it last changed
   Peak peak_{};   ///< up to then
+  std::function<void(std::int64_t bytes, Time since)> listener_;
 };
 
 }  // namespace steptime

@@ -8,35 +8,21 @@
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
-
-std::string_view letter(PassKind kind) {
-  switch (kind) {
-    case PassKind::kForward:
-      return "forward";
-    case PassKind::kBackward:
-      return "backward";
-    case PassKind::kInputGradient:
-      return "input gradients";
-    default:
-      return "weight gradients";
-  }
-}
-
-}  // namespace
-
 StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
     : run_(run),
       rank_(rank),
       place_(run.plan.place(rank)),
       program_(program),
-      forward_(run.world, {"activations from rank", rank}, run.roads.neighbour(rank, false)),
-      backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true)),
-      made_(static_cast<std::size_t>(run.plan.order->chunks())),
-      timeline_(rank == run.plan.group(GroupKind::kPipeline, 0)[static_cast<std::size_t>(place_)]
-                    ? run.timeline
-                    : nullptr,
-                place_) {
+      drawing_(run.world,
+               rank == run.plan.group(GroupKind::kPipeline, 0)[static_cast<std::size_t>(place_)]
+                   ? run.timeline
+                   : nullptr,
+               place_),
+      forward_(run.world, {"activations from rank", rank}, run.roads.neighbour(rank, false),
+               drawing_, "activations"),
+      backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true), drawing_,
+                "gradients"),
+      made_(static_cast<std::size_t>(run.plan.order->chunks())) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
     passes_as_time_[static_cast<std::size_t>(kind)] = run.folds && run.roads.are_alone(rank, kind);
   }
@@ -61,6 +47,9 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
     return Bytes{(params * each + into - 1) / into};
   };
   const Time now = run.world.now();
+  if (drawing_.is_on()) {
+    memory_.tell([this](std::int64_t held, Time since) { drawing_.holds(held, since); });
+  }
   memory_.acquire(HeldFor::kContext, plan().work.context, now);
   memory_.acquire(HeldFor::kWeights, cut(bytes.weight, parts.weights), now);
   memory_.acquire(HeldFor::kGradients, cut(bytes.gradient, parts.gradients), now);
@@ -99,7 +88,10 @@ void StageRank::spend(const TimesSpent& spent) {
 
 const Seat& StageRank::seat(GroupKind kind) {
   Seat& seat = seats_[static_cast<std::size_t>(kind)];
-  if (seat.group == nullptr) seat = run_.roads.seat(rank_, kind);
+  if (seat.group == nullptr) {
+    seat = run_.roads.seat(rank_, kind);
+    drawing_.watch(*seat.group, kind);
+  }
   return seat;
 }
 
@@ -142,15 +134,8 @@ Pass StageRank::begin(std::int64_t k) {
 std::string StageRank::doing() const {
   if (pass_ < 0) return "step";
   const Pass pass = plan().order->pass(plan().shape(), place_, pass_);
-  return fmt::format("pass {}, {} of micro-batch {} in chunk {}", pass_, letter(pass.kind),
+  return fmt::format("pass {}, {} of micro-batch {} in chunk {}", pass_, name_of(pass.kind),
                      pass.micro_batch, pass.chunk);
-}
-
-void StageRank::draw(std::string_view lane, Pass pass, Time start) {
-  if (!timeline_.is_on()) return;
-  timeline_.add(lane, fmt::format("{} {}", letter(pass.kind), pass.micro_batch), start,
-                run_.world.now(),
-                {.bucket = pass.micro_batch, .tensors = fmt::format("chunk {}", pass.chunk)});
 }
 
 Task StageRank::gathers_updates() {
@@ -288,7 +273,7 @@ Task StageRank::forward(Pass pass) {
   memory_.acquire(HeldFor::kLogits, in.stage->logits, since);
   co_await works_through(
       pass, pass.micro_batch == 0 ? in.passes->first_forward : in.passes->forward, false);
-  draw("compute", pass, since);
+  drawing_.pass(pass, since);
 }
 
 Task StageRank::backward(Pass pass) {
@@ -298,7 +283,7 @@ Task StageRank::backward(Pass pass) {
   co_await works_through(pass, sums(pass) ? in.passes->last_backward : in.passes->backward, true);
   memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
-  draw("compute", pass, since);
+  drawing_.pass(pass, since);
 }
 
 Task StageRank::input_gradient(Pass pass) {
@@ -307,7 +292,7 @@ Task StageRank::input_gradient(Pass pass) {
   memory_.acquire(HeldFor::kActivations, in.stage->working, since);
   co_await works_through(pass, in.passes->input, false);
   memory_.release(HeldFor::kActivations, in.stage->working, run_.world.now());
-  draw("compute", pass, since);
+  drawing_.pass(pass, since);
 }
 
 Task StageRank::weight_gradient(Pass pass) {
@@ -316,7 +301,7 @@ Task StageRank::weight_gradient(Pass pass) {
   co_await works_through(pass, sums(pass) ? in.passes->last_weight : in.passes->weight, true);
   memory_.release(HeldFor::kActivations, in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
-  draw("compute", pass, since);
+  drawing_.pass(pass, since);
 }
 
 Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {
@@ -384,6 +369,7 @@ Task StageRank::updates_weights() {
 
 void StageRank::end() {
   end_ = run_.world.now();
+  memory_.end();
 }
 
 }  // namespace steptime

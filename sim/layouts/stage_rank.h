@@ -1,9 +1,9 @@
 // A rank, or all ranks of a place of the pipeline, which then move as one: what it computes, waits
 // for, exchanges and holds in a step. Its program is trains_a_step (rank_program.h).
 #pragma once
-#include "sim/events/rank_timeline.h"
 #include "sim/layouts/pipeline_link.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/rank_drawing.h"
 #include "sim/layouts/rank_memory.h"
 #include "sim/layouts/roads.h"
 #include "sim/layouts/segments.h"
@@ -108,7 +108,6 @@ class StageRank final {
   Task receives(Pass pass, Arrivals& from, const PipelineLink& link);
   Task sends(PipelineLink& link, Arrivals& to, StageRank& receiver);
   void make_buckets(Pass pass, std::size_t from, std::size_t to);
-  void draw(std::string_view lane, Pass pass, Time start);
 
   LayoutRun& run_;
   std::int32_t rank_;
@@ -120,6 +119,7 @@ class StageRank final {
   std::vector<Chunk> chunks_;
   std::array<Seat, kGroupKinds> seats_{};
   std::array<bool, kGroupKinds> passes_as_time_{};
+  RankDrawing drawing_;
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before
   std::optional<UnitWeights> units_;
@@ -131,7 +131,6 @@ class StageRank final {
   Duration exchanging_{};
   std::int64_t exchanges_ = 0;
   RankMemory memory_;
-  RankTimeline timeline_;
 };
 
 }  // namespace steptime
