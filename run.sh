@@ -13,7 +13,7 @@ if (($# == 0)) || [[ $1 == -h || $1 == --help ]]; then
 usage: ./run.sh CONFIG [options of "steptime sweep"]
 
 Simulates every point of CONFIG's sweep and prints a table. Writes results/NAME.jsonl and
-results/NAME.csv, and for a sweep over one or two axes the figure results/NAME.svg and
+results/NAME.csv, and for a sweep over one to three axes the figure results/NAME.svg and
 results/NAME.png, into the current folder (-o DIR: into DIR).
 
   ./run.sh configs/quickstart.json
@@ -38,26 +38,6 @@ build_program() {
     echo "building what changed" >&2
   fi
   cmake --build "$build" --target steptime >"$log" 2>&1
-}
-
-# The figure for a CSV: speedup for the number of nodes, beside schedules if need be; else the step time
-# over one or two axes. The axes are the columns between "point" and the results. Returns 1 for other sweeps.
-figure_of() {
-  local head axis nodes=0 others=0
-  head=$(head -n 1 "$1")
-  head=${head#point}
-  head=${head%%,step_time_s,*}
-  local -a axes
-  IFS=, read -ra axes <<<"${head#,}"
-  ((${#axes[@]} >= 1 && ${#axes[@]} <= 2)) || return
-  for axis in "${axes[@]}"; do
-    case $axis in
-      /cluster/nodes) nodes=1 ;;
-      /strategy/schedule/type) ;;
-      *) others=1 ;;
-    esac
-  done
-  if ((nodes && !others)); then echo speedup.gp; else echo sweep.gp; fi
 }
 
 need_packages build plot
@@ -92,23 +72,15 @@ case $status in
   *) exit "$status" ;;
 esac
 
-# The config names the files: the CSV that was just written is the newest one.
-csv=
-for file in "$folder"/*.csv; do
-  [[ $file -ot $started || (-n $csv && $file -ot $csv) ]] || csv=$file
+# The config names the files: the results that were just written are the newest ones.
+rows=
+for file in "$folder"/*.jsonl; do
+  [[ $file -ot $started || (-n $rows && $file -ot $rows) ]] || rows=$file
 done
-if [[ -e $csv ]] && figure=$(figure_of "$csv"); then
-  name=${csv%.csv}
-  # Under a temporary name first, so that no half-drawn figure stands under its own.
-  quoted=${name//\'/\'\'}  # as gnuplot's strings want it
-  if ! gnuplot -e "csv='$quoted.csv'; out='$quoted.tmp'; name='${quoted##*/}'" \
-    "$root/plots/$figure"; then
-    rm -f "$name.tmp.svg" "$name.tmp.png"
-    echo "the figure of $csv could not be drawn" >&2
-    exit $((status == 0 ? 1 : status))
-  fi
-  mv "$name.tmp.svg" "$name.svg"
-  mv "$name.tmp.png" "$name.png"
-  echo "wrote $name.svg and $name.png" >&2
+# A sweep over more than three axes has no figure: plot says so, and how to take a part of it.
+if [[ -e $rows ]] && grep -q '"params": *{"' "$rows"; then
+  for kind in svg png; do
+    "$build/steptime" plot "$rows" -o "${rows%.jsonl}.$kind" || break
+  done
 fi
 exit "$status"

@@ -28,6 +28,8 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::array kVerbs{
+    Verb{"init", "[NAME]", "lists example experiments, or writes one to start from",
+         "steptime init ddp-a100 -o mine.json", verb_init},
     Verb{"run", "CONFIG", "simulates one experiment and prints a summary",
          "steptime run configs/quickstart.json --set /cluster/nodes=16", verb_run},
     Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"",
@@ -36,6 +38,10 @@ constexpr std::array kVerbs{
          "for i in 1 2; do steptime sweep configs/quickstart.json --shard $i/2 -o shards; done && "
          "steptime merge configs/quickstart.json -o shards",
          verb_merge},
+    Verb{"plot", "RESULTS...", "the figure of a sweep: lines, heat maps or panels over its axes",
+         "steptime sweep configs/quickstart.json -o results && "
+         "steptime plot results/quickstart.jsonl -o quickstart.svg",
+         verb_plot},
     Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
          "steptime explain configs/quickstart.json --set /cluster/nodes=16", verb_explain},
     Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",

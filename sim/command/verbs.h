@@ -37,9 +37,11 @@ void check_sets(const Sweep& sweep, std::span<const std::string> sets);
 /// Throws InputError unless `format` is table, json, jsonl or csv.
 void check_format(const std::string& format);
 
+Exit verb_init(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_run(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_sweep(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_merge(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_plot(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_advise(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_explain(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_compare(const Verb&, std::span<const std::string> args, const Terminal&);

@@ -1,0 +1,132 @@
+// plot: the figure of a sweep, drawn by gnuplot.
+#include "sim/command/verbs.h"
+#include "sim/config/input_files.h"
+#include "sim/config/output_files.h"
+#include "sim/config/words.h"
+#include "sim/drawing/sweep_figure.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+namespace po = boost::program_options;
+
+/// A folder of its own among the temporary ones, which goes with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "steptime-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr)
+      throw InputError(fmt::format("{}: cannot be created", path_));
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string path(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// gnuplot's terminal for files of this kind.
+std::string terminal_of(const std::string& kind, const SweepFigure& figure) {
+  if (kind == "svg") {
+    return fmt::format(
+        "set terminal svg size {}, {} font 'DejaVu Sans,14' linewidth 1.4 background "
+        "rgb 'white'\n",
+        static_cast<int>(800 * figure.width), static_cast<int>(533 * figure.height));
+  }
+  if (kind == "png") {
+    return fmt::format(
+        "set terminal pngcairo size {}, {} font 'DejaVu Sans,17' linewidth 1.8 "
+        "background rgb 'white'\n",
+        static_cast<int>(1200 * figure.width), static_cast<int>(800 * figure.height));
+  }
+  return fmt::format(
+      "set terminal pdfcairo size {} cm, {} cm font 'DejaVu Sans,12' linewidth 1.4\n",
+      20 * figure.width, 13.3 * figure.height);
+}
+
+/// What gnuplot draws, as the bytes of a file.
+std::string drawn(const SweepFigure& figure, const std::string& kind) {
+  const ScratchFolder folder;
+  const std::string script = folder.path("commands");
+  const std::string picture = folder.path("picture");
+  write_file(script, terminal_of(kind, figure) + fmt::format("set output '{}'\n", picture) +
+                         figure.commands + "unset output\n");
+  const std::string command = fmt::format("gnuplot '{}' 2> '{}'", script, folder.path("messages"));
+  const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw MissingError("gnuplot is not installed: apt-get install gnuplot-nox");
+  if (status != 0) {
+    throw InputError(
+        fmt::format("gnuplot: {}", one_line(read_file(folder.path("messages")).substr(0, 300))));
+  }
+  return read_file(picture);
+}
+
+}  // namespace
+
+Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
+  std::string path;
+  std::vector<std::string> where;
+  FigureRequest request;
+  po::options_description options("options");
+  options.add_options()("output,o", po::value(&path)->required(),
+                        "file to write: NAME.svg, NAME.png or NAME.pdf")(
+      "key", po::value(&request.key),
+      "the result to show, as steptime list result names it; default: speedup over nodes and "
+      "schedules, else step_time_s")("where", po::value(&where)->composing(),
+                                     "/pointer=value: only the points that have this value")(
+      "title", po::value(&request.title), "above the figure; default: the file's name");
+  const auto values = parse_arguments(verb, args, options, {"RESULTS*"}, terminal);
+  if (!values) return Exit::kOk;
+  if (!values->contains("RESULTS"))
+    throw InputError("steptime plot: expected RESULTS; see steptime plot --help");
+  const auto files = (*values)["RESULTS"].as<std::vector<std::string>>();
+  const auto dot = path.rfind('.');
+  const std::vector<std::string> kinds{"svg", "png", "pdf"};
+  const std::string kind = dot == std::string::npos ? "" : path.substr(dot + 1);
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    throw InputError(
+        fmt::format("--output: expected a name that ends in .svg, .png or .pdf, got \"{}\"", path));
+  }
+  for (const std::string& each : where) {
+    const auto equals = each.find('=');
+    if (equals == std::string::npos)
+      throw InputError(fmt::format("--where {}: expected /pointer=value", each));
+    request.where.emplace_back(each.substr(0, equals), each.substr(equals + 1));
+  }
+  if (request.title.empty()) request.title = std::filesystem::path(files.front()).stem().string();
+  std::vector<ResultRow> rows;
+  for (const std::string& file : files) {
+    for (ResultRow& row : read_results(file))
+      rows.push_back(std::move(row));
+  }
+  SweepFigure figure;
+  try {
+    figure = sweep_figure(rows, request);
+  } catch (const InputError& e) {
+    throw InputError(fmt::format("{}: {}", files.front(), e.what()));
+  }
+  write_file(path, drawn(figure, kind));
+  if (figure.left_out > 0)
+    terminal.err << fmt::format("{} points failed, or have no such result\n", figure.left_out);
+  terminal.err << fmt::format("wrote {}: {} points\n", path, figure.points);
+  return Exit::kOk;
+}
+
+}  // namespace steptime

@@ -1,0 +1,441 @@
+#include "sim/drawing/sweep_figure.h"
+
+#include "sim/config/words.h"
+#include "sim/core/error.h"
+#include "sim/experiment/figures.h"
+#include "sim/sweeps/values.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <tuple>
+
+#include <boost/algorithm/string/replace.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::size_t kMostLines = 8;
+constexpr std::size_t kMostPanels = 12;
+constexpr std::size_t kMostTicks = 7;  ///< along an axis of a single panel
+constexpr std::size_t kMostTicksOfPanels = 3;
+constexpr std::size_t kFewestOfABand = 10;
+/// Okabe and Ito's palette, which colour-blind readers can tell apart; the marks help in print.
+constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                              "#E69F00", "#56B4E9", "#000000", "#888888"};
+constexpr std::array kMarks{7, 9, 5, 13, 11, 15, 4, 6};
+static_assert(kColours.size() == kMostLines && kMarks.size() == kMostLines);
+
+/// A swept key and its values in the order of the axis.
+struct Axis {
+  std::string pointer;
+  std::vector<std::string> values;  ///< as cells of a table show them
+  std::vector<double> places;       ///< of the values: numbers, or 1, 2, 3, ...
+  bool has_numbers = false;
+  bool has_units = false;  ///< quantities, whose numbers say nothing without the text
+
+  std::size_t index(const std::string& value) const {
+    return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -
+                                    values.begin());
+  }
+  bool is_logarithmic() const {
+    return has_numbers && places.front() > 0 && places.back() >= 8 * places.front();
+  }
+};
+
+struct Point {
+  std::vector<std::size_t> at;  ///< on each axis
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  double ideal = 0;  ///< of a speedup: the workers of the point; 0: nothing is to be shown
+};
+
+std::string quoted(std::string text) {
+  boost::replace_all(text, "'", "''");
+  return "'" + text + "'";
+}
+
+std::vector<Axis> axes_of(std::span<const ResultRow* const> rows) {
+  std::vector<Axis> axes;
+  for (const ResultRow* row : rows) {
+    const Json params = row->figures.value("params", Json::object());
+    for (const auto& [pointer, value] : params.items()) {
+      auto axis = std::find_if(axes.begin(), axes.end(),
+                               [&name = pointer](const Axis& a) { return a.pointer == name; });
+      if (axis == axes.end()) {
+        axes.push_back({.pointer = pointer});
+        axis = std::prev(axes.end());
+      }
+      const std::string cell = swept_value(value);
+      if (axis->index(cell) < axis->values.size()) continue;
+      axis->values.push_back(cell);
+      const auto place = place_on_axis(value);
+      axis->places.push_back(place.value_or(std::numeric_limits<double>::quiet_NaN()));
+      axis->has_units |= place && !value.is_number();
+    }
+  }
+  std::erase_if(axes, [](const Axis& a) { return a.values.size() < 2; });
+  for (Axis& axis : axes) {
+    axis.has_numbers = std::none_of(axis.places.begin(), axis.places.end(),
+                                    [](double place) { return std::isnan(place); });
+    std::vector<std::pair<double, std::string>> sorted;
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      sorted.emplace_back(axis.has_numbers ? axis.places[i] : static_cast<double>(i + 1),
+                          axis.values[i]);
+    }
+    if (axis.has_numbers) std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      std::tie(axis.places[i], axis.values[i]) = sorted[i];
+  }
+  return axes;
+}
+
+/// A value as the label of a tick: "199.9 Gbps" of "199.89175614271497 Gbps".
+std::string label_of(const std::string& cell) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  const auto digits = static_cast<std::size_t>(end - cell.data());
+  constexpr std::size_t kMostDigits = 6;
+  if (error != std::errc{} || digits <= kMostDigits) return cell;
+  return fmt::format("{:.4g}{}", number, cell.substr(digits));
+}
+
+/// `set xtics (...)`: some of the axis' own values, at most `most` of them and far enough from each
+/// other for their labels. `by_place`: else values stand at 1, 2, 3, ...
+std::string ticks(const char* which, const Axis& axis, bool by_place, std::size_t most) {
+  const auto place = [&](std::size_t i) {
+    if (!by_place) return static_cast<double>(i + 1);
+    return axis.is_logarithmic() ? std::log(axis.places[i]) : axis.places[i];
+  };
+  const std::size_t n = axis.values.size();
+  if (by_place && axis.has_numbers && !axis.has_units && n > most && !axis.is_logarithmic())
+    return fmt::format("set {}tics autofreq\n", which);
+  const double apart = (place(n - 1) - place(0)) / static_cast<double>(most) * (1 - 1e-9);
+  std::vector<std::string> shown;
+  double next = place(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (place(i) < next) continue;
+    shown.push_back(fmt::format("{} {:.17g}", quoted(label_of(axis.values[i])),
+                                by_place ? axis.places[i] : static_cast<double>(i + 1)));
+    next = place(i) + apart;
+  }
+  return fmt::format("set {}tics ({}) noenhanced\n", which, fmt::join(shown, ", "));
+}
+
+/// What the results are called and measured in.
+struct Measure {
+  std::string label;
+  double factor = 1;
+};
+
+Measure measure_of(const std::string& key, double most) {
+  const auto known = std::find_if(figures().begin(), figures().end(),
+                                  [&](const Figure& f) { return f.key == key; });
+  std::string name = key;
+  for (const char* unit : {"_bytes", "_per_s", "_s"}) {
+    if (name.ends_with(unit)) name.resize(name.size() - std::string_view(unit).size());
+  }
+  boost::replace_all(name, "_", " ");
+  std::string unit(known == figures().end() ? "" : known->unit);
+  double factor = 1;
+  if (unit == "s" && most < 10) {
+    unit = most < 0.01 ? "us" : "ms";
+    factor = most < 0.01 ? 1e6 : 1e3;
+  } else if (unit == "B") {
+    unit = "GB";
+    factor = 1e-9;
+  }
+  if (!unit.empty()) name += fmt::format(" ({})", unit);
+  return {name, factor};
+}
+
+class Figure2D {
+ public:
+  /// `least` and `most`: of all values that are shown, with their intervals.
+  Figure2D(Measure measure, bool has_interval, std::pair<double, double> least_most,
+           std::size_t most_ticks)
+      : measure_(std::move(measure)),
+        has_interval_(has_interval),
+        is_logarithmic_(least_most.first > 0 && least_most.second >= 30 * least_most.first),
+        least_(least_most.first * measure_.factor),
+        most_(least_most.second * measure_.factor),
+        most_ticks_(most_ticks) {}
+
+  /// A panel over one axis, or two, of the points.
+  std::string panel(std::span<const Point> points, const Axis* x, std::size_t x_at,
+                    const Axis* lines, std::size_t lines_at) {
+    if (lines != nullptr && lines->values.size() > kMostLines)
+      return heat_map(points, *x, x_at, *lines, lines_at);
+    std::string text = fmt::format(
+        "set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(swept_name(x->pointer)),
+        quoted(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
+    text += ticks("x", *x, true, most_ticks_);
+    const double first = x->places.front();
+    const double last = x->places.back();
+    if (x->is_logarithmic()) {
+      text += fmt::format("set logscale x 2\nset xrange [{:.17g}:{:.17g}]\n", first / 1.15,
+                          last * 1.15);
+    } else {
+      const double gap = (last - first) * 0.06;
+      text +=
+          fmt::format("unset logscale x\nset xrange [{:.17g}:{:.17g}]\n", first - gap, last + gap);
+    }
+    text += is_logarithmic_ ? fmt::format("set logscale y\nset yrange [{:.6g}:{:.6g}]\n",
+                                          least_ / 1.1, most_ * 1.1)
+                            : fmt::format("set yrange [0:{:.6g}]\n", most_ * 1.05);
+    text += lines != nullptr
+                ? fmt::format("set key title {} noenhanced\n", quoted(swept_name(lines->pointer)))
+            : points.front().ideal > 0 ? ""
+                                       : "unset key\n";
+    const std::size_t count = lines != nullptr ? lines->values.size() : 1;
+    std::vector<std::string> behind;
+    std::vector<std::string> front;
+    for (std::size_t line = 0; line < count; ++line) {
+      std::vector<Point> of_line;
+      for (const Point& point : points) {
+        if (lines == nullptr || point.at[lines_at] == line) of_line.push_back(point);
+      }
+      if (of_line.empty()) continue;
+      std::sort(of_line.begin(), of_line.end(),
+                [x_at](const Point& a, const Point& b) { return a.at[x_at] < b.at[x_at]; });
+      const std::string data = fmt::format("$d{}", blocks_++);
+      text += data + " << EOD\n";
+      for (const Point& p : of_line) {
+        text += fmt::format("{:.17g} {:.9g} {:.9g} {:.9g}\n", x->places[p.at[x_at]],
+                            p.value * measure_.factor, p.low * measure_.factor,
+                            p.high * measure_.factor);
+      }
+      text += "EOD\n";
+      const char* const colour = kColours[line];
+      const bool has_band = of_line.size() >= kFewestOfABand;
+      if (has_interval_ && has_band) {
+        behind.push_back(
+            fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle "
+                        "transparent solid 0.15 noborder notitle",
+                        data, colour));
+      } else if (has_interval_) {
+        behind.push_back(
+            fmt::format("{} using 1:2:3:4 with yerrorbars linewidth 0.8 linecolor rgb "
+                        "'{}' pointtype 0 notitle",
+                        data, colour));
+      }
+      const std::string title =
+          lines == nullptr ? "notitle"
+                           : fmt::format("title {} noenhanced", quoted(lines->values[line]));
+      front.push_back(fmt::format(
+          "{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
+          of_line.size() > 60 ? "lines" : "linespoints", colour,
+          of_line.size() > 60
+              ? std::string()
+              : fmt::format("pointtype {} pointsize {}", kMarks[line], has_band ? 0.6 : 1.1),
+          title));
+    }
+    if (points.front().ideal > 0) behind.push_back(ideal(text, points, *x, x_at));
+    behind.insert(behind.end(), front.begin(), front.end());
+    return text + fmt::format("plot {}\n", fmt::join(behind, ", "));
+  }
+
+ private:
+  /// A dashed line of as many times the speed as there are workers; the data go to `text`.
+  std::string ideal(std::string& text, std::span<const Point> points, const Axis& x,
+                    std::size_t x_at) {
+    const std::string data = fmt::format("$d{}", blocks_++);
+    text += data + " << EOD\n";
+    for (std::size_t i = 0; i < x.values.size(); ++i) {
+      const auto point = std::find_if(points.begin(), points.end(),
+                                      [&](const Point& p) { return p.at[x_at] == i; });
+      if (point != points.end()) text += fmt::format("{:.17g} {:.9g}\n", x.places[i], point->ideal);
+    }
+    text += "EOD\n";
+    return fmt::format(
+        "{} using 1:2 with lines dashtype 2 linewidth 0.9 linecolor rgb '#888888' "
+        "title 'ideal'",
+        data);
+  }
+
+  std::string heat_map(std::span<const Point> points, const Axis& x, std::size_t x_at,
+                       const Axis& y, std::size_t y_at) {
+    std::string text = fmt::format(
+        "unset key\nunset logscale x\nunset logscale y\nset xlabel {} noenhanced\nset ylabel {} "
+        "noenhanced\nset cblabel {} noenhanced\nset xrange [0.5:{}.5]\nset yrange [0.5:{}.5]\n",
+        quoted(swept_name(x.pointer)), quoted(swept_name(y.pointer)), quoted(measure_.label),
+        x.values.size(), y.values.size());
+    text += is_logarithmic_ ? "set logscale cb\n" : "";
+    const auto [least, most] =
+        std::minmax_element(points.begin(), points.end(),
+                            [](const Point& a, const Point& b) { return a.value < b.value; });
+    text += fmt::format("set cbrange [{:.6g}:{:.6g}]\n", least->value * measure_.factor,
+                        most->value * measure_.factor);
+    text += ticks("x", x, false, most_ticks_) + ticks("y", y, false, kMostTicks);
+    const std::string data = fmt::format("$d{}", blocks_++);
+    text += data + " << EOD\n";
+    for (const Point& p : points) {
+      text +=
+          fmt::format("{} {} {:.9g}\n", p.at[x_at] + 1, p.at[y_at] + 1, p.value * measure_.factor);
+    }
+    return text + fmt::format(
+                      "EOD\nplot {} using 1:2:(0.505):(0.505):3 with boxxyerror fillcolor "
+                      "palette fillstyle solid noborder\n",
+                      data);
+  }
+
+  Measure measure_;
+  bool has_interval_;
+  bool is_logarithmic_;
+  double least_;
+  double most_;
+  std::size_t most_ticks_;
+  std::size_t blocks_ = 0;
+};
+
+std::string default_key(std::span<const Axis> axes) {
+  const bool over_nodes =
+      std::any_of(axes.begin(), axes.end(),
+                  [](const Axis& a) { return a.pointer == "/cluster/nodes"; }) &&
+      std::all_of(axes.begin(), axes.end(), [](const Axis& a) {
+        return a.pointer == "/cluster/nodes" || a.pointer == "/strategy/schedule/type";
+      });
+  return over_nodes ? "speedup" : "step_time_s";
+}
+
+/// Those whose values are what the request asks for.
+std::vector<const ResultRow*> chosen(std::span<const ResultRow> rows,
+                                     const FigureRequest& request) {
+  std::vector<const ResultRow*> found;
+  for (const ResultRow& row : rows) {
+    const Json params = row.figures.value("params", Json::object());
+    const bool is_asked_for =
+        std::all_of(request.where.begin(), request.where.end(), [&](const auto& where) {
+          return params.contains(where.first) && swept_value(params[where.first]) == where.second;
+        });
+    if (is_asked_for) found.push_back(&row);
+  }
+  if (found.empty()) {
+    throw InputError(request.where.empty() ? "expected results of a sweep, found none"
+                                           : "--where: no point has these values");
+  }
+  return found;
+}
+
+constexpr const char* kLook =
+    "set border 3 linewidth 1 linecolor rgb '#444444'\n"
+    "set tics nomirror out scale 0.6\n"
+    "set grid ytics linewidth 0.6 linecolor rgb '#DDDDDD'\n"
+    "set key outside below center horizontal Left reverse samplen 2 spacing 1.2\n"
+    "set palette defined (0 '#fff7ec', 0.35 '#fdbb84', 0.7 '#d7301f', 1 '#5a0000')\n";
+
+}  // namespace
+
+SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& request) {
+  const std::vector<const ResultRow*> shown = chosen(rows, request);
+  std::vector<Axis> axes = axes_of(shown);
+  if (axes.empty()) throw InputError("expected results that differ in a swept value");
+  if (axes.size() > 3) {
+    std::vector<std::string> pointers;
+    for (const Axis& axis : axes)
+      pointers.push_back(axis.pointer);
+    throw InputError(
+        fmt::format("{} values differ ({}), expected at most three; --where /pointer=value takes "
+                    "the points with one value",
+                    axes.size(), fmt::join(pointers, ", ")));
+  }
+  const std::string key = request.key.empty() ? default_key(axes) : request.key;
+
+  SweepFigure figure;
+  std::vector<Point> points;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  bool has_interval = key == "step_time_s";
+  for (const ResultRow* row : shown) {
+    const Json& figures = row->figures;
+    if (!figures.contains(key) || !figures[key].is_number()) {
+      ++figure.left_out;
+      continue;
+    }
+    Point point{.value = figures[key].get<double>()};
+    point.low = point.high = point.value;
+    if (has_interval && figures.contains("step_time_interval_s")) {
+      point.low = figures["step_time_interval_s"].at(0).get<double>();
+      point.high = figures["step_time_interval_s"].at(1).get<double>();
+    }
+    if (key == "speedup" && figures.contains("workers"))
+      point.ideal = figures["workers"].get<double>();
+    for (const Axis& axis : axes)
+      point.at.push_back(axis.index(swept_value(figures["params"][axis.pointer])));
+    least = std::min(least, point.low);
+    most = std::max({most, point.high, point.ideal});
+    points.push_back(std::move(point));
+  }
+  if (points.empty()) {
+    std::vector<std::string> known;
+    for (const Figure& f : steptime::figures()) {
+      if (f.number != nullptr || f.integer != nullptr) known.emplace_back(f.key);
+    }
+    throw InputError(
+        fmt::format("--key: {}", std::find(known.begin(), known.end(), key) == known.end()
+                                     ? unknown_word(key, known)
+                                     : fmt::format("no point has \"{}\"", key)));
+  }
+  figure.points = points.size();
+
+  // The panels' axis has the fewest values, that of the lines fewer than the one along x.
+  std::vector<std::size_t> by_size(axes.size());
+  for (std::size_t i = 0; i < by_size.size(); ++i)
+    by_size[i] = i;
+  std::stable_sort(by_size.begin(), by_size.end(), [&axes](std::size_t a, std::size_t b) {
+    return std::pair(axes[a].values.size(), axes[a].has_numbers) <
+           std::pair(axes[b].values.size(), axes[b].has_numbers);
+  });
+  const std::size_t x_at = by_size.back();
+  const Axis* const x = &axes[x_at];
+  const std::size_t lines_at = axes.size() > 1 ? by_size[by_size.size() - 2] : 0;
+  const Axis* const lines = axes.size() > 1 ? &axes[lines_at] : nullptr;
+
+  Figure2D panels(measure_of(key, most), has_interval, {least, most},
+                  axes.size() < 3 ? kMostTicks : kMostTicksOfPanels);
+  figure.commands = kLook;
+  if (axes.size() < 3) {
+    figure.commands += fmt::format("set title {} noenhanced\n", quoted(request.title));
+    figure.commands += panels.panel(points, x, x_at, lines, lines_at);
+    return figure;
+  }
+  const std::size_t of_panels = by_size.front();
+  const Axis& panel = axes[of_panels];
+  if (panel.values.size() > kMostPanels) {
+    throw InputError(
+        fmt::format("{} has {} values, expected at most {} panels; --where {}=VALUE "
+                    "takes one",
+                    panel.pointer, panel.values.size(), kMostPanels, panel.pointer));
+  }
+  const std::size_t columns = panel.values.size() < 3    ? panel.values.size()
+                              : panel.values.size() == 4 ? 2
+                                                         : 3;
+  const std::size_t count = (panel.values.size() + columns - 1) / columns;
+  figure.width = 0.6 * static_cast<double>(columns);
+  figure.height = 0.75 * static_cast<double>(count) + 0.1;
+  figure.commands += fmt::format("set multiplot layout {},{} title {} noenhanced\n", count, columns,
+                                 quoted(request.title));
+  for (std::size_t i = 0; i < panel.values.size(); ++i) {
+    std::vector<Point> of_panel;
+    for (const Point& point : points) {
+      if (point.at[of_panels] == i) of_panel.push_back(point);
+    }
+    if (of_panel.empty()) continue;
+    figure.commands += fmt::format("set title {} noenhanced\n",
+                                   quoted(swept_name(panel.pointer) + " " + panel.values[i]));
+    figure.commands += panels.panel(of_panel, x, x_at, lines, lines_at);
+  }
+  figure.commands += "unset multiplot\n";
+  return figure;
+}
+
+}  // namespace steptime

@@ -1,0 +1,55 @@
+// A sweep's results become a picture, or one line says why not.
+#include "tests/support/tiny_experiment.h"
+
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+bool has_gnuplot() {
+  return std::system("command -v gnuplot > /dev/null 2>&1") == 0;  // NOLINT(concurrency-mt-unsafe)
+}
+
+std::string results(const TinyFolder& folder) {
+  const std::string config = folder.experiment(R"({"sweep": {"/cluster/nodes": [2, 4, 8]}})");
+  EXPECT_EQ(steptime({"sweep", config, "-o", folder.path("r")}).exit, 0);
+  return folder.path("r/tiny.jsonl");
+}
+
+TEST(VerbPlot, DrawsASweepOrNamesThePackageThatDoes) {
+  const TinyFolder folder;
+  const std::string file = results(folder);
+  const std::string picture = folder.path("x.svg");
+  const Outcome plotted = steptime({"plot", file, "-o", picture});
+  if (!has_gnuplot()) {
+    EXPECT_EQ(plotted.exit, 6);
+    EXPECT_EQ(plotted.err, "steptime: gnuplot is not installed: apt-get install gnuplot-nox\n");
+    EXPECT_FALSE(folder.has("x.svg"));
+    return;
+  }
+  EXPECT_EQ(plotted.exit, 0) << plotted.err;
+  EXPECT_EQ(plotted.err, "wrote " + picture + ": 3 points\n");
+  EXPECT_NE(folder.read("x.svg").find("<svg"), std::string::npos);
+  EXPECT_NE(folder.read("x.svg").find("speedup"), std::string::npos);
+}
+
+TEST(VerbPlot, RefusesWhatItCannotDraw) {
+  const TinyFolder folder;
+  const std::string file = results(folder);
+  EXPECT_EQ(steptime({"plot", file, "-o", folder.path("x.gif")}).err,
+            "steptime: --output: expected a name that ends in .svg, .png or .pdf, got \"" +
+                folder.path("x.gif") + "\"\n");
+  EXPECT_EQ(steptime({"plot", file, "-o", folder.path("x.svg"), "--where", "nodes"}).err,
+            "steptime: --where nodes: expected /pointer=value\n");
+  EXPECT_EQ(steptime({"plot", file, "-o", folder.path("x.svg"), "--key", "epoch_time_s"}).err,
+            "steptime: " + file + ": --key: no point has \"epoch_time_s\"\n");
+  EXPECT_EQ(steptime({"plot", "-o", folder.path("x.svg")}).err,
+            "steptime: steptime plot: expected RESULTS; see steptime plot --help\n");
+  EXPECT_FALSE(folder.has("x.svg"));
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,147 @@
+// What a figure shows of a sweep's results: which axis goes where, by how many values each has.
+#include "sim/drawing/sweep_figure.h"
+
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+ResultRow row(const Json& params, double step_s) {
+  return {params.dump(), "",
+          Json{{"params", params},
+               {"step_time_s", step_s},
+               {"step_time_interval_s", {step_s * 0.9, step_s * 1.2}},
+               {"speedup", 2},
+               {"workers", 4}}};
+}
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+std::vector<ResultRow> grid(int x, int y, int z = 1) {
+  std::vector<ResultRow> rows;
+  for (int i = 0; i < x; ++i) {
+    for (int j = 0; j < y; ++j) {
+      for (int k = 0; k < z; ++k) {
+        rows.push_back(row(Json{{"/workload/batch", i + 1},
+                                {"/strategy/schedule/capacity", fmt::format("{} MiB", j + 1)},
+                                {"/strategy/aggregation/type", fmt::format("t{}", k)}},
+                           0.1 + 0.01 * i + 0.001 * j));
+      }
+    }
+  }
+  return rows;
+}
+
+TEST(SweepFigure, AnAxisOfFewPointsHasBarsOfManyABand) {
+  const SweepFigure few = sweep_figure(grid(9, 1), {});
+  EXPECT_EQ(times(few.commands, "with yerrorbars"), 1u);
+  EXPECT_EQ(times(few.commands, "with filledcurves"), 0u);
+  const SweepFigure many = sweep_figure(grid(10, 1), {});
+  EXPECT_EQ(times(many.commands, "with yerrorbars"), 0u);
+  EXPECT_EQ(times(many.commands, "with filledcurves"), 1u);
+  EXPECT_EQ(many.points, 10u);
+  // 0.1 s is 100 ms, with its interval.
+  EXPECT_EQ(times(many.commands, "\n1 100 90 120\n"), 1u);
+}
+
+TEST(SweepFigure, TheAxisWithFewerValuesTellsLinesApart) {
+  const SweepFigure figure = sweep_figure(grid(12, 3), {});
+  EXPECT_EQ(times(figure.commands, "set xlabel 'batch'"), 1u);
+  EXPECT_EQ(times(figure.commands, "set key title 'capacity'"), 1u);
+  for (const char* value : {"'1 MiB'", "'2 MiB'", "'3 MiB'"})
+    EXPECT_EQ(times(figure.commands, std::string("title ") + value), 1u) << value;
+}
+
+TEST(SweepFigure, MoreLinesThanColoursAreAHeatMap) {
+  EXPECT_EQ(times(sweep_figure(grid(9, 8), {}).commands, "boxxyerror"), 0u);
+  const SweepFigure figure = sweep_figure(grid(20, 9), {});
+  EXPECT_EQ(times(figure.commands, "boxxyerror"), 1u);
+  // At most eight ticks: of 20 values every third.
+  EXPECT_EQ(
+      times(figure.commands, "set xtics ('1' 1, '4' 4, '7' 7, '10' 10, '13' 13, '16' 16, '19' 19)"),
+      1u);
+}
+
+TEST(SweepFigure, LabelsOfTicksAreShortAndApart) {
+  std::vector<ResultRow> rows;
+  // 1, 2, 4, ..., 4096 Gbit/s and a little: a seventh of the logarithmic axis is 12 / 7 doublings.
+  for (int i = 0; i <= 12; ++i)
+    rows.push_back(row(Json{{"/b", fmt::format("{}.0000001 Gbps", 1 << i)}}, 1));
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(times(commands, "set xtics ('1 Gbps' "), 1u);
+  for (const char* label : {"'4 Gbps' ", "'16 Gbps' ", "'64 Gbps' ", "'256 Gbps' ", "'4096 Gbps' "})
+    EXPECT_EQ(times(commands, label), 1u) << label;
+  for (const char* label : {"'2 Gbps' ", "'8 Gbps' ", "'512 Gbps' "})
+    EXPECT_EQ(times(commands, label), 0u) << label;
+}
+
+TEST(SweepFigure, AThirdAxisHasPanels) {
+  const SweepFigure figure = sweep_figure(grid(5, 4, 2), {});
+  EXPECT_EQ(times(figure.commands, "set multiplot layout 1,2"), 1u);
+  EXPECT_EQ(times(figure.commands, "set title 'aggregation t0'"), 1u);
+  EXPECT_EQ(times(figure.commands, "\nplot "), 2u);
+}
+
+TEST(SweepFigure, OverNodesItIsTheSpeedupBesideTheIdealOne) {
+  std::vector<ResultRow> rows;
+  for (const int nodes : {4, 64})
+    rows.push_back(row(Json{{"/cluster/nodes", nodes}}, 1));
+  const SweepFigure figure = sweep_figure(rows, {});
+  EXPECT_EQ(times(figure.commands, "set ylabel 'speedup"), 1u);
+  EXPECT_EQ(times(figure.commands, "title 'ideal'"), 1u);
+  EXPECT_EQ(times(figure.commands, "set logscale x 2"), 1u);  // a factor of 8 or more
+}
+
+TEST(SweepFigure, PointsAreChosenByTheirValues) {
+  const SweepFigure figure =
+      sweep_figure(grid(4, 3), {.where = {{"/strategy/schedule/capacity", "2 MiB"}}});
+  EXPECT_EQ(figure.points, 4u);
+  EXPECT_EQ(message_of<InputError>([] {
+              sweep_figure(grid(2, 2), {.where = {{"/x", "1"}}});
+            }),
+            "--where: no point has these values");
+}
+
+TEST(SweepFigure, FailedPointsAreCountedAndLeftOut) {
+  std::vector<ResultRow> rows = grid(3, 1);
+  rows[1].figures = Json{{"params", rows[1].figures["params"]}, {"error", "too large"}};
+  const SweepFigure figure = sweep_figure(rows, {});
+  EXPECT_EQ(figure.points, 2u);
+  EXPECT_EQ(figure.left_out, 1u);
+}
+
+TEST(SweepFigure, RefusesWhatCannotBeShown) {
+  EXPECT_EQ(message_of<InputError>([] { sweep_figure(grid(1, 1), {}); }),
+            "expected results that differ in a swept value");
+  EXPECT_EQ(message_of<InputError>([] {
+              sweep_figure(grid(2, 1), {.key = "step_tiem_s"});
+            }).substr(0, 59),
+            "--key: unknown \"step_tiem_s\" (did you mean \"step_time_s\"?);");
+  EXPECT_EQ(message_of<InputError>([] { sweep_figure(grid(2, 1), {.key = "epoch_time_s"}); }),
+            "--key: no point has \"epoch_time_s\"");
+  EXPECT_EQ(message_of<InputError>([] { sweep_figure(grid(20, 20, 13), {}); }),
+            "/strategy/aggregation/type has 13 values, expected at most 12 panels; --where "
+            "/strategy/aggregation/type=VALUE takes one");
+  std::vector<ResultRow> four;
+  for (int i = 0; i < 2; ++i)
+    four.push_back(row(Json{{"/a", i}, {"/b", i}, {"/c", i}, {"/d", i}}, 1));
+  EXPECT_EQ(
+      message_of<InputError>([&] { sweep_figure(four, {}); }),
+      "4 values differ (/a, /b, /c, /d), expected at most three; --where /pointer=value takes "
+      "the points with one value");
+}
+
+}  // namespace
+}  // namespace steptime
