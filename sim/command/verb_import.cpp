@@ -78,9 +78,17 @@ void check_date(const std::string& text) {
   throw InputError(fmt::format("--date: expected a day such as 2026-01-31, got {}", brief(text)));
 }
 
+/// The formats that --help names, a line each.
+std::string formats() {
+  std::string text = "\nformats:\n";
+  for (const auto& [name, item] : Importers::instance().items())
+    text += fmt::format("  {:<12}{}\n", name, item.help);
+  return text;
+}
+
 /// Throws InputError, in the words of the library, unless the option was given.
 void check_given(const po::variables_map& values, const char* option) {
-  if (values.contains(option)) return;
+  if (values.contains(option) && !values[option].defaulted()) return;
   throw InputError(
       fmt::format("steptime import: the option '--{}' is required but missing; see "
                   "steptime import --help",
@@ -95,6 +103,10 @@ std::string written(const Imported& imported, const std::string& path) {
   return trace;
 }
 
+/// What is said of a profile that its owner imports.
+constexpr const char* kOwn = "own measurement";
+constexpr const char* kNotStated = "not stated";
+
 }  // namespace
 
 Exit verb_import(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -105,16 +117,21 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   options.add_options()("model", po::value(&request.model), "network architecture, of a trace")(
       "device", po::value(&request.device)->required(), "what the times were measured on")(
       "batch", po::value(&request.batch), "samples per worker and step, of a trace")(
-      "source", po::value(&source)->required(), "where the profile comes from")(
-      "date", po::value(&date)->required(), "day when it was measured or published, as 2026-01-31")(
-      "licence", po::value(&licence)->required(), "of the profile")(
+      "source", po::value(&source)->default_value(kOwn),
+      "where the profile comes from; that of others needs --date and --licence, too")(
+      "date", po::value(&date)->default_value(kNotStated),
+      "day when it was measured or published, as 2026-01-31")(
+      "licence", po::value(&licence)->default_value(kNotStated), "of the profile")(
       "note", po::value(&note), "anything a reader of the trace must know")(
       "layer-table", po::value(&request.layer_table),
       "model that gives the parameters which the profile lacks, as caffe/googlenet")(
       "set", po::value(&sets)->composing(), "key=value: a parameter of the format")(
       "output,o", po::value(&path), "file to write; default: standard output");
   const auto values = parse_arguments(verb, args, options, {"FORMAT", "FILE*"}, terminal);
-  if (!values) return Exit::kOk;
+  if (!values) {
+    terminal.out << formats();
+    return Exit::kOk;
+  }
   const auto format = importer((*values)["FORMAT"].as<std::string>(), sets);
   if (!format->makes_table()) {
     check_given(*values, "model");
@@ -128,7 +145,11 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   check_text("--model", request.model);
   check_text("--device", request.device);
   check_text("--source", source);
-  check_date(date);
+  if (!(*values)["source"].defaulted()) {
+    check_given(*values, "date");
+    check_given(*values, "licence");
+  }
+  if (date != kNotStated) check_date(date);
   check_text("--licence", licence);
   check_text("--note", note);
   request.paths = (*values)["FILE"].as<std::vector<std::string>>();

@@ -4,8 +4,10 @@
 #include "sim/core/error.h"
 
 #include <algorithm>
+#include <array>
 #include <locale>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/algorithm/string/predicate.hpp>
@@ -13,11 +15,52 @@
 #include <fmt/ranges.h>
 
 namespace steptime {
+namespace {
+
+/// What a word is called elsewhere, and its name here. Of several names the one counts that is
+/// among those that are known at the place.
+struct OtherName {
+  std::string_view elsewhere;
+  std::string_view here;
+};
+constexpr std::array kOtherNames{OtherName{"bf16", "bfloat16"},
+                                 OtherName{"fp16", "float16"},
+                                 OtherName{"half", "float16"},
+                                 OtherName{"fp32", "float32"},
+                                 OtherName{"fp64", "float64"},
+                                 OtherName{"double", "float64"},
+                                 OtherName{"ddp", "fixed-buckets"},
+                                 OtherName{"pytorch", "fixed-buckets"},
+                                 OtherName{"ddp", "nccl"},
+                                 OtherName{"pytorch", "nccl"},
+                                 OtherName{"horovod", "tensor-fusion"},
+                                 OtherName{"horovod", "horovod-nccl"},
+                                 OtherName{"byteps", "ps-lite"},
+                                 OtherName{"p3", "priority"},
+                                 OtherName{"bytescheduler", "priority"},
+                                 OtherName{"roce", "rdma"},
+                                 OtherName{"infiniband", "rdma"},
+                                 OtherName{"ethernet", "tcp"},
+                                 OtherName{"allreduce", "all-reduce"},
+                                 OtherName{"ps", "parameter-server"},
+                                 OtherName{"interleaved-1f1b", "interleaved"}};
+
+/// Empty: none of the known names is meant for sure.
+std::string meant_by(const std::string& word, std::span<const std::string> known) {
+  for (const OtherName& other : kOtherNames) {
+    if (!boost::algorithm::iequals(other.elsewhere, word, std::locale::classic())) continue;
+    const auto found = std::find(known.begin(), known.end(), other.here);
+    if (found != known.end()) return *found;
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string unknown_word(const std::string& word, std::span<const std::string> known) {
-  std::string guess;
+  std::string guess = meant_by(word, known);
   // Of three letters any two differ by no more than a typo or two.
-  if (word.size() > 3) guess = closest(word, known);
+  if (guess.empty() && word.size() > 3) guess = closest(word, known);
   for (const std::string& each : known) {
     if (boost::algorithm::iequals(each, word, std::locale::classic())) guess = each;
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -21,7 +22,8 @@ struct Unit {
   double factor;  ///< to the base unit: s, B, B/s or s/B
 };
 
-constexpr std::array kTimeUnits{Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9},
+constexpr std::array kTimeUnits{Unit{"h", 3600},  Unit{"min", 60},  Unit{"s", 1},
+                                Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9},
                                 Unit{"ps", 1e-12}};
 constexpr double kKi = 1024;
 constexpr std::array kByteUnits{Unit{"B", 1},
@@ -86,7 +88,10 @@ double finite(double value, std::string_view text) {
 
 /// A whole number of a unit in integers, so that what format_quantity wrote comes back exactly.
 std::optional<Duration> whole_picoseconds(std::string_view text) {
-  constexpr std::int64_t kPicoseconds[] = {1'000'000'000'000, 1'000'000'000, 1'000'000, 1'000, 1};
+  constexpr std::int64_t kSecond = 1'000'000'000'000;
+  constexpr std::int64_t kPicoseconds[] = {3600 * kSecond, 60 * kSecond, kSecond, kSecond / 1'000,
+                                           1'000'000,      1'000,        1};
+  static_assert(std::size(kPicoseconds) == kTimeUnits.size());
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));

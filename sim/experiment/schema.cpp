@@ -48,7 +48,7 @@ Json choice_schema(const std::string& noun) {
 Json value_schema(const Param& p) {
   switch (p.kind) {
     case Kind::kTime:
-      return quantity(p.range, "s|ms|us|ns|ps");
+      return quantity(p.range, "h|min|s|ms|us|ns|ps");
     case Kind::kBytes:
       return quantity(p.range, "[kKMGT]?B|[KMGT]iB");
     case Kind::kBandwidth:

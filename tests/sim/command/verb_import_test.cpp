@@ -82,8 +82,7 @@ TEST(VerbImport, ABrokenProfileWritesNothing) {
 TEST(VerbImport, NeedsAllThatTheProfileDoesNotSay) {
   const TinyFolder folder;
   const std::string file = folder.write("p.csv", kProfile);
-  for (const char* missing :
-       {"--model", "--device", "--batch", "--source", "--date", "--licence"}) {
+  for (const char* missing : {"--model", "--device", "--batch", "--date", "--licence"}) {
     std::vector<std::string> args = import_args(file);
     const auto at = std::find(args.begin(), args.end(), missing);
     args.erase(at, at + 2);
@@ -92,6 +91,25 @@ TEST(VerbImport, NeedsAllThatTheProfileDoesNotSay) {
     EXPECT_EQ(import.err, "steptime: steptime import: the option '" + std::string(missing) +
                               "' is required but missing; see steptime import --help\n");
   }
+}
+
+TEST(VerbImport, OnesOwnProfileNeedsNoSource) {
+  const TinyFolder folder;
+  const std::string file = folder.write("p.csv", kProfile);
+  const Outcome import = steptime({"import", "pipedream", file, "--model", "m", "--device", "d",
+                                   "--batch", "64", "-o", folder.path("t.json")});
+  EXPECT_EQ(import.exit, 0) << import.err;
+  const Json provenance = Json::parse(folder.read("t.json")).at("provenance");
+  EXPECT_EQ(provenance.at("source"), "own measurement");
+  EXPECT_EQ(provenance.at("date"), "not stated");
+  EXPECT_EQ(provenance.at("licence"), "not stated");
+}
+
+TEST(VerbImport, HelpNamesItsFormats) {
+  const Outcome help = steptime({"import", "--help"});
+  EXPECT_EQ(help.exit, 0);
+  for (const char* format : {"kineto", "chakra", "nccl-tests", "caffe-time", "pipedream"})
+    EXPECT_NE(help.out.find(std::string("\n  ") + format), std::string::npos) << format;
 }
 
 struct ImportCase {

@@ -89,7 +89,7 @@ TEST(Config, ABareNumberIsNoQuantity) {
   EXPECT_EQ(get_error<TimePerByte>(R"({"gamma": null})", "gamma"),
             "x.json: /gamma: expected a time per byte as a string with its unit, got null");
   EXPECT_EQ(get_error<Duration>(R"({"latency": "5"})", "latency"),
-            "x.json: /latency: \"5\" is not a number followed by one of s, ms, us, ns, ps");
+            "x.json: /latency: \"5\" is not a number followed by one of h, min, s, ms, us, ns, ps");
 }
 
 TEST(Config, RangesAreChecked) {

@@ -22,6 +22,19 @@ TEST(Words, AreGuessedWithinTwoEdits) {
   EXPECT_EQ(unknown_word("svg", kKnown), "unknown \"svg\"; known: float32, float16, csv");
 }
 
+TEST(Words, OfOtherProgramsAreAnsweredWithTheNameHere) {
+  EXPECT_EQ(unknown_word("fp16", kKnown),
+            "unknown \"fp16\" (did you mean \"float16\"?); known: float32, float16, csv");
+  // One name stands for several things; it is answered with what can be chosen at the place.
+  const std::vector<std::string> schedules{"fixed-buckets", "wfbp"};
+  EXPECT_EQ(unknown_word("DDP", schedules),
+            "unknown \"DDP\" (did you mean \"fixed-buckets\"?); known: fixed-buckets, wfbp");
+  const std::vector<std::string> transports{"mpi", "nccl"};
+  EXPECT_EQ(unknown_word("DDP", transports),
+            "unknown \"DDP\" (did you mean \"nccl\"?); known: mpi, nccl");
+  EXPECT_EQ(unknown_word("bf16", kKnown), "unknown \"bf16\"; known: float32, float16, csv");
+}
+
 TEST(Words, OfVeryManyOnlyThoseAlikeArePrinted) {
   std::vector<std::string> known{"a/resnet50", "resnet152"};
   for (int i = 0; i < 40; ++i)
