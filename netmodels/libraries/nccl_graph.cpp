@@ -195,15 +195,22 @@ double counted_link_gbps(std::int64_t compute_capability, int release) {
   return 20;
 }
 
+/// The most rings of a search: half of MAXCHANNELS, as each becomes two channels (src/init.cc;
+/// src/include/device.h of v2.24.3-1 and v2.27.3-1).
+double most_rings(int release) {
+  return release >= 2027000 ? 32 : 16;
+}
+
 /// Rings over an NVSwitch from Hopper on: as many as possible at one speed of the list; fast or few
 /// ones are halved.
-void take_switch_rings(NcclGraph& graph, std::span<const double> tried) {
+void take_switch_rings(NcclGraph& graph, std::span<const double> tried, int release) {
+  const double most = most_rings(release);
   double best = 0;
   for (const double speed : tried) {
-    const double rings = std::floor(graph.switch_gbps / speed);
+    const double rings = std::min(most, std::floor(graph.switch_gbps / speed));
     if (rings * speed <= best) continue;
     best = rings * speed;
-    const bool halved = speed >= 50 || (speed >= 25 && rings <= 4);
+    const bool halved = 2 * rings <= most && (speed >= 50 || (speed >= 25 && rings <= 4));
     graph.channels = static_cast<std::int64_t>(rings) * (halved ? 2 : 1);
     graph.channel_gbps = halved ? speed / 2 : speed;
   }
@@ -244,7 +251,7 @@ void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, int rel
   graph.channels = std::max<std::int64_t>(rings, 1);
   graph.channel_gbps = rings > 0 ? link_gbps : gpus.pcie_bandwidth.bytes_per_second / kGiga;
   if (graph.switch_gbps >= kHopperInside[0] && gpus.compute_capability >= 90)
-    take_switch_rings(graph, speeds(graph, release, true));
+    take_switch_rings(graph, speeds(graph, release, true), release);
 }
 
 /// GB/s of a ring over the first GPUs of a node whose links are known: that of its narrowest one.

@@ -136,6 +136,18 @@ TEST(NcclGraph, HopperTakesItsSpeedsFromAList) {
   EXPECT_EQ(nccl_graph(cluster).channel_gbps, 20);
 }
 
+/// A search has half of MAXCHANNELS rings at most, 16 of 32, whatever the links could carry; each then
+/// becomes two channels.
+TEST(NcclGraph, RingsAreAsManyAsThereAreChannelsFor) {
+  Cluster cluster = dgx1(1, 8);
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {20e18},
+                         .links_per_gpu = 18,
+                         .compute_capability = 90};
+  EXPECT_EQ(nccl_graph(cluster).channels, 16);
+  EXPECT_EQ(nccl_graph(cluster).channel_gbps, 60);
+}
+
 /// From 2.19 on links count as NCCL counts them: 20 GB/s of Ampere, 20.6 of Hopper from 2.22
 /// on, 40.1 of Blackwell, whose list has 90 GB/s: 8 rings, used twice at half of it. NVLS: 9 x 40
 /// of 370.8 GB/s on Hopper, 9 x 80 of 721.8 on Blackwell.
