@@ -180,7 +180,7 @@ std::vector<std::int64_t> layers_of_stages(const Config& section, std::int64_t l
                              brief(stated)));
   }
   const std::int64_t missing = stated == "even" ? 0 : 2;
-  if ((layers + missing) % stages != 0 || (layers + missing) / stages <= missing / 2) {
+  if ((layers + missing) % stages != 0) {
     section.fail("stages",
                  fmt::format("{} layers{} do not divide over {} stages, expected a list of numbers "
                              "or another \"pipeline\"",

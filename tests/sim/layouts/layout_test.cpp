@@ -73,8 +73,9 @@ TEST(Layout, RefusesAnOrderThatIsNone) {
             "x.json: /sequence_parallel: unexpected, as \"tensor\" is 1");
 }
 
-// 126 layers on 16 ranks with 8 chunks are 128 places, of which embedding and loss take one each.
-// Source: Llama 3, 2407.21783 section 3.3.2.
+// 126 layers on 16 ranks are 128 places, of which embedding and loss take one each; with 8 chunks a
+// rank each place is a stage, and the first and the last have nothing but these. Source: Llama 3,
+// 2407.21783 section 3.3.2.
 TEST(Layout, StagesAreEvenShortAtTheEndsOrGiven) {
   const auto stages = [](const char* json, std::int64_t layers, std::int64_t count) {
     return layers_of_stages(config_of(json, layout_params()), layers, count);
@@ -85,6 +86,13 @@ TEST(Layout, StagesAreEvenShortAtTheEndsOrGiven) {
   EXPECT_EQ(llama.front(), 7);
   EXPECT_EQ(llama[1], 8);
   EXPECT_EQ(llama.back(), 7);
+  Layers places(128, 1);
+  places.front() = places.back() = 0;
+  EXPECT_EQ(stages(R"({"stages": "short-ends"})", 126, 128), places);
+  EXPECT_EQ(stages(R"({"stages": "short-ends"})", 4, 1), Layers{4});
+  EXPECT_EQ(error_of([&] { stages(R"({"stages": "short-ends"})", 125, 128); }),
+            "x.json: /stages: 125 layers, embedding and loss do not divide over 128 stages, "
+            "expected a list of numbers or another \"pipeline\"");
   EXPECT_EQ(stages(R"({"stages": [3, 5]})", 8, 2), (Layers{3, 5}));
   EXPECT_EQ(error_of([&] { stages("{}", 9, 4); }),
             "x.json: /stages: 9 layers do not divide over 4 stages, expected a list of numbers or "
