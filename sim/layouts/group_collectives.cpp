@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -83,6 +84,59 @@ GroupCosts group_costs(const Config& strategy, const Backend& backend, const Clu
 
 namespace {
 
+/// Of a group's ranks, on each node: from the first node on.
+std::vector<std::int64_t> spread_of(const Cluster& whole, std::span<const std::int32_t> ranks) {
+  std::vector<std::int64_t> members;
+  std::int64_t node = -1;
+  for (const std::int32_t rank : ranks) {  // in ascending order
+    if (rank / whole.gpus_per_node != node) members.push_back(0);
+    node = rank / whole.gpus_per_node;
+    ++members.back();
+  }
+  return members;
+}
+
+/// Whether every dimension fills whole nodes, or whole parts of them, and shard groups do, so that
+/// all groups of a kind lie on nodes alike.
+bool fills_nodes(const LayoutPlan& plan) {
+  const std::int64_t gpus = plan.cluster->gpus_per_node;
+  const auto fills = [gpus](std::int64_t ranks) { return gpus % ranks == 0 || ranks % gpus == 0; };
+  const auto stride = [&plan](Dimension d) {
+    Coordinates next{};
+    next[static_cast<std::size_t>(d)] = 1;
+    return std::int64_t{plan.layout.rank(next)};
+  };
+  for (std::size_t i = 0; i < kDimensions; ++i) {
+    const auto d = static_cast<Dimension>(i);
+    if (!fills(stride(d)) || !fills(stride(d) * plan.layout.degree(d))) return false;
+  }
+  // Ranks that share parameters, in ascending order, are cut into shard groups.
+  Dimension inner = Dimension::kContext;
+  Dimension outer = Dimension::kData;
+  if (stride(outer) < stride(inner)) std::swap(inner, outer);
+  const std::int64_t shards = plan.states->shard_group(plan.sharers());
+  const std::int64_t first = plan.layout.degree(inner);
+  if (shards <= first) return first % shards == 0 && fills(stride(inner) * shards);
+  return shards % first == 0 && fills(stride(outer) * (shards / first));
+}
+
+/// Groups of a kind move at once, and rank 0's stand for all.
+void expect_alike(const LayoutPlan& plan, GroupKind kind, const Config& strategy) {
+  const Cluster& whole = *plan.cluster;
+  const auto of_first = spread_of(whole, plan.group(kind, 0));
+  for (std::int32_t rank = 1; rank < plan.layout.ranks(); ++rank) {
+    const std::vector<std::int32_t> ranks = plan.group(kind, rank);
+    const bool is_known = ranks.front() != rank;
+    if (is_known || (kind == GroupKind::kEnds && plan.place(rank) != 0)) continue;
+    if (spread_of(whole, ranks) == of_first) continue;
+    strategy.fail("layout",
+                  fmt::format("the {} group of rank {} has {} ranks on its nodes and that of rank "
+                              "0 has {}; expected degrees that divide nodes of {} GPUs evenly",
+                              name_of(kind), rank, fmt::join(spread_of(whole, ranks), " + "),
+                              fmt::join(of_first, " + "), whole.gpus_per_node));
+  }
+}
+
 /// Groups of a kind among the ranks of a place of the pipeline are alike and move at once: those of
 /// rank 0 stand for all.
 GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strategy,
@@ -133,9 +187,12 @@ Hop hop_from(const LayoutPlan& plan, std::int32_t place, const Backend& backend)
 void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backend,
                   std::shared_ptr<const Cluster> cluster) {
   plan.cluster = std::move(cluster);
+  const bool are_alike = fills_nodes(plan);
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
-                               GroupKind::kReplicas, GroupKind::kEnds})
+                               GroupKind::kReplicas, GroupKind::kEnds}) {
     plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend);
+    if (!are_alike) expect_alike(plan, kind, strategy);
+  }
   plan.hops.clear();
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     plan.hops.push_back(hop_from(plan, place, backend));

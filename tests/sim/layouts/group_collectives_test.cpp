@@ -114,5 +114,33 @@ TEST(ClusterOf, RefusesUnevenGroups) {
             "divide nodes of 8 GPUs evenly");
 }
 
+// Two replicas of three places, with three GPUs a node: the first place's are ranks 0 and 1, on one
+// node, the second's 2 and 3, on two. One place's times do not stand for the other's.
+TEST(PlaceGroups, RefusesGroupsThatLieOnNodesUnlikeEachOther) {
+  Cluster cluster = two_nodes(1);
+  cluster.gpus_per_node = 3;
+  std::string error;
+  try {
+    plan_of({.degrees = {1, 1, 2, 3}, .cluster = std::make_shared<Cluster>(cluster)},
+            work_of_blocks(3, {1, 1, 1}));
+  } catch (const InputError& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error,
+            "x.json: /layout: the shards group of rank 2 has 1 + 1 ranks on its nodes and that of "
+            "rank 0 has 2; expected degrees that divide nodes of 3 GPUs evenly");
+}
+
+// Shard groups of two among four replicas, with four GPUs a node: 0 and 1, 2 and 3.
+TEST(PlaceGroups, TakesShardGroupsThatDivideNodes) {
+  Cluster cluster = two_nodes(1);
+  cluster.gpus_per_node = 4;
+  const LayoutPlan plan = plan_of({.degrees = {1, 1, 8, 1},
+                                   .states = R"({"type": "fsdp", "shard_group": 2})",
+                                   .cluster = std::make_shared<Cluster>(cluster)},
+                                  work_of_blocks(1, {1, 1, 1}));
+  EXPECT_DOUBLE_EQ(to_seconds(plan.costs(GroupKind::kShards).send->time({1'000'000'000})), .1);
+}
+
 }  // namespace
 }  // namespace steptime
