@@ -284,6 +284,12 @@ void plan_buckets(const LayoutPlan& plan, const LayoutParts& parts, StageWork& s
 void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
   const auto stages = plan.layout.pipeline() * plan.order->chunks();
   plan.stages.assign(static_cast<std::size_t>(stages), {});
+  if (plan.layout.pipeline() > 1 && plan.work.tied_params > 0) {
+    // The last stage has a copy of the embedding. Its gradients are summed up as all others of the
+    // rank are, and then over both ends.
+    plan.work.layers.back().tensors.push_back({"tied embedding", plan.work.tied_params});
+    plan.tied = {plan.work.tied_params * plan.work.parameter.gradient};
+  }
   std::size_t next = 0;
   std::int64_t block = 0;
   double seconds = 0;
@@ -317,10 +323,6 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
   plan.stages.back().logits = plan.work.logits;
   check_step_length(seconds * plan.micro_batches);
   if (stages == 1) return;
-  if (plan.layout.pipeline() > 1 && plan.work.tied_params > 0) {
-    plan.stages.back().params += plan.work.tied_params;
-    plan.tied = {plan.work.tied_params * plan.work.parameter.gradient};
-  }
   const std::int64_t tensor = plan.layout.tensor();
   const Bytes hidden = plan.work.exchanged.hidden;
   plan.boundary = {hidden.count / tensor};
