@@ -54,7 +54,7 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
   memory_.acquire(HeldFor::kWeights, cut(bytes.weight, parts.weights), now);
   memory_.acquire(HeldFor::kGradients, cut(bytes.gradient, parts.gradients), now);
   memory_.acquire(HeldFor::kOptimizer, cut(bytes.optimizer, parts.optimizer), now);
-  if (!gathering || plan().sharers() == 1) return;
+  if (!gathering || parts.weights == 1) return;
   units_.emplace(
       *gathering,
       UnitWeights::User{
@@ -227,9 +227,13 @@ void StageRank::make_buckets(Pass pass, std::size_t from, std::size_t to) {
   if (plan().sharers() == 1) return;
   const GroupCosts& costs = plan().costs(GroupKind::kShards);
   const bool in_parts = plan().states->sum() == Operation::kReduceScatter;
+  const bool is_whole = plan().states->shard_group(plan().sharers()) == 1;  // a rank holds all
   for (std::size_t b = from; b < to; ++b) {
-    launch(GroupKind::kShards, in_parts ? *costs.reduce_scatter : *costs.all_reduce,
-           chunk(pass).stage->buckets[b].bytes);
+    const Bytes bytes = chunk(pass).stage->buckets[b].bytes;
+    if (is_whole)
+      sum_over_replicas(bytes);
+    else
+      launch(GroupKind::kShards, in_parts ? *costs.reduce_scatter : *costs.all_reduce, bytes);
   }
 }
 
@@ -259,10 +263,16 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
     }
     if (visits) units_->end();
   }
-  if (!makes || plan().beside.gradients || !plan().states->sums_every_micro_batch()) co_return;
+}
+
+/// Gradients of a micro-batch that nothing is computed beside.
+Task StageRank::sums_by_itself(Pass pass) {
+  if (plan().beside.gradients || !plan().states->sums_every_micro_batch()) co_return;
   const Time since = run_.world.now();
-  make_buckets(pass, 0, buckets);
-  if (called(GroupKind::kShards).group != nullptr) co_await over(GroupKind::kShards);
+  make_buckets(pass, 0, chunk(pass).stage->buckets.size());
+  for (const GroupKind kind : {GroupKind::kShards, GroupKind::kReplicas}) {
+    if (called(kind).group != nullptr) co_await over(kind);
+  }
   spend(Spent::kGradients, since);
 }
 
@@ -284,6 +294,7 @@ Task StageRank::backward(Pass pass) {
   memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   drawing_.pass(pass, since);
+  co_await sums_by_itself(pass);
 }
 
 Task StageRank::input_gradient(Pass pass) {
@@ -302,6 +313,7 @@ Task StageRank::weight_gradient(Pass pass) {
   memory_.release(HeldFor::kActivations, in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   drawing_.pass(pass, since);
+  co_await sums_by_itself(pass);
 }
 
 Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {

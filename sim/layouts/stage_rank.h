@@ -107,6 +107,7 @@ class StageRank final {
   Task works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward);
   Task receives(Pass pass, Arrivals& from, const PipelineLink& link);
   Task sends(PipelineLink& link, Arrivals& to, StageRank& receiver);
+  Task sums_by_itself(Pass pass);
   void make_buckets(Pass pass, std::size_t from, std::size_t to);
 
   LayoutRun& run_;
