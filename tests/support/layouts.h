@@ -16,10 +16,12 @@
 
 namespace steptime {
 
-/// A collective of a + b M that every operation costs.
+/// A collective of a + b M for each operation.
 inline GroupCosts costs_of(Duration a, double seconds_per_byte) {
-  const auto cost = std::make_shared<LinearCollective>(LinearCost{a, {seconds_per_byte}});
-  return {cost, cost, cost, cost, cost};
+  const auto cost = [&] {
+    return std::make_shared<LinearCollective>(LinearCost{a, {seconds_per_byte}});
+  };
+  return {cost(), cost(), cost(), cost(), cost()};
 }
 
 /// The degrees and the parts of a plan for tests.
@@ -32,6 +34,7 @@ struct TestLayout {
   std::string recompute = R"({"type": "none"})";
   std::string context = R"({"type": "ring"})";
   std::string schedule = R"({"type": "wfbp", "granularity": "layer"})";
+  std::vector<std::int64_t> stages{};  ///< blocks of each; empty: evenly
   std::int32_t micro_batches = 1;
   BesideCompute beside{};
   bool sequence_parallel = false;
@@ -40,7 +43,6 @@ struct TestLayout {
   bool plays_messages = false;
 };
 
-/// Blocks that are alike are shared out evenly.
 inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
   LayoutPlan plan{.layout = {test.degrees, test.order_of_ranks},
                   .order = make<PipelineOrder>(test.order),
@@ -63,8 +65,8 @@ inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
     plan.hops.assign(static_cast<std::size_t>(plan.layout.pipeline()), {test.costs.send});
   }
   const std::int64_t stages = std::int64_t{plan.layout.pipeline()} * plan.order->chunks();
-  const std::vector<std::int64_t> layers(static_cast<std::size_t>(stages),
-                                         plan.work.blocks() / stages);
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(stages), plan.work.blocks() / stages);
+  if (!test.stages.empty()) layers = test.stages;
   const auto recomputation = make<Recomputation>(test.recompute);
   const auto context = make<ContextExchange>(test.context);
   const auto schedule = make<Schedule>(test.schedule);
