@@ -83,6 +83,12 @@ void check_parts(const LayoutRequest& of) {
   }
   if (of.workload_section.has("input"))
     of.workload_section.fail("input", "unexpected with a layout");
+  if (of.workload_section.node().contains("overlap") &&
+      Catalogue::type_of(of.workload_section, "overlap") != "none") {
+    of.workload_section.fail("overlap",
+                             "kernels and collectives of a layout slow each other in nothing; "
+                             "expected {\"type\": \"none\"}");
+  }
   if (!of.workload_section.has("trace")) return;
   const Config layout = strategy.object("layout", layout_params());
   for (const char* key : {"tensor", "context", "pipeline"}) {

@@ -67,6 +67,9 @@ TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
             "/strategy/embedding: unexpected with a layout; expected {\"type\": \"async\"}");
   EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "run": {"variation": "typical"})")),
             "/run/variation: unexpected with a layout, whose replicas are alike");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "workload": {"overlap": "factors"})")),
+            "/workload/overlap: kernels and collectives of a layout slow each other in nothing; "
+            "expected {\"type\": \"none\"}");
 }
 
 TEST(PlanLayout, ATraceCannotBeCut) {
