@@ -15,18 +15,20 @@
 //                              the first gradient
 //   add, concat, embedding     none
 //
-// Fused attention keeps queries, keys, values and the result. Values have the precision's bytes; in
-// mixed precision those of layer norm and softmax in networks on sequences are float32, and a copy
-// of the weights in the precision is kept.
+// Fused attention keeps queries, keys and values, and a float32 sum of each head's softmax for each
+// token; its result counts where it goes in. Values have the precision's bytes; in mixed precision
+// those of layer norm and softmax in networks on sequences are float32, and a copy of the weights
+// in the precision is kept.
 //
-// Scope: PyTorch without checkpointing, on one device. Not counted: workspaces of cuDNN, what the
-// allocator cannot use, copies of the gradients in buckets (DistributedDataParallel without
-// gradient_as_bucket_view): it is the least that a step needs. Layers that share an input keep it
-// once, but count it each.
-// Parameters: none. kDriverContext: PyTorch with CUDA 11.7 or later loads kernels as they are
-// needed: 300 to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
-// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 12 %
-// higher.
+// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device. A shape
+// of a transformer counts the same operators as Megatron-LM has them (models/transformer_work.cpp):
+// with norms and softmax in the precision, and without the double counts below. Not counted:
+// workspaces of cuDNN, what the allocator cannot use, copies of the gradients in buckets
+// (DistributedDataParallel without gradient_as_bucket_view): it is the least that a step needs.
+// Layers that share an input keep it once, but count it each. Parameters: none. kDriverContext:
+// PyTorch with CUDA 11.7 or later loads kernels as they are needed: 300 to 430 MB (pytorch/pytorch
+// issues 107667 and 109888); before, 1.0 to 1.4 GB. Validation: tests/models/memory_test.cpp: three
+// published peaks of BERT-Large are 4 to 12 % higher.
 #include "models/memory.h"
 
 #include <algorithm>
@@ -56,7 +58,14 @@ class Activations {
         sum += kept(i);
         continue;
       }
-      sum += attention_values(table_, i, parts) * value_bytes_;
+      const TableLayer& scores = table_.layers[i];
+      const TableLayer& softmax = table_.layers[i + 1];
+      const TableLayer& result = table_.layers[i + parts - 1];
+      const auto values = static_cast<double>(result.output);
+      sum += (attention_values(table_, i, parts) - values) * value_bytes_;
+      // Multiply-accumulates of the scores over the result's values: tokens.
+      sum += kFloatBytes * static_cast<double>(softmax.output) * values /
+             static_cast<double>(scores.macs);
       i += parts - 1;
     }
     return sum;

@@ -1,7 +1,10 @@
 // What a step needs of the device's memory.
 #include "models/memory.h"
 
+#include "models/transformer_work.h"
+
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,15 +66,52 @@ const LayerTable kAttention = table({{"scores", LayerKind::kMatrixProduct, 24, 1
                                     true);
 
 TEST(TrainingMemory, OfFusedAttentionHasNoWeightsOfPairs) {
-  // Unfused: 12 + 10 for the products' inputs, among them the softmax's result; fused: 12 + 6 + 6.
+  // Unfused: 12 + 10 for the products' inputs, among them the softmax's result; fused: 12 + 6, and
+  // of 24 / 6 = 4 tokens 4 / 4 = 1 sum of a softmax.
   EXPECT_EQ(training_memory(kAttention, device(), 1, {}).activations, Bytes{4 * (12 + 10 + 6 + 6)});
   EXPECT_EQ(training_memory(kAttention, device(true), 1, {}).activations,
-            Bytes{4 * (12 + 6 + 6 + 6 + 6)});
+            Bytes{4 * (12 + 6 + 1 + 6 + 6)});
 }
 
 TEST(TrainingMemory, OfMixedPrecisionNormsIsWide) {
   EXPECT_EQ(training_memory(kAttention, device(), 1, {.precision = "bfloat16"}).activations,
             Bytes{2 * (12 + 10 + 6) + 4 * 6});
+}
+
+/// Values of a token that one block of a model keeps in float32, by its layer table.
+double values_of_block(const char* model, const char* block, bool fuses_attention) {
+  LayerTable table = read_layer_table(find_layer_table(model), 512);
+  std::erase_if(table.layers, [block](const TableLayer& layer) {
+    return layer.name.find(block) == std::string::npos;
+  });
+  const Bytes bytes = training_memory(table, device(fuses_attention), 2, {}).activations;
+  return static_cast<double>(bytes.count) / (4 * 2 * 512);
+}
+/// The same by its shape.
+double values_of_shape(const char* model, bool fuses_attention) {
+  const LayerMemory memory = layer_memory(read_transformer(find_transformer(model)),
+                                          {.samples = 2, .sequence = 512}, 4, fuses_attention);
+  return static_cast<double>(memory.whole().count) / (4 * 2 * 512);
+}
+
+// In float32 both count a block's operators alike. In mixed precision the table has float32 norms
+// and softmax, as autocast does, and the shape has not.
+TEST(TrainingMemory, OfABlockIsWhatItsShapeKeeps) {
+  for (const bool fuses_attention : {false, true}) {
+    EXPECT_DOUBLE_EQ(values_of_block("gpt2-xl", ".h.0.", fuses_attention),
+                     values_of_shape("gpt2-xl", fuses_attention));
+  }
+}
+
+// Of h = 4,096 values: products of queries, keys and values count their common input three times,
+// those of the gate theirs twice, and rotary positions theirs, 2h + h + 2h; of f = 11,008: the
+// product of gate and values, which a table has as an addition, keeps none of its two inputs, of
+// which the shape has one.
+TEST(TrainingMemory, OfAGatedBlockCountsSharedInputsEach) {
+  for (const bool fuses_attention : {false, true}) {
+    EXPECT_DOUBLE_EQ(values_of_block("llama-2-7b", ".layers.0.", fuses_attention),
+                     values_of_shape("llama-2-7b", fuses_attention) + 5 * 4096 - 11'008);
+  }
 }
 
 // A BERT-Large classifier on 512 tokens with AdamW, V100, nvidia-smi's MiB, of which 1,343 are
