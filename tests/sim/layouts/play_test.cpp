@@ -2,10 +2,13 @@
 
 #include "sim/core/error.h"
 #include "tests/support/layouts.h"
+#include "tests/support/tiny_experiment.h"
 
+#include <memory>
 #include <numeric>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -107,6 +110,58 @@ TEST(PlayLayout, AnOrderThatCannotRunNamesRanksPassesAndWhatTheyWaitFor) {
                        "pass 0, forward of micro-batch 0 in chunk 0"),
             std::string::npos)
       << error;
+}
+
+/// Rank 1 leaves out the last micro-batch, which rank 0 sends it and whose gradients it awaits.
+class Unheard final : public PipelineOrder {
+ public:
+  std::int64_t passes(const PipelineShape& shape, std::int32_t rank) const override {
+    return 2 * std::int64_t{shape.micro_batches - rank};
+  }
+  Pass pass(const PipelineShape& shape, std::int32_t rank, std::int64_t k) const override {
+    const std::int64_t forwards = shape.micro_batches - rank;
+    return {k < forwards ? PassKind::kForward : PassKind::kBackward,
+            static_cast<std::int32_t>(k % forwards)};
+  }
+};
+
+const bool kRegistered[] = {
+    PipelineOrders::instance().add("crossed", "two ranks wait for each other; of tests", {},
+                                   [](const Config&) { return std::make_unique<Crossed>(); }),
+    PipelineOrders::instance().add("unheard", "a rank leaves out a micro-batch; of tests", {},
+                                   [](const Config&) { return std::make_unique<Unheard>(); })};
+
+Outcome run(const char* order) {
+  const TinyFolder folder;
+  folder.write("x.json", fmt::format(R"({{
+    "name": "x",
+    "workload": {{"model": "mpt-125m", "device": "a100", "batch": 1, "sequence": 64,
+                  "accumulate": 3}},
+    "cluster": {{"nodes": 2,
+                 "network": {{"type": "switch", "latency": "5 us", "bandwidth": "25 GB/s"}}}},
+    "strategy": {{"layout": {{"pipeline": 2}}, "pipeline_order": "{}"}}}})",
+                                     order));
+  return steptime({"run", folder.path("x.json")});
+}
+
+TEST(PlayLayout, AnOrderThatCannotRunIsAnExitOfThree) {
+  const Outcome crossed = run("crossed");
+  EXPECT_EQ(crossed.exit, 3);
+  EXPECT_EQ(crossed.out, "");
+  for (const char* part :
+       {"rank 0 waits for gradients for chunk 0 of rank 0: has 0 of 1 for its pass 0, backward of "
+        "micro-batch 0 in chunk 0",
+        "rank 1 waits for activations for chunk 0 of rank 1: has 0 of 1 for its pass 0, forward of "
+        "micro-batch 0 in chunk 0"})
+    EXPECT_NE(crossed.err.find(part), std::string::npos) << crossed.err;
+
+  const Outcome unheard = run("unheard");
+  EXPECT_EQ(unheard.exit, 3);
+  for (const char* part :
+       {"rank 0 waits for gradients for chunk 0 of rank 0: has 2 of 3 for its pass 5, backward of "
+        "micro-batch 2 in chunk 0",
+        "rank 1 waits for first and last rank: call 1 lacks members 0"})
+    EXPECT_NE(unheard.err.find(part), std::string::npos) << unheard.err;
 }
 
 }  // namespace
