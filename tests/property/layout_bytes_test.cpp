@@ -162,5 +162,23 @@ RC_GTEST_PROP(LayoutBytes, TheNetworkCarriesWhatRanksCall, ()) {
   RC_ASSERT((times.links.empty() ? 0 : times.links.front().bytes) == most);
 }
 
+// ZeRO-1 in one bucket: a reduce-scatter of the gradients and an all-gather of the weights, each of
+// which sends half of what the all-reduce of a replica's gradients does.
+RC_GTEST_PROP(LayoutBytes, Zero1InOneBucketMovesWhatAnAllReduceDoes, ()) {
+  const std::int32_t d = any(2, 5);
+  TestLayout test{.degrees = {1, 1, d, 1},
+                  .schedule = R"({"type": "sync-easgd"})",
+                  .micro_batches = any(1, 3),
+                  .cluster = nodes_of(d),
+                  .plays_messages = true};
+  const ModelWork work =
+      work_of_blocks(any(1, 4), {any(1, 40), any(1, 40), any(1, 40)}, d * any(1, 50));
+  const auto moved = [&](const char* states) {
+    test.states = states;
+    return play_layout(plan_of(test, work)).links.front().bytes;
+  };
+  RC_ASSERT(moved(R"({"type": "zero", "stage": 1})") == moved(R"({"type": "replicated"})"));
+}
+
 }  // namespace
 }  // namespace steptime

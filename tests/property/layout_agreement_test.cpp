@@ -1,0 +1,72 @@
+// A layout of ones, with a copy of the model on every GPU, is the step without a layout.
+#include "tests/support/drawn_layout.h"
+#include "tests/support/simulated.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace steptime {
+namespace {
+
+/// Of one to six layers, with up to three tensors each.
+Json drawn_trace() {
+  Json trace = Json::parse(kTinyTrace);
+  Json& layers = trace["layers"] = Json::array();
+  const std::int32_t count = any(1, 6);
+  for (std::int32_t l = 0; l < count; ++l) {
+    Json layer{{"name", fmt::format("layer {}", l)},
+               {"forward_s", any(l == 0 ? 1 : 0, 9'999) * 1e-6},
+               {"backward_s", any(0, 9'999) * 1e-6}};
+    const std::int32_t tensors = any(l == 0 ? 1 : 0, 3);
+    for (std::int32_t t = 0; t < tensors; ++t) {
+      layer["tensors"].push_back(
+          {{"name", fmt::format("{}.{}", l, t)}, {"params", any(1, 3'000'000)}});
+    }
+    layers.push_back(std::move(layer));
+  }
+  return trace;
+}
+
+std::string drawn_collective() {
+  return *rc::gen::element<std::string>(
+      R"({"type": "ring"})", R"({"type": "linear", "a": "137 us", "b": "0.7 ns/B"})",
+      R"({"type": "recursive-doubling"})", R"({"type": "halving-doubling"})",
+      R"({"type": "double-binary-tree"})");
+}
+
+std::string drawn_schedule() {
+  return *rc::gen::element<std::string>(
+      R"({"type": "wfbp"})", R"({"type": "wfbp", "granularity": "layer"})",
+      R"({"type": "fixed-buckets", "capacity": "5 MB"})",
+      R"({"type": "fixed-buckets", "capacity": "9 MB", "first_capacity": "1 MB"})",
+      R"({"type": "sync-easgd"})", R"({"type": "mg-wfbp"})",
+      R"({"type": "mg-wfbp", "granularity": "layer"})", R"({"type": "optimal"})");
+}
+
+RC_GTEST_PROP(LayoutAgreement, ALayoutOfOnesIsTheStepWithoutOne, ()) {
+  const TinyFolder folder;
+  folder.write("trace.json", drawn_trace().dump());
+  Json config = Json::parse(kTinyExperiment);
+  config["workload"]["accumulate"] = any(1, 8);
+  config["cluster"]["nodes"] = 1 << any(1, 4);
+  config["strategy"]["aggregation"]["collective"] = Json::parse(drawn_collective());
+  config["strategy"]["schedule"] = Json::parse(drawn_schedule());
+  const auto run = [&] {
+    return simulate(read_experiment(load_document(folder.write("x.json", config.dump()), {})));
+  };
+  const Result today = run();
+  config["strategy"]["layout"] = Json::object();
+  const Result layout = run();
+  RC_ASSERT(layout.step_time_s == today.step_time_s);
+  RC_ASSERT(layout.compute_time_s == today.compute_time_s);
+  RC_ASSERT(layout.comm_busy_s == today.comm_busy_s);
+  RC_ASSERT(layout.exposed_comm_s == today.exposed_comm_s);
+  RC_ASSERT(layout.messages == today.messages);
+  RC_ASSERT(layout.throughput_samples_per_s == today.throughput_samples_per_s);
+}
+
+}  // namespace
+}  // namespace steptime
