@@ -28,7 +28,9 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
   }
   const StateParts parts = plan().states->parts(plan().sharers());
   const ParameterBytes& bytes = plan().work.parameter;
-  const auto gathering = plan().states->gathering(plan().layout.pipeline() > 1);
+  auto gathering = plan().states->gathering(plan().layout.pipeline() > 1);
+  // One unit at a time is asked for when nothing is computed.
+  if (gathering && !plan().beside.weights) gathering->at_once = 1;
   std::vector<std::size_t> units;
   std::int64_t params = 0;
   for (std::int32_t c = 0; c < plan().order->chunks(); ++c) {

@@ -63,6 +63,11 @@ std::int64_t working(const DrawnLayout& drawn, const LayerWork& layer) {
   return is_whole ? (layer.kept - layer.kept_input).count : 0;
 }
 
+/// Units that are there at a time.
+std::int64_t at_once(const DrawnLayout& drawn) {
+  return drawn.test.beside.weights ? drawn.units.at_once : 1;
+}
+
 /// Units of equal stages, without an embedding or a loss, so that all chunks and units are alike.
 void make_alike(DrawnLayout& drawn) {
   const std::int64_t of_stage = any(2, 3);
@@ -84,46 +89,56 @@ void make_alike(DrawnLayout& drawn) {
       drawn.shards);
 }
 
+/// Bytes of rank r at its peak.
+//
 // Most passes are held when the first backward pass begins, or with ZB-H1 the first inputs' pass
 // that weights' gradients follow. A rank of the last stage holds logits for each of them. Weights
 // of units that are let go between the passes: in the last forward pass before, so many as are
 // gathered at a time, of its n units and the first of the backward pass; in the backward pass,
-// where a layer is computed again beside that, two with prefetch. Kept weights are all there. What
-// is sent takes no bytes, as when it comes depends on times.
+// where a layer is computed again beside that, two with prefetch. Kept weights are all there.
+std::int64_t peak_of(const DrawnLayout& drawn, std::int64_t r) {
+  std::int64_t params = 0, kept_of_all = 0, most_working = 0;
+  for (std::int64_t c = 0; c < drawn.chunks; ++c) {
+    const std::int64_t stage = c * drawn.places() + r;
+    params += drawn.params_of_stage(stage);
+    for (const LayerWork* layer : drawn.layers(stage)) {
+      kept_of_all += kept(drawn, *layer);
+      most_working = std::max(most_working, working(drawn, *layer));
+    }
+  }
+  std::int64_t of_pass = kept_of_all / drawn.chunks;
+  if (r + 1 == drawn.places()) of_pass += drawn.work.logits.count;
+  std::int64_t beside = most_working;
+  if (drawn.cut == DrawnLayout::Cut::kAll && drawn.shards > 1) {
+    const std::int64_t n = drawn.test.stages.front();
+    const std::int64_t unit = drawn.work.layers.front().params() * drawn.work.parameter.weight;
+    const std::int64_t most = at_once(drawn);
+    const std::int64_t back = drawn.units.prefetches ? std::min<std::int64_t>(2, most) : 1;
+    beside = drawn.units.reshards
+                 ? std::max(std::min(most, n + 1) * unit, most_working + back * unit)
+                 : most_working + params * drawn.work.parameter.weight;
+  }
+  return drawn.work.context.count + states_of(drawn, params) + passes_held(drawn, r) * of_pass +
+         beside;
+}
+
+// As times, called one by one, and in messages. What is sent for a micro-batch takes no bytes, as
+// when it comes depends on times.
 RC_GTEST_PROP(LayoutMemory, ThePeakIsTheClosedForm, ()) {
   DrawnLayout drawn;
   drawn.work.exchanged = {};
   drawn.work.context = {any(0, 9)};
   const bool gathers = drawn.cut == DrawnLayout::Cut::kAll && drawn.shards > 1;
   if (drawn.order == "interleaved" || gathers) make_alike(drawn);
-  const LayoutPlan plan = plan_of(drawn.test, drawn.work);
-  for (const bool folds : {true, false}) {
-    const LayoutTimes times = play_layout(plan, nullptr, folds);
-    for (std::int64_t r = 0; r < drawn.places(); ++r) {
-      std::int64_t params = 0, kept_of_all = 0, most_working = 0;
-      for (std::int64_t c = 0; c < drawn.chunks; ++c) {
-        const std::int64_t stage = c * drawn.places() + r;
-        params += drawn.params_of_stage(stage);
-        for (const LayerWork* layer : drawn.layers(stage)) {
-          kept_of_all += kept(drawn, *layer);
-          most_working = std::max(most_working, working(drawn, *layer));
-        }
-      }
-      std::int64_t of_pass = kept_of_all / drawn.chunks;
-      if (r + 1 == drawn.places()) of_pass += drawn.work.logits.count;
-      std::int64_t beside = most_working;
-      if (gathers && !drawn.units.reshards) beside += params * drawn.work.parameter.weight;
-      if (gathers && drawn.units.reshards) {
-        const std::int64_t n = drawn.test.stages.front();
-        const std::int64_t unit = drawn.work.layers.front().params() * drawn.work.parameter.weight;
-        const std::int64_t back =
-            drawn.units.prefetches ? std::min<std::int64_t>(2, drawn.units.at_once) : 1;
-        beside = std::max(std::min(drawn.units.at_once, n + 1) * unit, most_working + back * unit);
-      }
-      RC_ASSERT(times.ranks[static_cast<std::size_t>(r)].peak ==
-                drawn.work.context.count + states_of(drawn, params) +
-                    passes_held(drawn, r) * of_pass + beside);
-    }
+  std::vector<LayoutTimes> played;
+  for (const bool folds : {true, false})
+    played.push_back(play_layout(plan_of(drawn.test, drawn.work), nullptr, folds));
+  drawn.test.cluster = nodes_of(drawn.tensor() * drawn.sharers() * drawn.places());
+  drawn.test.plays_messages = true;
+  played.push_back(play_layout(plan_of(drawn.test, drawn.work)));
+  for (const LayoutTimes& times : played) {
+    for (std::int64_t r = 0; r < drawn.places(); ++r)
+      RC_ASSERT(times.ranks[static_cast<std::size_t>(r)].peak == peak_of(drawn, r));
   }
 }
 
@@ -142,6 +157,7 @@ RC_GTEST_PROP(LayoutMemory, GatheredIsTheLargestRunOfUnits, ()) {
     layer.tensors = {{"w", any(1, 50)}};
   drawn.test.stages = {std::ssize(drawn.work.layers)};
   const std::int64_t gathers = any(1, 3);
+  drawn.units.at_once = gathers;
   drawn.test.states = fmt::format(R"({{"type": "fsdp", "prefetch": "{}", "gathers": {}}})",
                                   either() ? "backward" : "none", gathers);
   std::vector<std::int64_t> visits;  // weights of 1 B a parameter, through to the backward pass's
@@ -150,7 +166,7 @@ RC_GTEST_PROP(LayoutMemory, GatheredIsTheLargestRunOfUnits, ()) {
   visits.push_back(visits.back());
   std::int64_t most = 0;
   for (auto from = visits.begin(); from + 1 != visits.end(); ++from) {
-    const auto run = std::min<std::int64_t>(gathers, visits.end() - from);
+    const auto run = std::min<std::int64_t>(at_once(drawn), visits.end() - from);
     most = std::max(most, std::accumulate(from, from + run, std::int64_t{0}));
   }
   const LayoutTimes times = play_layout(plan_of(drawn.test, drawn.work));

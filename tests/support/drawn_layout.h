@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +20,14 @@ inline std::int32_t any(std::int32_t low, std::int32_t high) {
 }
 inline bool either() {
   return any(0, 1) == 1;
+}
+
+/// A GPU a node, a byte a ps between them.
+inline std::shared_ptr<const Cluster> nodes_of(std::int64_t ranks) {
+  Cluster cluster;
+  cluster.nodes = ranks;
+  cluster.network = {{}, {1e12}};
+  return std::make_shared<const Cluster>(std::move(cluster));
 }
 
 struct DrawnLayout {

@@ -64,6 +64,13 @@ TEST(Fsdp, OneAtATimeNothingIsHidden) {
   EXPECT_EQ(step_of(R"(, "gathers": 1)"), 132);
 }
 
+// The same where weights do not travel while the rank computes.
+TEST(Fsdp, WeightsThatNothingIsComputedBesideComeOneAtATime) {
+  LayoutPlan plan = three_layers(R"({"type": "fsdp"})");
+  plan.beside.weights = false;
+  EXPECT_EQ(play_layout(plan).step.count(), 132);
+}
+
 // Kept between the passes, the weights are gathered once: A1 0-4, A2 4-8, F1 4-14, A3 14-18,
 // F2 14-24, F3 24-34, B3 34-54, R3 54-60, B2 54-74, R2 74-80, B1 74-94, R1 94-100.
 TEST(Fsdp, KeptWeightsAreGatheredOnce) {
