@@ -5,9 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,6 +121,33 @@ bool can_be_placed(const DrawnLayout& drawn) {
     return false;
   }
   return true;
+}
+
+// As one group of a kind stands for all: how many ranks it has on each of its nodes, which are all
+// as many.
+RC_GTEST_PROP(Layouts, GroupsOfAKindLieOnNodesAlikeOrAreRefused, ()) {
+  DrawnLayout drawn;
+  const LayoutPlan plan = plan_of(drawn.test, drawn.work);
+  place(drawn, 1);
+  const std::int64_t gpus = drawn.test.cluster->gpus_per_node;
+  bool are_alike = true;
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                               GroupKind::kReplicas, GroupKind::kEnds}) {
+    std::set<std::vector<std::int64_t>> spreads;
+    for (std::int32_t rank = 0; rank < plan.layout.ranks(); ++rank) {
+      if (kind == GroupKind::kEnds && plan.place(rank) != 0) continue;
+      std::map<std::int64_t, std::int64_t> members;
+      for (const std::int32_t member : plan.group(kind, rank))
+        ++members[member / gpus];
+      std::vector<std::int64_t> spread;
+      for (const auto& [node, count] : members)
+        spread.push_back(count);
+      are_alike = are_alike && std::set(spread.begin(), spread.end()).size() == 1;
+      spreads.insert(std::move(spread));
+    }
+    are_alike = are_alike && spreads.size() == 1;
+  }
+  RC_ASSERT(can_be_placed(drawn) == are_alike);
 }
 
 // On links that are shared, in closed form and in messages: memory is freed, time is spent on
