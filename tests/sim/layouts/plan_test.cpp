@@ -99,6 +99,22 @@ TEST(PlanStages, EmbeddingAndLossAreOnTheFirstAndTheLastStage) {
     EXPECT_EQ(rank.bytes[static_cast<std::size_t>(GroupKind::kEnds)], 7);
 }
 
+// The copy is a parameter of the last rank as all others: two replicas sum up 7 + 2 and 2 + 3 + 7,
+// and both ends then 7.
+TEST(PlanStages, ReplicasSumUpTheLastStagesCopyOfTheEmbedding) {
+  ModelWork work = work_of_blocks(4, {8, 8, 4});
+  work.layers.insert(work.layers.begin(),
+                     {.name = "embedding", .tensors = {{"tokens", 7}}, .is_block = false});
+  work.layers.push_back(
+      {.name = "loss", .tensors = {{"norm", 3}}, .is_block = false, .is_loss = true});
+  work.tied_params = 7;
+  const LayoutTimes times = play_layout(plan_of({.degrees = {1, 1, 2, 2}}, std::move(work)));
+  EXPECT_EQ(times.ranks[0].bytes[static_cast<std::size_t>(GroupKind::kShards)], 7 + 2);
+  EXPECT_EQ(times.ranks[1].bytes[static_cast<std::size_t>(GroupKind::kShards)], 2 + 3 + 7);
+  for (const StageTimes& rank : times.ranks)
+    EXPECT_EQ(rank.bytes[static_cast<std::size_t>(GroupKind::kEnds)], 7);
+}
+
 // Buckets of a stage in the order of its backward pass; after ZeRO's rule, from so many parameters
 // on the next one begins.
 TEST(PlanStages, BucketsGoByTheScheduleOrByUnits) {
