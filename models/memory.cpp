@@ -20,15 +20,15 @@
 // those of layer norm and softmax in networks on sequences are float32, and a copy of the weights
 // in the precision is kept.
 //
-// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device. A shape
-// of a transformer counts the same operators as Megatron-LM has them (models/transformer_work.cpp):
-// with norms and softmax in the precision, and without the double counts below. Not counted:
-// workspaces of cuDNN, what the allocator cannot use, copies of the gradients in buckets
-// (DistributedDataParallel without gradient_as_bucket_view): it is the least that a step needs.
-// Layers that share an input keep it once, but count it each. Parameters: none. kDriverContext:
-// PyTorch with CUDA 11.7 or later loads kernels as they are needed: 300 to 430 MB (pytorch/pytorch
-// issues 107667 and 109888); before, 1.0 to 1.4 GB. Validation: tests/models/memory_test.cpp: three
-// published peaks of BERT-Large are 4 to 12 % higher.
+// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device. Shapes of
+// transformers count the same operators as Megatron-LM has them (models/transformer_work.cpp), with
+// norms and softmax in the precision. Not counted: workspaces of cuDNN, what the allocator cannot
+// use, copies of gradients in buckets (DistributedDataParallel without gradient_as_bucket_view): it
+// is the least that a step needs. Layers that share an input keep it once, but count it each.
+// Parameters: none. kDriverContext: PyTorch with CUDA 11.7 or later loads kernels as they are
+// needed: 300 to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
+// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 12 %
+// higher.
 #include "models/memory.h"
 
 #include <algorithm>
