@@ -1,6 +1,7 @@
 #include "sim/layouts/play.h"
 
 #include "sim/core/fingerprint.h"
+#include "sim/layouts/earliest_starts.h"
 #include "sim/layouts/rank_program.h"
 #include "sim/layouts/roads.h"
 #include "sim/layouts/stage_rank.h"
@@ -10,7 +11,10 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include <spdlog/spdlog.h>
 
 namespace steptime {
 
@@ -19,6 +23,14 @@ std::size_t LayoutTimes::fullest() const {
       std::max_element(ranks.begin(), ranks.end(),
                        [](const StageTimes& a, const StageTimes& b) { return a.peak < b.peak; });
   return static_cast<std::size_t>(fullest - ranks.begin());
+}
+
+void LayoutTimes::close() {
+  for (std::size_t r = ranks.size(); r-- > 0;) {
+    StageTimes& rank = ranks[r];
+    if (rank.end == step) last = r;
+    rank.spent[static_cast<std::size_t>(Spent::kBubble)] += step - rank.end;
+  }
 }
 
 namespace {
@@ -38,15 +50,23 @@ StageTimes times_of(const StageRank& rank) {
 
 }  // namespace
 
-LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, bool folds) {
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, PlayedBy by) {
+  std::vector<std::vector<ChunkPasses>> passes;
+  const std::int32_t places = plan.layout.pipeline();
+  for (std::int32_t place = 0; place < places; ++place)
+    passes.push_back(passes_of(plan, place));
+  if (by == PlayedBy::kFastest && timeline == nullptr) {
+    auto times = earliest_starts(plan, passes);
+    spdlog::debug("a step of {} places: {}", places,
+                  times ? "earliest starts" : "programs, as exchanges meet on links");
+    if (times) return std::move(*times);
+  }
   World world;
   const auto roads = make_roads(world, plan);
   const std::vector<std::int32_t> programs = roads->programs();
   Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
-  LayoutRun run{world, plan, *roads, all, {}, timeline, folds};
-  const std::int32_t places = plan.layout.pipeline();
-  for (std::int32_t place = 0; place < places; ++place)
-    run.passes.push_back(passes_of(plan, place));
+  LayoutRun run{
+      world, plan, *roads, all, std::move(passes), timeline, by != PlayedBy::kOnlyPrograms};
 
   std::deque<StageRank> ranks;
   for (std::size_t program = 0; program < programs.size(); ++program)
@@ -77,11 +97,7 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, bool folds) 
   }
   for (const StageRank* rank : latest)
     times.ranks.push_back(times_of(*rank));
-  for (std::size_t r = times.ranks.size(); r-- > 0;) {
-    StageTimes& rank = times.ranks[r];
-    if (rank.end == times.step) times.last = r;
-    rank.spent[static_cast<std::size_t>(Spent::kBubble)] += times.step - rank.end;
-  }
+  times.close();
   if (times.step > Duration{}) {
     times.links = roads->links(to_seconds(times.step));
     times.busiest = roads->busiest(to_seconds(times.step));

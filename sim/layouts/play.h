@@ -37,6 +37,8 @@ struct LayoutTimes {
   double busiest = 0;  ///< of the step, how long the busiest link works that exchanges share
   /// Who holds the most.
   std::size_t fullest() const;
+  /// The ranks' own ends are known: what follows from all of them.
+  void close();
 };
 
 /// A step that was played, beside what it was planned as.
@@ -51,8 +53,15 @@ struct PlayedLayout {
   }
 };
 
-/// `folds`: exchanges that meet no others on their links pass as times; else each is a call of its
-/// own, for tests. Throws ModelFailure when ranks wait for each other.
-LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline = nullptr, bool folds = true);
+/// How a step is played; what comes out is the same (fast_paths.h).
+enum class PlayedBy : std::uint8_t {
+  kFastest,   ///< fast paths where their conditions hold, else programs
+  kPrograms,  ///< the ranks' programs, with fast paths inside them
+  kOnlyPrograms,
+};
+
+/// Throws ModelFailure when ranks wait for each other.
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline = nullptr,
+                        PlayedBy by = PlayedBy::kFastest);
 
 }  // namespace steptime

@@ -66,7 +66,7 @@ class RankMemory {
  private:
   void reach(Time now) {
     if (now == since_) return;
-    peak_ = peak();
+    if (total_ > peak_.bytes) peak_ = {total_, held_, since_};
     end();
     since_ = now;
   }

@@ -1,6 +1,6 @@
 #include "sim/layouts/roads.h"
 
-#include "sim/layouts/place_links.h"
+#include "sim/layouts/shared_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/runtime/mediums.h"
@@ -12,17 +12,10 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 
 namespace steptime {
 namespace {
-
-/// The neighbours of a place form a ring, as those of chunks do.
-std::int32_t next_to(const Layout& layout, std::int32_t place, bool back) {
-  const std::int32_t places = layout.pipeline();
-  return (place + (back ? places - 1 : 1)) % places;
-}
 
 /// One for each collective of a group that it has.
 std::unique_ptr<Group> make_group(
@@ -40,20 +33,10 @@ std::unique_ptr<Group> make_group(
 
 class ClosedRoads final : public LayoutRoads {
  public:
-  ClosedRoads(World& world, const LayoutPlan& plan) : world_(world), plan_(plan) {
-    if (plan.cluster == nullptr) return;
-    links_.emplace(plan.layout, *plan.cluster);
-    routes_.emplace(links_->channels());
+  ClosedRoads(World& world, const LayoutPlan& plan) : world_(world), plan_(plan), links_(plan) {
+    if (links_.channels() == 0) return;
+    routes_.emplace(links_.channels());
     network_ = &world.connect(*routes_, {});
-    users_.resize(static_cast<std::size_t>(links_->channels()));
-    for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place) {
-      for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
-                                   GroupKind::kReplicas, GroupKind::kEnds})
-        count_users(links_of(place, kind));
-      if (plan.layout.pipeline() == 1) continue;
-      for (const bool back : {false, true})
-        count_users(links_of_hop(place, back));
-    }
   }
 
   std::vector<std::int32_t> programs() const override {
@@ -66,7 +49,8 @@ class ClosedRoads final : public LayoutRoads {
     auto& group = groups_[{kind, is_of_ends ? 0 : place}];
     if (group == nullptr) {
       const bool shares = !are_alone(rank, kind);
-      GroupLinks* const links = shares ? &made_.emplace_back(links_of(place, kind)) : nullptr;
+      GroupLinks* const links =
+          shares ? &made_.emplace_back(links_.of_group(place, kind)) : nullptr;
       const Name name =
           is_of_ends ? Name{"first and last rank"} : Name{name_of(kind).data(), -1, "rank", place};
       group = make_group(world_, name, is_of_ends ? 2 : 1, plan_.costs(kind),
@@ -78,22 +62,21 @@ class ClosedRoads final : public LayoutRoads {
   std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) override {
     const std::int32_t place = plan_.place(rank);
     const Collective& send = *plan_.hop(back ? next_to(plan_.layout, place, true) : place).send;
-    if (network_ == nullptr) return medium(send, nullptr);
-    GroupLinks links = links_of_hop(place, back);
-    if (is_alone(links)) return medium(send, nullptr);
-    return medium(send, &made_.emplace_back(std::move(links)));
+    if (links_.is_hop_alone(place, back)) return medium(send, nullptr);
+    return medium(send, &made_.emplace_back(links_.of_hop(place, back)));
   }
 
   bool are_alone(std::int32_t rank, GroupKind kind) const override {
-    return network_ == nullptr || is_alone(links_of(plan_.place(rank), kind));
+    return links_.are_alone(plan_.place(rank), kind);
   }
 
   double busiest(double seconds) const override {
     double most = 0;
-    for (std::size_t channel = 0; channel < users_.size(); ++channel) {
-      const auto id = static_cast<ChannelId>(channel);
-      most = std::max(most, static_cast<double>(network_->carried(id)) /
-                                routes_->channels()[channel].bandwidth.bytes_per_second);
+    if (network_ == nullptr) return most;
+    const std::vector<Channel> channels = routes_->channels();
+    for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+      const auto carried = static_cast<double>(network_->carried(static_cast<ChannelId>(channel)));
+      most = std::max(most, carried / channels[channel].bandwidth.bytes_per_second);
     }
     return most / seconds;
   }
@@ -106,76 +89,11 @@ class ClosedRoads final : public LayoutRoads {
         world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr);
   }
 
-  static void load(Network::Loads& loads, std::span<const ChannelId> channels) {
-    for (const ChannelId channel : channels) {
-      const bool is_known = std::any_of(loads.begin(), loads.end(), [channel](const auto& load) {
-        return load.channel == channel;
-      });
-      if (!is_known) loads.push_back({channel});
-    }
-  }
-
-  /// What collectives of this kind use at most, among ranks of a place.
-  GroupLinks links_of(std::int32_t place, GroupKind kind) const {
-    GroupLinks links;
-    const bool is_of_ends = kind == GroupKind::kEnds;
-    const std::int32_t last = plan_.layout.pipeline() - 1;
-    if (is_of_ends && (plan_.tied.count == 0 || (place != 0 && place != last))) return links;
-    const std::vector<std::int32_t> ranks = plan_.group(kind, plan_.layout.rank({0, 0, 0, place}));
-    if (ranks.size() == 1) return links;
-    const std::int64_t gpus = plan_.cluster->gpus_per_node;
-    const bool leaves = ranks.front() / gpus != ranks.back() / gpus;
-    const bool stays =
-        std::adjacent_find(ranks.begin(), ranks.end(), [gpus](std::int32_t a, std::int32_t b) {
-          return a / gpus == b / gpus;
-        }) != ranks.end();
-    std::vector<std::int32_t> places{place};
-    if (is_of_ends) places = {0, last};
-    for (const std::int32_t p : places) {
-      for (const auto& [loads, ports, uses] :
-           {std::tuple(&links.in_node, &links_->in_node(p), stays),
-            std::tuple(&links.between_nodes, &links_->between_nodes(p), leaves)}) {
-        if (!uses) continue;
-        load(*loads, ports->out);
-        load(*loads, ports->in);
-      }
-    }
-    links.known_by_time = leaves ? Pairs::kBetweenNodes : Pairs::kInNode;
-    return links;
-  }
-
-  GroupLinks links_of_hop(std::int32_t place, bool back) const {
-    const std::int32_t to = next_to(plan_.layout, place, back);
-    const bool leaves = plan_.hop(back ? to : place).between_nodes;
-    GroupLinks links;
-    Network::Loads& loads = leaves ? links.between_nodes : links.in_node;
-    load(loads, (leaves ? links_->between_nodes(place) : links_->in_node(place)).out);
-    load(loads, (leaves ? links_->between_nodes(to) : links_->in_node(to)).in);
-    links.known_by_time = leaves ? Pairs::kBetweenNodes : Pairs::kInNode;
-    return links;
-  }
-
-  void count_users(const GroupLinks& links) {
-    for (const Network::Loads* loads : {&links.in_node, &links.between_nodes}) {
-      for (const Network::Load& load : *loads)
-        ++users_[load.channel];
-    }
-  }
-  bool is_alone(const GroupLinks& links) const {
-    for (const Network::Loads* loads : {&links.in_node, &links.between_nodes}) {
-      for (const Network::Load& load : *loads) {
-        if (users_[load.channel] > 1) return false;
-      }
-    }
-    return true;
-  }
-
   World& world_;
   const LayoutPlan& plan_;
-  std::optional<PlaceLinks> links_;
+  SharedLinks links_;
   std::optional<TimedLinks> routes_;
-  Network* network_ = nullptr;       ///< null: nothing shares a link
-  std::vector<std::int32_t> users_;  ///< of each channel: kinds of exchanges, and places
+  Network* network_ = nullptr;  ///< null: nothing shares a link
   std::deque<GroupLinks> made_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
 };

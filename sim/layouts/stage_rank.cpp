@@ -1,6 +1,7 @@
 #include "sim/layouts/stage_rank.h"
 
 #include "sim/core/error.h"
+#include "sim/layouts/rank_states.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,16 +27,10 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
     passes_as_time_[static_cast<std::size_t>(kind)] = run.folds && run.roads.are_alone(rank, kind);
   }
-  const StateParts parts = plan().states->parts(plan().sharers());
-  const ParameterBytes& bytes = plan().work.parameter;
-  auto gathering = plan().states->gathering(plan().layout.pipeline() > 1);
-  // One unit at a time is asked for when nothing is computed.
-  if (gathering && !plan().beside.weights) gathering->at_once = 1;
+  const auto gathering = gathering_of(plan());
   std::vector<std::size_t> units;
-  std::int64_t params = 0;
   for (std::int32_t c = 0; c < plan().order->chunks(); ++c) {
     const StageWork& stage = plan().stage(place_, c);
-    params += stage.params;
     units.push_back(stage.buckets.size());
     chunks_.push_back(
         {.stage = &stage,
@@ -45,18 +40,11 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
          .gradients = std::make_unique<Arrivals>(
              run.world, Name{"gradients for chunk", c, "rank", rank}, [this] { return doing(); })});
   }
-  const auto cut = [params](std::int64_t each, std::int64_t into) {
-    return Bytes{(params * each + into - 1) / into};
-  };
-  const Time now = run.world.now();
   if (drawing_.is_on()) {
     memory_.tell([this](std::int64_t held, Time since) { drawing_.holds(held, since); });
   }
-  memory_.acquire(HeldFor::kContext, plan().work.context, now);
-  memory_.acquire(HeldFor::kWeights, cut(bytes.weight, parts.weights), now);
-  memory_.acquire(HeldFor::kGradients, cut(bytes.gradient, parts.gradients), now);
-  memory_.acquire(HeldFor::kOptimizer, cut(bytes.optimizer, parts.optimizer), now);
-  if (!gathering || parts.weights == 1) return;
+  hold_states(memory_, plan(), place_, run.world.now());
+  if (!gathering) return;
   units_.emplace(
       *gathering,
       UnitWeights::User{
@@ -371,13 +359,9 @@ Task StageRank::sums_gradients() {
 
 Task StageRank::updates_weights() {
   World& world = run_.world;
-  std::int64_t params = 0;
-  for (const Chunk& chunk : chunks_)
-    params += chunk.stage->params;
   if (!plan().work.update) co_return;
-  const std::int64_t parts = plan().states->parts(plan().sharers()).optimizer;
   const Time since = world.now();
-  co_await world.pause(plan().work.update((params + parts - 1) / parts), Reason{});
+  co_await world.pause(update_time(plan(), place_), Reason{});
   spend(Spent::kOptimizer, since);
 }
 

@@ -33,16 +33,16 @@ FlowMedium::FlowMedium(World& world, Network& network, const Collective& collect
       sharing_between_nodes_(world.engine.reason("sharing with other collectives",
                                                  StageReasons::kBetweenNodesLinks)) {}
 
-std::vector<Stage> FlowMedium::stages(Bytes bytes) const {
-  std::vector<Stage> stages = collective_.stages(bytes);
-  if (!stages.empty() || !links_.known_by_time) return stages;
-  const Duration whole = collective_.time(bytes);
-  const Duration startup = std::min(whole, collective_.startup());
-  return {{.where = *links_.known_by_time, .startup = startup, .work = whole - startup}};
+std::vector<Stage> stages_on(const GroupLinks& links, const Collective& collective, Bytes bytes) {
+  std::vector<Stage> stages = collective.stages(bytes);
+  if (!stages.empty() || !links.known_by_time) return stages;
+  const Duration whole = collective.time(bytes);
+  const Duration startup = std::min(whole, collective.startup());
+  return {{.where = *links.known_by_time, .startup = startup, .work = whole - startup}};
 }
 
 void FlowMedium::start(Bytes bytes, Duration, Callback done) {
-  auto stages = this->stages(bytes);
+  auto stages = stages_on(links_, collective_, bytes);
   if (stages.empty()) {
     Engine& engine = world_.engine;
     serial_free_ = engine.until(later(engine.present(), serial_free_), collective_.time(bytes),

@@ -74,6 +74,9 @@ struct GroupLinks {
   std::optional<Pairs> known_by_time{};
 };
 
+/// A collective's stages there: of one that is known by its time only, one if that works on links.
+std::vector<Stage> stages_on(const GroupLinks& links, const Collective& collective, Bytes bytes);
+
 /// Collectives in closed form: a start-up for each stage, and then a flow on the links, which it
 /// shares with all others there; or these in turn. One that is known by its time only takes that,
 /// one after another.
@@ -91,7 +94,6 @@ class FlowMedium final : public Medium, private MessageSink {
     Callback done;
     Held begun{};
   };
-  std::vector<Stage> stages(Bytes bytes) const;
   void go_on(std::size_t flight);
   void work(std::size_t flight);
   void delivered(const Message& message) override;

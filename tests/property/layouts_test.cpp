@@ -1,5 +1,6 @@
 // Random layouts: what memory is left, what time is spent on, and which steps are the same.
 #include "sim/core/error.h"
+#include "sim/layouts/earliest_starts.h"
 #include "sim/layouts/play.h"
 #include "tests/support/drawn_layout.h"
 
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,8 +54,8 @@ void expect_whole(const DrawnLayout& drawn, const LayoutTimes& times) {
 RC_GTEST_PROP(Layouts, ExchangesCalledOneByOneTakeWhatTheyTakeAsTimes, ()) {
   const DrawnLayout drawn;
   const LayoutPlan plan = plan_of(drawn.test, drawn.work);
-  const LayoutTimes folded = play_layout(plan);
-  const LayoutTimes called = play_layout(plan, nullptr, false);
+  const LayoutTimes folded = play_layout(plan, nullptr, PlayedBy::kPrograms);
+  const LayoutTimes called = play_layout(plan, nullptr, PlayedBy::kOnlyPrograms);
   RC_ASSERT(folded.step == called.step);
   for (std::size_t r = 0; r < folded.ranks.size(); ++r) {
     RC_ASSERT(folded.ranks[r].end == called.ranks[r].end);
@@ -61,6 +63,62 @@ RC_GTEST_PROP(Layouts, ExchangesCalledOneByOneTakeWhatTheyTakeAsTimes, ()) {
     RC_ASSERT(folded.ranks[r].bytes == called.ranks[r].bytes);
     RC_ASSERT(folded.ranks[r].exchanging == called.ranks[r].exchanging);
     RC_ASSERT(folded.ranks[r].peak == called.ranks[r].peak);
+  }
+}
+
+/// Also with buckets of other schedules and weights that are updated; operations of a group cost
+/// what they cost each.
+DrawnLayout draw_any() {
+  DrawnLayout drawn;
+  drawn.test.schedule = *rc::gen::element<std::string>(
+      R"({"type": "wfbp", "granularity": "layer"})", R"({"type": "sync-easgd"})");
+  const auto cost = [] {
+    return std::make_shared<LinearCollective>(
+        LinearCost{Duration(any(0, 20)), {any(0, 3) * 1e-12}});
+  };
+  drawn.test.costs = {cost(), cost(), cost(), cost(), cost()};
+  drawn.work.logits = {any(0, 200)};
+  drawn.work.context = {any(0, 50)};
+  drawn.work.parameter.optimizer = any(0, 8);
+  if (either()) drawn.work.update = [](std::int64_t params) { return Duration(3 * params); };
+  return drawn;
+}
+
+void expect_same(const LayoutTimes& a, const LayoutTimes& b) {
+  RC_ASSERT(a.step == b.step);
+  RC_ASSERT(a.last == b.last);
+  RC_ASSERT(a.ranks.size() == b.ranks.size());
+  for (std::size_t r = 0; r < a.ranks.size(); ++r) {
+    RC_ASSERT(a.ranks[r].end == b.ranks[r].end);
+    RC_ASSERT(a.ranks[r].spent == b.ranks[r].spent);
+    RC_ASSERT(a.ranks[r].bytes == b.ranks[r].bytes);
+    RC_ASSERT(a.ranks[r].exchanging == b.ranks[r].exchanging);
+    RC_ASSERT(a.ranks[r].exchanges == b.ranks[r].exchanges);
+    RC_ASSERT(a.ranks[r].peak == b.ranks[r].peak);
+    RC_ASSERT(a.ranks[r].at_peak == b.ranks[r].at_peak);
+    RC_ASSERT(a.ranks[r].peak_at == b.ranks[r].peak_at);
+    RC_ASSERT(a.ranks[r].left == b.ranks[r].left);
+  }
+  RC_ASSERT(a.fingerprint == b.fingerprint);
+  RC_ASSERT(a.messages == b.messages);
+  RC_ASSERT(a.busiest == b.busiest);
+}
+
+std::optional<LayoutTimes> earliest_starts_of(const LayoutPlan& plan) {
+  std::vector<std::vector<ChunkPasses>> passes;
+  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
+    passes.push_back(passes_of(plan, place));
+  return earliest_starts(plan, passes);
+}
+
+// Ten layouts in each of a hundred cases. With links of their own it always knows.
+RC_GTEST_PROP(Layouts, EarliestStartsAreThoseOfThePrograms, ()) {
+  for (int layout = 0; layout < 10; ++layout) {
+    const DrawnLayout drawn = draw_any();
+    const LayoutPlan plan = plan_of(drawn.test, drawn.work);
+    const auto times = earliest_starts_of(plan);
+    RC_ASSERT(times.has_value());
+    expect_same(*times, play_layout(plan, nullptr, PlayedBy::kOnlyPrograms));
   }
 }
 
@@ -111,6 +169,27 @@ void place(DrawnLayout& drawn, std::int64_t adapters) {
   auto& [hidden, queries, keys_values] = drawn.work.exchanged;
   for (Bytes* bytes : {&hidden, &queries, &keys_values})
     bytes->count *= kLonger;
+}
+
+bool can_be_placed(const DrawnLayout& drawn);
+
+// On links that they might share; where they do meet, programs are played.
+RC_GTEST_PROP(Layouts, EarliestStartsOnSharedLinksAreThoseOfThePrograms, ()) {
+  int placed = 0;
+  int known = 0;
+  for (int layout = 0; layout < 10; ++layout) {
+    DrawnLayout drawn = draw_any();
+    place(drawn, any(1, 4));
+    if (!can_be_placed(drawn)) continue;
+    ++placed;
+    const LayoutPlan plan = plan_of(drawn.test, drawn.work);
+    const auto times = earliest_starts_of(plan);
+    if (!times) continue;
+    ++known;
+    expect_same(*times, play_layout(plan, nullptr, PlayedBy::kOnlyPrograms));
+  }
+  RC_CLASSIFY(known > 0, "known");
+  RC_PRE(placed > 0);
 }
 
 /// False: a group would have unequal parts on its nodes.

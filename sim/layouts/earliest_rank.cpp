@@ -1,0 +1,419 @@
+#include "sim/layouts/earliest_rank.h"
+
+#include "sim/layouts/rank_states.h"
+
+#include <algorithm>
+
+namespace steptime {
+
+CallLine::CallLine(LinkTimetable& timetable, const GroupLinks* links) : links_(links) {
+  if (links == nullptr) return;
+  in_node_ = &timetable.add(links->in_node);
+  between_nodes_ = &timetable.add(links->between_nodes);
+}
+
+const CallLine::Known& CallLine::known(const Collective& collective, Bytes bytes) {
+  const auto [at, is_new] = known_.try_emplace({&collective, bytes.count});
+  if (!is_new) return at->second;
+  Known& made = at->second;
+  made.alone = collective.time(bytes);
+  if (links_ != nullptr) made.stages = stages_on(*links_, collective, bytes);
+  return made;
+}
+
+CallLine::Call CallLine::call(const Collective& collective, Bytes bytes, Time from) {
+  const Known& known = this->known(collective, bytes);
+  const Time start = std::max(from, over());
+  if (known.alone > kMostCounted || since_start(start) > kMostCounted) {
+    is_in_range_ = false;
+    return {ends_.emplace_back(start), {}};
+  }
+  Time at = start;
+  for (const Stage& stage : known.stages) {
+    at += stage.startup;
+    (stage.where == Pairs::kInNode ? in_node_ : between_nodes_)->take(at, stage.work);
+    at += stage.work;
+  }
+  return {ends_.emplace_back(start + known.alone), known.alone};
+}
+
+EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
+                           LinkTimetable& timetable, const std::vector<ChunkPasses>& passes,
+                           std::int32_t place)
+    : plan_(plan),
+      place_(place),
+      last_stage_(static_cast<std::int32_t>(plan.stages.size()) - 1),
+      forward_(outflow(links, timetable, false)),
+      backward_(outflow(links, timetable, true)),
+      shards_(timetable, shared(links, GroupKind::kShards)),
+      replicas_(timetable, shared(links, GroupKind::kReplicas)),
+      ends_(timetable, place == 0 ? shared(links, GroupKind::kEnds) : nullptr),
+      count_(plan.order->passes(plan.shape(), place)) {
+  const auto gathering = gathering_of(plan);
+  std::vector<std::size_t> units;
+  for (const ChunkPasses& chunk : passes) {
+    stages_.push_back(chunk.stage);
+    buckets_before_.push_back(buckets_before_.empty() ? 0 : buckets_before_.back() + units.back());
+    units.push_back(chunk.stage->buckets.size());
+  }
+  for (const ChunkPasses& chunk : passes)
+    learn(chunk, gathering.has_value());
+  activations_.resize(passes.size());
+  gradients_.resize(passes.size());
+  const auto micro_batches = static_cast<std::size_t>(plan.micro_batches);
+  for (auto* inflow : {&activations_, &gradients_}) {
+    for (std::vector<Arrival>& chunk : *inflow)
+      chunk.reserve(micro_batches);
+  }
+  made_.reserve(static_cast<std::size_t>(count_));
+  if (plan.gathered_boundary.count > 0)
+    gather_ = plan.costs(GroupKind::kTensor).all_gather->time(plan.gathered_boundary);
+  if (gather_ > kMostCounted) is_in_range_ = false;
+  if (!gathering) return;
+  units_.emplace(
+      *gathering,
+      UnitWeights::User{
+          .pass = [this](std::int64_t k) { return plan_.order->pass(plan_.shape(), place_, k); },
+          .passes = count_,
+          .units = std::move(units),
+          .micro_batches = plan.micro_batches,
+          .gather =
+              [this](std::int32_t c, std::size_t unit) {
+                const Bytes weights = stages_[static_cast<std::size_t>(c)]->buckets[unit].weights;
+                gathered_.push_back({at_, weights});
+                launch(*plan_.costs(GroupKind::kShards).all_gather, weights);
+                return shards_.calls();
+              },
+          .let_go =
+              [this](std::int32_t c, std::size_t unit) {
+                gathered_.push_back(
+                    {at_, Bytes{} - stages_[static_cast<std::size_t>(c)]->buckets[unit].weights});
+              }});
+}
+
+const GroupLinks* EarliestRank::shared(const SharedLinks& links, GroupKind kind) const {
+  return links.are_alone(place_, kind) ? nullptr : &links.of_group(place_, kind);
+}
+
+EarliestRank::Outflow EarliestRank::outflow(const SharedLinks& links, LinkTimetable& timetable,
+                                            bool back) {
+  const std::int32_t from = back ? next_to(plan_.layout, place_, true) : place_;
+  const Collective& send = *plan_.hop(from).send;
+  Outflow flow{.alone = send.time(plan_.boundary)};
+  if (flow.alone > kMostCounted) is_in_range_ = false;
+  if (links.is_hop_alone(place_, back)) return flow;
+  const GroupLinks& shared = links.of_hop(place_, back);
+  flow.stages = stages_on(shared, send, plan_.boundary);
+  flow.in_node = &timetable.add(shared.in_node);
+  flow.between_nodes = &timetable.add(shared.between_nodes);
+  return flow;
+}
+
+/// The chunk's ways.
+void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
+  const StageWork& stage = *chunk.stage;
+  const bool has_calls = plan_.sharers() > 1;
+  const bool waits = has_calls && plan_.states->gathers_updates();
+  const std::array<Kind, kWays> kinds{
+      Kind{.segments = &chunk.forward, .activations = stage.kept, .logits = stage.logits},
+      Kind{.segments = &chunk.first_forward,
+           .is_plain = !waits,
+           .activations = stage.kept,
+           .logits = stage.logits},
+      Kind{.segments = &chunk.backward,
+           .activations = stage.working,
+           .let_go = stage.working + stage.kept,
+           .logits_let_go = stage.logits},
+      Kind{.segments = &chunk.last_backward,
+           .is_plain = !has_calls,
+           .activations = stage.working,
+           .let_go = stage.working + stage.kept,
+           .logits_let_go = stage.logits},
+      Kind{.segments = &chunk.input,
+           .is_plain = !waits,
+           .activations = stage.working,
+           .let_go = stage.working},
+      Kind{.segments = &chunk.weight, .let_go = stage.kept, .logits_let_go = stage.logits},
+      Kind{.segments = &chunk.last_weight,
+           .is_plain = !has_calls,
+           .let_go = stage.kept,
+           .logits_let_go = stage.logits}};
+  for (Kind kind : kinds) {
+    kind.is_plain = kind.is_plain && !has_units;
+    for (const Segment& segment : *kind.segments)
+      kind.length += segment.length;
+    kinds_.push_back(kind);
+  }
+}
+
+void EarliestRank::count(GroupKind kind, Bytes bytes, Duration alone, std::int64_t times) {
+  bytes_[static_cast<std::size_t>(kind)] += bytes.count * times;
+  exchanging_ += alone * times;
+  exchanges_ += times;
+}
+
+/// Among ranks that share states.
+void EarliestRank::launch(const Collective& collective, Bytes bytes) {
+  const CallLine::Call call = shards_.call(collective, bytes, at_);
+  count(GroupKind::kShards, bytes, call.alone);
+  const std::int64_t shards = plan_.states->shard_group(plan_.sharers());
+  if (&collective == plan_.costs(GroupKind::kShards).all_gather.get() || shards == plan_.sharers())
+    return;
+  sum_over_replicas(bytes, call.end);
+}
+
+/// Of what each shard group has summed at `from`, each rank's part.
+void EarliestRank::sum_over_replicas(Bytes bytes, Time from) {
+  const std::int64_t shards = plan_.states->shard_group(plan_.sharers());
+  const Bytes part{(bytes.count + shards - 1) / shards};
+  count(GroupKind::kReplicas, part,
+        replicas_.call(*plan_.costs(GroupKind::kReplicas).all_reduce, part, from).alone);
+}
+
+void EarliestRank::make_buckets(std::int32_t chunk, std::size_t from, std::size_t to) {
+  if (plan_.sharers() == 1) return;
+  const GroupCosts& costs = plan_.costs(GroupKind::kShards);
+  const bool in_parts = plan_.states->sum() == Operation::kReduceScatter;
+  const bool is_whole = plan_.states->shard_group(plan_.sharers()) == 1;  // a rank holds all
+  for (std::size_t b = from; b < to; ++b) {
+    const Bytes bytes = stages_[static_cast<std::size_t>(chunk)]->buckets[b].bytes;
+    if (is_whole)
+      sum_over_replicas(bytes, at_);
+    else
+      launch(in_parts ? *costs.reduce_scatter : *costs.all_reduce, bytes);
+  }
+}
+
+void EarliestRank::gathers_updates() {
+  if (units_) units_->start();
+  if (!plan_.states->gathers_updates() || plan_.sharers() == 1) return;
+  for (const StageWork* stage : stages_) {
+    for (std::size_t b = stage->buckets.size(); b-- > 0;) {
+      launch(*plan_.costs(GroupKind::kShards).all_gather, stage->buckets[b].weights);
+      ++updates_;
+    }
+  }
+  if (!plan_.beside.weights) wait_until(shards_.over(), Spent::kWeights);
+}
+
+EarliestRank::Way EarliestRank::way_of(Pass pass) const {
+  switch (pass.kind) {
+    case PassKind::kForward:
+      return pass.micro_batch == 0 ? kFirstForward : kForward;
+    case PassKind::kBackward:
+      return sums(pass) ? kLastBackward : kBackward;
+    case PassKind::kInputGradient:
+      return kInput;
+    default:
+      return sums(pass) ? kLastWeight : kWeight;
+  }
+}
+
+/// False: it has not come yet.
+bool EarliestRank::receive(Pass pass, bool& receives) {
+  const std::int32_t stage = pass.chunk * plan_.layout.pipeline() + place_;
+  const bool is_forward = pass.kind == PassKind::kForward;
+  receives = is_forward ? stage > 0 : pass.kind != PassKind::kWeightGradient && stage < last_stage_;
+  if (!receives) return true;
+  const std::vector<Arrival>& come =
+      (is_forward ? activations_ : gradients_)[static_cast<std::size_t>(pass.chunk)];
+  if (come.size() <= static_cast<std::size_t>(pass.micro_batch)) {
+    waits_for_ = &come;
+    return false;
+  }
+  ++received_;
+  const Arrival& arrival = come[static_cast<std::size_t>(pass.micro_batch)];
+  if (arrival.at <= at_) return true;
+  const Duration travelled = arrival.at - std::max(at_, arrival.since);
+  spend(Spent::kPipeline, travelled);
+  wait_until(arrival.at - travelled, Spent::kBubble);
+  at_ = arrival.at;
+  return true;
+}
+
+/// As StageRank::works_through does.
+void EarliestRank::work_through(Pass pass, const Kind& kind) {
+  const auto chunk = static_cast<std::size_t>(pass.chunk);
+  const std::size_t buckets = stages_[chunk]->buckets.size();
+  const bool is_backward =
+      pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient;
+  const bool makes = is_backward && sums(pass);
+  std::size_t made = 0;
+  for (const Segment& segment : *kind.segments) {
+    const bool visits = units_ && segment.needs < buckets && pass.kind != PassKind::kWeightGradient;
+    std::int64_t call = visits ? units_->begin() : -1;
+    if (updates_ > 0 && !is_backward && pass.micro_batch == 0 && segment.needs < buckets)
+      call = static_cast<std::int64_t>(buckets_before_[chunk] + buckets - segment.needs);
+    if (call > 0) wait_until(shards_.end_of(call), Spent::kWeights);
+    at_ += segment.length;
+    if (makes && plan_.beside.gradients && segment.makes > made) {
+      make_buckets(pass.chunk, made, segment.makes);
+      made = segment.makes;
+    }
+    if (visits) units_->end();
+  }
+}
+
+/// As StageRank's does.
+void EarliestRank::sums_by_itself(Pass pass) {
+  if (plan_.beside.gradients || !plan_.states->sums_every_micro_batch()) return;
+  if (pass.kind != PassKind::kBackward && pass.kind != PassKind::kWeightGradient) return;
+  make_buckets(pass.chunk, 0, stages_[static_cast<std::size_t>(pass.chunk)]->buckets.size());
+  wait_until(shards_.over(), Spent::kGradients);
+  wait_until(replicas_.over(), Spent::kGradients);
+}
+
+void EarliestRank::send(Pass pass, std::vector<EarliestRank*>& woken) {
+  if (pass.kind == PassKind::kWeightGradient) return;
+  const bool is_forward = pass.kind == PassKind::kForward;
+  const std::int32_t places = plan_.layout.pipeline();
+  const std::int32_t stage = pass.chunk * places + place_;
+  const std::int32_t next = is_forward ? stage + 1 : stage - 1;
+  if (next < 0 || next > last_stage_) return;
+  Outflow& flow = is_forward ? forward_ : backward_;
+  EarliestRank& to = is_forward ? *after_ : *before_;
+  const Time start = std::max(at_, flow.over);
+  Time at = start;
+  for (const Stage& part : flow.stages) {
+    at += part.startup;
+    (part.where == Pairs::kInNode ? flow.in_node : flow.between_nodes)->take(at, part.work);
+    at += part.work;
+  }
+  flow.over = start + flow.alone;
+  flow.ends.push_back(flow.over);
+  auto& come =
+      (is_forward ? to.activations_ : to.gradients_)[static_cast<std::size_t>(next / places)];
+  come.push_back({flow.over, start});
+  if (to.waits_for_ == &come) {
+    to.waits_for_ = nullptr;
+    woken.push_back(&to);
+  }
+  if (!plan_.beside.pipeline) wait_until(flow.over, Spent::kPipeline);
+}
+
+void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
+  while (next_ < count_) {
+    const Pass pass = plan_.order->pass(plan_.shape(), place_, next_);
+    bool receives = false;
+    if (!receive(pass, receives)) return;
+    const auto number = static_cast<std::uint32_t>(pass.chunk * kWays + way_of(pass));
+    Kind& kind = kinds_[number];
+    ++kind.made;
+    Made& made = made_.emplace_back(Made{.received = at_, .kind = number, .receives = receives});
+    if (receives) at_ += gather_;
+    if (kind.is_plain)
+      at_ += kind.length;
+    else
+      work_through(pass, kind);
+    made.end = at_;
+    sums_by_itself(pass);
+    send(pass, woken);
+    ++next_;
+    if (since_start(at_) <= kMostCounted && since_start(forward_.over) <= kMostCounted &&
+        since_start(backward_.over) <= kMostCounted && is_in_range())
+      continue;
+    is_in_range_ = false;
+    next_ = count_;
+  }
+}
+
+void EarliestRank::sums_gradients() {
+  if (!plan_.beside.gradients && !plan_.states->sums_every_micro_batch()) {
+    for (std::size_t c = 0; c < stages_.size(); ++c)
+      make_buckets(static_cast<std::int32_t>(c), 0, stages_[c]->buckets.size());
+  }
+  wait_until(shards_.over(), Spent::kGradients);
+  wait_until(replicas_.over(), Spent::kGradients);
+}
+
+Time EarliestRank::sums_ends(Time from) {
+  return ends_.call(*plan_.costs(GroupKind::kEnds).all_reduce, plan_.tied, from).end;
+}
+
+void EarliestRank::ends_are_summed(Time end) {
+  count(GroupKind::kEnds, plan_.tied, plan_.costs(GroupKind::kEnds).all_reduce->time(plan_.tied));
+  wait_until(end, Spent::kGradients);
+}
+
+void EarliestRank::ends_step(Time all_there) {
+  wait_until(all_there, Spent::kBubble);
+  const Duration update = update_time(plan_, place_);
+  spend(Spent::kOptimizer, update);
+  at_ += update;
+}
+
+/// What it holds over the step: what comes is there before it is used.
+RankMemory EarliestRank::remember() const {
+  RankMemory memory;
+  hold_states(memory, plan_, place_, {});
+  std::array<std::span<const Time>, 2> come{};
+  if (before_ != this) come = {before_->forward_.ends, after_->backward_.ends};
+  std::span<const Change> changes = gathered_;
+  const auto reach = [&](Time time) {
+    for (;;) {
+      Time first = Time::max();
+      for (const auto& ends : come) {
+        if (!ends.empty()) first = std::min(first, ends.front());
+      }
+      const bool is_change = !changes.empty() && changes.front().when < first;
+      if (is_change) first = changes.front().when;
+      if (first > time) return;
+      if (is_change) {
+        memory.acquire(HeldFor::kGathered, changes.front().more, first);
+        changes = changes.subspan(1);
+        continue;
+      }
+      auto& ends = !come[0].empty() && come[0].front() == first ? come[0] : come[1];
+      memory.acquire(HeldFor::kBuffers, plan_.boundary, first);
+      ends = ends.subspan(1);
+    }
+  };
+  for (const Made& made : made_) {
+    const Kind& kind = kinds_[made.kind];
+    Time begin = made.received;
+    reach(begin);
+    if (made.receives) {
+      memory.release(HeldFor::kBuffers, plan_.boundary, begin);
+      begin += gather_;
+      reach(begin);
+    }
+    memory.acquire(HeldFor::kActivations, kind.activations, begin);
+    memory.acquire(HeldFor::kLogits, kind.logits, begin);
+    reach(made.end);
+    memory.release(HeldFor::kActivations, kind.let_go, made.end);
+    memory.release(HeldFor::kLogits, kind.logits_let_go, made.end);
+  }
+  return memory;
+}
+
+StageTimes EarliestRank::times() {
+  for (const Kind& kind : kinds_) {
+    for (const Segment& segment : *kind.segments) {
+      for (std::size_t i = 0; i < kSpent; ++i)
+        spent_[i] += segment.spent[i] * kind.made;
+      for (std::size_t i = 0; i < kGroupKinds; ++i)
+        bytes_[i] += segment.bytes[i] * kind.made;
+      exchanging_ += segment.exchanging * kind.made;
+      exchanges_ += segment.exchanges * kind.made;
+    }
+  }
+  for (const Outflow* flow : {&forward_, &backward_})
+    count(GroupKind::kPipeline, plan_.boundary, flow->alone, std::ssize(flow->ends));
+  if (plan_.gathered_boundary.count > 0) {
+    count(GroupKind::kTensor, plan_.gathered_boundary, gather_, received_);
+    spend(Spent::kTensor, gather_ * received_);
+  }
+  const RankMemory memory = remember();
+  const RankMemory::Peak peak = memory.peak();
+  return {.end = since_start(at_),
+          .spent = spent_,
+          .bytes = bytes_,
+          .exchanging = exchanging_,
+          .exchanges = exchanges_,
+          .peak = peak.bytes,
+          .at_peak = peak.parts,
+          .peak_at = since_start(peak.since),
+          .left = memory.held()};
+}
+
+}  // namespace steptime

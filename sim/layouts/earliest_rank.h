@@ -1,0 +1,194 @@
+// A rank of a place of the pipeline as earliest_starts.h goes through its step: what StageRank
+// (stage_rank.h) is to programs.
+#pragma once
+#include "sim/layouts/link_timetable.h"
+#include "sim/layouts/plan.h"
+#include "sim/layouts/play.h"
+#include "sim/layouts/segments.h"
+#include "sim/layouts/shared_links.h"
+#include "sim/layouts/unit_weights.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+/// Longer steps are not counted: 11 days, so that no sum of a few such times overflows.
+inline constexpr Duration kMostCounted{1'000'000'000'000'000'000};
+
+/// The calls of a group, one after another, each with the time that it takes by itself.
+class CallLine {
+ public:
+  /// `links` null: the calls meet no others.
+  CallLine(LinkTimetable& timetable, const GroupLinks* links);
+
+  struct Call {
+    Time end;
+    Duration alone;
+  };
+  /// Called at `from`, which is not before that of the last call.
+  Call call(const Collective& collective, Bytes bytes, Time from);
+  /// Of the call with this number, from 1 on; all are over at the end of the last one.
+  Time end_of(std::int64_t call) const { return ends_[static_cast<std::size_t>(call - 1)]; }
+  Time over() const { return ends_.empty() ? Time{} : ends_.back(); }
+  std::int64_t calls() const { return std::ssize(ends_); }
+  bool is_in_range() const { return is_in_range_; }
+
+ private:
+  struct Known {
+    Duration alone;
+    std::vector<Stage> stages;
+  };
+  const Known& known(const Collective& collective, Bytes bytes);
+
+  const GroupLinks* links_;
+  LinkTimetable::Line* in_node_ = nullptr;
+  LinkTimetable::Line* between_nodes_ = nullptr;
+  std::map<std::pair<const Collective*, std::int64_t>, Known> known_;
+  std::vector<Time> ends_;
+  bool is_in_range_ = true;
+};
+
+class EarliestRank {
+ public:
+  /// All must outlive it.
+  EarliestRank(const LayoutPlan& plan, const SharedLinks& links, LinkTimetable& timetable,
+               const std::vector<ChunkPasses>& passes, std::int32_t place);
+  EarliestRank(const EarliestRank&) = delete;
+  EarliestRank& operator=(const EarliestRank&) = delete;
+  /// Its neighbours in the ring.
+  void join(EarliestRank& before, EarliestRank& after) {
+    before_ = &before;
+    after_ = &after;
+  }
+
+  // In this order.
+  void gathers_updates();
+  /// Goes through passes until one waits for what has not come; appends those who waited for what
+  /// it has sent.
+  void go_on(std::vector<EarliestRank*>& woken);
+  bool passes_are_over() const { return next_ == count_; }
+  void sums_gradients();
+  /// Of the first rank: the sum of the tied embedding, to which both ends have come at `from`.
+  Time sums_ends(Time from);
+  void ends_are_summed(Time end);
+  void ends_step(Time all_there);
+  /// What it has done, with its memory.
+  StageTimes times();
+
+  Time at() const { return at_; }
+  /// False: its step may be longer than what is counted.
+  bool is_in_range() const {
+    return is_in_range_ && shards_.is_in_range() && replicas_.is_in_range() && ends_.is_in_range();
+  }
+
+ private:
+  /// When a micro-batch came, and since when it was on its way.
+  struct Arrival {
+    Time at;
+    Time since;
+  };
+  /// Of each chunk.
+  using Inflow = std::vector<std::vector<Arrival>>;
+  /// To one neighbour.
+  struct Outflow {
+    Duration alone{};
+    std::vector<Stage> stages{};  ///< on shared links
+    LinkTimetable::Line* in_node = nullptr;
+    LinkTimetable::Line* between_nodes = nullptr;
+    Time over{};               ///< of the last that was sent
+    std::vector<Time> ends{};  ///< of each
+  };
+  /// Whose costs a pass has: a segment's weights may be waited for, and its gradients summed.
+  enum Way : std::uint8_t {
+    kForward,
+    kFirstForward,
+    kBackward,
+    kLastBackward,
+    kInput,
+    kWeight,
+    kLastWeight,
+    kWays
+  };
+  /// What all passes of a way through a chunk have in common.
+  struct Kind {
+    const std::vector<Segment>* segments = nullptr;
+    Duration length{};
+    bool is_plain = true;  ///< it calls nothing, and waits for nothing once it has begun
+    std::int64_t made = 0;
+    Bytes activations{};  ///< acquired when it begins
+    Bytes logits{};
+    Bytes let_go{};  ///< activations, when it ends
+    Bytes logits_let_go{};
+  };
+  struct Made {
+    Time received;  ///< it has what it waits for
+    Time end;
+    std::uint32_t kind;
+    bool receives;
+  };
+  struct Change {
+    Time when;
+    Bytes more;
+  };
+
+  const GroupLinks* shared(const SharedLinks& links, GroupKind kind) const;
+  Outflow outflow(const SharedLinks& links, LinkTimetable& timetable, bool back);
+  void learn(const ChunkPasses& chunk, bool has_units);
+  Way way_of(Pass pass) const;
+  bool sums(Pass pass) const {
+    return pass.micro_batch + 1 == plan_.micro_batches || plan_.states->sums_every_micro_batch();
+  }
+  bool receive(Pass pass, bool& receives);
+  void work_through(Pass pass, const Kind& kind);
+  void send(Pass pass, std::vector<EarliestRank*>& woken);
+  void sums_by_itself(Pass pass);
+  void launch(const Collective& collective, Bytes bytes);
+  void sum_over_replicas(Bytes bytes, Time from);
+  void count(GroupKind kind, Bytes bytes, Duration alone, std::int64_t times = 1);
+  void make_buckets(std::int32_t chunk, std::size_t from, std::size_t to);
+  void spend(Spent what, Duration length) { spent_[static_cast<std::size_t>(what)] += length; }
+  void wait_until(Time end, Spent what) {
+    if (end <= at_) return;
+    spend(what, end - at_);
+    at_ = end;
+  }
+  RankMemory remember() const;
+
+  const LayoutPlan& plan_;
+  std::int32_t place_;
+  std::int32_t last_stage_;
+  bool is_in_range_ = true;
+  EarliestRank* before_ = nullptr;
+  EarliestRank* after_ = nullptr;
+  std::vector<const StageWork*> stages_;     ///< of its chunks
+  std::vector<std::size_t> buckets_before_;  ///< of the chunks before each
+  std::vector<Kind> kinds_;                  ///< all ways through the first chunk, then the next
+  Outflow forward_;
+  Outflow backward_;
+  Inflow activations_;
+  Inflow gradients_;
+  const std::vector<Arrival>* waits_for_ = nullptr;
+  CallLine shards_;
+  CallLine replicas_;
+  CallLine ends_;
+  Duration gather_{};  ///< of what tensor ranks gather of a micro-batch that has come
+  std::optional<UnitWeights> units_;
+  std::vector<Change> gathered_;
+  std::int64_t updates_ = 0;  ///< gatherings of updated weights
+  std::int64_t next_ = 0;     ///< pass
+  std::int64_t count_;
+  std::vector<Made> made_;
+  std::int64_t received_ = 0;
+  Time at_{};
+  TimesSpent spent_{};
+  BytesOfGroups bytes_{};
+  Duration exchanging_{};
+  std::int64_t exchanges_ = 0;
+};
+
+}  // namespace steptime

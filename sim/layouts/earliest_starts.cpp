@@ -1,0 +1,104 @@
+#include "sim/layouts/earliest_starts.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/layouts/earliest_rank.h"
+#include "sim/layouts/link_timetable.h"
+#include "sim/layouts/shared_links.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace steptime {
+namespace {
+
+/// What goes on within a pass must be a time. Who sends two micro-batches at one instant, to come
+/// at one, leaves open which of them a rank has waited for.
+bool knows(const LayoutPlan& plan, const SharedLinks& links,
+           const std::vector<std::vector<ChunkPasses>>& passes) {
+  if (plan.plays_messages || (plan.layout.pipeline() == 1 && plan.order->chunks() > 1))
+    return false;
+  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place) {
+    if (!links.are_alone(place, GroupKind::kTensor) || !links.are_alone(place, GroupKind::kContext))
+      return false;
+  }
+  const bool takes_time = std::all_of(plan.hops.begin(), plan.hops.end(), [&](const Hop& hop) {
+    return hop.send->time(plan.boundary) > Duration{};
+  });
+  if (takes_time) return true;
+  const auto is_long = [](const std::vector<Segment>& pass) {
+    return std::any_of(pass.begin(), pass.end(),
+                       [](const Segment& s) { return s.length > Duration{}; });
+  };
+  return std::all_of(passes.begin(), passes.end(), [&](const std::vector<ChunkPasses>& chunks) {
+    return std::all_of(chunks.begin(), chunks.end(), [&](const ChunkPasses& chunk) {
+      return is_long(chunk.forward) && is_long(chunk.backward) && is_long(chunk.input);
+    });
+  });
+}
+
+/// False: they wait for each other.
+bool make_passes(std::deque<EarliestRank>& ranks) {
+  std::vector<EarliestRank*> ready;
+  for (EarliestRank& rank : ranks)
+    rank.gathers_updates();
+  for (std::size_t r = ranks.size(); r-- > 0;)
+    ready.push_back(&ranks[r]);
+  while (!ready.empty()) {
+    EarliestRank& rank = *ready.back();
+    ready.pop_back();
+    rank.go_on(ready);
+  }
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const EarliestRank& r) { return r.passes_are_over() && r.is_in_range(); });
+}
+
+void end_step(const LayoutPlan& plan, std::deque<EarliestRank>& ranks) {
+  for (EarliestRank& rank : ranks)
+    rank.sums_gradients();
+  EarliestRank& first = ranks.front();
+  EarliestRank& last = ranks.back();
+  if (plan.tied.count > 0) {
+    const Time end = first.sums_ends(std::max(first.at(), last.at()));
+    for (EarliestRank* rank : {&first, &last})
+      rank->ends_are_summed(end);
+  }
+  Time all_there{};
+  for (const EarliestRank& rank : ranks)
+    all_there = std::max(all_there, rank.at());
+  for (EarliestRank& rank : ranks)
+    rank.ends_step(all_there);
+}
+
+}  // namespace
+
+std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
+                                           const std::vector<std::vector<ChunkPasses>>& passes) {
+  const SharedLinks links(plan);
+  if (!knows(plan, links, passes)) return std::nullopt;
+  LinkTimetable timetable(links.channels());
+  std::deque<EarliestRank> ranks;
+  const std::size_t places = passes.size();
+  for (std::size_t place = 0; place < places; ++place) {
+    ranks.emplace_back(plan, links, timetable, passes[place], static_cast<std::int32_t>(place));
+  }
+  for (std::size_t place = 0; place < places; ++place)
+    ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);
+  if (!make_passes(ranks)) return std::nullopt;
+  end_step(plan, ranks);
+  const bool is_in_range = std::all_of(ranks.begin(), ranks.end(),
+                                       [](const EarliestRank& rank) { return rank.is_in_range(); });
+  if (!is_in_range || timetable.meet()) return std::nullopt;
+
+  LayoutTimes times{.fingerprint = kFingerprintSeed};
+  for (EarliestRank& rank : ranks) {
+    const StageTimes& of = times.ranks.emplace_back(rank.times());
+    times.step = std::max(times.step, of.end);
+    times.fingerprint =
+        mix(times.fingerprint, static_cast<std::uint64_t>(of.end.count() + of.peak));
+  }
+  times.close();
+  if (times.step > Duration{}) times.busiest = timetable.busiest(to_seconds(times.step));
+  return times;
+}
+
+}  // namespace steptime

@@ -1,0 +1,24 @@
+// A step of a layout without a clock: what a rank waits for is the end of another's pass and its
+// own exchanges, so that each pass begins at the latest of these, rank by rank, as far as each
+// gets.
+//
+// It is a fast path of the ranks' programs (rank_program.h), which are the model: it goes through
+// the same segments, calls and units' weights, and gives the same numbers to the picosecond. That
+// holds as long as each exchange takes what it takes by itself: in closed form, where no two
+// exchanges are ever on one link at once (link_timetable.h), and those within passes meet none at
+// all. Else there is no result, and the programs are played.
+#pragma once
+#include "sim/layouts/plan.h"
+#include "sim/layouts/play.h"
+#include "sim/layouts/segments.h"
+
+#include <optional>
+#include <vector>
+
+namespace steptime {
+
+/// `passes`: of each place of the pipeline. None: it does not know.
+std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
+                                           const std::vector<std::vector<ChunkPasses>>& passes);
+
+}  // namespace steptime

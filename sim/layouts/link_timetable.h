@@ -1,0 +1,59 @@
+// When exchanges of a layout keep the links that they share busy, as long as none meets another one
+// there: then each takes what it takes by itself.
+//
+// Until the first instant at which two would be on one link, all has happened as this says, since
+// nothing was different up to then; so where no two ever are, the whole of it has.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/network/network.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace steptime {
+
+class LinkTimetable {
+ public:
+  /// What goes one after another over the same links.
+  class Line {
+   public:
+    /// The links are busy from `since` on for `work`, none of it before what was said last.
+    void take(Time since, Duration work) {
+      if (work == Duration{}) return;
+      taken_.push_back({since, since + work});
+      // As Network::start counts work: bytes at the bandwidth of a link.
+      carried_ += static_cast<std::int64_t>(to_seconds(work) * kBandwidth + 0.5);
+    }
+    void reserve(std::size_t times) { taken_.reserve(times); }
+
+   private:
+    friend class LinkTimetable;
+    struct Taken {
+      Time since;
+      Time until;
+    };
+    static bool meet(const Line& a, const Line& b);
+
+    std::vector<ChannelId> channels_;
+    std::vector<Taken> taken_;
+    std::int64_t carried_ = 0;
+  };
+
+  explicit LinkTimetable(std::int64_t channels) : channels_(static_cast<std::size_t>(channels)) {}
+
+  /// A new line, over the links of the loads.
+  Line& add(const Network::Loads& loads);
+  /// Whether two lines are ever on one link at once.
+  bool meet() const;
+  /// Of so many seconds, how long the busiest link works.
+  double busiest(double seconds) const;
+
+ private:
+  static constexpr double kBandwidth = 1e9;  ///< B/s, that of all TimedLinks
+
+  std::deque<Line> lines_;
+  std::vector<std::vector<std::size_t>> channels_;  ///< the lines of each
+};
+
+}  // namespace steptime
