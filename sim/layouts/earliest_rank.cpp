@@ -39,8 +39,9 @@ CallLine::Call CallLine::call(const Collective& collective, Bytes bytes, Time fr
 
 EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
                            LinkTimetable& timetable, const std::vector<ChunkPasses>& passes,
-                           std::int32_t place)
+                           std::span<const Pass> order, std::int32_t place)
     : plan_(plan),
+      order_(order),
       place_(place),
       last_stage_(static_cast<std::int32_t>(plan.stages.size()) - 1),
       forward_(outflow(links, timetable, false)),
@@ -48,7 +49,7 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
       shards_(timetable, shared(links, GroupKind::kShards)),
       replicas_(timetable, shared(links, GroupKind::kReplicas)),
       ends_(timetable, place == 0 ? shared(links, GroupKind::kEnds) : nullptr),
-      count_(plan.order->passes(plan.shape(), place)) {
+      count_(std::ssize(order)) {
   const auto gathering = gathering_of(plan);
   std::vector<std::size_t> units;
   for (const ChunkPasses& chunk : passes) {
@@ -73,7 +74,7 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
   units_.emplace(
       *gathering,
       UnitWeights::User{
-          .pass = [this](std::int64_t k) { return plan_.order->pass(plan_.shape(), place_, k); },
+          .pass = [this](std::int64_t k) { return order_[static_cast<std::size_t>(k)]; },
           .passes = count_,
           .units = std::move(units),
           .micro_batches = plan.micro_batches,
@@ -97,6 +98,7 @@ const GroupLinks* EarliestRank::shared(const SharedLinks& links, GroupKind kind)
 
 EarliestRank::Outflow EarliestRank::outflow(const SharedLinks& links, LinkTimetable& timetable,
                                             bool back) {
+  if (plan_.layout.pipeline() == 1) return {};
   const std::int32_t from = back ? next_to(plan_.layout, place_, true) : place_;
   const Collective& send = *plan_.hop(from).send;
   Outflow flow{.alone = send.time(plan_.boundary)};
@@ -293,7 +295,7 @@ void EarliestRank::send(Pass pass, std::vector<EarliestRank*>& woken) {
 
 void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
   while (next_ < count_) {
-    const Pass pass = plan_.order->pass(plan_.shape(), place_, next_);
+    const Pass pass = order_[static_cast<std::size_t>(next_)];
     bool receives = false;
     if (!receive(pass, receives)) return;
     const auto number = static_cast<std::uint32_t>(pass.chunk * kWays + way_of(pass));

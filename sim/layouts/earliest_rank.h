@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -55,9 +56,10 @@ class CallLine {
 
 class EarliestRank {
  public:
-  /// All must outlive it.
+  /// `order`: its passes. All must outlive it.
   EarliestRank(const LayoutPlan& plan, const SharedLinks& links, LinkTimetable& timetable,
-               const std::vector<ChunkPasses>& passes, std::int32_t place);
+               const std::vector<ChunkPasses>& passes, std::span<const Pass> order,
+               std::int32_t place);
   EarliestRank(const EarliestRank&) = delete;
   EarliestRank& operator=(const EarliestRank&) = delete;
   /// Its neighbours in the ring.
@@ -160,6 +162,7 @@ class EarliestRank {
   RankMemory remember() const;
 
   const LayoutPlan& plan_;
+  std::span<const Pass> order_;
   std::int32_t place_;
   std::int32_t last_stage_;
   bool is_in_range_ = true;

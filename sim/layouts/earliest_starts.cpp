@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 namespace steptime {
 namespace {
@@ -21,9 +22,10 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links,
     if (!links.are_alone(place, GroupKind::kTensor) || !links.are_alone(place, GroupKind::kContext))
       return false;
   }
-  const bool takes_time = std::all_of(plan.hops.begin(), plan.hops.end(), [&](const Hop& hop) {
-    return hop.send->time(plan.boundary) > Duration{};
-  });
+  const bool takes_time = plan.layout.pipeline() == 1 ||
+                          std::all_of(plan.hops.begin(), plan.hops.end(), [&](const Hop& hop) {
+                            return hop.send->time(plan.boundary) > Duration{};
+                          });
   if (takes_time) return true;
   const auto is_long = [](const std::vector<Segment>& pass) {
     return std::any_of(pass.begin(), pass.end(),
@@ -34,6 +36,30 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links,
       return is_long(chunk.forward) && is_long(chunk.backward) && is_long(chunk.input);
     });
   });
+}
+
+/// The passes of each place in an order. Those of the last one that the thread has asked for stay,
+/// as a step is followed by that of one replica alone.
+const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan) {
+  struct Known {
+    std::shared_ptr<const PipelineOrder> order;
+    PipelineShape shape;
+    std::vector<std::vector<Pass>> passes;
+  };
+  thread_local Known known;
+  const PipelineShape shape = plan.shape();
+  if (known.order == plan.order && known.shape.ranks == shape.ranks &&
+      known.shape.micro_batches == shape.micro_batches)
+    return known.passes;
+  known = {plan.order, shape, {}};
+  for (std::int32_t place = 0; place < shape.ranks; ++place) {
+    const std::int64_t count = plan.order->passes(shape, place);
+    std::vector<Pass>& passes = known.passes.emplace_back();
+    passes.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t k = 0; k < count; ++k)
+      passes.push_back(plan.order->pass(shape, place, k));
+  }
+  return known.passes;
 }
 
 /// False: they wait for each other.
@@ -78,8 +104,10 @@ std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
   LinkTimetable timetable(links.channels());
   std::deque<EarliestRank> ranks;
   const std::size_t places = passes.size();
+  const std::vector<std::vector<Pass>>& order = passes_in_order(plan);
   for (std::size_t place = 0; place < places; ++place) {
-    ranks.emplace_back(plan, links, timetable, passes[place], static_cast<std::int32_t>(place));
+    ranks.emplace_back(plan, links, timetable, passes[place], order[place],
+                       static_cast<std::int32_t>(place));
   }
   for (std::size_t place = 0; place < places; ++place)
     ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);

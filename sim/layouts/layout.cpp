@@ -67,18 +67,28 @@ Coordinates Layout::coordinates(std::int32_t rank) const {
 }
 
 std::vector<std::int32_t> Layout::group(std::int32_t of, std::span<const Dimension> in) const {
-  std::vector<std::int32_t> ranks{of};
+  // From the dimension on whose ranks are farthest apart, so that they are in order.
+  std::vector<std::size_t> dimensions;
+  for (const Dimension dimension : in)
+    dimensions.push_back(static_cast<std::size_t>(dimension));
+  std::sort(dimensions.begin(), dimensions.end(), [this](std::size_t a, std::size_t b) {
+    return strides_[a] != strides_[b] ? strides_[a] > strides_[b] : degrees_[a] > degrees_[b];
+  });
   const Coordinates at = coordinates(of);
-  for (const Dimension dimension : in) {
-    const auto d = static_cast<std::size_t>(dimension);
-    const std::size_t before = ranks.size();
-    for (std::int32_t place = 0; place < degrees_[d]; ++place) {
-      if (place == at[d]) continue;
-      for (std::size_t i = 0; i < before; ++i)
-        ranks.push_back(ranks[i] + (place - at[d]) * strides_[d]);
+  for (const std::size_t d : dimensions)
+    of -= at[d] * strides_[d];
+  std::vector<std::int32_t> ranks{of};
+  std::vector<std::int32_t> more;
+  for (const std::size_t d : dimensions) {
+    if (degrees_[d] == 1) continue;
+    more.clear();
+    more.reserve(ranks.size() * static_cast<std::size_t>(degrees_[d]));
+    for (const std::int32_t rank : ranks) {
+      for (std::int32_t place = 0; place < degrees_[d]; ++place)
+        more.push_back(rank + place * strides_[d]);
     }
+    ranks.swap(more);
   }
-  std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 

@@ -39,10 +39,15 @@ PlaceLinks::PlaceLinks(const Layout& layout, const Cluster& cluster)
   const std::vector<std::int32_t> ranks = layout.group(
       0,
       std::array{Dimension::kTensor, Dimension::kContext, Dimension::kData, Dimension::kPipeline});
+  const std::int64_t gpus = cluster.gpus_per_node;
+  const std::int64_t of_node = adapters(cluster);
+  std::vector<std::int64_t> of_gpu;
+  for (std::int64_t gpu = 0; gpu < gpus; ++gpu)
+    of_gpu.push_back(adapter_of(cluster, gpu));
   std::int64_t last = -1;
   for (const std::int32_t rank : ranks) {
-    const std::int64_t gpus = cluster.gpus_per_node;
-    const std::int64_t adapter = rank / gpus * adapters(cluster) + adapter_of(cluster, rank % gpus);
+    const std::int64_t adapter =
+        rank / gpus * of_node + of_gpu[static_cast<std::size_t>(rank % gpus)];
     if (adapter != last) end_adapter();
     last = adapter;
     here.push_back(layout.coordinates(rank)[static_cast<std::size_t>(Dimension::kPipeline)]);

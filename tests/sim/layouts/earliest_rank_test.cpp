@@ -57,7 +57,10 @@ TEST(EarliestRank, GoesThroughItsPassesAndHoldsWhatTheyKeep) {
   const auto passes = passes_of(plan, 0);
   const SharedLinks links(plan);
   LinkTimetable timetable(0);
-  EarliestRank rank(plan, links, timetable, passes, 0);
+  std::vector<Pass> order;
+  for (std::int64_t k = 0; k < plan.order->passes(plan.shape(), 0); ++k)
+    order.push_back(plan.order->pass(plan.shape(), 0, k));
+  EarliestRank rank(plan, links, timetable, passes, order, 0);
   rank.join(rank, rank);
   std::vector<EarliestRank*> woken;
   rank.gathers_updates();
