@@ -131,8 +131,8 @@ RC_GTEST_PROP(LayoutMemory, ThePeakIsTheClosedForm, ()) {
   const bool gathers = drawn.cut == DrawnLayout::Cut::kAll && drawn.shards > 1;
   if (drawn.order == "interleaved" || gathers) make_alike(drawn);
   std::vector<LayoutTimes> played;
-  for (const bool folds : {true, false})
-    played.push_back(play_layout(plan_of(drawn.test, drawn.work), nullptr, folds));
+  for (const PlayedBy by : {PlayedBy::kFastest, PlayedBy::kPrograms, PlayedBy::kOnlyPrograms})
+    played.push_back(play_layout(plan_of(drawn.test, drawn.work), nullptr, by));
   drawn.test.cluster = nodes_of(drawn.tensor() * drawn.sharers() * drawn.places());
   drawn.test.plays_messages = true;
   played.push_back(play_layout(plan_of(drawn.test, drawn.work)));
