@@ -1,6 +1,7 @@
 #include "sim/layouts/group_collectives.h"
 
 #include "sim/layouts/adapters.h"
+#include "sim/layouts/known_times.h"
 #include "sim/servers/aggregation.h"
 
 #include <algorithm>
@@ -76,6 +77,9 @@ GroupCosts group_costs(const Config& strategy, const Backend& backend, const Clu
   costs.reduce_scatter = operation(aggregation, type, "reduce-scatter", cluster);
   costs.all_gather = operation(aggregation, type, "all-gather", cluster);
   costs.all_to_all = operation(aggregation, type, "all-to-all", cluster);
+  for (auto* cost :
+       {&costs.all_reduce, &costs.reduce_scatter, &costs.all_gather, &costs.all_to_all})
+    *cost = std::make_shared<KnownTimes>(std::move(*cost));
   const Link& link = cluster.bottleneck();
   costs.send =
       std::make_shared<LinearCollective>(LinearCost{link.latency, inverse(link.bandwidth)});
