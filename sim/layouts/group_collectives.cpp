@@ -5,6 +5,7 @@
 #include "sim/servers/aggregation.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -141,16 +142,27 @@ void expect_alike(const LayoutPlan& plan, GroupKind kind, const Config& strategy
   }
 }
 
+/// What the collectives of a group depend on beside the cluster: how many of its ranks are on each
+/// of how many nodes, with which adapters, and how many groups share one.
+using GroupPlaces = std::array<std::int64_t, 4>;
+using KnownGroups = std::map<GroupPlaces, GroupCosts>;
+
 /// Groups of a kind among the ranks of a place of the pipeline are alike and move at once: those of
-/// rank 0 stand for all.
+/// rank 0 stand for all. Groups of two kinds that are placed alike have the same collectives.
 GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strategy,
-                    const Backend& backend) {
+                    const Backend& backend, KnownGroups& known) {
   const Cluster& whole = *plan.cluster;
   const std::int64_t on_an_adapter =
       most_on_an_adapter(whole, 0, [&](std::int32_t rank) -> std::int32_t {
         return plan.place(rank) == 0 ? plan.group(kind, rank).front() : -1;
       });
-  return group_costs(strategy, backend, whole, plan.group(kind, 0), on_an_adapter);
+  const std::vector<std::int32_t> ranks = plan.group(kind, 0);
+  const Cluster part = cluster_of(strategy, whole, ranks, on_an_adapter);
+  const GroupPlaces places{part.nodes, part.gpus_per_node, part.gpus ? part.gpus->nics : 0,
+                           on_an_adapter};
+  const auto [at, is_new] = known.try_emplace(places);
+  if (is_new) at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
+  return at->second;
 }
 
 /// To the next place of the pipeline, within nodes only where all of its ranks find their neighbour
@@ -192,9 +204,10 @@ void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backe
                   std::shared_ptr<const Cluster> cluster) {
   plan.cluster = std::move(cluster);
   const bool are_alike = fills_nodes(plan);
+  KnownGroups known;
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
                                GroupKind::kReplicas, GroupKind::kEnds}) {
-    plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend);
+    plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend, known);
     if (!are_alike) expect_alike(plan, kind, strategy);
   }
   plan.hops.clear();
