@@ -7,6 +7,7 @@
 #include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/job.h"
 #include "sim/sweeps/journal.h"
 #include "sim/sweeps/point_runner.h"

@@ -5,6 +5,8 @@
 #include "sim/drawing/node_drawing.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/run_sweep.h"
 #include "sim/sweeps/sweep.h"

@@ -1,5 +1,4 @@
-// What a run gives, and how it is written: as a JSON object, a JSONL row, a CSV row. All of them
-// are views of the table of figures (sim/experiment/figures.h).
+// What a run gives.
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/config/input_files.h"
@@ -59,10 +58,6 @@ struct Result {
   /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
   std::shared_ptr<const PlayedLayout> layout{};  ///< set with a layout
-
-  /// A figure by its key. Throws InputError for a key that is no number, or is not known for this
-  /// run.
-  double figure(std::string_view key) const;
 };
 
 /// A bucket as it was sent.
@@ -80,21 +75,5 @@ struct Details {
   const Json& config;     ///< as it was read
   NamedDigests inputs{};  ///< of `run` only
 };
-
-/// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
-void append_json(std::string& text, const Result& result, const Details* details = nullptr);
-/// One object with the details.
-Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config,
-               const NamedDigests& inputs = {});
-/// A column of CSV: a figure, or one end of an interval.
-struct Column {
-  std::string name;
-  std::string_view key;              ///< of the figure
-  std::optional<std::size_t> end{};  ///< 0: low, 1: high
-};
-/// In order: every figure but the lists.
-std::span<const Column> csv_columns();
-/// Cells of a CSV row, one for each column; empty where there is no value.
-std::vector<std::string> csv_cells(const Result& result);
 
 }  // namespace steptime

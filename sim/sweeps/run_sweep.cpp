@@ -2,6 +2,7 @@
 
 #include "sim/config/json_text.h"
 #include "sim/core/error.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/point_runner.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The rows of a sweep as a table for people, and as cells of CSV.
 #pragma once
 #include "sim/config/json.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/sweep.h"
 
 #include <cstddef>

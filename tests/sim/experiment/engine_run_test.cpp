@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/summary.h"
 #include "tests/support/messages.h"
 #include "tests/support/simulated.h"
@@ -172,8 +173,8 @@ TEST(EngineRun, AKvstoreLearnsWhatAllReducesDo) {
     }
   }
   EXPECT_EQ(merged.training->epochs_to_target(), reduced.training->epochs_to_target());
-  EXPECT_EQ(merged.figure("final_accuracy"), reduced.figure("final_accuracy"));
-  EXPECT_GT(merged.figure("time_to_target_s"), reduced.figure("compute_time_s"));
+  EXPECT_EQ(figure_of(merged, "final_accuracy"), figure_of(reduced, "final_accuracy"));
+  EXPECT_GT(figure_of(merged, "time_to_target_s"), figure_of(reduced, "compute_time_s"));
 }
 
 TEST(EngineRun, AKvstoreWhoseGpusVaryLearnsTheSameAtOtherTimes) {

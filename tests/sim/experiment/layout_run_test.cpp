@@ -1,5 +1,7 @@
 #include "sim/experiment/layout_run.h"
 
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/result_text.h"
 #include "tests/support/simulated.h"
 
 #include <cmath>
@@ -34,13 +36,13 @@ TEST(LayoutRun, CountsReplicasNotWorkers) {
   const Result r = run();
   EXPECT_EQ(r.workers, 8);
   EXPECT_DOUBLE_EQ(r.throughput_samples_per_s * r.step_time_s, 16);
-  EXPECT_DOUBLE_EQ(r.figure("tokens_per_s"), r.throughput_samples_per_s * 1024);
-  EXPECT_DOUBLE_EQ(r.figure("tokens_per_s_per_gpu") * 8, r.figure("tokens_per_s"));
+  EXPECT_DOUBLE_EQ(figure_of(r, "tokens_per_s"), r.throughput_samples_per_s * 1024);
+  EXPECT_DOUBLE_EQ(figure_of(r, "tokens_per_s_per_gpu") * 8, figure_of(r, "tokens_per_s"));
   EXPECT_DOUBLE_EQ(*r.epoch_time_s, 100 * r.step_time_s);
   EXPECT_LE(r.speedup, 2);
-  EXPECT_GT(r.figure("mfu"), 0);
-  EXPECT_DOUBLE_EQ(r.figure("mfu"), r.figure("hfu"));  // nothing is computed again
-  EXPECT_LT(r.figure("mfu"), run(R"(, "recompute": "full")").figure("hfu") * 2);
+  EXPECT_GT(figure_of(r, "mfu"), 0);
+  EXPECT_DOUBLE_EQ(figure_of(r, "mfu"), figure_of(r, "hfu"));  // nothing is computed again
+  EXPECT_LT(figure_of(r, "mfu"), figure_of(run(R"(, "recompute": "full")"), "hfu") * 2);
 }
 
 TEST(LayoutRun, AttributionAddsUpToTheStepOnEveryRank) {

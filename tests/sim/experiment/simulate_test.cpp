@@ -1,6 +1,7 @@
 #include "sim/experiment/simulate.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/result_text.h"
 #include "tests/support/messages.h"
 #include "tests/support/simulated.h"
 
