@@ -9,6 +9,7 @@
 #include "sim/command/verbs.h"
 #include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>

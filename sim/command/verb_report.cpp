@@ -14,6 +14,7 @@
 #include "sim/experiment/overrides.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,6 +2,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
+#include "sim/network/read_cluster.h"
 
 #include <memory>
 #include <string>

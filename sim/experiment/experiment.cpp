@@ -2,10 +2,8 @@
 
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
-#include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_run.h"
 #include "sim/layouts/plan_layout.h"
-#include "sim/network/cluster_network.h"
+#include "sim/network/read_cluster.h"
 #include "sim/servers/tcp_connections.h"
 #include "sim/workload/model_work.h"
 

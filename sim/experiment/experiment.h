@@ -3,7 +3,6 @@
 #include "sim/collective/collective.h"
 #include "sim/config/config.h"
 #include "sim/experiment/failures.h"
-#include "sim/experiment/overrides.h"
 #include "sim/experiment/track_record.h"
 #include "sim/layouts/plan.h"
 #include "sim/learning/learning.h"

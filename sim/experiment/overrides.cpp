@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/network/cluster.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 #include <memory>

@@ -81,19 +81,4 @@ struct Cluster {
   const Link& bottleneck() const { return nodes > 1 ? between_nodes() : intra_node; }
 };
 
-/// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.
-std::unique_ptr<Fabric> switch_fabric(const FabricUse& use);
-
-/// Reads the "cluster" section: a preset with overrides, or spelled out.
-Cluster read_cluster(const Config& section);
-const Params& cluster_params();
-const Params& message_params();
-
-/// The section with its preset's keys written out beneath its own; as it is where the preset is a
-/// file.
-Json resolved_preset(const Json& section);
-
-/// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.
-std::vector<std::pair<std::string, std::string>> cluster_presets();
-
 }  // namespace steptime

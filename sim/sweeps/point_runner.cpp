@@ -1,5 +1,7 @@
 #include "sim/sweeps/point_runner.h"
 
+#include "sim/experiment/overrides.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>

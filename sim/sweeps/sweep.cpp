@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,6 +11,7 @@
 #include "sim/core/error.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/point_runner.h"

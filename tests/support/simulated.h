@@ -1,5 +1,6 @@
 // Experiments ready to simulate.
 #pragma once
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 

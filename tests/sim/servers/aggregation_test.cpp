@@ -1,5 +1,6 @@
 #include "sim/servers/aggregation.h"
 
+#include "sim/network/read_cluster.h"
 #include "tests/support/training.h"
 
 #include <chrono>

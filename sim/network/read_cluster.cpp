@@ -1,10 +1,11 @@
+#include "sim/network/read_cluster.h"
+
 #include "sim/config/binding.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
-#include "sim/network/cluster_network.h"
 #include "sim/network/machine.h"
 
 #include <algorithm>
@@ -212,10 +213,6 @@ const Bindings<MessageOptions>& message_keys() {
 
 const Params& message_params() {
   return message_keys().params();
-}
-
-std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
-  return Fabrics::instance().make_default("switch", use);
 }
 
 namespace {
