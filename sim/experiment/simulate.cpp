@@ -97,10 +97,7 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
     add(outside);
     if (!outside.empty() || e.collective->linear()) break;  // which says the same of all
   }
-  const bool inside_nodes = e.aggregation->beyond ||
-                            (e.aggregation->servers.count > 0 &&
-                             e.aggregation->servers.placement != ServerGroup::Placement::kOwnNodes);
-  if (inside_nodes && e.cluster->node && e.cluster->gpus_per_node > 1)
+  if (e.aggregation->meets_in_nodes() && e.cluster->node && e.cluster->gpus_per_node > 1)
     add("closed forms know the GPUs' links to their host, not what they share");
   return beyond;
 }

@@ -168,16 +168,14 @@ TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& p
   using Reported = TrainingPlan::Reported;
   if (e.run->convergence) return Reported::kAll;
   const bool has_servers = plan.aggregation.servers.count > 0;
-  const bool layers_wait = plan.schedule && plan.schedule->layers_wait_for_their_own() &&
-                           !plan.step.buckets.empty() && !plan.update->sends_parameters();
-  if (!has_servers && !layers_wait) return Reported::kAll;
+  if (!has_servers && !plan.layers_wait()) return Reported::kAll;
   const ServerGroup& servers = plan.aggregation.servers;
-  const bool pulls_at_random = has_servers && servers.pull_time() == PullTime::kNextStep &&
+  const bool pulls_at_random = has_servers && !servers.requests->brings_values() &&
                                !servers.pulls_in_order && plan.step.buckets.size() > 1;
   const bool has_clock = plan.schedule && std::max(e.schedule->default_steps(),
                                                    e.transport->coordinator->default_steps()) > 1;
-  const bool differ =
-      plan.variation.any() || pulls_at_random || has_clock || !plan.update->waits_for_all();
+  const bool differ = plan.variation.any() || pulls_at_random || has_clock ||
+                      !plan.update->has_met(plan.update->period());
   return differ ? Reported::kAfterTwo : Reported::kSteady;
 }
 
@@ -207,8 +205,8 @@ TrainingPlan plan_training(const Experiment& e) {
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&
                         e.transport->streams == 1 && !plan.step.buckets.empty();
-  plan.plays_messages = plays && !is_alone;
-  if (plan.beside && (plan.plays_messages || e.transport->streams > 1 || aggregation.spread) &&
+  if (plays && !is_alone) plan.roads = message_roads;
+  if (plan.beside && ((plays && !is_alone) || e.transport->streams > 1 || aggregation.spread) &&
       std::any_of(plan.step.beside.begin(), plan.step.beside.end(),
                   [](const Slowdown& s) { return s.collective > 1; })) {
     const char* place =

@@ -32,7 +32,7 @@ MainThread main_thread(const ModuleRun& run) {
   if (run.settings == nullptr) {
     return {.keys = run.aggregation.issuing,
             .bulk = MxnetSettings{}.bulk,
-            .priority = run.aggregation.servers.last_bucket_first ? -1 : 1};
+            .priority = run.aggregation.servers.copies.priority()};
   }
   const MxnetSettings& s = *run.settings;
   return {.pass = s.python_call,
@@ -49,7 +49,7 @@ MainThread main_thread(const ModuleRun& run) {
 /// no updater.
 GpuProcess::Costs costs_of(const ModuleRun& run) {
   const Aggregation& aggregation = run.aggregation;
-  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies_at_once,
+  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies.threads,
                           .cpu_threads = aggregation.merge_threads,
                           .uses_host = aggregation.merge->place() == Merge::Place::kHost,
                           .variation = run.variation,

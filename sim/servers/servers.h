@@ -5,15 +5,15 @@
 // A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
 // and requests to pull carry no bytes.
 #pragma once
+#include "sim/learning/update.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
-#include "sim/servers/aggregation.h"
 #include "sim/servers/pieces.h"
+#include "sim/servers/server_costs.h"
 #include "sim/servers/wire.h"
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,14 +51,6 @@ class ServerDrawing {
                       std::int32_t bucket, Time start, Time end) = 0;
   virtual void pushed(const Exchanged& of, Time in) = 0;
   virtual void pulled(const Exchanged& of, Time in) = 0;
-};
-
-/// What a server's thread needs for a request.
-struct ServerCosts {
-  std::function<Duration(Bytes)> handling{};  ///< of bytes that come in or go out
-  std::function<Duration(Bytes)> updating{};  ///< of parameters that change
-  Duration request{};
-  bool any = false;  ///< whether requests keep the thread busy; if not, they go in any order
 };
 
 class Servers : protected Exchanges {
@@ -218,8 +210,8 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 /// Change them with each push.
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms);
-
-/// What the threads of a group of servers need.
-ServerCosts costs_of(const ServerGroup& servers);
+/// The ones or the others, as the update wants.
+std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
+                                    const Pieces& pieces, Servers::Terms terms);
 
 }  // namespace steptime

@@ -34,6 +34,14 @@ struct Issued {
   Duration pull;
 };
 
+class Roads;
+class World;
+struct TrainingPlan;
+/// What pushes, pulls and collectives inside a client go through: closed forms and ports, or
+/// messages on links (sim/training/roads.h). World and plan must outlive it. Throw InputError.
+std::unique_ptr<Roads> closed_roads(World& world, const TrainingPlan& plan);
+std::unique_ptr<Roads> message_roads(World& world, const TrainingPlan& plan);
+
 /// All that a run depends on.
 struct TrainingPlan {
   Cluster cluster;
@@ -61,7 +69,7 @@ struct TrainingPlan {
   std::int64_t steps = 1;        ///< that are reported
   /// Which those are of the steps that the run plays (sim/training/reported_steps.h).
   enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
-  bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
+  std::unique_ptr<Roads> (*roads)(World&, const TrainingPlan&) = closed_roads;
   OnProgress on_progress{};
 
   /// Workers of a client.
@@ -70,6 +78,8 @@ struct TrainingPlan {
   bool workers_meet() const { return update->sends_parameters() && aggregation.servers.count == 0; }
   /// Who trains parameters of its own: clients; without them workers.
   std::int64_t trainers() const { return workers_meet() ? cluster.workers() : aggregation.clients; }
+  /// A layer of a forward pass waits for its own gradients of the step before only.
+  bool layers_wait() const;
   /// Steps up to the second exchange.
   std::int64_t warm_up() const { return 2 * update->period(); }
   /// Steps that the run plays; as a rule, where it is to find its steady state.
