@@ -7,6 +7,7 @@
 #include "sim/config/output_files.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <chrono>
 #include <cmath>

@@ -10,6 +10,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/schema.h"
 #include "sim/experiment/simulate.h"
 #include "sim/network/cluster.h"

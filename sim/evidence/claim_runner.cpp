@@ -4,9 +4,11 @@
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 

@@ -16,57 +16,26 @@
 namespace steptime {
 namespace {
 
-/// What the main thread's calls cost, and how it goes through the keys.
-struct MainThread {
-  Duration pass{};  ///< the call of a GPU's forward, or backward, pass
-  IssuingThread keys;
-  Duration update{};  ///< the optimizer's call for a key
-  Duration metric{};
-  Duration wake_up{};
-  std::int64_t bulk = 1;
-  bool backward_keys = false;
-  std::int32_t priority = -1;  ///< of key k this times k
-};
-
-MainThread main_thread(const ModuleRun& run) {
-  if (run.settings == nullptr) {
-    return {.keys = run.aggregation.issuing,
-            .bulk = MxnetSettings{}.bulk,
-            .priority = run.aggregation.servers.copies.priority()};
-  }
-  const MxnetSettings& s = *run.settings;
-  return {.pass = s.python_call,
-          .keys = {.push = s.python_call, .pull = s.python_call, .pushes_first = false},
-          .update = s.python_call,
-          .metric = s.python_call,
-          .wake_up = s.wake_up,
-          .bulk = s.bulk,
-          .backward_keys = s.backward_keys,
-          .priority = s.equal_priorities ? 0 : -1};
-}
-
 /// An optimizer that takes no time at all is none: sums go back as they are, as where a kvstore has
 /// no updater.
-GpuProcess::Costs costs_of(const ModuleRun& run) {
+GpuProcess::Costs costs_of(const ModuleRun& run, const ProcessCalls& calls) {
   const Aggregation& aggregation = run.aggregation;
-  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies.threads,
-                          .cpu_threads = aggregation.merge_threads,
-                          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
-                          .variation = run.variation,
-                          .seed = run.seed};
-  if (run.settings == nullptr) return costs;
-  costs.engine_push = run.settings->engine_push;
-  costs.gpu_operation = run.settings->gpu_operation;
-  costs.update = run.settings->update;
-  costs.updates = costs.gpu_operation + costs.update > Duration{};
-  return costs;
+  return {.engine_push = calls.engine_push,
+          .gpu_operation = calls.gpu_operation,
+          .copy_threads = aggregation.servers.copies.threads,
+          .cpu_threads = aggregation.merge_threads,
+          .updates = calls.gpu_operation + calls.update > Duration{},
+          .update = calls.update,
+          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
+          .variation = run.variation,
+          .seed = run.seed};
 }
 
 /// Training of a node, whose one process drives all its GPUs.
 struct Training {
   /// `only`: so many steps; 0: as many as tell what a step takes.
-  Training(const TrainingGraph& of, const MainThread& calls, const ModuleRun& of_run, Duration each,
-           std::int64_t only_steps = 0)
+  Training(const TrainingGraph& of, const ProcessCalls& calls, const ModuleRun& of_run,
+           Duration each, std::int64_t only_steps = 0)
       : graph(of),
         main(calls),
         run(of_run),
@@ -77,7 +46,7 @@ struct Training {
         record(world.engine, graph, recorder,
                {key_calls(run.aggregation.merge->keys_per_call(), main.backward_keys),
                 run.update.period(), run.timeline}),
-        process(world, run.cluster, costs_of(run), graph.keys.size(), &record) {
+        process(world, run.cluster, costs_of(run, main), graph.keys.size(), &record) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
       bytes.push_back(key.bytes.count);
@@ -171,7 +140,7 @@ struct Training {
   Task push(std::size_t call) {
     return process.push([this, call] {
       const KeyRange keys = say_call(call);
-      process.call(main.keys.push + static_cast<std::int64_t>(keys.count) * main.update);
+      process.call(main.keys.push + static_cast<std::int64_t>(keys.count) * main.updater);
       const std::size_t before = process.operations();
       store->push(keys);
       record.said(call, process.operations() - before);
@@ -239,7 +208,7 @@ struct Training {
   }
 
   const TrainingGraph& graph;
-  const MainThread main;
+  const ProcessCalls main;
   const ModuleRun& run;
   std::int64_t only;
   World world;
@@ -278,7 +247,7 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
 
 EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
                          std::span<const GradientUnit> units, const ModuleRun& run) {
-  const MainThread main = main_thread(run);
+  const ProcessCalls main = run.embedding.process_calls(run.aggregation);
   const TrainingGraph graph = training_graph(plan, workload, units, {}, main.bulk);
   check_size(graph, plan.input, run);
   ModuleRun alone = run;

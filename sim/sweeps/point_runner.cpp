@@ -1,6 +1,9 @@
 #include "sim/sweeps/point_runner.h"
 
+#include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 
 #include <algorithm>
 #include <iterator>
@@ -156,8 +159,10 @@ const Experiment& PointRunner::read(std::int64_t point) {
     }
     cache.in_use = key;
   }
-  if (s.experiment.embedding->settings()) s.write_document();  // which may not go with the rest
-  check_combination(s.document, s.experiment);
+  complete(s.experiment, [&s] {
+    s.write_document();
+    return s.document;
+  });
   return s.experiment;
 }
 

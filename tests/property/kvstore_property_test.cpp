@@ -3,6 +3,7 @@
 // test draws other ones; STEPTIME_SEED=<what was printed> draws the same again.
 #include "sim/core/random.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 

@@ -1,6 +1,7 @@
 #include "sim/experiment/result_text.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/messages.h"
 #include "tests/support/result_keys.h"

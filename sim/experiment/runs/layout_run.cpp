@@ -1,7 +1,9 @@
-#include "sim/experiment/layout_run.h"
+#include "sim/experiment/runs/layout_run.h"
 
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/experiment/assessment.h"
+#include "sim/experiment/keys.h"
 #include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 
@@ -51,7 +53,27 @@ TrainingMemory memory_of(const LayoutPlan& plan, const StageTimes& rank) {
 
 }  // namespace
 
-Result layout_result(const Experiment& e, Timeline* timeline) {
+void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) const {
+  const Config config(document(), experiment_params());
+  if (e.embedding->has_main_thread()) {
+    config.object("strategy", strategy_params())
+        .fail("embedding", "unexpected with a layout; expected {\"type\": \"async\"}");
+  }
+  const Config run = config.object("run", run_params());
+  for (const char* key : {"variation", "slow_links", "convergence"}) {
+    if (run.has(key)) run.fail(key, "unexpected with a layout, whose replicas are alike");
+  }
+}
+
+void LayoutPrograms::tell(Prediction& prediction) const {
+  PredictionKind kind = *prediction.kind;
+  kind.system = "layout";
+  prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
+  prediction.modelled.reset();
+}
+
+Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
+  Timeline* const timeline = wanted.timeline;
   const LayoutPlan& plan = *e.layout;
   if (timeline != nullptr) {
     double bars = 0;
@@ -97,6 +119,13 @@ Result layout_result(const Experiment& e, Timeline* timeline) {
   std::stable_sort(r.attribution.begin(), r.attribution.end(),
                    [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
   r.layout = std::move(played);
+  std::vector<std::string> beyond{"no measured step of a layout is in the record"};
+  if (const std::string& domain = plan.work.domain; domain != "inside") beyond.push_back(domain);
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
+    if (auto outside = e.cluster->kind->outside_domain(); !outside.empty())
+      beyond.push_back(std::move(outside));
+  }
+  assess(e, r, std::move(beyond));
   return r;
 }
 

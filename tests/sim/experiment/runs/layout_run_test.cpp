@@ -1,6 +1,7 @@
-#include "sim/experiment/layout_run.h"
+#include "sim/experiment/runs/layout_run.h"
 
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "tests/support/simulated.h"
 

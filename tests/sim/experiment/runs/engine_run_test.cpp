@@ -1,4 +1,4 @@
-#include "sim/experiment/engine_run.h"
+#include "sim/experiment/runs/engine_run.h"
 
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"

@@ -1,6 +1,7 @@
-#include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
 #include "tests/support/tiny_experiment.h"
 

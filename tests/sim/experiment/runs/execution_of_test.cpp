@@ -1,6 +1,6 @@
-// Parts that are right each but say nothing together; more of them in experiment_test.cpp.
+#include "sim/experiment/runs/execution_of.h"
+
 #include "sim/core/error.h"
-#include "sim/experiment/experiment.h"
 #include "tests/support/simulated.h"
 
 #include <string>
@@ -21,13 +21,13 @@ std::string error_of(const std::string& patch) {
   return "";
 }
 
-TEST(Combination, ALayoutInMessagesNeedsCollectivesThatAreMadeOfSome) {
+TEST(Execution, ALayoutInMessagesNeedsCollectivesThatAreMadeOfSome) {
   EXPECT_EQ(error_of(R"({"strategy": {"layout": {}}, "run": {"fidelity": "message"}})"),
             "/strategy/aggregation: its collective is known by its time only; fidelity \"message\" "
             "expects one that is made of messages, such as {\"collective\": \"ring\"}");
 }
 
-TEST(Combination, AnEngineKnowsNoStreams) {
+TEST(Execution, AnEngineKnowsNoStreams) {
   EXPECT_EQ(
       error_of(R"({"strategy": {"embedding": "funnel",
                                       "transport": {"type": "mpi", "streams": 2}}})"),
