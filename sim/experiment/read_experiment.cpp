@@ -46,8 +46,9 @@ constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
                                                            "/run/fidelity"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
-bool plays_messages(const Config& config) {
-  return config.object("run", run_params()).get<std::string>("fidelity") == "message";
+Fidelity fidelity_of(const Config& config) {
+  const Config run = config.object("run", run_params());
+  return run.get<std::string>("fidelity") == "message" ? Fidelity::kMessage : Fidelity::kAnalytic;
 }
 
 std::string transport_name(const Config& strategy) {
@@ -168,14 +169,12 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
                        .update = *experiment.update,
                        .transport = *experiment.transport,
                        .schedule = *experiment.schedule,
-                       .plays_messages = plays_messages(config)});
+                       .plays_messages = fidelity_of(config) == Fidelity::kMessage});
       return;
     }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
-      const bool plays = plays_messages(config);
-      RunSettings settings{.seed = run.get<std::int64_t>("seed"),
-                           .fidelity = plays ? Fidelity::kMessage : Fidelity::kAnalytic};
+      RunSettings settings{.seed = run.get<std::int64_t>("seed"), .fidelity = fidelity_of(config)};
       if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
       if (run.has("variation")) settings.variation = read_variation(run);
       if (run.has("failures"))

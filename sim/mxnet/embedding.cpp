@@ -74,7 +74,7 @@ Duration barrier_time(const EmbeddedRun& run) {
   return rounds * run.latency;
 }
 
-StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder, const EmbeddedStep& played) {
+StepTimes times_of(const StepPlan& plan, const RankRecord& recorder, const EmbeddedStep& played) {
   std::vector<Duration> ends;
   for (const auto& bucket : played.buckets)
     ends.push_back(bucket.end);
@@ -171,8 +171,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Engine& clock = world.engine;
   const bool counts_steps = is_random || run.real != nullptr;
   InputPipeline input(plan.input);
-  StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt,
-                        &input);
+  RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input);
   Communicators mpi(world, graph, ways_of(run, communicators), ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),

@@ -6,7 +6,7 @@
 
 namespace steptime {
 
-ModuleRecord::ModuleRecord(Engine& clock, const TrainingGraph& graph, StepRecorder& recorder,
+ModuleRecord::ModuleRecord(Engine& clock, const TrainingGraph& graph, RankRecord& recorder,
                            const Shown& shown)
     : clock_(clock),
       graph_(graph),

@@ -6,7 +6,7 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/mxnet/gpu_process.h"
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/step_recorder.h"
+#include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/training_graph.h"
 
 #include <array>
@@ -26,8 +26,7 @@ class ModuleRecord final : public GpuProcess::Observer {
     Timeline* timeline = nullptr;
   };
   /// All must outlive the record.
-  ModuleRecord(Engine& clock, const TrainingGraph& graph, StepRecorder& recorder,
-               const Shown& shown);
+  ModuleRecord(Engine& clock, const TrainingGraph& graph, RankRecord& recorder, const Shown& shown);
   /// Before anything happens in it.
   void watch(const GpuProcess& process);
 
@@ -77,7 +76,7 @@ class ModuleRecord final : public GpuProcess::Observer {
 
   Engine& clock_;
   const TrainingGraph& graph_;
-  StepRecorder& recorder_;
+  RankRecord& recorder_;
   std::int64_t period_;
   Timeline* timeline_;
   const GpuProcess* process_ = nullptr;

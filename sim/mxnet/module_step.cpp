@@ -213,7 +213,7 @@ struct Training {
   std::int64_t only;
   World world;
   InputPipeline input;
-  StepRecorder recorder;
+  RankRecord recorder;
   ModuleRecord record;
   GpuProcess process;
   std::unique_ptr<KvStore> store;

@@ -10,8 +10,8 @@
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/rank_ops.h"
+#include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
@@ -36,7 +36,7 @@ class MpiRank final : private OpEngine::Listener {
     const MxnetSettings& settings;
     RankOps& operations;
     Communicators& communicators;
-    StepRecorder& recorder;  ///< of rank 0, and of the number of steps
+    RankRecord& recorder;  ///< of rank 0, and of the number of steps
     const InputPipeline& input;
     RandomStream random;
     const Variation& variation;

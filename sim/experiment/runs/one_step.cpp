@@ -27,8 +27,8 @@ TrainingTimes play(const Experiment& e, Timeline* timeline) {
 }
 
 /// By bucket, what the worker's program that stands for all says.
-std::vector<StepRecorder::KeyTimes> buckets_of(const StepPlan& plan, const TrainingTimes& played) {
-  std::vector<StepRecorder::KeyTimes> buckets(plan.buckets.size());
+std::vector<RankRecord::KeyTimes> buckets_of(const StepPlan& plan, const TrainingTimes& played) {
+  std::vector<RankRecord::KeyTimes> buckets(plan.buckets.size());
   for (const TrainingTimes::Sent& sent : played.sent)
     buckets[static_cast<std::size_t>(sent.buckets.front())] = {sent.ready, sent.start, sent.end};
   return buckets;

@@ -40,7 +40,7 @@ SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket
 }  // namespace
 
 std::vector<SentBucket> sent_buckets(const PlannedStep& step,
-                                     std::span<const StepRecorder::KeyTimes> times) {
+                                     std::span<const RankRecord::KeyTimes> times) {
   std::vector<SentBucket> sent;
   for (std::size_t i = 0; i < times.size(); ++i) {
     sent.push_back(sent_bucket(step.units, step.plan.buckets[i], times[i].ready, times[i].start,
@@ -52,7 +52,7 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step,
 }
 
 std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
-  std::vector<StepRecorder::KeyTimes> times;
+  std::vector<RankRecord::KeyTimes> times;
   for (const BucketTimes& bucket : bucket_times(step.plan))
     times.push_back({bucket.ready, bucket.start, bucket.end});
   return sent_buckets(step, times);

@@ -1,7 +1,7 @@
 // A step of workers that all go through the same plan, and what its times are as a result.
 #pragma once
 #include "sim/experiment/runs/execution.h"
-#include "sim/mxnet/step_recorder.h"
+#include "sim/mxnet/rank_record.h"
 #include "sim/step/step.h"
 
 #include <span>
@@ -22,7 +22,7 @@ PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted);
 
 /// In the order in which they begin.
 std::vector<SentBucket> sent_buckets(const PlannedStep& step,
-                                     std::span<const StepRecorder::KeyTimes> times);
+                                     std::span<const RankRecord::KeyTimes> times);
 /// As the recurrence has them.
 std::vector<SentBucket> sent_buckets(const PlannedStep& step);
 

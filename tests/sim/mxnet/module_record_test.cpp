@@ -23,7 +23,7 @@ struct OneKey {
       .keys = {{"w", {4}, {}}}};
   World world;
   Timeline timeline;
-  StepRecorder recorder{world.engine, graph, std::nullopt};
+  RankRecord recorder{world.engine, graph, std::nullopt};
   ModuleRecord record{world.engine, graph, recorder, {{{0, 1}}, 1, &timeline}};
   GpuProcess process{
       world, pair_of_gpus(), {.updates = true, .update = milliseconds(5)}, 1, &record};

@@ -1,4 +1,4 @@
-#include "sim/mxnet/step_recorder.h"
+#include "sim/mxnet/rank_record.h"
 
 #include "sim/core/error.h"
 
@@ -19,9 +19,8 @@ constexpr Duration kSame{1000};
 
 }  // namespace
 
-StepRecorder::StepRecorder(Engine& clock, const TrainingGraph& graph,
-                           std::optional<std::int64_t> steps, InputPipeline* input,
-                           std::int64_t period)
+RankRecord::RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
+                       InputPipeline* input, std::int64_t period)
     : clock_(clock),
       graph_(graph),
       steps_(steps),
@@ -33,7 +32,7 @@ StepRecorder::StepRecorder(Engine& clock, const TrainingGraph& graph,
   sums_.waits.resize(graph.keys.size() + 1);
 }
 
-bool StepRecorder::wants_step(std::int64_t step) {
+bool RankRecord::wants_step(std::int64_t step) {
   if (!stops_before_) {
     if (steps_)
       stops_before_ = (kWarmUp + (*steps_ + period_ - 1) / period_) * period_ + 1;
@@ -43,14 +42,14 @@ bool StepRecorder::wants_step(std::int64_t step) {
   return !stops_before_ || step < *stops_before_;
 }
 
-void StepRecorder::advance() {
+void RankRecord::advance() {
   const Duration passed = clock_.now() - advanced_to_;
   advanced_to_ = clock_.now();
   if (in_progress_ > 0) sums_.under[gpu_] += passed;
   sums_.gpu[gpu_] += passed;
 }
 
-void StepRecorder::step_started(std::int64_t step) {
+void RankRecord::step_started(std::int64_t step) {
   sums_.at = clock_.now();
   sums_.step = step;
   starts_[step % 2] = clock_.now();
@@ -85,8 +84,8 @@ void StepRecorder::step_started(std::int64_t step) {
   to_ = sums_;
 }
 
-void StepRecorder::segment_started(std::size_t segment, std::int64_t step,
-                                   std::optional<std::int32_t> waited_for) {
+void RankRecord::segment_started(std::size_t segment, std::int64_t step,
+                                 std::optional<std::int32_t> waited_for) {
   advance();
   if (clock_.now() > segment_end_) {
     const std::size_t place =
@@ -97,33 +96,33 @@ void StepRecorder::segment_started(std::size_t segment, std::int64_t step,
   gpu_ = graph_.segments[segment].is_backward ? kBackward : kForward;
 }
 
-void StepRecorder::segment_ended() {
+void RankRecord::segment_ended() {
   advance();
   segment_end_ = clock_.now();
   gpu_ = kIdle;
 }
 
-void StepRecorder::waits_for_samples() {
+void RankRecord::waits_for_samples() {
   advance();
   gpu_ = kSamples;
 }
 
-void StepRecorder::samples_came() {
+void RankRecord::samples_came() {
   advance();
   if (gpu_ == kSamples) gpu_ = kIdle;
 }
 
-void StepRecorder::gradient_ready(std::int32_t key) {
+void RankRecord::gradient_ready(std::int32_t key) {
   key_times_[static_cast<std::size_t>(key)].ready = clock_.now() - sums_.at;
 }
 
-void StepRecorder::collective_started(Communicators::Subject subject) {
+void RankRecord::collective_started(Communicators::Subject subject) {
   advance();
   ++in_progress_;
   key_start_[static_cast<std::size_t>(subject.key)] = clock_.now();
 }
 
-void StepRecorder::collective_ended(Communicators::Subject subject) {
+void RankRecord::collective_ended(Communicators::Subject subject) {
   advance();
   --in_progress_;
   const auto key = static_cast<std::size_t>(subject.key);
@@ -134,17 +133,17 @@ void StepRecorder::collective_ended(Communicators::Subject subject) {
   key_times_[key].end = clock_.now() - own;
 }
 
-bool StepRecorder::is_complete() const {
+bool RankRecord::is_complete() const {
   return std::all_of(reduced_.begin(), reduced_.end(),
                      [&](std::int64_t times) { return times == (sums_.step + 1) / period_; });
 }
 
-Duration StepRecorder::step_time() const {
+Duration RankRecord::step_time() const {
   STEPTIME_CHECK(to_.step > from_.step, "a run has at least one whole step");
   return (to_.at - from_.at) / (to_.step - from_.step);
 }
 
-Attribution StepRecorder::attribution() const {
+Attribution RankRecord::attribution() const {
   const std::int64_t steps = to_.step - from_.step;
   const auto under = [&](Gpu gpu) { return to_.under[gpu] - from_.under[gpu]; };
   const auto passed = [&](Gpu gpu) { return to_.gpu[gpu] - from_.gpu[gpu]; };

@@ -33,14 +33,14 @@ struct Attribution {
   Duration transient{};              ///< by how much those took longer than steady ones
 };
 
-class StepRecorder final : public Communicators::Listener {
+class RankRecord final : public Communicators::Listener {
  public:
   /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
   /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
   /// `period`: every so many steps, at the end of the last of them, keys are reduced; what is
   /// measured are that many together.
-  StepRecorder(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
-               InputPipeline* input = nullptr, std::int64_t period = 1);
+  RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
+             InputPipeline* input = nullptr, std::int64_t period = 1);
 
   /// The same answer for every rank that asks.
   bool wants_step(std::int64_t step);

@@ -1,5 +1,5 @@
 // Is time sorted into hidden, exposed and idle, and the steady state found?
-#include "sim/mxnet/step_recorder.h"
+#include "sim/mxnet/rank_record.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct Steps {
                       .keys = {{"w", {}, {}}}};
   Engine clock;
   InputPipeline input{};
-  StepRecorder recorder{clock, graph, std::nullopt, &input};
+  RankRecord recorder{clock, graph, std::nullopt, &input};
 
   void at(std::int64_t second, auto action) {
     clock.at(Time(second * kSecond), Phase::kNormal, action);
@@ -24,7 +24,7 @@ struct Steps {
   void play(std::int64_t steps, std::int64_t start, std::int64_t end) {
     for (std::int64_t s = 0; s < steps; ++s) {
       const std::int64_t t = 5 * s;
-      StepRecorder* r = &recorder;
+      RankRecord* r = &recorder;
       at(t, [=] { r->segment_started(0, s, s == 0 ? std::nullopt : std::optional(0)); });
       at(t + 1, [=] {
         r->segment_ended();
@@ -44,7 +44,7 @@ struct Steps {
 //            0  1     3  4  5
 // compute    [F][ B  ]
 // all-reduce       [     ]          2 to 4: 1 s hidden under B, 1 s exposed; 4 to 5: idle
-TEST(StepRecorder, SortsTheTime) {
+TEST(RankRecord, SortsTheTime) {
   Steps steps;
   steps.play(5, 2, 4);
   EXPECT_EQ(steps.recorder.step_time(), 5 * kSecond);
@@ -73,7 +73,7 @@ TEST(StepRecorder, SortsTheTime) {
   EXPECT_EQ(steps.recorder.key_times()[0].end, 4 * kSecond);
 }
 
-TEST(StepRecorder, StopsInTheSteadyState) {
+TEST(RankRecord, StopsInTheSteadyState) {
   Steps steps;
   EXPECT_TRUE(steps.recorder.wants_step(0));
   steps.play(4, 2, 4);  // three steps of 5 s are known
@@ -85,7 +85,7 @@ TEST(StepRecorder, StopsInTheSteadyState) {
 // compute    [F][ B  ]
 // all-reduce       [     ]
 // samples             .....         missing from 3.5 s on, but other things until then
-TEST(StepRecorder, KnowsWhatWaitsForSamplesOnly) {
+TEST(RankRecord, KnowsWhatWaitsForSamplesOnly) {
   Steps steps;
   const auto at_ms = [&](std::int64_t ms, auto action) {
     steps.clock.at(Time(ms * kSecond / 1000), Phase::kNormal, action);
@@ -109,7 +109,7 @@ TEST(StepRecorder, KnowsWhatWaitsForSamplesOnly) {
   EXPECT_EQ(a.causes[4].seconds, 0.25);
 }
 
-TEST(StepRecorder, StepsShorterThanTheInputAreNotSteady) {
+TEST(RankRecord, StepsShorterThanTheInputAreNotSteady) {
   // Three of 5 s, where samples take 6 s: the fourth begins at 15 s, and what the pipeline was
   // ahead, as steps before took longer, would be used up in the end. So the next samples come 6 s
   // later.
@@ -121,10 +121,10 @@ TEST(StepRecorder, StepsShorterThanTheInputAreNotSteady) {
   EXPECT_TRUE(steps.recorder.wants_step(4));
 }
 
-TEST(StepRecorder, APeriodIsSeveralSteps) {
+TEST(RankRecord, APeriodIsSeveralSteps) {
   // Steps of 1 and 2 s in turn, in the second of which the key is reduced: 1.5 s.
   Steps steps;
-  StepRecorder recorder(steps.clock, steps.graph, std::nullopt, nullptr, 2);
+  RankRecord recorder(steps.clock, steps.graph, std::nullopt, nullptr, 2);
   for (std::int64_t s = 0; s < 8; ++s) {
     steps.at(s / 2 * 3 + s % 2, [&recorder, s] { recorder.segment_started(0, s, std::nullopt); });
     if (s % 2 == 0) continue;
@@ -136,13 +136,13 @@ TEST(StepRecorder, APeriodIsSeveralSteps) {
   EXPECT_TRUE(recorder.is_complete());
   EXPECT_FALSE(recorder.wants_step(8));
   EXPECT_EQ(recorder.key_times()[0].end, 2 * kSecond);  // after the start of the second step
-  EXPECT_FALSE(StepRecorder(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4 + 1));
-  EXPECT_TRUE(StepRecorder(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4));
+  EXPECT_FALSE(RankRecord(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4 + 1));
+  EXPECT_TRUE(RankRecord(steps.clock, steps.graph, 3, nullptr, 2).wants_step(8 + 4));
 }
 
-TEST(StepRecorder, WithJitterItRunsAsManyAsItIsTold) {
+TEST(RankRecord, WithJitterItRunsAsManyAsItIsTold) {
   Steps steps;
-  StepRecorder recorder(steps.clock, steps.graph, 10);
+  RankRecord recorder(steps.clock, steps.graph, 10);
   EXPECT_TRUE(recorder.wants_step(14));
   EXPECT_FALSE(recorder.wants_step(15));  // 4 to fill the pipeline, 10, and one to end the tenth
 }
