@@ -4,8 +4,8 @@
 // Labels of operations are the number of a call, or behind these of a segment.
 #pragma once
 #include "sim/events/rank_timeline.h"
-#include "sim/mxnet/gpu_process.h"
 #include "sim/mxnet/merge.h"
+#include "sim/mxnet/node_rank.h"
 #include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/training_graph.h"
 
@@ -16,9 +16,9 @@
 
 namespace steptime {
 
-class ModuleRecord final : public GpuProcess::Observer {
+class ModuleRecord final : public NodeRank::Observer {
  public:
-  using OperationId = GpuProcess::OperationId;
+  using OperationId = NodeRank::OperationId;
 
   struct Shown {
     std::vector<KeyRange> calls;  ///< the keys of each, in the order of the calls
@@ -28,7 +28,7 @@ class ModuleRecord final : public GpuProcess::Observer {
   /// All must outlive the record.
   ModuleRecord(Engine& clock, const TrainingGraph& graph, RankRecord& recorder, const Shown& shown);
   /// Before anything happens in it.
-  void watch(const GpuProcess& process);
+  void watch(const NodeRank& process);
 
   std::size_t calls() const { return calls_.size(); }
   KeyRange keys(std::size_t call) const { return calls_[call].keys; }
@@ -79,7 +79,7 @@ class ModuleRecord final : public GpuProcess::Observer {
   RankRecord& recorder_;
   std::int64_t period_;
   Timeline* timeline_;
-  const GpuProcess* process_ = nullptr;
+  const NodeRank* process_ = nullptr;
   std::vector<Call> calls_;
   std::vector<RankTimeline> drawn_;               ///< of each GPU and the host
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing

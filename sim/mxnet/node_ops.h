@@ -1,7 +1,7 @@
-// One process of MXNet that drives all GPUs of a node: its main thread, its dependency engine with
-// the pools of every GPU, and the operations that a kvstore consists of, on the links of the node.
-// What the main thread pushes in a period of one step or several is said when it first does so, and
-// is the same in every period.
+// What one process of MXNet that drives all GPUs of a node pushes in a period of one step or
+// several, as operations of its dependency engine with the pools of every GPU: those that a kvstore
+// consists of, and what the GPUs compute. It is said when the main thread first pushes it, and is
+// the same in every period; node_rank.h plays it.
 //
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
@@ -24,26 +24,20 @@
 // Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo, ElementwiseSum), src/ndarray/
 // ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
-#include "sim/collective/link_use.h"
-#include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/ops.h"
-#include "sim/network/machine.h"
-#include "sim/network/network.h"
-#include "sim/runtime/waits.h"
-#include "sim/runtime/world.h"
+#include "sim/network/cluster.h"
 #include "sim/workload/variation.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 namespace steptime {
 
-class GpuProcess final : private OpEngine::Listener, private MessageSink {
+class NodeOps {
  public:
-  using OperationId = OpEngine::OperationId;
   using Variable = Ops::Variable;
   using Variables = std::vector<Variable>;
   /// In place of a GPU: the host memory of the node.
@@ -72,20 +66,12 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
     Duration call{};         ///< of the main thread, until it has pushed this
     std::int64_t step = 0;   ///< of those that were said
   };
-  /// Hears of all operations.
-  class Observer {
-   public:
-    virtual ~Observer() = default;
-    virtual void started(OperationId operation) = 0;
-    virtual void ended(OperationId operation) = 0;
-  };
-
-  /// `observer` may be null; both it and `world` must outlive the process. `keys`: how many.
-  GpuProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
-             Observer* observer = nullptr);
+  /// `keys`: how many.
+  NodeOps(const Cluster& cluster, const Costs& costs, std::size_t keys);
 
   std::int32_t gpus() const { return gpus_; }
   const Cluster& cluster() const { return cluster_; }
+  const Costs& costs() const { return costs_; }
   Variable gradient(std::size_t key, std::int32_t gpu) const { return first_key_ + at(key, gpu); }
   Variable weight(std::size_t key, std::int32_t gpu) const {
     return gradient(key, gpu) + static_cast<Variable>(gpus_);
@@ -95,9 +81,7 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
-  // What the main thread pushes, to be said within push().
-
-  /// Of what is pushed from now on.
+  /// Of what is said from now on.
   void set_priority(std::int32_t priority) { priority_ = priority; }
   void set_label(std::uint32_t label) { label_ = label; }
   /// Before what is pushed next.
@@ -120,56 +104,20 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
   void wait(const Variables& reads);
 
-  // Of the main thread.
-
-  /// Having pushed all of the period before.
-  void begin_period() {
-    engine_.begin_step();
-    pushed_calls_ = 0;
-    step_ = 0;
-  }
-  /// The next one of the period.
+  void begin_period() { step_ = 0; }
+  /// The next step of the period.
   void begin_step() { steps_ = std::max(steps_, ++step_ + 1); }
-  /// Awaited: what say() says, pushed one after another; which is asked in the first period.
-  template <class Say>
-  Task push(Say say) {
-    if (pushed_calls_ == call_ends_.size()) {
-      say();
-      call_ends_.push_back(operations_.size());
-    }
-    const std::size_t end = call_ends_[pushed_calls_++];
-    while (engine_.pushed() < end) {
-      if (const Duration call = operations_[engine_.pushed()].call; call != Duration{})
-        co_await world_.pause(call, {});
-      engine_.push(ops_.operation(engine_.pushed()).label);
-    }
-  }
-  /// Awaited: the last wait that was pushed is over.
-  Counter::Wait waited() { return waits_over_.at_least(++waits_pushed_); }
+  /// Of a period.
+  std::int64_t steps() const { return steps_; }
 
   /// How many were said.
   std::size_t operations() const { return operations_.size(); }
-  const Operation& operation(OperationId id) const { return operations_[OpEngine::number_of(id)]; }
-  /// In which it was pushed.
-  std::int64_t step(OperationId id) const { return engine_.step(id) * steps_ + operation(id).step; }
-  /// Whose step is a period.
-  const OpEngine& engine() const { return engine_; }
-  /// What the main thread pushes next has been said, and waits for nothing else.
-  bool next_is_free() const {
-    return engine_.pushed() < operations_.size() && engine_.next_is_free();
-  }
-  /// Operations that have been pushed and have not ended.
-  std::size_t pending() const { return engine_.pending(); }
-  /// When the last operation ended.
-  Time end() const { return end_; }
-  /// What its links have carried so far, for one of so many steps.
-  std::vector<LinkUse> links(double steps) const;
+  const Operation& operation(std::size_t number) const { return operations_[number]; }
+  /// Of the kernel that a launch is of.
+  Duration kernel_length(std::size_t kernel) const { return kernels_[kernel]; }
+  const Ops& ops() const { return ops_; }
 
  private:
-  struct Kernel {
-    Duration length{};
-    Time end{};
-  };
   struct Pools {
     Ops::PoolId copies = 0;
     Ops::PoolId kernels = 0;
@@ -180,25 +128,15 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
                                  static_cast<std::size_t>(gpu));
   }
   const Pools& pools(std::int32_t gpu) const { return pools_[static_cast<std::size_t>(gpu)]; }
-  Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
   Duration memory_time(std::int64_t bytes) const;
   Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
   void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
-  std::optional<Duration> started(OperationId id) override;
-  void ended(OperationId id) override;
-  void delivered(const Message& message) override;
 
-  World& world_;
   const Cluster cluster_;
   const Costs costs_;
-  Observer* observer_;
   std::int32_t gpus_;
   std::size_t keys_;
-  Machine machine_;
-  Network& network_;
-  Domain domain_;
   Ops ops_;
-  OpEngine engine_;
   std::vector<Pools> pools_;
   Ops::PoolId cpu_;
   Ops::PoolId mutex_;
@@ -207,16 +145,10 @@ class GpuProcess final : private OpEngine::Listener, private MessageSink {
   Duration call_{};
   std::int32_t priority_ = 0;
   std::uint32_t label_ = 0;
+  std::int64_t steps_ = 1;  ///< of a period
+  std::int64_t step_ = 0;   ///< in the period
   std::vector<Operation> operations_;
-  std::vector<std::size_t> call_ends_;  ///< among them, of each push() of a period
-  std::size_t pushed_calls_ = 0;        ///< of this period
-  std::int64_t steps_ = 1;              ///< of a period
-  std::int64_t step_ = 0;               ///< in the period
-  Counter waits_over_;
-  std::int64_t waits_pushed_ = 0;
-  std::vector<Kernel> kernels_;
-  Time stream_free_{};
-  Time end_{};
+  std::vector<Duration> kernels_;
 };
 
 }  // namespace steptime
