@@ -11,7 +11,7 @@ namespace steptime {
 
 /// How a network is trained on the device.
 struct Training {
-  std::string precision = "float32";  ///< of products and activations; one that the device has
+  std::string precision = "float32";  ///< what products and activations have; the device knows it
   std::int64_t weight_bytes = 4;      ///< per weight; more than the precision's: mixed precision
   Optimizer optimizer = optimizer_named("sgd-momentum");
   Duration host_per_kernel{};  ///< the framework's host thread launches one kernel in this time

@@ -26,20 +26,20 @@ struct NcclGraph {
   std::int64_t nodes = 1;
   std::int64_t channels = 1;  ///< rings, before NCCL uses each one twice
   double channel_gbps = 0;    ///< GB/s (1e9) of one channel
-  double tree_gbps = 0;       ///< of one channel of a tree between two nodes; 0: as of a ring
-  double inside_gbps = 0;     ///< of a node's rings, with several nodes of several GPUs
+  double tree_gbps = 0;       ///< one channel of a tree between two nodes; 0: as a ring has
+  double inside_gbps = 0;     ///< a node's rings, with several nodes of several GPUs
   bool nvlink = false;        ///< the channels run over NVLink inside a node
   int compute_capability = 70;
   bool amd = false;
   bool power = false;
   bool nic_near_gpu = false;
-  double switch_gbps = 0;  ///< of one GPU's links to the NVSwitch together; 0: it has none
-  double nvls_gbps = 0;    ///< of all channels through the NVSwitch; 0: not on this machine
+  double switch_gbps = 0;  ///< one GPU's links to the NVSwitch together; 0: it has none
+  double nvls_gbps = 0;    ///< all channels through the NVSwitch; 0: not on this machine
   std::int64_t nvls_channels = 0;
   double network_us = 0;    ///< latency from a GPU to one of another node
   double told_us = 0;       ///< what the adapter tells NCCL of that; looked at from 2.19 on
-  double network_gbps = 0;  ///< of a node's NICs together
-  Operation operation = Operation::kAllReduce;  ///< that, an all-gather or a reduce-scatter
+  double network_gbps = 0;  ///< a node's NICs together
+  Operation operation = Operation::kAllReduce;  ///< it may be an all-gather or a reduce-scatter
 };
 
 /// How many times a rank of a ring sends: 2(n-1) for an all-reduce, n-1 for its halves.
@@ -56,8 +56,8 @@ struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;
   NcclProtocol protocol = NcclProtocol::kSimple;
   std::int64_t channels = 1;       ///< thread blocks that take part: few for few bytes
-  std::int64_t most_channels = 1;  ///< that share the speed of the rings
-  std::int64_t threads = 256;      ///< of one block, when there is work for them
+  std::int64_t most_channels = 1;  ///< as many share the speed of the rings
+  std::int64_t threads = 256;      ///< one block has as many, when there is work for them
   double time_us = 0;              ///< NCCL's estimate
 };
 

@@ -60,7 +60,7 @@ class DeviceStore final : public KvStore {
   struct Part {
     std::int32_t gpu;
     std::int64_t bytes;
-    NodeOps::Variables buffers;  ///< of what each GPU has copied; the first becomes the sum
+    NodeOps::Variables buffers;  ///< what each GPU has copied; the first becomes the sum
     NodeOps::Variable weights;   ///< what the optimizer makes of it, where it runs here
   };
   NodeOps& ops_;

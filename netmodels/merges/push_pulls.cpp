@@ -137,7 +137,7 @@ class PushPulls final : public Collective {
   NodeOps::Costs costs_;
   std::unique_ptr<Merge> merge_;
   std::shared_ptr<const Sharding> sharding_;
-  std::vector<std::int64_t> elements_;  ///< of a model's tensors
+  std::vector<std::int64_t> elements_;  ///< a model's tensors have so many each
 };
 
 const bool kRegistered = Collectives::instance().add(

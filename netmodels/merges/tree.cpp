@@ -81,7 +81,7 @@ class TreeStore final : public KvStore {
   struct Tree {
     Gpu root;
     std::span<const Gpu> leaves;
-    std::vector<std::vector<GpuCopy>> levels;  ///< of copies, from the leaves
+    std::vector<std::vector<GpuCopy>> levels;  ///< copies, from the leaves to the root
   };
   struct Key {
     std::int64_t bytes;

@@ -38,7 +38,7 @@ namespace po = boost::program_options;
 /// The names of a sweep's files.
 struct SweepFiles {
   std::string folder;
-  std::string name;  ///< of the experiment
+  std::string name;  ///< the experiment's
 
   std::string rows() const { return folder + "/" + name + ".jsonl"; }
   std::string csv() const { return folder + "/" + name + ".csv"; }

@@ -53,7 +53,7 @@ struct RunSettings {
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
-  std::optional<Failures> failures{};                ///< of the training that the step is one of
+  std::optional<Failures> failures{};                ///< what a training of such steps meets
   std::optional<SlowLinks> slow_links{};             ///< between nodes
 };
 

@@ -21,7 +21,7 @@
 namespace steptime {
 
 struct Result {
-  double step_time_s = 0;  ///< of the steady step, or the mean over steps that differ
+  double step_time_s = 0;  ///< the steady step's, or the mean over steps that differ
   /// Of the first step, in which nothing of a step before is under way; none where every step
   /// begins like that.
   std::optional<double> cold_step_time_s{};
@@ -37,20 +37,20 @@ struct Result {
   double comm_busy_s = 0;
   double exposed_comm_s = 0;
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
-  double throughput_samples_per_s = 0;      ///< of all workers together
+  double throughput_samples_per_s = 0;      ///< all workers' together
   double speedup = 0;             ///< throughput over that of one worker of the same trace
   double scaling_efficiency = 0;  ///< speedup / workers
   std::int64_t workers = 0;
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
-  std::optional<TrainingMemory> memory{};  ///< of a worker, where a device model knows it
-  std::int64_t seeds = 1;                  ///< that were played, and that times are means over
+  std::optional<TrainingMemory> memory{};  ///< a worker's, where a device model knows it
+  std::int64_t seeds = 1;                  ///< times are means over as many
   /// Of step_time_s, where several seeds were played.
   std::optional<Percentiles> step_percentiles{};
-  std::optional<FailureTimes> failures{};  ///< of the training that the step is one of
+  std::optional<FailureTimes> failures{};  ///< what a training of such steps meets
   Validity domain{};                       ///< how much it is worth
   std::vector<Cause> attribution;          ///< adds up to step_time_s; only where asked for in full
-  std::vector<LinkUse> links{};            ///< that carry messages; only where asked for in full
+  std::vector<LinkUse> links{};            ///< what carries messages; only where asked for in full
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with
@@ -73,7 +73,7 @@ struct SentBucket {
 struct Details {
   std::span<const SentBucket> buckets;
   const Json& config;     ///< as it was read
-  NamedDigests inputs{};  ///< of `run` only
+  NamedDigests inputs{};  ///< only `run` has them
 };
 
 }  // namespace steptime

@@ -24,7 +24,7 @@ Json full_json(const Result& result, std::span<const SentBucket> buckets, const 
 /// A column of CSV: a figure, or one end of an interval.
 struct Column {
   std::string name;
-  std::string_view key;              ///< of the figure
+  std::string_view key;              ///< the figure's
   std::optional<std::size_t> end{};  ///< 0: low, 1: high
 };
 /// In order: every figure but the lists.

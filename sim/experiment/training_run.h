@@ -18,7 +18,7 @@ struct TrainingOutcome {
   bool learns = false;
   bool has_servers = false;
   double target = 0;          ///< accuracy, where it learns
-  std::int64_t servers = 0;   ///< those beyond the nodes, if there are such
+  std::int64_t servers = 0;   ///< how many, beyond the nodes if there are such
   double fullest_server = 1;  ///< what the fullest of them holds over an even share
 
   /// Median over the seeds; none when half of them or more did not reach the target.

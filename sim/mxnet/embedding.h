@@ -67,7 +67,7 @@ struct EmbeddedRun {
   std::int64_t steps = 1;  ///< to average over when ranks differ, by jitter or by variation
   std::int64_t seed = 1;
   std::int64_t seeds = 1;  ///< such runs in all: too long ones are refused before the first
-  Variation variation{};   ///< of the ranks' compute segments
+  Variation variation{};   ///< how the ranks' compute segments differ
   bool one_clock = false;  ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
   /// The messages of all-reduces that are in flight together meet on the links of this cluster.
   /// None: they share one link, and what the plan says is what each costs alone.

@@ -52,7 +52,7 @@ class ModuleRecord final : public NodeRank::Observer {
   struct Call {
     KeyRange keys;
     std::int64_t operations = 0;          ///< in an exchange
-    std::array<std::int64_t, 2> ended{};  ///< of these
+    std::array<std::int64_t, 2> ended{};  ///< operations of the exchange that are over
     std::array<bool, 2> is_pushed{};
     std::array<bool, 2> is_under_way{};
     std::int64_t over = 0;  ///< exchanges in which it is
@@ -81,7 +81,7 @@ class ModuleRecord final : public NodeRank::Observer {
   Timeline* timeline_;
   const NodeRank* process_ = nullptr;
   std::vector<Call> calls_;
-  std::vector<RankTimeline> drawn_;               ///< of each GPU and the host
+  std::vector<RankTimeline> drawn_;               ///< each GPU's, then the host's
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing
   std::vector<Duration> ends_;
   bool awaits_samples_ = false;

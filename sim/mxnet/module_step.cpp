@@ -219,9 +219,9 @@ struct Training {
   NodeOps ops;
   NodeRank process;
   std::unique_ptr<KvStore> store;
-  NodeOps::Variables chains;   ///< of each GPU's segments
-  NodeOps::Variables outputs;  ///< of each GPU's forward pass
-  std::int64_t steps = 0;      ///< that the main thread is through with
+  NodeOps::Variables chains;   ///< each GPU's segments write theirs, and so follow one another
+  NodeOps::Variables outputs;  ///< each GPU's forward pass writes its own
+  std::int64_t steps = 0;      ///< the main thread is through with as many
 };
 
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.

@@ -31,7 +31,7 @@ struct ModuleRun {
   std::int64_t steps = 1;  ///< to average over, where GPUs vary in speed; else to a steady state
   std::int64_t seed = 1;
   std::int64_t seeds = 1;     ///< such runs in all: too long ones are refused before the first
-  Variation variation{};      ///< of the GPUs' segments
+  Variation variation{};      ///< how the GPUs' segments differ
   std::int64_t learning = 0;  ///< steps from the first one on whose ends are asked for
   Timeline* timeline = nullptr;
   OnProgress on_progress{};

@@ -46,25 +46,25 @@ class NodeOps {
   struct Costs {
     Duration engine_push{};
     Duration gpu_operation{};
-    std::int64_t copy_threads = 2;  ///< of each GPU: MXNET_GPU_COPY_NTHREADS
+    std::int64_t copy_threads = 2;  ///< each GPU has as many: MXNET_GPU_COPY_NTHREADS
     std::int64_t cpu_threads = 4;   ///< MXNET_CPU_PRIORITY_NTHREADS
     bool updates = false;    ///< the optimizer runs on the kvstore: its operation is part of a push
-    Duration update{};       ///< of that operation, besides gpu_operation
+    Duration update{};       ///< what that operation takes, besides gpu_operation
     bool uses_host = false;  ///< sums may be in host memory, which the machine then has
-    Variation variation{};   ///< of what the GPUs compute
-    std::int64_t seed = 1;   ///< of that
+    Variation variation{};   ///< how what the GPUs compute differs
+    std::int64_t seed = 1;   ///< what the variation is drawn with
   };
 
   enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kWait };
   struct Operation {
     Kind kind = Kind::kCopy;
     std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
-    std::int32_t to = 0;   ///< of a copy
+    std::int32_t to = 0;   ///< where a copy goes
     std::int64_t bytes = 0;
-    Duration length{};       ///< of what does not take links, where GPUs do not vary
-    std::size_t kernel = 0;  ///< of a launch, and of the wait for it
-    Duration call{};         ///< of the main thread, until it has pushed this
-    std::int64_t step = 0;   ///< of those that were said
+    Duration length{};       ///< unless it takes links; where GPUs do not vary
+    std::size_t kernel = 0;  ///< which one a launch, or the wait for it, is about
+    Duration call{};         ///< what the main thread takes until it has pushed this
+    std::int64_t step = 0;   ///< the step of the period in which it was said
   };
   /// `keys`: how many.
   NodeOps(const Cluster& cluster, const Costs& costs, std::size_t keys);
@@ -145,7 +145,7 @@ class NodeOps {
   Duration call_{};
   std::int32_t priority_ = 0;
   std::uint32_t label_ = 0;
-  std::int64_t steps_ = 1;  ///< of a period
+  std::int64_t steps_ = 1;  ///< how many a period has
   std::int64_t step_ = 0;   ///< in the period
   std::vector<Operation> operations_;
   std::vector<Duration> kernels_;

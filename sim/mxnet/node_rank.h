@@ -90,7 +90,7 @@ class NodeRank final : private OpEngine::Listener, private MessageSink {
   Domain domain_;
   OpEngine engine_;
   std::vector<std::size_t> call_ends_;  ///< operations up to the end of each push() of a period
-  std::size_t pushed_calls_ = 0;        ///< of this period
+  std::size_t pushed_calls_ = 0;        ///< how many of them this period has pushed
   Counter waits_over_;
   std::int64_t waits_pushed_ = 0;
   std::vector<Time> kernel_ends_;

@@ -14,12 +14,12 @@ struct ProcessCalls {
   Duration updater{};  ///< the optimizer's call for a key
   Duration metric{};
   Duration wake_up{};
-  Duration engine_push{};    ///< of an operation
-  Duration gpu_operation{};  ///< of a copy, a sum or an update, besides its bytes
-  Duration update{};         ///< of one key's weights by the optimizer, besides that
+  Duration engine_push{};    ///< pushing one operation
+  Duration gpu_operation{};  ///< what a copy, a sum or an update takes besides its bytes
+  Duration update{};         ///< what the optimizer takes for one key, besides that
   std::int64_t bulk = 1;     ///< layers of a compute segment, at most
   bool backward_keys = false;
-  std::int32_t priority = -1;  ///< of key k this times k
+  std::int32_t priority = -1;  ///< key k has k times this
 };
 
 }  // namespace steptime

@@ -23,13 +23,13 @@ struct Attribution {
   Duration hidden_under_forward{};
   Duration exposed{};  ///< communication while the GPU has nothing to compute
   Duration idle{};   ///< neither communication nor computing: copies, the main thread, other ranks
-  Duration input{};  ///< of exposed and idle: nothing but samples is missing
+  Duration input{};  ///< the part of exposed and idle in which only samples are missing
   /// The step's whole time: what the GPU computes, and what it waits for.
   std::vector<Cause> causes;
   /// What compute segments waited for, and how long; longest first.
   std::vector<std::pair<std::string, Duration>> waits;
   std::int64_t steps = 0;            ///< simulated
-  std::int64_t transient_steps = 0;  ///< of those, before the steady state
+  std::int64_t transient_steps = 0;  ///< as many of them go before the steady state
   Duration transient{};              ///< by how much those took longer than steady ones
 };
 
@@ -107,8 +107,8 @@ class RankRecord final : public Communicators::Listener {
   Sums to_;    ///< at the start of the latest period
   Time first_start_{};
   Time first_step_end_{};
-  Time starts_[2]{};         ///< of the latest two steps, by step modulo 2
-  Duration length_{};        ///< of the latest whole period
+  Time starts_[2]{};         ///< when the latest two steps began, by step modulo 2
+  Duration length_{};        ///< what the latest whole period took
   std::int64_t steady_ = 0;  ///< how many periods up to that one took the same time
   std::int64_t steady_from_step_ = 0;
   Time steady_from_{};

@@ -54,7 +54,8 @@ struct Cluster {
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
   std::string profile;          ///< file of the preset, where that has measured collectives
-  std::shared_ptr<const NetworkKind> kind{};  ///< of `network`; null where only its link is known
+  std::shared_ptr<const NetworkKind>
+      kind{};  ///< what `network` is; null where only its link is known
 
   /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
   std::optional<Link> gpu_to_gpu;

@@ -21,9 +21,8 @@ namespace steptime {
 
 /// Copies of a GPU at message fidelity, its own and, from a host, those to it.
 struct CopyQueue {
-  std::int64_t threads = 0;  ///< copies that are under way at once; 0: any number
-  bool first_key_first =
-      false;  ///< of those that wait; else the last one, whose bucket is ready first
+  std::int64_t threads = 0;      ///< copies that are under way at once; 0: any number
+  bool first_key_first = false;  ///< else the last key, whose bucket is ready first
   /// MXNet's priority of key number k, where the highest goes first, is this times k.
   std::int32_t priority() const { return first_key_first ? -1 : 1; }
 };
@@ -33,12 +32,11 @@ struct CopyQueue {
 struct ServerGroup {
   std::int64_t count = 0;
   const Placement* placement = &own_nodes();
-  std::optional<Bandwidth>
-      rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
-  Duration request_time{};  ///< of the thread, per push and per pull
-  TimePerByte update;       ///< of the thread, each time that parameters change
+  std::optional<Bandwidth> rate;  ///< what the thread handles, in and out together; none: no limit
+  Duration request_time{};        ///< what the thread takes per push and per pull
+  TimePerByte update;             ///< what it takes each time that parameters change
   const Requests* requests = &push_then_pull();
-  bool pulls_in_order = false;  ///< of a next step: in forward order; else in random order
+  bool pulls_in_order = false;  ///< where the next step pulls: in forward order; else at random
   /// On a node with workers: how many neighbours share a link to their host.
   std::int64_t workers_per_host_link = 1;
   std::shared_ptr<const Sharding> sharding;
@@ -49,7 +47,8 @@ struct ServerGroup {
 /// the host of each node.
 struct ServersBeyond {
   ServerGroup servers;
-  std::optional<Bandwidth> client_rate;  ///< of a host's thread, bytes in and out; none: no limit
+  std::optional<Bandwidth>
+      client_rate;  ///< what a host's thread handles, in and out; none: no limit
 };
 
 /// The thread of a node that issues the pushes and pulls of its workers, in forward order of keys.
@@ -76,7 +75,7 @@ struct Aggregation {
   /// How a kvstore without servers adds up on its one node, as operations of an engine
   /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};
-  std::int64_t merge_threads = 4;  ///< of the process, which add up in host memory
+  std::int64_t merge_threads = 4;  ///< the process adds up in host memory with as many
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};

@@ -7,8 +7,8 @@
 namespace steptime {
 
 struct ServerCosts {
-  std::function<Duration(Bytes)> handling{};  ///< of bytes that come in or go out
-  std::function<Duration(Bytes)> updating{};  ///< of parameters that change
+  std::function<Duration(Bytes)> handling{};  ///< what bytes that come in or go out take
+  std::function<Duration(Bytes)> updating{};  ///< what parameters that change take
   Duration request{};
   bool any = false;  ///< whether requests keep the thread busy; if not, they go in any order
 };

@@ -102,8 +102,8 @@ class Servers : protected Exchanges {
     const Piece* piece;
     std::uint32_t bucket;
     std::uint32_t version = 0;  ///< updates so far
-    Duration handling{};        ///< of the server's thread, per push and pull
-    Duration updating{};        ///< of it
+    Duration handling{};        ///< what the server's thread takes per push and pull
+    Duration updating{};        ///< what it takes when the piece changes
   };
   static Exchange& exchange(Exchanged& of) { return static_cast<Exchange&>(of); }
 
@@ -142,11 +142,11 @@ class Servers : protected Exchanges {
   Wire& wire_;
   const Pieces& pieces_;
   std::optional<Duration> common_latency_;
-  Reason request_;  ///< of a message without bytes
+  Reason request_;  ///< why a message without bytes takes time
   Reason thread_;
   ServerDrawing* drawing_ = nullptr;
   std::vector<Fifo> threads_;
-  std::vector<std::uint32_t> first_slot_;  ///< of every bucket, and the end
+  std::vector<std::uint32_t> first_slot_;  ///< where each bucket begins, and the end
   std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
   std::deque<Exchange> exchanges_;   ///< under way, or free
   std::vector<Exchange*> free_;
@@ -158,7 +158,7 @@ class Servers : protected Exchanges {
   /// Requests that queue behind pushes, per client and server; only where there are such.
   struct Line {
     std::int64_t sent = 0;  ///< pushes so far
-    std::int64_t in = 0;    ///< of these at the server
+    std::int64_t in = 0;    ///< as many of these are at the server
     struct Request {
       Exchange* of;
       std::uint32_t slot;
@@ -189,8 +189,8 @@ class SynchronousServers : public Servers {
  private:
   /// Of a piece, up to its sum.
   struct Round {
-    std::int32_t pushed = 0;  ///< pushes that are in
-    Held latest{};            ///< of them, the one that came last, which need not be told of last
+    std::int32_t pushed = 0;          ///< pushes that are in
+    Held latest{};                    ///< the push that came last, which need not be told of last
     std::vector<Exchange*> askers{};  ///< for the sum, before it is ready
   };
   Exchange*& under_way(std::uint32_t bucket, std::int32_t client) {
@@ -201,7 +201,7 @@ class SynchronousServers : public Servers {
   void answer_late(Exchange& of, std::uint32_t slot, When end);
   bool waits(Exchange& of, std::uint32_t slot) override;
 
-  std::vector<Round> rounds_;         ///< of every slot
+  std::vector<Round> rounds_;         ///< one for every slot
   std::vector<Exchange*> under_way_;  ///< by bucket and client
 };
 

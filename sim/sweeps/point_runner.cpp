@@ -80,7 +80,7 @@ struct PointRunner::State {
   }
 
   const Sweep& sweep;
-  std::vector<std::size_t> places;  ///< of the point, on the axes
+  std::vector<std::size_t> places;  ///< where the point is on each axis
   std::shared_ptr<Document> document;
   bool document_is_written = false;  ///< it has the values of the point
   std::vector<Json*> slots;          ///< where each swept pointer's value stands

@@ -27,7 +27,7 @@ class SweepTable {
   };
   const Sweep& sweep_;
   std::vector<Row> rows_;
-  std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
+  std::map<std::string, std::size_t> numbers_;  ///< which number a note has, by its text
   std::string notes_;
   std::size_t unvalidated_ = 0;  ///< points
   std::string why_;              ///< is the first of these

@@ -121,7 +121,7 @@ class KvStoreNodes::NodeDrawing final : public ServerDrawing {
   }
   Drawing& drawing_;
   const std::vector<std::string>& names_;
-  std::int32_t first_;  ///< of its workers
+  std::int32_t first_;  ///< its first worker's number
   std::vector<RankTimeline> lanes_;
 };
 
@@ -228,10 +228,10 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   KvStoreNodes& all_;
   std::int32_t number_;
   std::unique_ptr<PieceWire> wire_;
-  std::vector<Time> pull_issued_;  ///< of every bucket, in the present step
+  std::vector<Time> pull_issued_;  ///< one for every bucket, in the present step
   Then answered_;
   Then values_;
-  std::vector<Exchanged> copies_;  ///< of every sum
+  std::vector<Exchanged> copies_;  ///< one for every sum
   std::int64_t copied_ = 0;
   std::unique_ptr<NodeDrawing> drawing_;
 };

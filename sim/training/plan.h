@@ -59,14 +59,14 @@ struct TrainingPlan {
   StepPlan step;  ///< cost: of the all-reduce inside a client
   /// What is trained, for drawings; null: its passes are drawn as wholes.
   std::shared_ptr<const Workload> workload{};
-  std::span<const GradientUnit> units{};   ///< of the workload, which owns them
-  std::vector<std::string> names;          ///< of each bucket
-  std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
+  std::span<const GradientUnit> units{};   ///< the workload owns them
+  std::vector<std::string> names;          ///< one for each bucket
+  std::vector<std::vector<Piece>> pieces;  ///< where each bucket is; none without servers
   /// With servers beyond the nodes: what these hold of each piece.
   std::vector<std::vector<Piece>> pieces_beyond;
-  std::vector<Issued> issued;    ///< of each bucket; none: at once
+  std::vector<Issued> issued;    ///< when each bucket is; none: at once
   std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
-  std::int64_t steps = 1;        ///< that are reported
+  std::int64_t steps = 1;        ///< as many are reported
   /// Which those are of the steps that the run plays (sim/training/reported_steps.h).
   enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
   std::unique_ptr<Roads> (*roads)(World&, const TrainingPlan&) = closed_roads;
@@ -126,12 +126,12 @@ struct TrainingTimes {
   /// Mean over the reported steps: of the last client where they wait for each other, else over
   /// clients. What follows is of these steps, too.
   double step_s = 0;
-  std::optional<double> cold_step_s{};  ///< of the first exchange, where it is another one
+  std::optional<double> cold_step_s{};  ///< the first exchange's, where it is another one
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
-  double input_s = 0;         ///< that of waits for samples, before a forward pass could begin
+  double input_s = 0;         ///< the same of waits for samples, before a forward pass could begin
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
   double end_s = 0;           ///< when the last client is done with the run
-  std::int64_t messages = 0;  ///< of the run: pushes and pulls with bytes
+  std::int64_t messages = 0;  ///< pushes and pulls with bytes in the whole run
   double messages_per_step = 0;
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it
@@ -148,7 +148,7 @@ struct TrainingTimes {
   std::vector<Sent> sent;
   double all_reduces = 0;          ///< per step, of client 0
   double reduce_busy_s = 0;        ///< per step, what these take when nothing else is under way
-  std::vector<Cause> attribution;  ///< of step_s; none where causes are not kept
+  std::vector<Cause> attribution;  ///< what step_s passes for; none where causes are not kept
   std::vector<LinkUse> links{};    ///< where messages were played
   std::uint64_t fingerprint = 0;
 

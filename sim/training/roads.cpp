@@ -126,7 +126,7 @@ class ClosedRoads final : public Roads {
   bool shares_;
   std::optional<TimedLinks> routes_;
   Network* network_ = nullptr;    ///< null: nothing shares a link
-  std::deque<GroupLinks> links_;  ///< of every client
+  std::deque<GroupLinks> links_;  ///< one for every client
   std::deque<NodePorts::Taken> taken_;
 };
 
@@ -225,7 +225,7 @@ class MessageRoads final : public Roads {
   ConnectedRoutes connections_;
   Network& network_;
   MessageLinks links_;
-  CopyThreads copy_threads_;  ///< of GPUs; only where nodes add up
+  CopyThreads copy_threads_;  ///< for the GPUs; only where nodes add up
 };
 
 }  // namespace
