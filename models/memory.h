@@ -2,7 +2,7 @@
 #pragma once
 #include "models/device.h"
 #include "models/layer_table.h"
-#include "models/roofline.h"
+#include "models/training.h"
 #include "sim/core/units.h"
 #include "sim/workload/workload.h"
 

@@ -1,7 +1,7 @@
 // What a "workload" section says of the device and the training of a model.
 #pragma once
 #include "models/device.h"
-#include "models/roofline.h"
+#include "models/training.h"
 #include "sim/config/config.h"
 
 #include <cstdint>

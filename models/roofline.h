@@ -2,25 +2,12 @@
 #pragma once
 #include "models/device.h"
 #include "models/layer_table.h"
-#include "models/optimizers.h"
-#include "sim/core/units.h"
+#include "models/training.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
-#include <string>
 
 namespace steptime {
-
-/// How a network is trained on the device.
-struct Training {
-  std::string precision = "float32";  ///< of products and activations; one that the device has
-  std::int64_t weight_bytes = 4;      ///< per weight; more than the precision's: mixed precision
-  Optimizer optimizer = optimizer_named("sgd-momentum");
-  Duration host_per_kernel{};  ///< the framework's host thread launches one kernel in this time
-
-  /// Products in a narrower type than the weights'.
-  bool is_mixed() const { return weight_bytes > bytes_of(precision); }
-};
 
 /// Throws std::overflow_error when the step takes longer than any trace may.
 Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch,

@@ -17,9 +17,9 @@ namespace steptime {
 namespace {
 
 /// Slices are of N x M bytes: what rank r has for rank t is part t of the r-th M bytes.
-class Exchange final : public Program {
+class EachToEach final : public Program {
  public:
-  Exchange(Rank n, std::int64_t bytes) : n_(n), bytes_(bytes) {}
+  EachToEach(Rank n, std::int64_t bytes) : n_(n), bytes_(bytes) {}
   Rank ranks() const override { return n_; }
   std::int32_t steps(Rank) const override { return n_ - 1; }
   Op op(Rank rank, std::int32_t step) const override {
@@ -47,7 +47,7 @@ class AllToAll final : public MessageCollective {
   Programs programs(Bytes m) const override {
     if (m.count > std::numeric_limits<std::int64_t>::max() / n_)
       throw RangeError("the parts of an all-to-all are more bytes than can be counted");
-    return one(std::make_unique<Exchange>(n_, m.count));
+    return one(std::make_unique<EachToEach>(n_, m.count));
   }
 
  private:

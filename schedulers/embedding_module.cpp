@@ -17,7 +17,23 @@ namespace {
 class Module final : public Embedding {
  public:
   using Embedding::Embedding;
-  bool has_one_process() const override { return true; }
+  void check(const Config& strategy, const Aggregation& aggregation,
+             const Update& update) const override {
+    if (aggregation.merge == nullptr) {
+      strategy.fail("embedding",
+                    "plays the merge of a kvstore without servers, on one node of two GPUs at "
+                    "least; elsewhere expected {\"type\": \"async\"}");
+    }
+    if (aggregation.issuing.any()) {
+      strategy.object("aggregation", any_keys())
+          .fail("issue_time", "is python_call of the embedding, as updater_time is; expected 0 s");
+    }
+    if (update.sends_parameters()) {
+      strategy.fail("update",
+                    "sends parameters, but the module's optimizer is on the kvstore, which adds up "
+                    "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
+    }
+  }
 };
 
 Bindings<MxnetSettings> keys() {

@@ -43,7 +43,8 @@ class Esgd final : public Update {
         pull_sees_push_(c.get<std::string>("reading") == "push-then-pull") {}
 
   /// Nothing writes the parameters before the step's end.
-  Sends sends() const override { return Sends::kParametersAtStart; }
+  void choose(ClientPrograms& programs) const override { programs.send_parameters_at_start(); }
+  bool sends_parameters() const override { return true; }
   bool exchanges(std::int64_t step) const override { return step % interval_ == 0; }
   bool waits_for_all() const override { return false; }
   std::string refusal(const MeetingPlace& where) const override {

@@ -162,14 +162,13 @@ ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& mer
                        bool has_servers) {
   const std::int64_t gpus = cluster.gpus_per_node;
   const bool on_gpus = gpus > 1 && merge.place() == Merge::Place::kGpu;
-  ServerGroup place{
-      .placement = on_gpus ? ServerGroup::Placement::kOnGpus : ServerGroup::Placement::kWithWorkers,
-      .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
-      .fused = true,
-      .workers_per_host_link = on_gpus ? 1 : gpus,
-      .sharding = read_key_sharding(c, "sharding"),
-      .copies_at_once = c.get<std::int64_t>("copy_threads"),
-      .last_bucket_first = c.get<std::string>("priority") == "first-key"};
+  ServerGroup place{.placement = on_gpus ? &steptime::on_gpus() : &with_workers(),
+                    .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
+                    .requests = &one_request(),
+                    .workers_per_host_link = on_gpus ? 1 : gpus,
+                    .sharding = read_key_sharding(c, "sharding"),
+                    .copies = {c.get<std::int64_t>("copy_threads"),
+                               c.get<std::string>("priority") == "first-key"}};
   if (has_servers) place.count = on_gpus ? gpus : c.get<std::int64_t>("threads");
   return place;
 }
@@ -178,7 +177,7 @@ ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& mer
 LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
                       const ServersBeyond& beyond) {
   const auto n = static_cast<double>(cluster.gpus_per_node);
-  const bool on_gpus = merge.placement == ServerGroup::Placement::kOnGpus;
+  const bool on_gpus = merge.placement->is_on_gpus();
   const double beta = inverse(cluster.intra_node.bandwidth).seconds_per_byte;
   const double parts = static_cast<double>(merge.count);
   LinearCost whole{

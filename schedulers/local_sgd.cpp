@@ -32,7 +32,8 @@ class LocalSgd final : public Update {
  public:
   explicit LocalSgd(const Config& c) : interval_(c.get<std::int64_t>("interval")) {}
 
-  Sends sends() const override { return Sends::kParametersAtEnd; }
+  void choose(ClientPrograms& programs) const override { programs.send_parameters_at_end(); }
+  bool sends_parameters() const override { return true; }
   bool exchanges(std::int64_t step) const override { return (step + 1) % interval_ == 0; }
   bool waits_for_all() const override { return true; }
   std::string refusal(const MeetingPlace& where) const override {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # sim/ includes no other folder, and each of its rooms only itself and those before it; models/,
 # netmodels/ and schedulers/ include sim/ and themselves, calibration/ also models/. Only
-# sim/events/engine.{h,cpp} advance simulated time. A type's name stands in one header.
+# sim/events/engine.{h,cpp} advance simulated time. A type's name stands in one header. No units, a
+# header with its source each, include each other round in a circle.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -50,6 +51,14 @@ twice=$(grep -rhoE '^(struct|class|enum( class)?) [A-Za-z0-9]+( final)?( :.*)? \
   sed -E 's/^(struct|class|enum class|enum) ([A-Za-z0-9]+).*/\2/' | sort | uniq -d)
 [[ -z $twice ]] || {
   sed 's/$/: a type in more than one header/' <<<"$twice"
+  wrong=1
+}
+circles=$(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+\.h"' \
+  sim models netmodels schedulers calibration --include='*.cpp' --include='*.h' |
+  sed -E 's/\.(h|cpp):.*"([^"]+)\.h"/ \2/' | LC_ALL=C tsort 2>&1 >/dev/null || true)
+[[ -z $circles ]] || {
+  sed 's/^tsort: //; s/^-: input contains a loop:$/these units include each other in a circle:/' \
+    <<<"$circles"
   wrong=1
 }
 exit "$wrong"

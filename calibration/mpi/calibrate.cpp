@@ -6,6 +6,8 @@
 #include "sim/config/json.h"
 #include "sim/config/output_files.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <chrono>
 #include <cmath>

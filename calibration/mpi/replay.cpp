@@ -9,6 +9,8 @@
 #include "sim/command/verbs.h"
 #include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -53,7 +55,7 @@ struct Replayed {
   Experiment experiment;
   StepPlan plan;
   Result predicted;
-  std::vector<double> seconds;  ///< of the steps, in order
+  std::vector<double> seconds;  ///< what the steps took, in order
 
   double quantile(double share) const {
     std::vector<double> sorted = seconds;
@@ -69,7 +71,27 @@ struct Replayed {
 
 struct Waits {
   double machine_pct = 0;
-  double own_pct = 0;  ///< of a rank, on average
+  double own_pct = 0;  ///< what a rank waited, on average
+};
+
+/// Throws InputError for what an engine cannot be replayed with.
+class Replayable final : public RealSteps {
+ public:
+  Replayable(const Request& request, const Experiment& e) : request_(request), e_(e) {}
+  void of_schedule() override {}
+  void of_engine() override {
+    const Embedding& embedding = *e_.embedding;
+    if (embedding.settings().jitter > 0 || e_.run->variation.any())
+      throw InputError(fmt::format("{}: ranks that differ are not replayed in an engine", e_.file));
+    if (request_.compute != "sleep" || request_.all_reduce != "mpi") {
+      throw InputError(fmt::format(
+          "{}: an engine is replayed with --compute sleep and --all-reduce mpi only", e_.file));
+    }
+  }
+
+ private:
+  const Request& request_;
+  const Experiment& e_;
 };
 
 /// `key` of the strategy, "schedule" or "embedding", is that of this name; "": as the config says.
@@ -84,18 +106,13 @@ Experiment experiment_of(const Request& request, const char* key, const std::str
         "{}: /cluster: has {} workers, but mpirun started {} ranks; --set /cluster/nodes=N", e.file,
         e.cluster->workers(), world.ranks()));
   }
-  const auto& mxnet = e.embedding->settings();
   if (e.aggregation->servers.count > 0 || e.aggregation->merge || e.aggregation->clients > 1 ||
-      e.embedding->has_one_process() || e.update->sends_parameters()) {
+      e.update->sends_parameters()) {
     throw InputError(
         fmt::format("{}: /strategy: only synchronous SGD by all-reduce is replayed", e.file));
   }
-  if (mxnet && (mxnet->jitter > 0 || e.run->variation.any()))
-    throw InputError(fmt::format("{}: ranks that differ are not replayed in an engine", e.file));
-  if (mxnet && (request.compute != "sleep" || request.all_reduce != "mpi")) {
-    throw InputError(fmt::format(
-        "{}: an engine is replayed with --compute sleep and --all-reduce mpi only", e.file));
-  }
+  Replayable replayable(request, e);
+  e.execution->run_for_real(replayable);
   return e;
 }
 
@@ -230,23 +247,42 @@ class EmbeddedRunner {
   std::unique_ptr<MpiCollectives> collectives_;
 };
 
+/// What runs the steps of a schedule or an embedding.
+class Runners final : public RealSteps {
+ public:
+  Runners(const Request& request, const MpiProcesses& world, AllReduce& all_reduce)
+      : request_(request), world_(world), all_reduce_(all_reduce) {}
+  void add(const Replayed& replayed) {
+    added_ = &replayed;
+    replayed.experiment.execution->run_for_real(*this);
+  }
+  void of_schedule() override {
+    of_schedules.push_back(std::make_shared<StepRunner>(
+        world_, all_reduce_, *added_->experiment.schedule, added_->plan,
+        request_.compute == "work" ? ComputeAs::kWork : ComputeAs::kSleep));
+    runs.emplace_back([runner = of_schedules.back()] { return runner->run(); });
+  }
+  void of_engine() override {
+    runs.emplace_back(
+        [runner = std::make_shared<EmbeddedRunner>(world_, *added_)] { return runner->run(); });
+  }
+  std::vector<std::shared_ptr<StepRunner>> of_schedules;
+  std::vector<std::function<double()>> runs;  ///< one for each schedule or embedding, in order
+
+ private:
+  const Request& request_;
+  const MpiProcesses& world_;
+  AllReduce& all_reduce_;
+  const Replayed* added_ = nullptr;
+};
+
 /// Interleaved, so that what changes on the machine changes for all of them; the first step of
 /// each, in which memory is touched for the first time, does not count.
 Waits run_steps(const Request& request, const MpiProcesses& world, AllReduce& all_reduce,
                 std::vector<Replayed>& all, const OnProgress& on_progress) {
-  std::vector<std::shared_ptr<StepRunner>> runners;
-  std::vector<std::function<double()>> runs;  // of all
-  for (const Replayed& r : all) {
-    if (r.experiment.embedding->settings()) {
-      runs.emplace_back(
-          [runner = std::make_shared<EmbeddedRunner>(world, r)] { return runner->run(); });
-      continue;
-    }
-    runners.push_back(std::make_shared<StepRunner>(
-        world, all_reduce, *r.experiment.schedule, r.plan,
-        request.compute == "work" ? ComputeAs::kWork : ComputeAs::kSleep));
-    runs.emplace_back([runner = runners.back()] { return runner->run(); });
-  }
+  Runners runners(request, world, all_reduce);
+  for (const Replayed& r : all)
+    runners.add(r);
   double machine = 0;
   double own = 0;
   auto start = Clock::now();
@@ -257,7 +293,7 @@ Waits run_steps(const Request& request, const MpiProcesses& world, AllReduce& al
       start = Clock::now();
     }
     for (std::size_t k = 0; k < all.size(); ++k) {
-      const double seconds = runs[k]();
+      const double seconds = runners.runs[k]();
       if (step >= 0) all[k].seconds.push_back(seconds);
     }
     on_progress(static_cast<double>(step + 1) / static_cast<double>(request.steps));
@@ -265,7 +301,7 @@ Waits run_steps(const Request& request, const MpiProcesses& world, AllReduce& al
   machine = machine_wait_s() - machine;
   own = thread_wait_s() - own;
   const double wall = std::chrono::duration<double>(Clock::now() - start).count();
-  for (const auto& runner : runners)
+  for (const auto& runner : runners.of_schedules)
     own += runner->communication_waited_s();
   return {machine / wall * 100, world.sum(own) / world.ranks() / wall * 100};
 }

@@ -29,7 +29,7 @@
 namespace steptime {
 namespace {
 
-using Release = NcclTuning::Release;
+using Release = NcclEstimates;
 constexpr auto kTree = NcclAlgorithm::kTree;
 constexpr auto kRing = NcclAlgorithm::kRing;
 constexpr auto kNvls = NcclAlgorithm::kNvls;

@@ -1,15 +1,15 @@
 // NCCL's own estimates from 2.19 on, by release: all-reduce, all-gather and reduce-scatter.
 #pragma once
-#include "netmodels/libraries/nccl_tuning.h"
+#include "netmodels/libraries/nccl_terms.h"
 
 #include <cstdint>
 
 namespace steptime {
 
-/// One release from 2.19 on; see NcclTuning for what each function says.
+/// One release from 2.19 on; nccl_tuning.h says what each function gives.
 class NcclRevision {
  public:
-  explicit constexpr NcclRevision(NcclTuning::Release release) : release_(release) {}
+  explicit constexpr NcclRevision(NcclEstimates release) : release_(release) {}
 
   double bus_gbps(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
   /// Bytes of the operation a ns; 0: not used here.
@@ -19,10 +19,10 @@ class NcclRevision {
   NcclHop hop(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
 
  private:
-  bool from(NcclTuning::Release release) const { return release_ >= release; }
+  bool from(NcclEstimates release) const { return release_ >= release; }
   double nvls_bus_gbps(const NcclGraph& graph) const;
   bool enabled(const NcclGraph& graph, NcclAlgorithm, NcclProtocol) const;
-  NcclTuning::Release release_;
+  NcclEstimates release_;
 };
 
 }  // namespace steptime

@@ -2,6 +2,7 @@
 
 #include "sim/collective/collective_player.h"
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 
 #include <algorithm>
 #include <functional>
@@ -149,8 +150,9 @@ void MessageTimes::play(std::span<const Bytes> sizes, const OnProgress& on_progr
   for (const Bytes size : sizes) {
     if (known_.contains(size.count)) continue;
     Programs programs = collective_.programs(size);
-    if (const auto symmetric =
-            symmetric_parts(programs, machine_, cluster_.reduction, cluster_.messages)) {
+    const auto symmetric =
+        symmetric_parts(programs, machine_, cluster_.reduction, cluster_.messages);
+    if (takes(FastPath::kRoundsInStep, symmetric.has_value())) {
       spdlog::debug("{} B: every rank does the same on equal links, one stands for all",
                     size.count);
       known_[size.count] = {symmetric->whole(), *symmetric};

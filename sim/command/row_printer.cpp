@@ -1,6 +1,7 @@
 #include "sim/command/row_printer.h"
 
 #include "sim/core/text_table.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/track_record.h"
 
 #include <algorithm>

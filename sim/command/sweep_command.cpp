@@ -7,6 +7,7 @@
 #include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/job.h"
 #include "sim/sweeps/journal.h"
 #include "sim/sweeps/point_runner.h"
@@ -37,7 +38,7 @@ namespace po = boost::program_options;
 /// The names of a sweep's files.
 struct SweepFiles {
   std::string folder;
-  std::string name;  ///< of the experiment
+  std::string name;  ///< the experiment's
 
   std::string rows() const { return folder + "/" + name + ".jsonl"; }
   std::string csv() const { return folder + "/" + name + ".csv"; }

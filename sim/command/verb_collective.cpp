@@ -5,6 +5,7 @@
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 
 #include <algorithm>
 #include <charconv>

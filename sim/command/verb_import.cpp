@@ -4,6 +4,7 @@
 #include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 #include "sim/workload/importer.h"
 
 #include <algorithm>

@@ -9,9 +9,12 @@
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/schema.h"
 #include "sim/experiment/simulate.h"
 #include "sim/network/cluster.h"
+#include "sim/network/read_cluster.h"
 #include "sim/sweeps/point_runner.h"
 
 #include <algorithm>

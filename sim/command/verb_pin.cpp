@@ -2,6 +2,7 @@
 #include "sim/command/verbs.h"
 #include "sim/config/output_files.h"
 #include "sim/evidence/comparison.h"
+#include "sim/experiment/overrides.h"
 #include "sim/sweeps/point_runner.h"
 #include "sim/sweeps/run_sweep.h"
 

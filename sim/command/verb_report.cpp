@@ -11,9 +11,11 @@
 #include "sim/drawing/report_data.h"
 #include "sim/drawing/report_page.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 #include <limits>

@@ -10,8 +10,9 @@
 #include "sim/events/timeline.h"
 #include "sim/events/timeline_load.h"
 #include "sim/experiment/experiment.h"
-#include "sim/experiment/link_tracks.h"
-#include "sim/experiment/result.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/summary.h"
 #include "sim/sweeps/sweep.h"
@@ -116,7 +117,7 @@ Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
   Timeline timeline(window);
   try {
     Result result = simulate(experiment, timeline, &buckets, line.listener());
-    add_link_tracks(timeline, experiment);
+    experiment.execution->draw_links(experiment, timeline);
     write_timeline(*file, timeline, terminal);
     return result;
   } catch (const ModelFailure&) {

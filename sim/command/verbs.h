@@ -1,6 +1,6 @@
 // The verbs of the command line. Each reads its own arguments and returns the exit code.
 #pragma once
-#include "sim/command/cli.h"
+#include "sim/command/terminal.h"
 #include "sim/core/error.h"
 
 #include <optional>

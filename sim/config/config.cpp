@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -292,29 +292,6 @@ Json with_defaults(const Json& object, const Params& params) {
       full[p.key] = p.fallback;
   }
   return full;
-}
-
-std::string closest(std::string_view word, std::span<const std::string> known) {
-  std::string best;
-  std::size_t best_distance = 3;  // two edits at most: further away is a guess, not a typo
-  for (const std::string& candidate : known) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 void Config::check_values() const {

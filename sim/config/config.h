@@ -130,7 +130,4 @@ class Config {
 /// `object` with the defaults of `params` filled in, in the order of the table.
 Json with_defaults(const Json& object, const Params& params);
 
-/// The word of `known` that `word` most likely meant, or "".
-std::string closest(std::string_view word, std::span<const std::string> known);
-
 }  // namespace steptime

@@ -1,11 +1,12 @@
 #include "sim/config/words.h"
 
-#include "sim/config/config.h"
+#include "sim/config/json.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
 #include <array>
 #include <locale>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,29 @@ std::string meant_by(const std::string& word, std::span<const std::string> known
 }
 
 }  // namespace
+
+std::string closest(std::string_view word, std::span<const std::string> known) {
+  std::string best;
+  std::size_t best_distance = 3;  // two edits at most: further away is a guess, not a typo
+  for (const std::string& candidate : known) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (std::size_t j = 0; j < candidate.size(); ++j) {
+        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
 
 std::string unknown_word(const std::string& word, std::span<const std::string> known) {
   std::string guess = meant_by(word, known);

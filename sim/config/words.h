@@ -2,8 +2,12 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace steptime {
+
+/// The word of `known` that `word` most likely meant, or "".
+std::string closest(std::string_view word, std::span<const std::string> known);
 
 /// unknown "flaot32" (did you mean "float32"?); known: float32, float16
 /// Of more than 30 known ones those that are alike, and how many there are.

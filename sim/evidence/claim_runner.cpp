@@ -4,8 +4,12 @@
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -84,7 +88,7 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
   }
   const Result& result = run(owner, sets);
   try {
-    return result.figure(owner.get<std::string>("value"));
+    return figure_of(result, owner.get<std::string>("value"));
   } catch (const InputError& e) {
     owner.fail("value", e.what());
   }

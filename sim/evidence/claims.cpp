@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/claim_runner.h"
+#include "sim/experiment/keys.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,6 +3,8 @@
 #include "sim/collective/path.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/servers/tcp_connections.h"
 
 #include <algorithm>

@@ -1,9 +1,8 @@
-// From a config to a result: a pure function of the config and the files that it names.
+// The parts of an experiment, as a config says them (read_experiment.h); simulate.h makes a result
+// of them.
 #pragma once
 #include "sim/collective/collective.h"
-#include "sim/config/config.h"
 #include "sim/experiment/failures.h"
-#include "sim/experiment/overrides.h"
 #include "sim/experiment/track_record.h"
 #include "sim/layouts/plan.h"
 #include "sim/learning/learning.h"
@@ -17,11 +16,9 @@
 #include "sim/workload/workload.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,9 +53,11 @@ struct RunSettings {
   Fidelity fidelity = Fidelity::kAnalytic;
   Variation variation{};
   std::shared_ptr<const Convergence> convergence{};  ///< null: only time is simulated
-  std::optional<Failures> failures{};                ///< of the training that the step is one of
+  std::optional<Failures> failures{};                ///< what a training of such steps meets
   std::optional<SlowLinks> slow_links{};             ///< between nodes
 };
+
+class Execution;
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
@@ -79,58 +78,7 @@ struct Experiment {
   /// Of its predictions, as far as cluster, aggregation and transport say.
   std::shared_ptr<const PredictionKind> kind;
   std::shared_ptr<const RunSettings> run;
+  const Execution* execution = nullptr;  ///< how its steps are run, as its other parts have it
 };
-
-/// The sections of an experiment and the parts that are built from them. A part depends on the
-/// sections that `sections` lists, and on nothing else.
-enum class Part {
-  kWorkload,
-  kNetwork,
-  kCluster,
-  kTransport,
-  kCollective,
-  kSchedule,
-  kLayout,
-  kRun
-};
-/// In the order in which they are built.
-inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
-                                  Part::kTransport, Part::kCollective, Part::kSchedule,
-                                  Part::kLayout,    Part::kRun};
-/// JSON pointers of the subtrees that a part is built from.
-std::span<const std::string_view> sections(Part part);
-
-/// The keys of an experiment, of its "strategy" and of its "run" section.
-const Params& experiment_params();
-const Params& strategy_params();
-const Params& run_params();
-
-/// Steps whose mean tells what a step takes, where the config does not say how many.
-std::int64_t default_steps(const Update& update, const Schedule& schedule,
-                           const Transport& transport);
-
-/// The aggregation of an experiment, whose `config` it is: its collectives are those of the
-/// transport's backend, or work through it. Throws InputError.
-std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
-                                              const Cluster& cluster);
-
-/// A kvstore without servers, whose merge is played in an engine of one process
-/// (sim/mxnet/module_step.h).
-bool plays_merge(const Experiment& e);
-
-/// Reads and checks an experiment. Throws InputError.
-Experiment read_experiment(const std::shared_ptr<const Document>& document);
-/// Throws InputError for parts that are right each but say nothing together.
-void check_combination(const std::shared_ptr<const Document>& document,
-                       const Experiment& experiment);
-/// Builds one part anew; kCluster needs that of kNetwork, kCollective those of kCluster and
-/// kTransport.
-void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
-
-/// The experiment's name, which also names its output files. Throws InputError.
-std::string read_name(const Config& config);
-
-/// The config with every default written out.
-Json resolved(const Json& config);
 
 }  // namespace steptime

@@ -4,6 +4,7 @@
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "sim/collective/link_use.h"
 #include "sim/collective/message_time.h"
 #include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_run.h"
 
 #include <cstdint>
 #include <map>
@@ -56,8 +55,7 @@ std::vector<Carries> played(const Experiment& e, Bytes m) {
 }  // namespace
 
 void add_link_tracks(Timeline& timeline, const Experiment& e) {
-  if (needs_training(e) || plays_merge(e) || e.embedding->settings() || !timeline.shows_rank(0))
-    return;
+  if (!timeline.shows_rank(0)) return;
   constexpr std::string_view kAllReduces = "all-reduce";  // as sim/training/programs.cpp calls it
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   std::map<std::int64_t, std::vector<Carries>> known;  // by bytes

@@ -9,8 +9,7 @@ namespace steptime {
 /// and in the all-reduce's flow. At message fidelity: the bytes that each link of the busiest node
 /// carries meanwhile; at analytic fidelity the stages of its closed form, with the time in which
 /// they have the links of nodes, or those between them. Nothing for a collective that is known by
-/// its time only, or has too many messages to be played for that; and nothing for runs that are
-/// played client by client or in an engine, whose timelines have tracks of their own.
+/// its time only, or has too many messages to be played for that.
 void add_link_tracks(Timeline& timeline, const Experiment& experiment);
 
 }  // namespace steptime

@@ -3,7 +3,9 @@
 #include "sim/config/registry.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
 #include "sim/network/cluster.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,4 @@
-// What a run gives, and how it is written: as a JSON object, a JSONL row, a CSV row. All of them
-// are views of the table of figures (sim/experiment/figures.h).
+// What a run gives.
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/config/input_files.h"
@@ -22,7 +21,7 @@
 namespace steptime {
 
 struct Result {
-  double step_time_s = 0;  ///< of the steady step, or the mean over steps that differ
+  double step_time_s = 0;  ///< the steady step's, or the mean over steps that differ
   /// Of the first step, in which nothing of a step before is under way; none where every step
   /// begins like that.
   std::optional<double> cold_step_time_s{};
@@ -38,20 +37,20 @@ struct Result {
   double comm_busy_s = 0;
   double exposed_comm_s = 0;
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
-  double throughput_samples_per_s = 0;      ///< of all workers together
+  double throughput_samples_per_s = 0;      ///< all workers' together
   double speedup = 0;             ///< throughput over that of one worker of the same trace
   double scaling_efficiency = 0;  ///< speedup / workers
   std::int64_t workers = 0;
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
-  std::optional<TrainingMemory> memory{};  ///< of a worker, where a device model knows it
-  std::int64_t seeds = 1;                  ///< that were played, and that times are means over
+  std::optional<TrainingMemory> memory{};  ///< a worker's, where a device model knows it
+  std::int64_t seeds = 1;                  ///< times are means over as many
   /// Of step_time_s, where several seeds were played.
   std::optional<Percentiles> step_percentiles{};
-  std::optional<FailureTimes> failures{};  ///< of the training that the step is one of
+  std::optional<FailureTimes> failures{};  ///< what a training of such steps meets
   Validity domain{};                       ///< how much it is worth
   std::vector<Cause> attribution;          ///< adds up to step_time_s; only where asked for in full
-  std::vector<LinkUse> links{};            ///< that carry messages; only where asked for in full
+  std::vector<LinkUse> links{};            ///< what carries messages; only where asked for in full
   std::uint64_t fingerprint = 0;
   std::shared_ptr<const EmbeddedStep> embedded;  ///< when a framework's engine was played
   /// Set when clients need not move in step: then times are means over clients and steps; with
@@ -59,10 +58,6 @@ struct Result {
   /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
   std::shared_ptr<const PlayedLayout> layout{};  ///< set with a layout
-
-  /// A figure by its key. Throws InputError for a key that is no number, or is not known for this
-  /// run.
-  double figure(std::string_view key) const;
 };
 
 /// A bucket as it was sent.
@@ -78,23 +73,7 @@ struct SentBucket {
 struct Details {
   std::span<const SentBucket> buckets;
   const Json& config;     ///< as it was read
-  NamedDigests inputs{};  ///< of `run` only
+  NamedDigests inputs{};  ///< only `run` has them
 };
-
-/// Appends `"step_time_s":0.1,...` (no braces), the same bytes for equal results.
-void append_json(std::string& text, const Result& result, const Details* details = nullptr);
-/// One object with the details.
-Json full_json(const Result& result, std::span<const SentBucket> buckets, const Json& config,
-               const NamedDigests& inputs = {});
-/// A column of CSV: a figure, or one end of an interval.
-struct Column {
-  std::string name;
-  std::string_view key;              ///< of the figure
-  std::optional<std::size_t> end{};  ///< 0: low, 1: high
-};
-/// In order: every figure but the lists.
-std::span<const Column> csv_columns();
-/// Cells of a CSV row, one for each column; empty where there is no value.
-std::vector<std::string> csv_cells(const Result& result);
 
 }  // namespace steptime

@@ -3,6 +3,7 @@
 #include "sim/config/config.h"
 #include "sim/config/registry.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
 #include "sim/network/cluster.h"
 #include "sim/workload/workload.h"
 

@@ -1,12 +1,9 @@
-// Runs an experiment: in closed form, on the event engine, or client by client where workers
-// differ.
+// Runs an experiment, as its parts say.
 #pragma once
-#include "sim/core/limits.h"
-#include "sim/events/timeline.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/result.h"
+#include "sim/experiment/runs/execution.h"
 
-#include <string>
 #include <vector>
 
 namespace steptime {
@@ -15,18 +12,18 @@ namespace steptime {
 /// nothing.
 void check_training_run(const Experiment& experiment);
 
-/// Runs the experiment. `buckets` gets those of a step in send order, of client 0's first one where
-/// clients need not move in step. Throws InputError when it exceeds the range of simulated time,
-/// and ModelFailure when the modelled system deadlocks.
-Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets = nullptr,
-                const OnProgress& on_progress = {});
-/// The same with the event engine, drawing every step, up to where it fails.
-Result simulate(const Experiment& experiment, Timeline& timeline,
-                std::vector<SentBucket>* buckets = nullptr, const OnProgress& on_progress = {});
-
-/// What the domain and the interval of a result depend on; `beyond`: reasons that the simulation
-/// itself gives.
-Prediction prediction_of(const Experiment& experiment, const Result& result,
-                         std::vector<std::string> beyond);
+/// Runs the experiment. Throws InputError when it exceeds the range of simulated time, and
+/// ModelFailure when the modelled system deadlocks.
+Result simulate(const Experiment& experiment, const Wanted& wanted);
+inline Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets = nullptr,
+                       const OnProgress& on_progress = {}) {
+  return simulate(experiment, {.buckets = buckets, .on_progress = on_progress});
+}
+inline Result simulate(const Experiment& experiment, Timeline& timeline,
+                       std::vector<SentBucket>* buckets = nullptr,
+                       const OnProgress& on_progress = {}) {
+  return simulate(experiment,
+                  {.timeline = &timeline, .buckets = buckets, .on_progress = on_progress});
+}
 
 }  // namespace steptime

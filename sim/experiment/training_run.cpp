@@ -2,6 +2,7 @@
 
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/core/limits.h"
 #include "sim/events/mean_causes.h"
 #include "sim/experiment/played_cluster.h"
@@ -90,14 +91,10 @@ std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double 
   return hit == curve.end() ? std::nullopt : std::optional(*hit);
 }
 
-bool needs_training(const Experiment& e) {
-  if (plays_merge(e)) return false;
-  const bool communicates = e.cluster->workers() > 1;
-  if (communicates &&
-      (e.transport->streams > 1 || e.transport->policy(*e.schedule, {}, *e.cluster)))
-    return true;
-  return e.aggregation->servers.count > 0 || !e.update->ends_together() || e.run->convergence ||
-         (e.run->variation.any() && !e.embedding->settings());
+std::int64_t default_steps(const Update& update, const Schedule& schedule,
+                           const Transport& transport) {
+  return std::max(
+      {update.default_steps(), schedule.default_steps(), transport.coordinator->default_steps()});
 }
 
 namespace {
@@ -168,16 +165,14 @@ TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& p
   using Reported = TrainingPlan::Reported;
   if (e.run->convergence) return Reported::kAll;
   const bool has_servers = plan.aggregation.servers.count > 0;
-  const bool layers_wait = plan.schedule && plan.schedule->layers_wait_for_their_own() &&
-                           !plan.step.buckets.empty() && !plan.update->sends_parameters();
-  if (!has_servers && !layers_wait) return Reported::kAll;
+  if (!has_servers && !plan.layers_wait()) return Reported::kAll;
   const ServerGroup& servers = plan.aggregation.servers;
-  const bool pulls_at_random = has_servers && servers.pull_time() == PullTime::kNextStep &&
+  const bool pulls_at_random = has_servers && !servers.requests->brings_values() &&
                                !servers.pulls_in_order && plan.step.buckets.size() > 1;
   const bool has_clock = plan.schedule && std::max(e.schedule->default_steps(),
                                                    e.transport->coordinator->default_steps()) > 1;
-  const bool differ =
-      plan.variation.any() || pulls_at_random || has_clock || !plan.update->waits_for_all();
+  const bool differ = plan.variation.any() || pulls_at_random || has_clock ||
+                      !plan.update->has_met(plan.update->period());
   return differ ? Reported::kAfterTwo : Reported::kSteady;
 }
 
@@ -205,10 +200,14 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.units = units;
   plan.beside = slowdown_of(e, plan);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
-  const bool is_alone = aggregation.clients == 1 && aggregation.servers.count == 0 &&
-                        e.transport->streams == 1 && !plan.step.buckets.empty();
-  plan.plays_messages = plays && !is_alone;
-  if (plan.beside && (plan.plays_messages || e.transport->streams > 1 || aggregation.spread) &&
+  const bool meets_nothing = aggregation.clients == 1 && aggregation.servers.count == 0 &&
+                             e.transport->streams == 1 && !plan.step.buckets.empty();
+  // Only a time that is known beforehand can be slowed down by what kernels do beside it.
+  const bool plays_each_size =
+      meets_nothing && (plan.beside || takes(FastPath::kCollectivesAlone, meets_nothing));
+  if (plays && !plays_each_size) plan.roads = message_roads;
+  if (plan.beside &&
+      ((plays && !meets_nothing) || e.transport->streams > 1 || aggregation.spread) &&
       std::any_of(plan.step.beside.begin(), plan.step.beside.end(),
                   [](const Slowdown& s) { return s.collective > 1; })) {
     const char* place =
@@ -219,8 +218,8 @@ TrainingPlan plan_training(const Experiment& e) {
                     "servers, analytic fidelity; or a factor of 1",
                     place));
   }
-  set_inside_time(e, plays && is_alone, plan);
-  if (plays && is_alone) {
+  set_inside_time(e, plays && meets_nothing, plan);
+  if (plays && meets_nothing) {
     for (Bucket& bucket : plan.step.buckets)
       bucket.cost = plan.inside_time(bucket.bytes);
   }

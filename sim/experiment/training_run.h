@@ -18,7 +18,7 @@ struct TrainingOutcome {
   bool learns = false;
   bool has_servers = false;
   double target = 0;          ///< accuracy, where it learns
-  std::int64_t servers = 0;   ///< those beyond the nodes, if there are such
+  std::int64_t servers = 0;   ///< how many, beyond the nodes if there are such
   double fullest_server = 1;  ///< what the fullest of them holds over an even share
 
   /// Median over the seeds; none when half of them or more did not reach the target.
@@ -41,8 +41,9 @@ std::int64_t seeds_of(const Experiment& experiment);
 /// The first point of a curve that reaches the accuracy.
 std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy);
 
-/// Whether the closed form of a step, where all workers move alike, does not do.
-bool needs_training(const Experiment& experiment);
+/// Steps whose mean tells what a step takes, where the config does not say how many.
+std::int64_t default_steps(const Update& update, const Schedule& schedule,
+                           const Transport& transport);
 
 /// What the input pipeline of a node takes for the samples of one step; 0: it never holds up a
 /// step.

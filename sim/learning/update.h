@@ -41,20 +41,30 @@ struct MeetingPlace {
   bool adds_up_in_nodes = false;    ///< servers see the sums of nodes, not their workers' pushes
 };
 
+/// Whoever runs a client's program (sim/training/programs.h), which its update chooses.
+class ClientPrograms {
+ public:
+  virtual ~ClientPrograms() = default;
+  /// In every step it sends each bucket of gradients when it has the bucket's sum.
+  virtual void send_gradients() = 0;
+  /// In steps that exchange it sends the parameters that the step starts with, at once.
+  virtual void send_parameters_at_start() = 0;
+  /// In steps that exchange it sends the parameters that the step's own descent has made.
+  virtual void send_parameters_at_end() = 0;
+};
+
 class Update {
  public:
   static constexpr const char* kNoun = "update";
-  /// What a client sends to servers.
-  enum class Sends {
-    kGradients,          ///< in every step: each bucket when the client has its sum
-    kParametersAtStart,  ///< in steps that exchange: those that the step starts with, at once
-    kParametersAtEnd     ///< in steps that exchange: those that the step's own descent has made
-  };
   virtual ~Update() = default;
 
-  virtual Sends sends() const { return Sends::kGradients; }
-  bool sends_parameters() const { return sends() != Sends::kGradients; }
-  /// Whether clients send their parameters in a step, counted from 0.
+  /// Calls the one of the programs that it needs.
+  virtual void choose(ClientPrograms& programs) const { programs.send_gradients(); }
+  /// Clients train parameters of their own, which are what they send; else gradients.
+  virtual bool sends_parameters() const { return false; }
+  /// Of so many workers that meet without servers, how many train parameters of their own.
+  std::int64_t trainers(std::int64_t workers) const { return sends_parameters() ? workers : 1; }
+  /// Whether clients exchange anything in a step, counted from 0.
   virtual bool exchanges(std::int64_t /*step*/) const { return true; }
   /// Steps from one exchange to the next.
   virtual std::int64_t period() const { return 1; }
@@ -64,6 +74,10 @@ class Update {
   /// Only those that wait for all can do without servers: workers then have the sum from a
   /// collective.
   virtual bool waits_for_all() const = 0;
+  /// All clients have waited for each other at the end of the last of so many steps.
+  bool has_met(std::int64_t steps) const {
+    return waits_for_all() && steps > 0 && exchanges(steps - 1);
+  }
   /// Every step ends with the same parameters everywhere, so that it tells what all others take.
   bool ends_together() const { return waits_for_all() && !sends_parameters(); }
   /// Why it cannot be carried out there; empty: it can.

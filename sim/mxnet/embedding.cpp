@@ -1,6 +1,7 @@
 #include "sim/mxnet/embedding.h"
 
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/events/engine.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/deadlock.h"
@@ -30,6 +31,34 @@ Task Embedding::main_thread(MpiRank& worker) const {
   }
 }
 
+void Embedding::check(const Config& strategy, const Aggregation& aggregation,
+                      const Update& /*update*/) const {
+  if (!has_main_thread() || aggregation.merge == nullptr) return;
+  strategy.fail("embedding",
+                "issues all-reduces, but this kvstore merges by operations of its own; expected "
+                "{\"type\": \"module\"} or {\"type\": \"async\"}");
+}
+
+ProcessCalls Embedding::process_calls(const Aggregation& aggregation) const {
+  if (!has_main_thread()) {
+    return {.keys = aggregation.issuing,
+            .bulk = MxnetSettings{}.bulk,
+            .priority = aggregation.servers.copies.priority()};
+  }
+  const MxnetSettings& s = settings();
+  return {.pass = s.python_call,
+          .keys = {.push = s.python_call, .pull = s.python_call, .pushes_first = false},
+          .updater = s.python_call,
+          .metric = s.python_call,
+          .wake_up = s.wake_up,
+          .engine_push = s.engine_push,
+          .gpu_operation = s.gpu_operation,
+          .update = s.update,
+          .bulk = s.bulk,
+          .backward_keys = s.backward_keys,
+          .priority = s.equal_priorities ? 0 : -1};
+}
+
 Task Embedding::aggregate(MpiRank& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;
@@ -45,7 +74,7 @@ Duration barrier_time(const EmbeddedRun& run) {
   return rounds * run.latency;
 }
 
-StepTimes times_of(const StepPlan& plan, const StepRecorder& recorder, const EmbeddedStep& played) {
+StepTimes times_of(const StepPlan& plan, const RankRecord& recorder, const EmbeddedStep& played) {
   std::vector<Duration> ends;
   for (const auto& bucket : played.buckets)
     ends.push_back(bucket.end);
@@ -73,10 +102,11 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
                                  graph.segments.size(), graph.keys.size(), kMostIndices));
   }
   const bool is_random = ranks_differ(settings, run);
+  const bool plays_all = !takes(FastPath::kOneRankForAll, !is_random);
   constexpr double kMostRankKeys = 2e7;  // about 10 GB
   const double rank_keys = static_cast<double>(run.workers) *
                            static_cast<double>(graph.keys.size() + graph.segments.size());
-  if ((is_random || run.every_rank) && rank_keys > kMostRankKeys) {
+  if (plays_all && rank_keys > kMostRankKeys) {
     throw RangeError(fmt::format(
         "with jitter or variation every rank is simulated: {} ranks with {} keys and {} compute "
         "segments each are more than fit; without, one rank stands for all",
@@ -120,19 +150,20 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 /// the plan says, is exact at both fidelities.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
   Communicators::Ways ways{.barrier = barrier_time(run), .real = run.real};
-  if (communicators > 1 || run.always_play) ways.played = run.played;
+  if (!takes(FastPath::kOneCommunicator, communicators == 1)) ways.played = run.played;
   return ways;
 }
 
 EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
                        std::span<const GradientUnit> units, Duration startup,
                        const EmbeddedRun& run) {
-  const MxnetSettings& settings = embedding.settings().value();
+  const MxnetSettings& settings = embedding.settings();
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
   check_size(plan, graph, settings, run);
   const auto keys = static_cast<std::int64_t>(graph.keys.size());
   const bool is_random = ranks_differ(settings, run);
-  const auto ranks = static_cast<std::int32_t>(is_random || run.every_rank ? run.workers : 1);
+  const auto ranks =
+      static_cast<std::int32_t>(takes(FastPath::kOneRankForAll, !is_random) ? 1 : run.workers);
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
 
@@ -140,8 +171,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Engine& clock = world.engine;
   const bool counts_steps = is_random || run.real != nullptr;
   InputPipeline input(plan.input);
-  StepRecorder recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt,
-                        &input);
+  RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input);
   Communicators mpi(world, graph, ways_of(run, communicators), ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
@@ -207,7 +237,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
 EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                            const Workload& workload, std::span<const GradientUnit> units,
                            Duration startup, const EmbeddedRun& run) {
-  if (run.real != nullptr || ranks_differ(embedding.settings().value(), run))
+  if (run.real != nullptr || ranks_differ(embedding.settings(), run))
     return play_step(embedding, plan, workload, units, startup, run);
   return paced_step(plan, run.timeline != nullptr, [&](const StepPlan& of, bool draws) {
     EmbeddedRun played = run;

@@ -12,9 +12,11 @@
 #include "sim/events/timeline.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/embedded_step.h"
+#include "sim/mxnet/process_calls.h"
 #include "sim/mxnet/settings.h"
 #include "sim/network/cluster.h"
 #include "sim/runtime/world.h"
+#include "sim/servers/aggregation.h"
 #include "sim/step/step.h"
 #include "sim/workload/variation.h"
 
@@ -31,15 +33,23 @@ class MpiRank;
 class Embedding {
  public:
   static constexpr const char* kNoun = "embedding";
-  /// Without settings nothing is played: one communication thread takes what is ready (step.h).
+  /// Without settings no framework is modelled: one communication thread takes what is ready
+  /// (step.h).
   explicit Embedding(std::optional<MxnetSettings> settings) : settings_(settings) {}
   virtual ~Embedding() = default;
-  const std::optional<MxnetSettings>& settings() const { return settings_; }
+  /// Of one that has a main thread.
+  const MxnetSettings& settings() const { return settings_.value(); }
+  bool has_main_thread() const { return settings_.has_value(); }
+  /// What it adds to the name of a system whose predictions are compared.
+  std::string in_system() const { return has_main_thread() ? ", embedded" : ""; }
 
+  /// Throws InputError, through "strategy", for what it does not carry.
+  virtual void check(const Config& strategy, const Aggregation& aggregation,
+                     const Update& update) const;
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
   Task main_thread(MpiRank& worker) const;
-  /// One process drives all GPUs of a node, and a kvstore's merge adds up (module_step.h).
-  virtual bool has_one_process() const { return false; }
+  /// Of the one process of a node, whose kvstore merges (module_step.h).
+  ProcessCalls process_calls(const Aggregation& aggregation) const;
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 
@@ -56,17 +66,15 @@ struct EmbeddedRun {
   Duration latency{};      ///< between two ranks; an MPI_Barrier takes log2(workers) of them
   std::int64_t steps = 1;  ///< to average over when ranks differ, by jitter or by variation
   std::int64_t seed = 1;
-  std::int64_t seeds = 1;   ///< such runs in all: too long ones are refused before the first
-  Variation variation{};    ///< of the ranks' compute segments
-  bool every_rank = false;  ///< simulate all ranks even if they are all alike
-  bool one_clock = false;   ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
+  std::int64_t seeds = 1;  ///< such runs in all: too long ones are refused before the first
+  Variation variation{};   ///< how the ranks' compute segments differ
+  bool one_clock = false;  ///< no rank runs ahead (run_ahead.h): the slow path, and its oracle
   /// The messages of all-reduces that are in flight together meet on the links of this cluster.
   /// None: they share one link, and what the plan says is what each costs alone.
   using Played = Communicators::Played;
   std::optional<Played> played{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
-  bool always_play = false;  ///< even if no two all-reduces are ever in flight together
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
 };

@@ -6,7 +6,7 @@
 
 namespace steptime {
 
-ModuleRecord::ModuleRecord(Engine& clock, const TrainingGraph& graph, StepRecorder& recorder,
+ModuleRecord::ModuleRecord(Engine& clock, const TrainingGraph& graph, RankRecord& recorder,
                            const Shown& shown)
     : clock_(clock),
       graph_(graph),
@@ -17,9 +17,9 @@ ModuleRecord::ModuleRecord(Engine& clock, const TrainingGraph& graph, StepRecord
     calls_.push_back({.keys = keys});
 }
 
-void ModuleRecord::watch(const GpuProcess& process) {
+void ModuleRecord::watch(const NodeRank& process) {
   process_ = &process;
-  for (std::int32_t gpu = 0; gpu < process.gpus(); ++gpu)
+  for (std::int32_t gpu = 0; gpu < process.ops().gpus(); ++gpu)
     drawn_.emplace_back(timeline_, gpu);
   drawn_.emplace_back(timeline_, "host");
 }
@@ -42,8 +42,8 @@ void ModuleRecord::tell_missing_samples() {
 
 void ModuleRecord::started(OperationId id) {
   if (timeline_ != nullptr) starts_[id] = clock_.now();
-  const GpuProcess::Operation& operation = process_->operation(id);
-  if (operation.kind == GpuProcess::Kind::kCompute && operation.gpu == 0) segment_started(id);
+  const NodeOps::Operation& operation = process_->operation(id);
+  if (operation.kind == NodeOps::Kind::kCompute && operation.gpu == 0) segment_started(id);
   if (index_of(id) >= calls_.size()) return;
   Call& call = calls_[index_of(id)];
   if (std::exchange(call.is_under_way[parity_of(process_->step(id))], true)) return;
@@ -54,7 +54,7 @@ void ModuleRecord::started(OperationId id) {
 void ModuleRecord::segment_started(OperationId id) {
   const Ops::Variable waited_for = process_->engine().last_granted(id);
   const std::size_t key =
-      waited_for == Ops::kPushed ? graph_.keys.size() : process_->key_of(waited_for);
+      waited_for == Ops::kPushed ? graph_.keys.size() : process_->ops().key_of(waited_for);
   recorder_.segment_started(
       index_of(id) - calls_.size(), process_->step(id),
       key < graph_.keys.size() ? std::optional(static_cast<std::int32_t>(key)) : std::nullopt);
@@ -68,12 +68,12 @@ void ModuleRecord::segment_ended(const ComputeSegment& segment) {
 }
 
 void ModuleRecord::ended(OperationId id) {
-  const GpuProcess::Operation& operation = process_->operation(id);
+  const NodeOps::Operation& operation = process_->operation(id);
   const auto step = static_cast<std::size_t>(process_->step(id));
   if (ends_.size() <= step) ends_.resize(step + 1);
   ends_[step] = since_start(clock_.now());
   if (timeline_ != nullptr) draw(id);
-  if (operation.kind == GpuProcess::Kind::kCompute && operation.gpu == 0)
+  if (operation.kind == NodeOps::Kind::kCompute && operation.gpu == 0)
     segment_ended(graph_.segments[index_of(id) - calls_.size()]);
   if (index_of(id) < calls_.size()) {
     Call& call = calls_[index_of(id)];
@@ -99,28 +99,28 @@ void ModuleRecord::end_if_over(Call& call, std::size_t parity) {
 }
 
 void ModuleRecord::draw(OperationId id) {
-  const GpuProcess::Operation& operation = process_->operation(id);
-  if (operation.kind == GpuProcess::Kind::kWait) return;
-  const bool computes = operation.kind == GpuProcess::Kind::kCompute;
+  const NodeOps::Operation& operation = process_->operation(id);
+  if (operation.kind == NodeOps::Kind::kWait) return;
+  const bool computes = operation.kind == NodeOps::Kind::kCompute;
   const std::size_t index = index_of(id);
   const std::string& name = computes ? graph_.segments[index - calls_.size()].name
                                      : graph_.keys[calls_[index].keys.first].name;
   constexpr std::array kLanes{"copies", "sums", "NCCL launches", "NCCL", "compute", "updates"};
   const char* lane = kLanes[static_cast<std::size_t>(operation.kind)];
-  const bool on_gpu = operation.gpu != GpuProcess::kHost;
+  const bool on_gpu = operation.gpu != NodeOps::kHost;
   RankTimeline& actor = on_gpu ? drawn_[static_cast<std::size_t>(operation.gpu)] : drawn_.back();
   actor.add(lane, name, starts_[id], clock_.now(), details_of(id));
 }
 
 /// The flow of a key goes from its gradient on each GPU through all that is done to it.
 Timeline::Details ModuleRecord::details_of(OperationId id) const {
-  const GpuProcess::Operation& operation = process_->operation(id);
+  const NodeOps::Operation& operation = process_->operation(id);
   const auto& keys = graph_.keys;
   Timeline::Details details;
   std::size_t key = keys.size();
-  if (operation.kind != GpuProcess::Kind::kCompute) {
+  if (operation.kind != NodeOps::Kind::kCompute) {
     key = calls_[index_of(id)].keys.first;
-    if (operation.kind == GpuProcess::Kind::kCopy) details.bytes = operation.bytes;
+    if (operation.kind == NodeOps::Kind::kCopy) details.bytes = operation.bytes;
   } else if (const auto& segment = graph_.segments[index_of(id) - calls_.size()];
              segment.is_backward && !segment.keys.empty()) {
     key = static_cast<std::size_t>(segment.keys.front());

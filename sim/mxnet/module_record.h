@@ -4,9 +4,9 @@
 // Labels of operations are the number of a call, or behind these of a segment.
 #pragma once
 #include "sim/events/rank_timeline.h"
-#include "sim/mxnet/gpu_process.h"
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/step_recorder.h"
+#include "sim/mxnet/node_rank.h"
+#include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/training_graph.h"
 
 #include <array>
@@ -16,9 +16,9 @@
 
 namespace steptime {
 
-class ModuleRecord final : public GpuProcess::Observer {
+class ModuleRecord final : public NodeRank::Observer {
  public:
-  using OperationId = GpuProcess::OperationId;
+  using OperationId = NodeRank::OperationId;
 
   struct Shown {
     std::vector<KeyRange> calls;  ///< the keys of each, in the order of the calls
@@ -26,10 +26,9 @@ class ModuleRecord final : public GpuProcess::Observer {
     Timeline* timeline = nullptr;
   };
   /// All must outlive the record.
-  ModuleRecord(Engine& clock, const TrainingGraph& graph, StepRecorder& recorder,
-               const Shown& shown);
+  ModuleRecord(Engine& clock, const TrainingGraph& graph, RankRecord& recorder, const Shown& shown);
   /// Before anything happens in it.
-  void watch(const GpuProcess& process);
+  void watch(const NodeRank& process);
 
   std::size_t calls() const { return calls_.size(); }
   KeyRange keys(std::size_t call) const { return calls_[call].keys; }
@@ -53,7 +52,7 @@ class ModuleRecord final : public GpuProcess::Observer {
   struct Call {
     KeyRange keys;
     std::int64_t operations = 0;          ///< in an exchange
-    std::array<std::int64_t, 2> ended{};  ///< of these
+    std::array<std::int64_t, 2> ended{};  ///< operations of the exchange that are over
     std::array<bool, 2> is_pushed{};
     std::array<bool, 2> is_under_way{};
     std::int64_t over = 0;  ///< exchanges in which it is
@@ -77,12 +76,12 @@ class ModuleRecord final : public GpuProcess::Observer {
 
   Engine& clock_;
   const TrainingGraph& graph_;
-  StepRecorder& recorder_;
+  RankRecord& recorder_;
   std::int64_t period_;
   Timeline* timeline_;
-  const GpuProcess* process_ = nullptr;
+  const NodeRank* process_ = nullptr;
   std::vector<Call> calls_;
-  std::vector<RankTimeline> drawn_;               ///< of each GPU and the host
+  std::vector<RankTimeline> drawn_;               ///< each GPU's, then the host's
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing
   std::vector<Duration> ends_;
   bool awaits_samples_ = false;

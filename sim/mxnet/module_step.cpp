@@ -2,8 +2,8 @@
 
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
-#include "sim/mxnet/gpu_process.h"
 #include "sim/mxnet/module_record.h"
+#include "sim/mxnet/node_rank.h"
 #include "sim/mxnet/paced_step.h"
 
 #include <algorithm>
@@ -16,57 +16,26 @@
 namespace steptime {
 namespace {
 
-/// What the main thread's calls cost, and how it goes through the keys.
-struct MainThread {
-  Duration pass{};  ///< the call of a GPU's forward, or backward, pass
-  IssuingThread keys;
-  Duration update{};  ///< the optimizer's call for a key
-  Duration metric{};
-  Duration wake_up{};
-  std::int64_t bulk = 1;
-  bool backward_keys = false;
-  std::int32_t priority = -1;  ///< of key k this times k
-};
-
-MainThread main_thread(const ModuleRun& run) {
-  if (run.settings == nullptr) {
-    return {.keys = run.aggregation.issuing,
-            .bulk = MxnetSettings{}.bulk,
-            .priority = run.aggregation.servers.last_bucket_first ? -1 : 1};
-  }
-  const MxnetSettings& s = *run.settings;
-  return {.pass = s.python_call,
-          .keys = {.push = s.python_call, .pull = s.python_call, .pushes_first = false},
-          .update = s.python_call,
-          .metric = s.python_call,
-          .wake_up = s.wake_up,
-          .bulk = s.bulk,
-          .backward_keys = s.backward_keys,
-          .priority = s.equal_priorities ? 0 : -1};
-}
-
 /// An optimizer that takes no time at all is none: sums go back as they are, as where a kvstore has
 /// no updater.
-GpuProcess::Costs costs_of(const ModuleRun& run) {
+NodeOps::Costs costs_of(const ModuleRun& run, const ProcessCalls& calls) {
   const Aggregation& aggregation = run.aggregation;
-  GpuProcess::Costs costs{.copy_threads = aggregation.servers.copies_at_once,
-                          .cpu_threads = aggregation.merge_threads,
-                          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
-                          .variation = run.variation,
-                          .seed = run.seed};
-  if (run.settings == nullptr) return costs;
-  costs.engine_push = run.settings->engine_push;
-  costs.gpu_operation = run.settings->gpu_operation;
-  costs.update = run.settings->update;
-  costs.updates = costs.gpu_operation + costs.update > Duration{};
-  return costs;
+  return {.engine_push = calls.engine_push,
+          .gpu_operation = calls.gpu_operation,
+          .copy_threads = aggregation.servers.copies.threads,
+          .cpu_threads = aggregation.merge_threads,
+          .updates = calls.gpu_operation + calls.update > Duration{},
+          .update = calls.update,
+          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
+          .variation = run.variation,
+          .seed = run.seed};
 }
 
 /// Training of a node, whose one process drives all its GPUs.
 struct Training {
   /// `only`: so many steps; 0: as many as tell what a step takes.
-  Training(const TrainingGraph& of, const MainThread& calls, const ModuleRun& of_run, Duration each,
-           std::int64_t only_steps = 0)
+  Training(const TrainingGraph& of, const ProcessCalls& calls, const ModuleRun& of_run,
+           Duration each, std::int64_t only_steps = 0)
       : graph(of),
         main(calls),
         run(of_run),
@@ -77,13 +46,14 @@ struct Training {
         record(world.engine, graph, recorder,
                {key_calls(run.aggregation.merge->keys_per_call(), main.backward_keys),
                 run.update.period(), run.timeline}),
-        process(world, run.cluster, costs_of(run), graph.keys.size(), &record) {
+        ops(run.cluster, costs_of(run, main), graph.keys.size()),
+        process(world, ops, &record) {
     std::vector<std::int64_t> bytes;
     for (const GradientKey& key : graph.keys)
       bytes.push_back(key.bytes.count);
-    store = run.aggregation.merge->init(process, bytes, *run.aggregation.servers.sharding);
-    chains = process.variables(static_cast<std::size_t>(process.gpus()));
-    outputs = process.variables(static_cast<std::size_t>(process.gpus()));
+    store = run.aggregation.merge->init(ops, bytes, *run.aggregation.servers.sharding);
+    chains = ops.variables(static_cast<std::size_t>(ops.gpus()));
+    outputs = ops.variables(static_cast<std::size_t>(ops.gpus()));
     record.watch(process);
   }
 
@@ -124,7 +94,7 @@ struct Training {
       if (steps % run.update.period() == 0)
         process.begin_period();
       else
-        process.begin_step();
+        ops.begin_step();
       if (steps > 0) co_await world.pause(main.wake_up, {});
       co_await samples();
       co_await pass(0, graph.forward_segments);
@@ -151,9 +121,9 @@ struct Training {
   }
   /// Forward or backward, of one GPU after another.
   Task pass(std::size_t from, std::size_t to) {
-    for (std::int32_t gpu = 0; gpu < process.gpus(); ++gpu) {
+    for (std::int32_t gpu = 0; gpu < ops.gpus(); ++gpu) {
       co_await process.push([this, gpu, from, to] {
-        process.call(main.pass);
+        ops.call(main.pass);
         for (std::size_t i = from; i < to; ++i)
           say_segment(gpu, i);
       });
@@ -171,27 +141,27 @@ struct Training {
   Task push(std::size_t call) {
     return process.push([this, call] {
       const KeyRange keys = say_call(call);
-      process.call(main.keys.push + static_cast<std::int64_t>(keys.count) * main.update);
-      const std::size_t before = process.operations();
+      ops.call(main.keys.push + static_cast<std::int64_t>(keys.count) * main.updater);
+      const std::size_t before = ops.operations();
       store->push(keys);
-      record.said(call, process.operations() - before);
+      record.said(call, ops.operations() - before);
     });
   }
   Task pull(std::size_t call) {
     co_await process.push([this, call] {
       const KeyRange keys = say_call(call);
-      process.call(main.keys.pull);
-      const std::size_t before = process.operations();
+      ops.call(main.keys.pull);
+      const std::size_t before = ops.operations();
       store->pull(keys);
-      record.said(call, process.operations() - before);
+      record.said(call, ops.operations() - before);
     });
     record.pushed(call, steps);
   }
   Task update_metric() {
     co_await process.push([this] {
-      process.call(main.metric);
-      process.set_label(record.label_of_segment(graph.segments.size()));
-      process.wait(outputs);
+      ops.call(main.metric);
+      ops.set_label(record.label_of_segment(graph.segments.size()));
+      ops.wait(outputs);
     });
     co_await process.waited();
   }
@@ -200,22 +170,22 @@ struct Training {
 
   KeyRange say_call(std::size_t call) {
     const KeyRange keys = record.keys(call);
-    process.set_priority(main.priority * static_cast<std::int32_t>(keys.first));
-    process.set_label(static_cast<std::uint32_t>(call));
+    ops.set_priority(main.priority * static_cast<std::int32_t>(keys.first));
+    ops.set_label(static_cast<std::uint32_t>(call));
     return keys;
   }
   void say_segment(std::int32_t gpu, std::size_t index) {
     const ComputeSegment& segment = graph.segments[index];
     const auto g = static_cast<std::size_t>(gpu);
-    GpuProcess::Variables reads;
-    GpuProcess::Variables writes{chains[g]};
+    NodeOps::Variables reads;
+    NodeOps::Variables writes{chains[g]};
     if (index + 1 == graph.forward_segments) writes.push_back(outputs[g]);
     const bool is_last = index + 1 == graph.segments.size();
     const auto add = [&](std::size_t key) {
       if (segment.is_backward)
-        writes.push_back(process.gradient(key, gpu));
+        writes.push_back(ops.gradient(key, gpu));
       else
-        reads.push_back(process.weight(key, gpu));
+        reads.push_back(ops.weight(key, gpu));
     };
     if (graph.after_backward && is_last) {
       for (std::size_t key = 0; key < graph.keys.size(); ++key)
@@ -224,8 +194,8 @@ struct Training {
       for (const std::int32_t key : segment.keys)
         add(static_cast<std::size_t>(key));
     }
-    process.set_label(record.label_of_segment(index));
-    process.compute(gpu, segment.duration, reads, writes);
+    ops.set_label(record.label_of_segment(index));
+    ops.compute(gpu, segment.duration, reads, writes);
   }
   std::vector<KeyRange> key_calls(std::int64_t keys_per_call, bool backward) const {
     const std::size_t keys = graph.keys.size();
@@ -239,18 +209,19 @@ struct Training {
   }
 
   const TrainingGraph& graph;
-  const MainThread main;
+  const ProcessCalls main;
   const ModuleRun& run;
   std::int64_t only;
   World world;
   InputPipeline input;
-  StepRecorder recorder;
+  RankRecord recorder;
   ModuleRecord record;
-  GpuProcess process;
+  NodeOps ops;
+  NodeRank process;
   std::unique_ptr<KvStore> store;
-  GpuProcess::Variables chains;   ///< of each GPU's segments
-  GpuProcess::Variables outputs;  ///< of each GPU's forward pass
-  std::int64_t steps = 0;         ///< that the main thread is through with
+  NodeOps::Variables chains;   ///< each GPU's segments write theirs, and so follow one another
+  NodeOps::Variables outputs;  ///< each GPU's forward pass writes its own
+  std::int64_t steps = 0;      ///< the main thread is through with as many
 };
 
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.
@@ -278,7 +249,7 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
 
 EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
                          std::span<const GradientUnit> units, const ModuleRun& run) {
-  const MainThread main = main_thread(run);
+  const ProcessCalls main = run.embedding.process_calls(run.aggregation);
   const TrainingGraph graph = training_graph(plan, workload, units, {}, main.bulk);
   check_size(graph, plan.input, run);
   ModuleRun alone = run;

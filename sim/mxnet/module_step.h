@@ -9,9 +9,9 @@
 //     update_metric             waits for the forward pass of every GPU
 //
 // Nothing else waits: sums and copies overlap the backward pass and the next forward pass, whose
-// segments wait for their own weights. Where nothing is said of a framework, calls cost nothing,
-// and segments are bulks of as many layers as MXNet's default. Source: apache/mxnet 1.3.1
-// python/mxnet/module/executor_group.py, python/mxnet/model.py
+// segments wait for their own weights. Where no framework is modelled, calls cost nothing but what
+// the aggregation says, and segments are bulks of as many layers as MXNet's default. Source:
+// apache/mxnet 1.3.1 python/mxnet/module/executor_group.py, python/mxnet/model.py
 // (_update_params_on_kvstore), src/kvstore/kvstore_local.h.
 #pragma once
 #include "sim/learning/update.h"
@@ -27,13 +27,11 @@ struct ModuleRun {
   const Cluster& cluster;
   const Aggregation& aggregation;  ///< with a merge
   const Update& update;            ///< keys travel in the steps in which it exchanges
-  /// Of the embedding; null: calls, pushes and operations cost nothing, and `aggregation` says when
-  /// pushes and pulls are issued, and in which order.
-  const MxnetSettings* settings = nullptr;
+  const Embedding& embedding;      ///< says what the main thread's calls cost
   std::int64_t steps = 1;  ///< to average over, where GPUs vary in speed; else to a steady state
   std::int64_t seed = 1;
   std::int64_t seeds = 1;     ///< such runs in all: too long ones are refused before the first
-  Variation variation{};      ///< of the GPUs' segments
+  Variation variation{};      ///< how the GPUs' segments differ
   std::int64_t learning = 0;  ///< steps from the first one on whose ends are asked for
   Timeline* timeline = nullptr;
   OnProgress on_progress{};

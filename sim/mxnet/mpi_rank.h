@@ -10,8 +10,8 @@
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/rank_ops.h"
+#include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/settings.h"
-#include "sim/mxnet/step_recorder.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
@@ -36,11 +36,11 @@ class MpiRank final : private OpEngine::Listener {
     const MxnetSettings& settings;
     RankOps& operations;
     Communicators& communicators;
-    StepRecorder& recorder;  ///< of rank 0, and of the number of steps
+    RankRecord& recorder;  ///< records rank 0, and decides how many steps there are
     const InputPipeline& input;
     RandomStream random;
     const Variation& variation;
-    std::int64_t seed = 1;  ///< of the variation
+    std::int64_t seed = 1;  ///< what the variation is drawn with
     bool one_clock = true;  ///< else all but rank 0, which is recorded, run ahead
   };
 
@@ -226,9 +226,9 @@ class MpiRank final : private OpEngine::Listener {
   OpEngine engine_;
 
   std::int64_t step_ = -1;
-  double slowness_[2] = {1, 1};  ///< of a step's compute segments, by step modulo 2
+  double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
-  Duration owed_{};  ///< of the main thread: charged, but not passed yet
+  Duration owed_{};  ///< what the main thread is charged with, but has not passed yet
   Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;

@@ -54,7 +54,8 @@ struct Cluster {
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
   std::string profile;          ///< file of the preset, where that has measured collectives
-  std::shared_ptr<const NetworkKind> kind{};  ///< of `network`; null where only its link is known
+  std::shared_ptr<const NetworkKind>
+      kind{};  ///< what `network` is; null where only its link is known
 
   /// The first GPUs of two nodes with a graph: the network with the way to the NIC and from it.
   std::optional<Link> gpu_to_gpu;
@@ -80,20 +81,5 @@ struct Cluster {
   /// are two.
   const Link& bottleneck() const { return nodes > 1 ? between_nodes() : intra_node; }
 };
-
-/// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.
-std::unique_ptr<Fabric> switch_fabric(const FabricUse& use);
-
-/// Reads the "cluster" section: a preset with overrides, or spelled out.
-Cluster read_cluster(const Config& section);
-const Params& cluster_params();
-const Params& message_params();
-
-/// The section with its preset's keys written out beneath its own; as it is where the preset is a
-/// file.
-Json resolved_preset(const Json& section);
-
-/// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.
-std::vector<std::pair<std::string, std::string>> cluster_presets();
 
 }  // namespace steptime

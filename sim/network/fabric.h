@@ -32,6 +32,11 @@ struct FabricUse {
 };
 using Fabrics = Registry<Fabric, const FabricUse&>;
 
+/// The fabric of a cluster that names none: the "switch" of netmodels/fabrics/.
+inline std::unique_ptr<Fabric> switch_fabric(const FabricUse& use) {
+  return Fabrics::instance().make_default("switch", use);
+}
+
 /// The two halves of a latency that a message pays at its two ends.
 struct LatencyHalves {
   explicit LatencyHalves(Duration whole) : out(whole - whole / 2), in(whole / 2) {}

@@ -13,10 +13,17 @@ const Bindings<ServerGroup>& server_keys() {
   using S = ServerGroup;
   static const Bindings<S> keys{
       {&S::count, "servers", "how many", kRequired, between(0, 1e5)},
-      {&S::placement, "placement",
-       "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
-       "nodes",
-       "own-nodes", one_of("own-nodes", "with-workers")},
+      {{.key = "placement",
+        .kind = Kind::kText,
+        .help = "\"own-nodes\", beside the cluster's, or \"with-workers\": server i on node i mod "
+                "nodes",
+        .need = Need::kDefault,
+        .fallback = "own-nodes",
+        .words = {"own-nodes", "with-workers"}},
+       [](const Config& config, S& servers) {
+         const bool own = config.get<std::string>("placement") == "own-nodes";
+         servers.placement = own ? &own_nodes() : &with_workers();
+       }},
       {&S::sharding, "sharding", "which server holds what", Json{{"type", "mxnet"}}},
       {&S::rate, "rate", "bytes in and out that a server's thread handles; default: any", kRequired,
        kPositive},
@@ -33,10 +40,7 @@ const Bindings<ServerGroup>& server_keys() {
         .fallback = "push-pull",
         .words = {"push-pull", "pushpull", "early-pull", "next-step"}},
        [](const Config& config, S& servers) {
-         const auto requests = config.get<std::string>("requests");
-         servers.fused = requests == "pushpull";
-         if (requests == "early-pull") servers.pull = PullTime::kPushed;
-         if (requests == "next-step") servers.pull = PullTime::kNextStep;
+         servers.requests = &requests_named(config.get<std::string>("requests"));
        }},
       {&S::pulls_in_order, "pull_order",
        "in which order a \"next-step\" asks for its keys: \"random\", as a pool of threads "
@@ -47,11 +51,24 @@ const Bindings<ServerGroup>& server_keys() {
   return keys;
 }
 
+ServerCosts costs_of(const ServerGroup& servers) {
+  ServerCosts costs{.request = servers.request_time,
+                    .any = servers.rate || servers.request_time > Duration{} ||
+                           servers.update.seconds_per_byte > 0};
+  if (servers.rate) {
+    costs.handling = [rate = *servers.rate](Bytes bytes) {
+      return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
+    };
+  }
+  costs.updating = [update = servers.update](Bytes bytes) {
+    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
+  };
+  return costs;
+}
+
 Bandwidth server_port(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
   if (cluster.kind == nullptr || clients < cluster.nodes) return cluster.network.bandwidth;
-  const bool own = servers.placement == ServerGroup::Placement::kOwnNodes;
-  const std::int64_t per_server_node =
-      own ? 1 : (servers.count + cluster.nodes - 1) / cluster.nodes;
+  const std::int64_t per_server_node = servers.placement->per_node(servers.count, cluster.nodes);
   const std::int64_t of_client = clients / cluster.nodes * servers.count;
   const std::int64_t of_server = per_server_node * clients;
   return cluster.kind->together(std::max(of_client, of_server)).value_or(cluster.network.bandwidth);
@@ -67,7 +84,8 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
   const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
   const double port = 2 * inverse(server_port(cluster, clients, servers)).seconds_per_byte;
   const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
-  return {(servers.fused ? 2 : 4) * cluster.network.latency, {per_server * std::max(port, thread)}};
+  return {servers.requests->trips() * cluster.network.latency,
+          {per_server * std::max(port, thread)}};
 }
 
 std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster) {
@@ -108,7 +126,7 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
   const bool beyond = aggregation.beyond.has_value();
   const std::string refusal =
       update.refusal({.holds_center = beyond || aggregation.servers.count > 0,
-                      .pulls_in_next_step = aggregation.servers.pull == PullTime::kNextStep,
+                      .pulls_in_next_step = !aggregation.servers.requests->brings_values(),
                       .adds_up_in_nodes = beyond});
   if (!refusal.empty()) strategy.fail("update", refusal);
 }

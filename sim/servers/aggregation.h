@@ -8,6 +8,9 @@
 #include "sim/core/units.h"
 #include "sim/learning/update.h"
 #include "sim/network/cluster.h"
+#include "sim/servers/placement.h"
+#include "sim/servers/requests.h"
+#include "sim/servers/server_costs.h"
 #include "sim/servers/sharding.h"
 
 #include <cstdint>
@@ -16,49 +19,36 @@
 
 namespace steptime {
 
-/// When a client asks for the values of what it has pushed.
-enum class PullTime {
-  kAnswered,  ///< once the servers have answered all pushes of a bucket: where these wait for all
-              ///< clients, with the sum ready
-  kPushed,    ///< once a push is in; the request queues behind what the client still has to send,
-              ///< and a server answers it when the sum is ready
-  kNextStep   ///< all at the start of the next step, whose layers wait for their own parameters
+/// Copies of a GPU at message fidelity, its own and, from a host, those to it.
+struct CopyQueue {
+  std::int64_t threads = 0;      ///< copies that are under way at once; 0: any number
+  bool first_key_first = false;  ///< else the last key, whose bucket is ready first
+  /// MXNet's priority of key number k, where the highest goes first, is this times k.
+  std::int32_t priority() const { return first_key_first ? -1 : 1; }
 };
 
 /// Parameter servers that are alike. A server is one thread, which takes requests in the order in
 /// which they arrive.
 struct ServerGroup {
-  enum class Placement {
-    kOwnNodes,     ///< each on a node of its own
-    kWithWorkers,  ///< server i on the host of node i mod nodes
-    kOnGpus,       ///< server i on GPU i mod workers
-  };
   std::int64_t count = 0;
-  Placement placement = Placement::kOwnNodes;
-  std::optional<Bandwidth>
-      rate;                 ///< of the thread, bytes in and bytes out together; none: no limit
-  Duration request_time{};  ///< of the thread, per push and per pull
-  TimePerByte update;       ///< of the thread, each time that parameters change
-  bool fused = false;       ///< push and pull are one request: the answer carries the values
-  PullTime pull = PullTime::kAnswered;  ///< unless fused
-  bool pulls_in_order = false;          ///< of a next step: in forward order; else in random order
+  const Placement* placement = &own_nodes();
+  std::optional<Bandwidth> rate;  ///< what the thread handles, in and out together; none: no limit
+  Duration request_time{};        ///< what the thread takes per push and per pull
+  TimePerByte update;             ///< what it takes each time that parameters change
+  const Requests* requests = &push_then_pull();
+  bool pulls_in_order = false;  ///< where the next step pulls: in forward order; else at random
   /// On a node with workers: how many neighbours share a link to their host.
   std::int64_t workers_per_host_link = 1;
   std::shared_ptr<const Sharding> sharding;
-  PullTime pull_time() const { return fused ? PullTime::kAnswered : pull; }
-
-  // What only message fidelity looks at.
-  /// Messages that a GPU has under way at once, its own and, from a host, those to it; 0: any
-  /// number. Of those that wait, the earliest bucket goes first, or the latest.
-  std::int64_t copies_at_once = 0;
-  bool last_bucket_first = false;
+  CopyQueue copies{};
 };
 
 /// Servers that the nodes meet at with what their own workers have added up, through one thread on
 /// the host of each node.
 struct ServersBeyond {
   ServerGroup servers;
-  std::optional<Bandwidth> client_rate;  ///< of a host's thread, bytes in and out; none: no limit
+  std::optional<Bandwidth>
+      client_rate;  ///< what a host's thread handles, in and out; none: no limit
 };
 
 /// The thread of a node that issues the pushes and pulls of its workers, in forward order of keys.
@@ -85,18 +75,28 @@ struct Aggregation {
   /// How a kvstore without servers adds up on its one node, as operations of an engine
   /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};
-  std::int64_t merge_threads = 4;  ///< of the process, which add up in host memory
+  std::int64_t merge_threads = 4;  ///< the process adds up in host memory with as many
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.
   std::shared_ptr<const Collective> whole{};
   /// Then `servers` are those of each node, and its workers their clients.
   std::optional<ServersBeyond> beyond{};
   IssuingThread issuing{};
+
+  /// Where clients meet last.
+  const ServerGroup& last_servers() const { return beyond ? beyond->servers : servers; }
+  /// Whether what they exchange with servers goes through their own nodes.
+  bool meets_in_nodes() const {
+    return beyond || (servers.count > 0 && servers.placement->more_nodes(servers.count) == 0);
+  }
 };
 using Aggregations = Registry<Aggregation, const Cluster&>;
 
 /// The keys of parameter servers.
 const Bindings<ServerGroup>& server_keys();
+
+/// What the threads of a group of servers need.
+ServerCosts costs_of(const ServerGroup& servers);
 
 /// What a node's port to the network carries for servers and their clients: all connections of the
 /// end that has more of them, a client to all servers or a server to all clients, as that is the

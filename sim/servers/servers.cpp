@@ -331,19 +331,10 @@ std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pi
   return std::make_unique<AsynchronousServers>(world, wire, pieces, std::move(terms));
 }
 
-ServerCosts costs_of(const ServerGroup& servers) {
-  ServerCosts costs{.request = servers.request_time,
-                    .any = servers.rate || servers.request_time > Duration{} ||
-                           servers.update.seconds_per_byte > 0};
-  if (servers.rate) {
-    costs.handling = [rate = *servers.rate](Bytes bytes) {
-      return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
-    };
-  }
-  costs.updating = [update = servers.update](Bytes bytes) {
-    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
-  };
-  return costs;
+std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
+                                    const Pieces& pieces, Servers::Terms terms) {
+  const auto make = update.waits_for_all() ? synchronous_servers : asynchronous_servers;
+  return make(world, wire, pieces, std::move(terms));
 }
 
 }  // namespace steptime

@@ -5,15 +5,15 @@
 // A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
 // and requests to pull carry no bytes.
 #pragma once
+#include "sim/learning/update.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
-#include "sim/servers/aggregation.h"
 #include "sim/servers/pieces.h"
+#include "sim/servers/server_costs.h"
 #include "sim/servers/wire.h"
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,14 +51,6 @@ class ServerDrawing {
                       std::int32_t bucket, Time start, Time end) = 0;
   virtual void pushed(const Exchanged& of, Time in) = 0;
   virtual void pulled(const Exchanged& of, Time in) = 0;
-};
-
-/// What a server's thread needs for a request.
-struct ServerCosts {
-  std::function<Duration(Bytes)> handling{};  ///< of bytes that come in or go out
-  std::function<Duration(Bytes)> updating{};  ///< of parameters that change
-  Duration request{};
-  bool any = false;  ///< whether requests keep the thread busy; if not, they go in any order
 };
 
 class Servers : protected Exchanges {
@@ -110,8 +102,8 @@ class Servers : protected Exchanges {
     const Piece* piece;
     std::uint32_t bucket;
     std::uint32_t version = 0;  ///< updates so far
-    Duration handling{};        ///< of the server's thread, per push and pull
-    Duration updating{};        ///< of it
+    Duration handling{};        ///< what the server's thread takes per push and pull
+    Duration updating{};        ///< what it takes when the piece changes
   };
   static Exchange& exchange(Exchanged& of) { return static_cast<Exchange&>(of); }
 
@@ -150,11 +142,11 @@ class Servers : protected Exchanges {
   Wire& wire_;
   const Pieces& pieces_;
   std::optional<Duration> common_latency_;
-  Reason request_;  ///< of a message without bytes
+  Reason request_;  ///< why a message without bytes takes time
   Reason thread_;
   ServerDrawing* drawing_ = nullptr;
   std::vector<Fifo> threads_;
-  std::vector<std::uint32_t> first_slot_;  ///< of every bucket, and the end
+  std::vector<std::uint32_t> first_slot_;  ///< where each bucket begins, and the end
   std::vector<std::uint32_t> seen_;  ///< version that a client pulled last, per client and slot
   std::deque<Exchange> exchanges_;   ///< under way, or free
   std::vector<Exchange*> free_;
@@ -166,7 +158,7 @@ class Servers : protected Exchanges {
   /// Requests that queue behind pushes, per client and server; only where there are such.
   struct Line {
     std::int64_t sent = 0;  ///< pushes so far
-    std::int64_t in = 0;    ///< of these at the server
+    std::int64_t in = 0;    ///< as many of these are at the server
     struct Request {
       Exchange* of;
       std::uint32_t slot;
@@ -197,8 +189,8 @@ class SynchronousServers : public Servers {
  private:
   /// Of a piece, up to its sum.
   struct Round {
-    std::int32_t pushed = 0;  ///< pushes that are in
-    Held latest{};            ///< of them, the one that came last, which need not be told of last
+    std::int32_t pushed = 0;          ///< pushes that are in
+    Held latest{};                    ///< the push that came last, which need not be told of last
     std::vector<Exchange*> askers{};  ///< for the sum, before it is ready
   };
   Exchange*& under_way(std::uint32_t bucket, std::int32_t client) {
@@ -209,7 +201,7 @@ class SynchronousServers : public Servers {
   void answer_late(Exchange& of, std::uint32_t slot, When end);
   bool waits(Exchange& of, std::uint32_t slot) override;
 
-  std::vector<Round> rounds_;         ///< of every slot
+  std::vector<Round> rounds_;         ///< one for every slot
   std::vector<Exchange*> under_way_;  ///< by bucket and client
 };
 
@@ -218,8 +210,8 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 /// Change them with each push.
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms);
-
-/// What the threads of a group of servers need.
-ServerCosts costs_of(const ServerGroup& servers);
+/// The ones or the others, as the update wants.
+std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
+                                    const Pieces& pieces, Servers::Terms terms);
 
 }  // namespace steptime

@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/run_sweep.h"
 

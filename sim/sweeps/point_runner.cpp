@@ -1,5 +1,10 @@
 #include "sim/sweeps/point_runner.h"
 
+#include "sim/experiment/keys.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -75,7 +80,7 @@ struct PointRunner::State {
   }
 
   const Sweep& sweep;
-  std::vector<std::size_t> places;  ///< of the point, on the axes
+  std::vector<std::size_t> places;  ///< where the point is on each axis
   std::shared_ptr<Document> document;
   bool document_is_written = false;  ///< it has the values of the point
   std::vector<Json*> slots;          ///< where each swept pointer's value stands
@@ -154,8 +159,10 @@ const Experiment& PointRunner::read(std::int64_t point) {
     }
     cache.in_use = key;
   }
-  if (s.experiment.embedding->settings()) s.write_document();  // which may not go with the rest
-  check_combination(s.document, s.experiment);
+  complete(s.experiment, [&s] {
+    s.write_document();
+    return s.document;
+  });
   return s.experiment;
 }
 

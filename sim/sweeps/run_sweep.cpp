@@ -2,6 +2,7 @@
 
 #include "sim/config/json_text.h"
 #include "sim/core/error.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/point_runner.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace steptime {
 namespace {
 
 struct Chunk {
-  std::size_t points = 0;  ///< that it was to run
+  std::size_t points = 0;  ///< as many were to be run
   std::vector<SweepRow> rows;
   std::string lines;                   ///< one after the other
   std::vector<std::size_t> line_ends;  ///< in `lines`, by row

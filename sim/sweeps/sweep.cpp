@@ -2,6 +2,9 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <algorithm>
 #include <cmath>

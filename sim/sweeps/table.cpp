@@ -2,6 +2,7 @@
 
 #include "sim/core/text_table.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/track_record.h"
 
 #include <algorithm>

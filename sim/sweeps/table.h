@@ -1,6 +1,7 @@
 // The rows of a sweep as a table for people, and as cells of CSV.
 #pragma once
 #include "sim/config/json.h"
+#include "sim/experiment/result_text.h"
 #include "sim/sweeps/sweep.h"
 
 #include <cstddef>
@@ -26,7 +27,7 @@ class SweepTable {
   };
   const Sweep& sweep_;
   std::vector<Row> rows_;
-  std::map<std::string, std::size_t> numbers_;  ///< of the notes, by their text
+  std::map<std::string, std::size_t> numbers_;  ///< which number a note has, by its text
   std::string notes_;
   std::size_t unvalidated_ = 0;  ///< points
   std::string why_;              ///< is the first of these

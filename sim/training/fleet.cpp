@@ -65,22 +65,6 @@ class Layers final : public Client {
   Worker& worker_;
 };
 
-/// One of the ways in which a client asks servers for a bucket's exchange.
-using Request = void (Servers::*)(std::int32_t client, std::int32_t bucket, Client& who);
-
-Request request_of(const ServerGroup& servers) {
-  if (servers.fused) return &Servers::pushpull;
-  switch (servers.pull) {
-    case PullTime::kAnswered:
-      return &Servers::push_then_pull;
-    case PullTime::kPushed:
-      return &Servers::push_and_ask;
-    case PullTime::kNextStep:
-      return &Servers::push;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Fleet::Fleet(TrainingRun& training, Roads& roads) : training_(training), plan_(training.plan) {
@@ -106,11 +90,10 @@ void Fleet::make_servers(Roads& roads) {
   }
   const ServerGroup& servers = plan_.aggregation.servers;
   wire_ = roads.wire();
-  const auto make = plan_.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
-  servers_ = make(training_.world, *wire_, plan_.pieces,
-                  {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
-                   .servers = static_cast<std::int32_t>(servers.count),
-                   .costs = costs_of(servers)});
+  servers_ = servers_of(*plan_.update, training_.world, *wire_, plan_.pieces,
+                        {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
+                         .servers = static_cast<std::int32_t>(servers.count),
+                         .costs = costs_of(servers)});
   servers_->set_store(store_.get());
   if (training_.drawing.is_on()) servers_->set_drawing(&training_.drawing);
 }
@@ -156,9 +139,9 @@ Sends Fleet::exchange(Worker& worker, Client& receiver) {
       kvstore_->exchange(worker, static_cast<std::int32_t>(bucket), receiver);
     };
   }
-  const Request request = request_of(plan_.aggregation.servers);
-  return [this, &worker, &receiver, request](std::size_t bucket) {
-    (*servers_.*request)(worker.number(), static_cast<std::int32_t>(bucket), receiver);
+  return [this, &worker, &receiver](std::size_t bucket) {
+    plan_.aggregation.servers.requests->exchange(*servers_, worker.number(),
+                                                 static_cast<std::int32_t>(bucket), receiver);
   };
 }
 
@@ -188,74 +171,115 @@ void Fleet::start_meeting(Roads& roads) {
     spawn(worker, averages_in_collective(worker, *meeting_, sends(worker, all, decider)));
 }
 
-void Fleet::start_client(Worker& worker, Roads& roads) {
-  const Aggregation& aggregation = plan_.aggregation;
-  const std::int32_t client = worker.number();
-  Group& group =
-      add_group({"workers of client", client}, 1, roads.medium(client, *aggregation.inside));
-  Decider* const decider = add_decider(group);
-  const bool ahead = training_.record.layers_wait();
-  const Sends inside = sends(worker, group, decider);
-  World& world = training_.world;
-  if (servers() == nullptr || plan_.update->sends_parameters()) {
-    watch(group, {&worker}, decider, nullptr,
-          [&worker, &world, decider, ahead](std::span<const std::int32_t> buckets) {
-            if (decider != nullptr) decider->arrived(buckets);
-            for (const std::int32_t bucket : buckets) {
-              if (ahead)
-                worker.next_layer_came(bucket, world.present());
-              else
-                worker.came(bucket, world.present());
-            }
-          });
+/// Starts the program of a client, with what it has beside it.
+class Fleet::Start final : public ClientPrograms {
+ public:
+  Start(Fleet& all, Worker& worker, Roads& roads)
+      : all_(all),
+        worker_(worker),
+        roads_(roads),
+        group_(all.add_group({"workers of client", worker.number()}, 1,
+                             roads.medium(worker.number(), *all.plan_.aggregation.inside))),
+        decider_(all.add_decider(group_)),
+        looks_ahead_(all.training_.record.layers_wait()),
+        inside_(all.sends(worker, group_, decider_)) {}
+
+  void without_servers() {
+    have_sums_back();
+    spawn(looks_ahead_ ? trains_layer_by_layer(worker_, inside_)
+                       : trains_step_by_step(worker_, inside_));
   }
-  if (servers() == nullptr) {
-    return spawn(worker, ahead ? trains_layer_by_layer(worker, inside)
-                               : trains_step_by_step(worker, inside));
+  void send_gradients() override {
+    Client* receiver = &worker_;
+    if (decider_ != nullptr) {
+      receiver = add(looks_ahead_ ? std::make_unique<ToldAhead>(world(), worker_, *decider_)
+                                  : std::make_unique<Told>(world(), worker_, *decider_));
+    }
+    if (!all_.plan_.aggregation.servers.requests->brings_values()) return pull_first(*receiver);
+    const Sends exchange = exchange_each_sum(spread(*receiver));
+    if (looks_ahead_) return spawn(trains_layer_by_layer(worker_, inside_));
+    if (decider_ != nullptr || all_.plan_.members() > 1)
+      return spawn(trains_step_by_step(worker_, inside_));
+    spawn(trains_step_by_step(worker_, [&worker = worker_, exchange](std::size_t bucket) {
+      worker.sends(bucket);
+      exchange(bucket);
+    }));
+  }
+  void send_parameters_at_start() override {
+    have_sums_back();
+    spawn(averages_elastically(worker_, all_.exchange(worker_, spread(worker_)), gradients()));
+  }
+  void send_parameters_at_end() override {
+    have_sums_back();
+    spawn(averages_at_servers(worker_, all_.exchange(worker_, spread(worker_)), gradients()));
   }
 
-  Client* receiver = &worker;
-  if (decider != nullptr && !plan_.update->sends_parameters()) {
-    receiver = receivers_
-                   .emplace_back(ahead ? std::make_unique<ToldAhead>(world, worker, *decider)
-                                       : std::make_unique<Told>(world, worker, *decider))
-                   .get();
+ private:
+  World& world() { return all_.training_.world; }
+  Client* add(std::unique_ptr<Client> client) {
+    return all_.receivers_.emplace_back(std::move(client)).get();
   }
-  const auto spread = [&](Client& next) -> Client& {
-    if (aggregation.spread == nullptr || plan_.members() == 1) return next;
-    Group& others = groups_.emplace_back(world, Name{"broadcasts in client", client}, 1,
-                                         roads.medium(client, *aggregation.spread));
-    return spreads_.emplace_back(training_, others, next);
-  };
-  const bool brings_values = aggregation.servers.pull_time() != PullTime::kNextStep;
-  const Sends exchange = this->exchange(worker, brings_values ? spread(*receiver) : *receiver);
-  const Sends gradients = plan_.members() > 1 ? inside : Sends{};
-  switch (plan_.update->sends()) {
-    case Update::Sends::kParametersAtStart:
-      return spawn(worker, averages_elastically(worker, exchange, gradients));
-    case Update::Sends::kParametersAtEnd:
-      return spawn(worker, averages_at_servers(worker, exchange, gradients));
-    case Update::Sends::kGradients:
-      break;
+  void spawn(Task program) { all_.spawn(worker_, std::move(program)); }
+  /// What gradients go through where parameters are what is exchanged.
+  Sends gradients() const { return all_.plan_.members() > 1 ? inside_ : Sends{}; }
+  /// Sums of gradients are what the worker waits for.
+  void have_sums_back() {
+    all_.watch(group_, {&worker_}, decider_, nullptr,
+               [&worker = worker_, &world = world(), decider = decider_,
+                looks_ahead = looks_ahead_](std::span<const std::int32_t> buckets) {
+                 if (decider != nullptr) decider->arrived(buckets);
+                 for (const std::int32_t bucket : buckets) {
+                   if (looks_ahead)
+                     worker.next_layer_came(bucket, world.present());
+                   else
+                     worker.came(bucket, world.present());
+                 }
+               });
   }
-  watch(group, {&worker}, decider, nullptr, [exchange](std::span<const std::int32_t> buckets) {
-    for (const std::int32_t bucket : buckets)
-      exchange(static_cast<std::size_t>(bucket));
-  });
-  if (!brings_values) {
-    Client& values = spread(*receivers_.emplace_back(std::make_unique<Layers>(worker)));
-    const Sends pulls = [this, &worker, &values](std::size_t bucket) {
-      servers_->pull(worker.number(), static_cast<std::int32_t>(bucket), values);
+  /// They are what it exchanges with servers.
+  Sends exchange_each_sum(Client& receiver) {
+    const Sends exchange = all_.exchange(worker_, receiver);
+    all_.watch(group_, {&worker_}, decider_, nullptr,
+               [exchange](std::span<const std::int32_t> buckets) {
+                 for (const std::int32_t bucket : buckets)
+                   exchange(static_cast<std::size_t>(bucket));
+               });
+    return exchange;
+  }
+  /// Brings what servers gave the first worker to the others.
+  Client& spread(Client& next) {
+    const Aggregation& aggregation = all_.plan_.aggregation;
+    if (aggregation.spread == nullptr || all_.plan_.members() == 1) return next;
+    Group& others =
+        all_.groups_.emplace_back(world(), Name{"broadcasts in client", worker_.number()}, 1,
+                                  roads_.medium(worker_.number(), *aggregation.spread));
+    return all_.spreads_.emplace_back(all_.training_, others, next);
+  }
+  void pull_first(Client& receiver) {
+    exchange_each_sum(receiver);
+    Client& values = spread(*add(std::make_unique<Layers>(worker_)));
+    const Sends pulls = [&servers = *all_.servers_, &worker = worker_,
+                         &values](std::size_t bucket) {
+      servers.pull(worker.number(), static_cast<std::int32_t>(bucket), values);
     };
-    return spawn(worker, pulls_first(worker, pulls, inside));
+    spawn(pulls_first(worker_, pulls, inside_));
   }
-  if (ahead) return spawn(worker, trains_layer_by_layer(worker, inside));
-  if (decider != nullptr || plan_.members() > 1)
-    return spawn(worker, trains_step_by_step(worker, inside));
-  spawn(worker, trains_step_by_step(worker, [&worker, exchange](std::size_t bucket) {
-          worker.sends(bucket);
-          exchange(bucket);
-        }));
+
+  Fleet& all_;
+  Worker& worker_;
+  Roads& roads_;
+  Group& group_;
+  Decider* decider_;
+  bool looks_ahead_;
+  Sends inside_;
+};
+
+void Fleet::start_client(Worker& worker, Roads& roads) {
+  Start start(*this, worker, roads);
+  if (servers() == nullptr)
+    start.without_servers();
+  else
+    plan_.update->choose(start);
 }
 
 void Fleet::expect_over() const {

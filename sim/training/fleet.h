@@ -32,6 +32,7 @@ class Fleet {
   void expect_over() const;
 
  private:
+  class Start;
   void make_servers(Roads& roads);
   void start_client(Worker& worker, Roads& roads);
   Sends exchange(Worker& worker, Client& receiver);

@@ -121,7 +121,7 @@ class KvStoreNodes::NodeDrawing final : public ServerDrawing {
   }
   Drawing& drawing_;
   const std::vector<std::string>& names_;
-  std::int32_t first_;  ///< of its workers
+  std::int32_t first_;  ///< its first worker's number
   std::vector<RankTimeline> lanes_;
 };
 
@@ -197,8 +197,6 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   }
   void push_beyond(std::uint32_t number) {
     const auto sum = static_cast<std::int32_t>(number);
-    if (all_.training_.plan.aggregation.beyond->servers.fused)
-      return all_.servers_->pushpull(number_, sum, values_);
     all_.servers_->push(number_, sum, answered_);
   }
   void pushes_answered(std::int32_t number, When end) {
@@ -230,10 +228,10 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   KvStoreNodes& all_;
   std::int32_t number_;
   std::unique_ptr<PieceWire> wire_;
-  std::vector<Time> pull_issued_;  ///< of every bucket, in the present step
+  std::vector<Time> pull_issued_;  ///< one for every bucket, in the present step
   Then answered_;
   Then values_;
-  std::vector<Exchanged> copies_;  ///< of every sum
+  std::vector<Exchanged> copies_;  ///< one for every sum
   std::int64_t copied_ = 0;
   std::unique_ptr<NodeDrawing> drawing_;
 };
@@ -241,7 +239,7 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
 KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
     : training_(training),
       per_node_(static_cast<std::int32_t>(training.plan.cluster.gpus_per_node)),
-      copies_(training.plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus),
+      copies_(training.plan.aggregation.servers.placement->is_on_gpus()),
       issues_(training.world.engine.reason("thread issues pushes and pulls", "host")) {
   const TrainingPlan& plan = training.plan;
   World& world = training.world;
@@ -267,11 +265,10 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
   if (auto channel = roads.channel()) ends.push_back(std::move(channel));
   wire_ = std::make_unique<PieceWire>(world, roads.line_beyond(), std::move(ends),
                                       plan.pieces_beyond, PieceWire::Begins::kInOrder);
-  const auto make = plan.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
-  servers_ = make(world, *wire_, plan.pieces_beyond,
-                  {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
-                   .servers = static_cast<std::int32_t>(beyond.servers.count),
-                   .costs = costs_of(beyond.servers)});
+  servers_ = servers_of(*plan.update, world, *wire_, plan.pieces_beyond,
+                        {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
+                         .servers = static_cast<std::int32_t>(beyond.servers.count),
+                         .costs = costs_of(beyond.servers)});
   servers_->set_store(store);
   servers_->set_drawing(drawing_.get());
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {

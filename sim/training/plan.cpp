@@ -287,19 +287,21 @@ double TrainingTimes::mean_staleness() const {
   return updates > 0 ? sum / updates : 0;
 }
 
+bool TrainingPlan::layers_wait() const {
+  return schedule && schedule->layers_wait_for_their_own() && !step.buckets.empty() &&
+         !update->sends_parameters();
+}
+
 double work_of(const TrainingPlan& plan) {
   const auto steps = static_cast<double>(plan.played_steps());
-  const bool sends_parameters = plan.update->sends_parameters();
-  const double exchanges = sends_parameters
-                               ? static_cast<double>(plan.update->exchanges_in(plan.played_steps()))
-                               : steps;
+  const auto exchanges = static_cast<double>(plan.update->exchanges_in(plan.played_steps()));
   double pieces = 0;
   for (const auto& of_bucket : plan.pieces)
     pieces += static_cast<double>(of_bucket.size());
   const auto buckets = static_cast<double>(plan.step.buckets.size());
   if (plan.workers_meet()) return buckets * exchanges;
-  const double reductions = sends_parameters && plan.members() == 1 ? 0 : buckets;
-  const bool copies = plan.aggregation.servers.placement == ServerGroup::Placement::kOnGpus;
+  const double reductions = plan.update->sends_parameters() && plan.members() == 1 ? 0 : buckets;
+  const bool copies = plan.aggregation.servers.placement->is_on_gpus();
   double beyond = 0;  // of a node
   for (const auto& of_piece : plan.pieces_beyond)
     beyond += 2 * static_cast<double>(of_piece.size()) + (copies ? 2 : 0);

@@ -34,6 +34,14 @@ struct Issued {
   Duration pull;
 };
 
+class Roads;
+class World;
+struct TrainingPlan;
+/// What pushes, pulls and collectives inside a client go through: closed forms and ports, or
+/// messages on links (sim/training/roads.h). World and plan must outlive it. Throw InputError.
+std::unique_ptr<Roads> closed_roads(World& world, const TrainingPlan& plan);
+std::unique_ptr<Roads> message_roads(World& world, const TrainingPlan& plan);
+
 /// All that a run depends on.
 struct TrainingPlan {
   Cluster cluster;
@@ -51,17 +59,17 @@ struct TrainingPlan {
   StepPlan step;  ///< cost: of the all-reduce inside a client
   /// What is trained, for drawings; null: its passes are drawn as wholes.
   std::shared_ptr<const Workload> workload{};
-  std::span<const GradientUnit> units{};   ///< of the workload, which owns them
-  std::vector<std::string> names;          ///< of each bucket
-  std::vector<std::vector<Piece>> pieces;  ///< of each bucket; none without servers
+  std::span<const GradientUnit> units{};   ///< the workload owns them
+  std::vector<std::string> names;          ///< one for each bucket
+  std::vector<std::vector<Piece>> pieces;  ///< where each bucket is; none without servers
   /// With servers beyond the nodes: what these hold of each piece.
   std::vector<std::vector<Piece>> pieces_beyond;
-  std::vector<Issued> issued;    ///< of each bucket; none: at once
+  std::vector<Issued> issued;    ///< when each bucket is; none: at once
   std::vector<Duration> needed;  ///< when the forward pass comes to each bucket's first layer
-  std::int64_t steps = 1;        ///< that are reported
+  std::int64_t steps = 1;        ///< as many are reported
   /// Which those are of the steps that the run plays (sim/training/reported_steps.h).
   enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
-  bool plays_messages = false;  ///< pushes, pulls and what happens inside a client as messages
+  std::unique_ptr<Roads> (*roads)(World&, const TrainingPlan&) = closed_roads;
   OnProgress on_progress{};
 
   /// Workers of a client.
@@ -70,6 +78,8 @@ struct TrainingPlan {
   bool workers_meet() const { return update->sends_parameters() && aggregation.servers.count == 0; }
   /// Who trains parameters of its own: clients; without them workers.
   std::int64_t trainers() const { return workers_meet() ? cluster.workers() : aggregation.clients; }
+  /// A layer of a forward pass waits for its own gradients of the step before only.
+  bool layers_wait() const;
   /// Steps up to the second exchange.
   std::int64_t warm_up() const { return 2 * update->period(); }
   /// Steps that the run plays; as a rule, where it is to find its steady state.
@@ -116,12 +126,12 @@ struct TrainingTimes {
   /// Mean over the reported steps: of the last client where they wait for each other, else over
   /// clients. What follows is of these steps, too.
   double step_s = 0;
-  std::optional<double> cold_step_s{};  ///< of the first exchange, where it is another one
+  std::optional<double> cold_step_s{};  ///< the first exchange's, where it is another one
   double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
-  double input_s = 0;         ///< that of waits for samples, before a forward pass could begin
+  double input_s = 0;         ///< the same of waits for samples, before a forward pass could begin
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
   double end_s = 0;           ///< when the last client is done with the run
-  std::int64_t messages = 0;  ///< of the run: pushes and pulls with bytes
+  std::int64_t messages = 0;  ///< pushes and pulls with bytes in the whole run
   double messages_per_step = 0;
   std::vector<std::int64_t> staleness;  ///< how many updates met a range changed that many times
                                         ///< since their client had pulled it
@@ -138,7 +148,7 @@ struct TrainingTimes {
   std::vector<Sent> sent;
   double all_reduces = 0;          ///< per step, of client 0
   double reduce_busy_s = 0;        ///< per step, what these take when nothing else is under way
-  std::vector<Cause> attribution;  ///< of step_s; none where causes are not kept
+  std::vector<Cause> attribution;  ///< what step_s passes for; none where causes are not kept
   std::vector<LinkUse> links{};    ///< where messages were played
   std::uint64_t fingerprint = 0;
 

@@ -9,22 +9,21 @@
 namespace steptime {
 namespace {
 
-/// Whether a layer of the next forward pass waits for its own gradients only.
-bool layers_wait(const TrainingPlan& plan) {
+/// Whether a forward pass looks ahead to values that come while it goes on: those that a step pulls
+/// at its start it waits for anyway.
+bool looks_ahead(const TrainingPlan& plan) {
   const ServerGroup& servers = plan.aggregation.servers;
-  const bool pulls_first = servers.count > 0 && servers.pull_time() == PullTime::kNextStep;
-  return plan.schedule && plan.schedule->layers_wait_for_their_own() &&
-         !plan.step.buckets.empty() && !plan.update->sends_parameters() && !pulls_first;
+  return plan.layers_wait() && (servers.count == 0 || servers.requests->brings_values());
 }
 
 }  // namespace
 
 void check_programs(const TrainingPlan& plan) {
   World world;
-  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), layers_wait(plan),
+  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
                 {});
   TrainingRun training{world, plan, 1, record, nullptr, Drawing(plan, nullptr)};
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   const Fleet fleet(training, *roads);
 }
 
@@ -32,10 +31,10 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
                             const Convergence* convergence, std::int64_t samples,
                             Timeline* timeline, Causes* causes) {
   World world(causes);
-  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), layers_wait(plan),
+  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
                 {learner, convergence, static_cast<double>(samples)});
   TrainingRun training{world, plan, seed, record, learner, Drawing(plan, timeline)};
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   const Fleet fleet(training, *roads);
   const double work = work_of(plan);
   const auto report = [&] {

@@ -42,10 +42,7 @@ void Record::came(std::int32_t worker, std::int32_t bucket, Time end) {
 }
 
 void Record::ended(std::int32_t worker, std::int64_t step, Time end, When led) {
-  const Update& update = *plan_.update;
-  const bool exchanges =
-      !update.sends_parameters() || (!plan_.step.buckets.empty() && update.exchanges(step));
-  if (worker == 0 && steps_.counts(step)) sent_.over(exchanges);
+  if (worker == 0 && steps_.counts(step)) sent_.over(plan_.update->exchanges(step));
   const bool is_known = steps_.ended(worker, step, end, led);
   if (is_known || plan_.reported != TrainingPlan::Reported::kSteady) sent_.stay();
 }
@@ -56,9 +53,7 @@ void Record::learnt(std::int32_t worker, std::int64_t step) {
   const Convergence& convergence = *learning_.convergence;
   if (step % convergence.evaluate != 0 && step != plan_.steps) return;
   // When all have waited for each other, the others' ends of the step are events of this instant.
-  const Update& update = *plan_.update;
-  const bool have_met = update.waits_for_all() && step > 0 &&
-                        (!update.sends_parameters() || update.exchanges(step - 1));
+  const bool have_met = plan_.update->has_met(step);
   std::int64_t steps = 0;
   for (const std::int64_t each : learnt_)
     steps += have_met ? step : each;

@@ -26,7 +26,7 @@ ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
       reported_(plan.steps),
       first_(kind_ == Kind::kAfterTwo ? plan.warm_up() : 0),
       played_(first_ + plan.steps),
-      together_(plan.update->waits_for_all()),
+      together_(plan.update->has_met(period_)),
       clients_(static_cast<std::size_t>(plan.trainers())) {
   constexpr std::int64_t kAny = std::int64_t{1} << 62;
   if (kind_ == Kind::kSteady) played_ = kAny;
@@ -91,13 +91,12 @@ bool ReportedSteps::compare(std::int64_t steps) {
 }
 
 double ReportedSteps::per_step() const {
-  const auto exchanges = [this](std::int64_t steps) {
-    return plan_.update->sends_parameters() ? plan_.update->exchanges_in(steps) : steps;
-  };
+  const Update& update = *plan_.update;
   const std::int64_t end = kind_ == Kind::kSteady ? last_ : played_;
-  const std::int64_t reported = exchanges(end) - exchanges(end - reported_);
+  const std::int64_t reported = update.exchanges_in(end) - update.exchanges_in(end - reported_);
   if (reported == 0) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(exchanges(played_)) * this->reported() / static_cast<double>(reported);
+  return static_cast<double>(update.exchanges_in(played_)) * this->reported() /
+         static_cast<double>(reported);
 }
 
 SumOfTimes ReportedSteps::sum(const std::vector<SumOfTimes>& by_step) const {

@@ -18,16 +18,9 @@
 namespace steptime {
 namespace {
 
-using Placement = ServerGroup::Placement;
-
-/// Where clients meet last.
-const ServerGroup& last_servers(const Aggregation& aggregation) {
-  return aggregation.beyond ? aggregation.beyond->servers : aggregation.servers;
-}
-
 std::unique_ptr<ChannelEnds> open_channel(World& world, const TrainingPlan& plan) {
   const Aggregation& aggregation = plan.aggregation;
-  ConnectionEnds ends{.servers = last_servers(aggregation).count};
+  ConnectionEnds ends{.servers = aggregation.last_servers().count};
   (aggregation.beyond ? ends.hosts : ends.clients) =
       aggregation.beyond ? plan.cluster.nodes : aggregation.clients;
   return plan.transport->channel->open(world.engine, ends);
@@ -39,18 +32,12 @@ PieceWire::Ends list_of(std::unique_ptr<ChannelEnds> channel) {
   return ends;
 }
 
-/// The GPUs on which a node adds up; none: it does so on its host.
-std::int64_t adding_gpus(const TrainingPlan& plan) {
-  const ServerGroup& servers = plan.aggregation.servers;
-  return servers.placement == Placement::kOnGpus ? servers.count : 0;
-}
-
 class ClosedRoads final : public Roads {
  public:
   ClosedRoads(World& world, const TrainingPlan& plan)
       : world_(world),
         plan_(plan),
-        ports_(world.engine, plan.cluster, plan.cluster.nodes + (own_nodes() ? servers() : 0),
+        ports_(world.engine, plan.cluster, plan.cluster.nodes + more_nodes(),
                plan.aggregation.servers.workers_per_host_link),
         shares_(plan.members() > 1 &&
                 (plan.transport->streams > 1 || plan.aggregation.spread != nullptr)) {
@@ -62,11 +49,11 @@ class ClosedRoads final : public Roads {
       GroupLinks& links = links_.emplace_back();
       links.in_node = {{channel}};
       links.between_nodes = {{channel + 1}};
-      if (servers() == 0) continue;
+      if (last().count == 0) continue;
       const std::int64_t first = c * plan.members();
       links.taken_between_nodes =
           &taken_.emplace_back(ports_, Way::kNetwork, first, plan.members());
-      if (!own_nodes())
+      if (more_nodes() == 0)
         links.taken_in_node = &taken_.emplace_back(ports_, Way::kHost, first, plan.members());
     }
   }
@@ -82,15 +69,13 @@ class ClosedRoads final : public Roads {
 
   std::unique_ptr<Wire> wire() override {
     PortEnds ends;
-    ends.all_between_nodes = own_nodes();
+    ends.all_between_nodes = more_nodes() > 0;
     for (std::int64_t client = 0; client < plan_.aggregation.clients; ++client) {
       const std::int64_t rank_0 = client * plan_.members();
       ends.clients.push_back({static_cast<std::int32_t>(rank_0 / plan_.cluster.gpus_per_node),
                               static_cast<std::int32_t>(rank_0)});
     }
-    const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
-    for (std::int32_t server = 0; server < servers(); ++server)
-      ends.servers.push_back({own_nodes() ? nodes + server : server % nodes, PortEnd::kHost});
+    ends.servers = server_ends();
     auto channel = open_channel(world_, plan_);
     if (channel == nullptr)
       return std::make_unique<PortWire>(world_, ports_, std::move(ends), plan_.pieces);
@@ -106,28 +91,33 @@ class ClosedRoads final : public Roads {
     for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
       ends.clients.push_back({node, node * gpus + gpu});
     ends.clients.push_back(host);
-    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place)
-      ends.servers.push_back(adding_gpus(plan_) > 0 ? PortEnd{node, node * gpus + place % gpus}
-                                                    : host);
+    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place) {
+      const auto gpu = plan_.aggregation.servers.placement->gpu(place, gpus);
+      ends.servers.push_back(gpu ? PortEnd{node, node * gpus + *gpu} : host);
+    }
     return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces);
   }
 
   std::unique_ptr<PieceLine> line_beyond() override {
-    PortEnds ends;
-    const auto nodes = static_cast<std::int32_t>(plan_.cluster.nodes);
-    for (std::int32_t node = 0; node < nodes; ++node)
+    PortEnds ends{.servers = server_ends()};
+    for (std::int32_t node = 0; node < plan_.cluster.nodes; ++node)
       ends.clients.push_back({node, PortEnd::kHost});
-    for (std::int32_t server = 0; server < servers(); ++server)
-      ends.servers.push_back({own_nodes() ? nodes + server : server % nodes, PortEnd::kHost});
     return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces_beyond);
   }
 
   std::unique_ptr<ChannelEnds> channel() override { return open_channel(world_, plan_); }
 
  private:
-  std::int64_t servers() const { return last_servers(plan_.aggregation).count; }
-  bool own_nodes() const {
-    return last_servers(plan_.aggregation).placement == Placement::kOwnNodes;
+  const ServerGroup& last() const { return plan_.aggregation.last_servers(); }
+  /// Those of the servers, beside the cluster's.
+  std::int64_t more_nodes() const { return last().placement->more_nodes(last().count); }
+  std::vector<PortEnd> server_ends() const {
+    std::vector<PortEnd> ends;
+    for (std::int64_t server = 0; server < last().count; ++server) {
+      const std::int64_t node = last().placement->node(server, plan_.cluster.nodes);
+      ends.push_back({static_cast<std::int32_t>(node), PortEnd::kHost});
+    }
+    return ends;
   }
 
   World& world_;
@@ -136,7 +126,7 @@ class ClosedRoads final : public Roads {
   bool shares_;
   std::optional<TimedLinks> routes_;
   Network* network_ = nullptr;    ///< null: nothing shares a link
-  std::deque<GroupLinks> links_;  ///< of every client
+  std::deque<GroupLinks> links_;  ///< one for every client
   std::deque<NodePorts::Taken> taken_;
 };
 
@@ -156,7 +146,7 @@ class MessageRoads final : public Roads {
         connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
         network_(world.connect(connections_, plan.cluster.messages)),
         links_(network_, machine_, plan.cluster.messages.eager_overhead),
-        copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies_at_once) {
+        copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies.threads) {
     if (plan.members() == 1) return;
     expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
     if (plan.aggregation.spread)
@@ -185,9 +175,10 @@ class MessageRoads final : public Roads {
     for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
       ends.clients.push_back(node * gpus + gpu);
     ends.clients.push_back(host_end(plan_.cluster, node));
-    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place)
-      ends.servers.push_back(adding_gpus(plan_) > 0 ? node * gpus + place % gpus
-                                                    : ends.clients.back());
+    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place) {
+      const auto gpu = plan_.aggregation.servers.placement->gpu(place, gpus);
+      ends.servers.push_back(gpu ? node * gpus + *gpu : ends.clients.back());
+    }
     auto copies = line(std::move(ends), plan_.pieces);
     copies->set_copy_threads(copy_threads_, [this, gpus](const SentPiece& sent) {
       return rank(sent, sent.of->client == gpus);
@@ -212,7 +203,7 @@ class MessageRoads final : public Roads {
  private:
   std::vector<Endpoint> server_ends() const {
     std::vector<Endpoint> ends;
-    for (std::int64_t server = 0; server < last_servers(plan_.aggregation).count; ++server)
+    for (std::int64_t server = 0; server < plan_.aggregation.last_servers().count; ++server)
       ends.push_back(server_end(plan_.cluster, plan_.aggregation, server));
     return ends;
   }
@@ -222,12 +213,10 @@ class MessageRoads final : public Roads {
   /// Which of the messages that wait for a GPU's threads goes first, the lowest. MXNet copies a sum
   /// to the host with priority 0: that of keys is their number, from 0 on, or its negative.
   std::int64_t rank(const SentPiece& sent, bool with_host) const {
-    const bool last_first = plan_.aggregation.servers.last_bucket_first;
-    if (with_host && !sent.is_push) {
-      using Limits = std::numeric_limits<std::int64_t>;
-      return last_first ? Limits::min() : Limits::max();
-    }
-    return last_first ? -sent.of->bucket : sent.of->bucket;
+    const bool is_sum_to_host = with_host && !sent.is_push;
+    const std::int64_t bucket =
+        is_sum_to_host ? std::numeric_limits<std::int64_t>::max() : sent.of->bucket;
+    return plan_.aggregation.servers.copies.priority() * bucket;
   }
 
   World& world_;
@@ -236,14 +225,17 @@ class MessageRoads final : public Roads {
   ConnectedRoutes connections_;
   Network& network_;
   MessageLinks links_;
-  CopyThreads copy_threads_;  ///< of GPUs; only where nodes add up
+  CopyThreads copy_threads_;  ///< for the GPUs; only where nodes add up
 };
 
 }  // namespace
 
-std::unique_ptr<Roads> make_roads(World& world, const TrainingPlan& plan) {
-  if (plan.plays_messages) return std::make_unique<MessageRoads>(world, plan);
+std::unique_ptr<Roads> closed_roads(World& world, const TrainingPlan& plan) {
   return std::make_unique<ClosedRoads>(world, plan);
+}
+
+std::unique_ptr<Roads> message_roads(World& world, const TrainingPlan& plan) {
+  return std::make_unique<MessageRoads>(world, plan);
 }
 
 }  // namespace steptime

@@ -34,8 +34,4 @@ class Roads {
   /// none.
   virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
 };
-/// Closed forms and ports, or messages, as the plan plays them. All must outlive the result. Throws
-/// InputError.
-std::unique_ptr<Roads> make_roads(World& world, const TrainingPlan& plan);
-
 }  // namespace steptime

@@ -16,6 +16,7 @@
 #include "sim/network/machine.h"
 #include "tests/bench/bare.h"
 #ifdef STEPTIME_SIMGRID
+#include "sim/experiment/read_experiment.h"
 #include "tests/support/simgrid.h"
 #endif
 

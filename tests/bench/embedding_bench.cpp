@@ -2,6 +2,7 @@
 // wall time a step when all ranks are alike, and 20 ms when every rank is simulated.
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 

@@ -2,6 +2,7 @@
 // (004 equation 7)? The goal is 2.
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/step/step.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 // servers.
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/training_run.h"
 #include "sim/training/play.h"
 #include "tests/bench/bare.h"

@@ -3,7 +3,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
-#include "sim/experiment/result.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/summary.h"
 #include "sim/sweeps/point_runner.h"
 

@@ -9,8 +9,11 @@
 #include "sim/config/json.h"
 #include "sim/config/output_files.h"
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/point_runner.h"
@@ -141,6 +144,33 @@ TEST(Golden, EveryExperimentGivesWhatItGave) {
                   << (a == then.end() ? "(none)" : *a) << "\n+ "
                   << (b == now.end() ? "(none)" : *b);
   }
+}
+
+/// With every program and every message played, but for fingerprints, as other events happen; and
+/// but for experiments that learn, or whose messages are too many to be played.
+TEST(Golden, EveryExperimentGivesTheSameWithoutFastPaths) {
+  int compared = 0;
+  for (const std::string& file : json_files(kConfigs)) {
+    const Experiment e = read_experiment(load_document((kConfigs / file).string(), {}));
+    if (e.run->convergence) continue;
+    const auto row = [&] {
+      std::vector<SentBucket> buckets;
+      const Result result = simulate(e, &buckets);
+      Json figures = row_of(Json{{"run", e.name}}, buckets, result);
+      figures.erase("fingerprint");
+      return figures.dump();
+    };
+    const std::string fast = row();
+    const WithoutFastPaths all_played;
+    try {
+      EXPECT_EQ(row(), fast) << file;
+      ++compared;
+    } catch (const InputError& too_much) {
+      fmt::print("{}: {}\n", file, too_much.what());
+    }
+  }
+  fmt::print("{} experiments compared\n", compared);
+  EXPECT_GT(compared, 30);
 }
 
 TEST(Golden, EveryGoldenHasItsExperiment) {

@@ -6,6 +6,7 @@
 // drawn_experiments.h). STEPTIME_GROUP names the one group that either is about, if it is not all.
 #include "sim/config/output_files.h"
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/drawn_experiments.h"
@@ -153,6 +154,27 @@ TEST_P(RandomExperiments, GiveWhatTheyGave) {
                   << before.dump() << "\n+ " << outcome.dump();
   }
   EXPECT_EQ(different, 0) << "of " << then.size() << " in " << path;
+}
+
+/// Every program and every message is played. What a step's time passes for is not compared, as a
+/// closed form and its messages have other names for it.
+TEST_P(RandomExperiments, GiveTheSameWithoutFastPaths) {
+  const std::string path = path_of(kDrawnGroups[GetParam()].name);
+  int different = 0;
+  for (const std::string& line : lines_of(text_of(path))) {
+    Json then = Json::parse(line);
+    const Json config = then["config"];
+    const WithoutFastPaths all_played;
+    Json now = outcome_of(drawn_experiment(config));
+    for (const char* key : {"config", "attribution_ps"}) {
+      then.erase(key);
+      now.erase(key);
+    }
+    constexpr int kMostShown = 3;
+    if (now == then || ++different > kMostShown) continue;
+    ADD_FAILURE() << config.dump() << "\n- " << then.dump() << "\n+ " << now.dump();
+  }
+  EXPECT_EQ(different, 0) << "of " << path;
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, RandomExperiments,

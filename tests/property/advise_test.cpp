@@ -6,6 +6,8 @@
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -81,7 +83,7 @@ std::map<std::string, Found> search(const std::shared_ptr<const Document>& confi
           Experiment experiment = base;
           for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule})
             read_part(changed, part, experiment);
-          check_combination(changed, experiment);
+          complete(experiment, [&] { return changed; });
           const double time = simulate(experiment).step_time_s;
           best[system].step_time_s = std::min(best[system].step_time_s, time);
           ++best[system].tried;

@@ -1,5 +1,7 @@
 // What the step's time is attributed to adds up to it, and no part of it is unexplained: over
 // random clusters, aggregations, updates, schedules, variation, streams and both fidelities.
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/training.h"
 
@@ -107,6 +109,7 @@ Experiment experiment(const Setting& s) {
                               {"run", parse_json(s.run, "x.json")}}});
   for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   return e;
 }
 

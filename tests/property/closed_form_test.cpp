@@ -3,6 +3,7 @@
 #include "netmodels/programs.h"
 #include "sim/collective/collective.h"
 #include "sim/core/error.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/collectives.h"
 #include "tests/support/generators.h"
 #include "tests/support/play.h"

@@ -1,6 +1,7 @@
 // Every embedding with every schedule, collective and fidelity is a legal question.
 #include "sim/config/data_dir.h"
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Do the safe embeddings ever deadlock, and is every deadlock of the others found and named?
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/core/random.h"
 #include "sim/mxnet/embedding.h"
 #include "tests/support/embedded.h"
@@ -95,6 +96,8 @@ std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, b
   cluster.network = cluster.intra_node = {a / 6, {5}};
   cluster.reduction = {to_seconds(b) / 4};
   const std::string pool = type == "funnel" ? "" : random_pool(draw).text();
+  std::optional<WithoutFastPaths> messages;
+  if (way == Way::kAlwaysPlayed) messages.emplace();
   try {
     const EmbeddedStep step =
         run_embedded(*embedding_of(type, pool + random_settings(draw)), workload, collective,
@@ -105,8 +108,7 @@ std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, b
                       .one_clock = one_clock,
                       .played = way == Way::kClosed
                                     ? std::nullopt
-                                    : std::optional<EmbeddedRun::Played>({&cluster, &collective}),
-                      .always_play = way == Way::kAlwaysPlayed});
+                                    : std::optional<EmbeddedRun::Played>({&cluster, &collective})});
     std::string text = fmt::format("{} {} {} {}", step.times.step.count(), step.times.fingerprint,
                                    step.attribution.exposed.count(), step.attribution.idle.count());
     for (const auto& [what, time] : step.attribution.waits)

@@ -2,6 +2,8 @@
 // fidelities and by the Module API with free calls, over random models and nodes. Every run of the
 // test draws other ones; STEPTIME_SEED=<what was printed> draws the same again.
 #include "sim/core/random.h"
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 

@@ -1,5 +1,7 @@
 // Schedules that decide while the step runs, against those whose plan stands before it: where they
 // decide the same, the played step equals the recurrence to the picosecond.
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/generators.h"
 #include "tests/support/training.h"
@@ -52,6 +54,7 @@ struct Question {
                                           {"variation", Json{{"jitter", jitter}}}}}}});
     for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
       read_part(document, part, e);
+    e.execution = &execution_of(e);
     return e;
   }
   Duration step(const std::string& schedule,

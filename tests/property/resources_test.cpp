@@ -1,6 +1,8 @@
 // No link carries more than it can, and no step is shorter than its compute: over random clusters,
 // aggregations, schedules, streams and both fidelities. What a link has to carry is derived from
 // the strategy here, not read from the simulator.
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/training.h"
 
@@ -69,6 +71,7 @@ Result run(const Setting& s, const Cluster& cluster) {
             Json{{"fidelity", s.fidelity}, {"variation", parse_json(s.variation, "x.json")}}}}});
   for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   return simulate(e);
 }
 Result run(const Setting& s) {

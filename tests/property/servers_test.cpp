@@ -1,5 +1,7 @@
 // What parameter servers do in any run: over random clusters, placements, ways to pull, stragglers
 // and both fidelities.
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/drawn_experiments.h"
 #include "tests/support/training.h"
@@ -65,6 +67,7 @@ Experiment any_synchronous(const Cluster& cluster, const std::string& run) {
                      {"run", parse_json(run, "x.json")}}});
   for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   return e;
 }
 

@@ -1,3 +1,4 @@
+#include "sim/experiment/runs/one_step.h"
 #include "tests/support/training.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ TEST(AllReduce, IsOneClientWithoutServers) {
   EXPECT_EQ(e.aggregation->servers.count, 0);
   // Ring of 4 over 4 MB: 6 ms + 6/4 * 4 ms.
   EXPECT_EQ(e.collective->time(Bytes{4000000}), std::chrono::milliseconds(12));
-  EXPECT_FALSE(needs_training(e));
+  EXPECT_TRUE(is_one_step(e));
 }
 
 }  // namespace

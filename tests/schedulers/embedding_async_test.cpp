@@ -9,7 +9,7 @@ namespace steptime {
 namespace {
 
 TEST(Async, PlaysNoEngine) {
-  EXPECT_FALSE(make<Embedding>(R"({"type": "async"})")->settings().has_value());
+  EXPECT_FALSE(make<Embedding>(R"({"type": "async"})")->has_main_thread());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Esgd, DefaultsAreThePapers) {
   const auto esgd = make<Update>(R"({"type": "esgd"})");
-  EXPECT_EQ(esgd->sends(), Update::Sends::kParametersAtStart);
+  EXPECT_TRUE(esgd->sends_parameters());
   EXPECT_FALSE(esgd->waits_for_all());
   EXPECT_FALSE(esgd->ends_together());
   EXPECT_EQ(esgd->default_steps(), 64);  // its interval: 001 section 5

@@ -1,5 +1,7 @@
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/training.h"
 
@@ -58,6 +60,7 @@ Result played(std::shared_ptr<const Cluster> cluster, const std::string& more = 
                               {"run", parse_json(run, "x")}}});
   for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   return simulate(e);
 }
 double exposed_ms(std::shared_ptr<const Cluster> cluster, const std::string& more = "",
@@ -169,6 +172,7 @@ std::vector<double> learnt(const std::string& aggregation, const std::string& up
       Document{"x", Json{{"strategy", parse_json(strategy(aggregation, update), "x")}}});
   for (const Part part : {Part::kTransport, Part::kCollective})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   const Played played(e, c);
   for (std::int64_t w = 1; w < 3; ++w)
     EXPECT_EQ(played.client(w), played.client(0)) << w;

@@ -22,7 +22,7 @@ const char* const kHybrid =
 
 TEST(LocalSgd, SendsParametersAtTheEndOfEveryIntervalThStep) {
   const auto update = make<Update>(local_sgd(3));
-  EXPECT_EQ(update->sends(), Update::Sends::kParametersAtEnd);
+  EXPECT_TRUE(update->sends_parameters());
   EXPECT_TRUE(update->waits_for_all());
   EXPECT_FALSE(update->ends_together());
   EXPECT_FALSE(update->exchanges(0));

@@ -1,4 +1,5 @@
 #include "sim/core/error.h"
+#include "sim/experiment/runs/one_step.h"
 #include "tests/support/training.h"
 
 #include <string>
@@ -13,7 +14,7 @@ TEST(ParameterServer, EveryWorkerIsAClient) {
   EXPECT_EQ(e.aggregation->clients, 6);
   EXPECT_EQ(e.aggregation->servers.count, 2);
   EXPECT_EQ(e.collective->time(Bytes{1000000000}), Duration{});
-  EXPECT_TRUE(needs_training(e));
+  EXPECT_FALSE(is_one_step(e));
 }
 
 TEST(ParameterServer, NeedsAServer) {

@@ -8,6 +8,8 @@
 #include "sim/config/json.h"
 #include "sim/core/random.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 
 #include <array>
 #include <chrono>
@@ -266,7 +268,7 @@ inline Experiment drawn_experiment(const Json& config) {
   for (const Part part : kParts) {
     if (part != Part::kWorkload) read_part(document, part, e);
   }
-  check_combination(document, e);
+  complete(e, [&] { return document; });
   return e;
 }
 

@@ -3,6 +3,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/config/json.h"
 #include "sim/network/cluster.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/config_text.h"
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // Experiments ready to simulate.
 #pragma once
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 

@@ -1,6 +1,7 @@
 // Sweeps of the tiny experiment.
 #pragma once
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 #include "sim/sweeps/sweep.h"
 #include "tests/support/tiny_experiment.h"
 

@@ -1,6 +1,8 @@
 // A small training run whose parts can be worked out by head.
 #pragma once
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/training_run.h"
 #include "sim/training/learner.h"
 #include "sim/training/play.h"
@@ -42,6 +44,7 @@ inline Experiment training_experiment(const std::string& strategy, std::int64_t 
                               {"run", parse_json(run, "x.json")}}});
   for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule, Part::kRun})
     read_part(document, part, e);
+  e.execution = &execution_of(e);
   return e;
 }
 

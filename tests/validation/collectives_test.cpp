@@ -3,6 +3,7 @@
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 
 #include <cmath>
 #include <cstdint>

@@ -5,6 +5,8 @@
 //
 // The step computes 2 us. A star: each GPU has links of 1 GB/s each way to all others, without
 // latency, and two copy threads; the key is merged on GPU 0 and takes 24 ms on an idle link.
+#include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 

@@ -3,6 +3,7 @@
 // EDR InfiniBand adapter a node".
 #include "sim/config/json.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/used_path.h"
 

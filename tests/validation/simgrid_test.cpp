@@ -6,6 +6,7 @@
 #include "netmodels/programs.h"
 #include "sim/collective/collective_player.h"
 #include "sim/network/machine.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/config_text.h"
 
 #include <algorithm>

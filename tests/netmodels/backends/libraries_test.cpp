@@ -1,5 +1,6 @@
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "tests/support/collectives.h"
 #include "tests/support/messages.h"
 #include "tests/support/training.h"

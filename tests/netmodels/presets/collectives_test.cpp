@@ -2,6 +2,7 @@
 #include "sim/collective/collective.h"
 #include "sim/collective/message_time.h"
 #include "sim/evidence/collective_table.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/presets.h"
 
 #include <algorithm>

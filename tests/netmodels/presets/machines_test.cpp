@@ -1,6 +1,7 @@
 // Is each shipped machine what its builder says it is?
 #include "sim/core/error.h"
 #include "sim/network/machine.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/messages.h"
 #include "tests/support/presets.h"
 

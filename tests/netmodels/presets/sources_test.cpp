@@ -3,6 +3,7 @@
 // "sources" maps the JSON pointer of a number, below "cluster", to its source; a pointer stands for
 // all that is below it. Links are many and of few kinds: "/node/links" maps the kind of a link to
 // the sources of its numbers, key by key.
+#include "sim/network/read_cluster.h"
 #include "tests/support/presets.h"
 
 #include <cctype>

@@ -1,4 +1,5 @@
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/play.h"
 #include "tests/support/policies.h"

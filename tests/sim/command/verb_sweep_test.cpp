@@ -1,3 +1,4 @@
+#include "sim/experiment/overrides.h"
 #include "sim/sweeps/run_sweep.h"
 #include "tests/support/result_keys.h"
 #include "tests/support/tiny_experiment.h"

@@ -5,6 +5,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <algorithm>

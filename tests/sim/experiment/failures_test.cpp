@@ -1,6 +1,7 @@
 // Trainings on nodes that fail, against Daly's formulas.
 #include "sim/experiment/failures.h"
 
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/messages.h"
 #include "tests/support/simulated.h"
@@ -93,8 +94,8 @@ TEST(Failures, StandBesideTheStep) {
   const Result r = simulate(e);
   // 44 ms a step; M of 4 nodes is 1 day / (4 x 419 / (54 x 2048)), 5.70e6 s: 26,155 s with 1/3
   // sqrt(60 / 2 M) = 0.08 % more, less the checkpoint, so that there are two.
-  EXPECT_NEAR(r.figure("training_time_p50_s"), 44'000 + 2 * 60, 1e-6);
-  EXPECT_NEAR(r.figure("checkpoint_interval_s"), 26'115, 20);
+  EXPECT_NEAR(figure_of(r, "training_time_p50_s"), 44'000 + 2 * 60, 1e-6);
+  EXPECT_NEAR(figure_of(r, "checkpoint_interval_s"), 26'115, 20);
 }
 
 TEST(Failures, TooManyAreRefused) {

@@ -18,7 +18,7 @@ Timeline drawn(const std::string& patch, const Timeline::Window& window = {}) {
   const Experiment e = tiny_experiment(folder, patch);
   Timeline timeline(window);
   simulate(e, timeline);
-  add_link_tracks(timeline, e);
+  e.execution->draw_links(e, timeline);
   return timeline;
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/messages.h"
 #include "tests/support/simulated.h"

@@ -1,6 +1,7 @@
 #include "sim/experiment/simulate.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/result_text.h"
 #include "tests/support/messages.h"
 #include "tests/support/simulated.h"
 
@@ -87,51 +88,6 @@ TEST(Simulate, SaysWhatIsExtrapolated) {
   EXPECT_EQ(beyond(R"({"workload": {"batch": 64}, )" + table + "}"),
             "compute times scaled from batch 32 to 64; 4000000 B is outside the measured 1000 to "
             "100000 B");
-}
-
-TEST(SentBuckets, AreInSendOrderWithTheirTimes) {
-  const TinyFolder folder;
-  const auto sent = sent_buckets(tiny_experiment(folder));
-  ASSERT_EQ(sent.size(), 3U);
-  EXPECT_EQ(sent[0].tensors, std::vector<std::string>{"fc.b"});
-  EXPECT_EQ(sent[0].bytes, Bytes{4000});
-  EXPECT_EQ(sent[0].ready_s, 0.020);
-  EXPECT_EQ(sent[0].start_s, 0.020);
-  EXPECT_EQ(sent[0].end_s, 0.021004);
-  EXPECT_EQ(sent[1].tensors, std::vector<std::string>{"fc.w"});
-  EXPECT_EQ(sent[1].ready_s, 0.020);
-  EXPECT_EQ(sent[1].start_s, 0.021004);  // waits for fc.b
-  EXPECT_EQ(sent[1].end_s, 0.026004);
-  EXPECT_EQ(sent[2].start_s, 0.042);
-  EXPECT_EQ(sent[2].end_s, 0.044);
-}
-
-TEST(SentBuckets, OfOneMessageNameAllItsTensors) {
-  const TinyFolder folder;
-  const auto sent = sent_buckets(
-      tiny_experiment(folder, R"({"strategy": {"schedule": {"type": "sync-easgd"}}})"));
-  ASSERT_EQ(sent.size(), 1U);
-  EXPECT_EQ(sent[0].tensors, (std::vector<std::string>{"fc.b", "fc.w", "conv"}));
-  EXPECT_EQ(sent[0].bytes, Bytes{5'004'000});
-  EXPECT_EQ(sent[0].end_s, 0.048004);  // 42 + 1 + 5.004 ms
-}
-
-TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
-  // A straggler that takes as long as any other: the same times, played instead of in closed form.
-  const TinyFolder folder;
-  const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1}}})";
-  std::vector<SentBucket> buckets;
-  const Result r = simulate(tiny_experiment(folder, varied), &buckets);
-  EXPECT_DOUBLE_EQ(r.step_time_s, 0.044);
-  EXPECT_EQ(r.messages, 3);
-  EXPECT_DOUBLE_EQ(r.comm_busy_s, 0.008004);
-  const auto closed = sent_buckets(tiny_experiment(folder));
-  ASSERT_EQ(buckets.size(), closed.size());
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    EXPECT_EQ(buckets[i].tensors, closed[i].tensors);
-    EXPECT_EQ(buckets[i].start_s, closed[i].start_s);
-    EXPECT_EQ(buckets[i].end_s, closed[i].end_s);
-  }
 }
 
 // Three micro-batches: 15 ms forward, 2 x 42 for the second and the third but its backward pass, 27

@@ -1,6 +1,6 @@
 #include "sim/experiment/training_run.h"
 
-#include "sim/experiment/result.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/presets.h"
 #include "tests/support/simulated.h"
@@ -56,14 +56,14 @@ TEST(TrainingRun, OneRunPerSeed) {
   // 2 epochs of 1000 samples by 4 workers of 10: 50 steps, tested before the first and after each.
   EXPECT_EQ(r.training->runs[0].curve.size(), 51u);
   EXPECT_EQ(r.training->runs[0].curve.front().time_s, 0);
-  EXPECT_NEAR(r.figure("final_accuracy"), 1, 0.01);
-  EXPECT_GT(r.figure("time_to_target_s"), 0);
+  EXPECT_NEAR(figure_of(r, "final_accuracy"), 1, 0.01);
+  EXPECT_GT(figure_of(r, "time_to_target_s"), 0);
 }
 
 TEST(TrainingRun, WithoutLearningThereIsNoAccuracy) {
   const Result r = simulate(training_experiment(strategy(servers(2), kAsgd), 4));
   EXPECT_FALSE(r.training->final_accuracy());
-  EXPECT_THROW(r.figure("final_accuracy"), InputError);
+  EXPECT_THROW(figure_of(r, "final_accuracy"), InputError);
 }
 
 TEST(TrainingRun, ProgressRisesOverAllSeeds) {
@@ -88,7 +88,7 @@ TEST(TrainingRun, WorkersThatVaryWaitForTheSlowest) {
   const Result r = simulate(tiny_experiment(folder, R"({
       "strategy": {"aggregation": {"collective": {"a": "0 s", "b": "0 s/B"}}},
       "run": {"variation": {"spread": 0.1, "seeds": 2000}}})"));
-  const auto z = [&](const char* key) { return (r.figure(key) / 0.042 - 1) / 0.1; };
+  const auto z = [&](const char* key) { return (figure_of(r, key) / 0.042 - 1) / 0.1; };
   EXPECT_NEAR(z("step_time_s"), 1.029, 0.08);
   EXPECT_NEAR(z("step_time_p50_s"), 0.998, 0.1);
   EXPECT_NEAR(z("step_time_p95_s"), 2.234, 0.19);

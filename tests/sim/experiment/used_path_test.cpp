@@ -1,6 +1,7 @@
 // Is it told how many adapters collectives used?
 #include "sim/experiment/used_path.h"
 
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <memory>

@@ -22,7 +22,7 @@ TEST(Descend, IsMomentumSgdWithTheMeanOfTheGradients) {
 /// Clients send their parameters in every third step.
 class EveryThird final : public Update {
  public:
-  Sends sends() const override { return Sends::kParametersAtStart; }
+  bool sends_parameters() const override { return true; }
   bool exchanges(std::int64_t step) const override { return step % 3 == 2; }
   bool waits_for_all() const override { return true; }
   void on_server(Weights, Pushed, const Descent&) const override {}

@@ -6,6 +6,7 @@
 #include "sim/mxnet/communicators.h"
 
 #include "netmodels/programs.h"
+#include "sim/core/fast_paths.h"
 #include "tests/support/embedded.h"
 #include "tests/support/messages.h"
 #include "tests/support/play.h"
@@ -164,7 +165,7 @@ Duration communication(std::int64_t outstanding, TimePerByte gamma, bool plays) 
   const auto concum =
       embedding_of("concum", fmt::format(R"("threads": 8, "outstanding": {})", outstanding));
   const Duration step = run_embedded(*concum, workload, ring, run).times.step;
-  run.every_rank = true;
+  const WithoutFastPaths all_ranks;
   EXPECT_EQ(run_embedded(*concum, workload, ring, run).times.step, step);
   return step - kSecond;
 }
@@ -188,8 +189,8 @@ TEST(Communicators, TakeEveryEmbeddingAndVariation) {
   workload.trace.layers.front().tensors.front().params = kBytes;
   EmbeddedRun run{.workers = 2,
                   .variation = {.straggle_chance = 1, .straggle_factor = 3},
-                  .played = {{&cluster, &ring}},
-                  .always_play = true};
+                  .played = {{&cluster, &ring}}};
+  const WithoutFastPaths messages;
   for (const char* type : {"naive", "funnel", "concum", "depcha"}) {
     EXPECT_EQ(run_embedded(*embedding_of(type), workload, ring, run).times.step,
               3 * kSecond + 300 * kMicro)

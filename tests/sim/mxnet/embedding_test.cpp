@@ -2,6 +2,7 @@
 #include "sim/mxnet/embedding.h"
 
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/events/engine.h"
 #include "tests/support/embedded.h"
 
@@ -30,8 +31,8 @@ TEST(Embedding, OneRankStandsForAll) {
                                  std::string(order) + "\"");
       const LinearCollective collective = line(kSecond, 2 * kSecond);
       const EmbeddedStep one = run_embedded(*embedding, workload, collective, {.workers = 5});
-      const EmbeddedStep all =
-          run_embedded(*embedding, workload, collective, {.workers = 5, .every_rank = true});
+      const WithoutFastPaths all_ranks;
+      const EmbeddedStep all = run_embedded(*embedding, workload, collective, {.workers = 5});
       EXPECT_EQ(one.simulated_ranks, 1);
       EXPECT_EQ(all.simulated_ranks, 5);
       EXPECT_EQ(one.times, all.times) << type << " " << order;

@@ -23,31 +23,31 @@ struct OneKey {
       .keys = {{"w", {4}, {}}}};
   World world;
   Timeline timeline;
-  StepRecorder recorder{world.engine, graph, std::nullopt};
+  RankRecord recorder{world.engine, graph, std::nullopt};
   ModuleRecord record{world.engine, graph, recorder, {{{0, 1}}, 1, &timeline}};
-  GpuProcess process{
-      world, pair_of_gpus(), {.updates = true, .update = milliseconds(5)}, 1, &record};
+  NodeOps ops{pair_of_gpus(), {.updates = true, .update = milliseconds(5)}, 1};
+  NodeRank process{world, ops, &record};
 
   /// `before_pull`: how long the main thread takes for the call.
   void play(Duration before_pull) {
     record.watch(process);
-    world.start({"main thread"}, main_thread(before_pull, process.variables(2)));
+    world.start({"main thread"}, main_thread(before_pull, ops.variables(2)));
     world.run();
   }
-  Task main_thread(Duration before_pull, GpuProcess::Variables own) {
+  Task main_thread(Duration before_pull, NodeOps::Variables own) {
     process.begin_period();
     co_await process.push([&] {
-      process.set_label(record.label_of_segment(0));
-      process.compute(0, milliseconds(1), {}, {own[0]});
-      process.set_label(record.label_of_segment(1));
-      process.compute(0, milliseconds(2), {}, {own[0], process.gradient(0, 0)});
-      process.set_label(0);
-      process.update(1, {process.gradient(0, 0)}, own[1]);
+      ops.set_label(record.label_of_segment(0));
+      ops.compute(0, milliseconds(1), {}, {own[0]});
+      ops.set_label(record.label_of_segment(1));
+      ops.compute(0, milliseconds(2), {}, {own[0], ops.gradient(0, 0)});
+      ops.set_label(0);
+      ops.update(1, {ops.gradient(0, 0)}, own[1]);
     });
     record.said(0, 1);
     co_await process.push([&] {
-      process.call(before_pull);
-      process.update(1, {}, own[1]);
+      ops.call(before_pull);
+      ops.update(1, {}, own[1]);
     });
     record.said(0, 1);
     record.pushed(0, 0);

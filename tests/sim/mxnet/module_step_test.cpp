@@ -45,8 +45,7 @@ EmbeddedStep play(const Workload& workload, const Run& run = {}) {
                           .issuing = run.issuing};
   aggregation.servers = {.count = 2,
                          .sharding = Shardings::instance().make_default("greedy"),
-                         .copies_at_once = 2,
-                         .last_bucket_first = true};
+                         .copies = {.threads = 2, .first_key_first = true}};
   const auto schedule = make<Schedule>(run.schedule);
   const auto units = workload.units(schedule->granularity());
   const LinearCollective nothing(LinearCost{});
@@ -59,7 +58,7 @@ EmbeddedStep play(const Workload& workload, const Run& run = {}) {
                      {.cluster = cluster,
                       .aggregation = aggregation,
                       .update = *update,
-                      .settings = run.settings ? &*run.settings : nullptr,
+                      .embedding = Embedding(run.settings),
                       .steps = 4,
                       .variation = run.variation,
                       .learning = run.learning});

@@ -28,7 +28,7 @@ struct OneRank {
     const StepPlan plan = plan_step(workload, units, {.sizes = {1, 1}}, collective, 2);
     const TrainingGraph graph =
         training_graph(plan, workload, units, collective.startup(), settings.bulk);
-    StepRecorder recorder(clock, graph, std::nullopt);
+    RankRecord recorder(clock, graph, std::nullopt);
     const InputPipeline input(each_batch);
     Communicators mpi(world, graph, {}, 1, 1, recorder);
     RankOps operations(graph, settings);

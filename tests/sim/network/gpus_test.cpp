@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/network/cluster.h"
+#include "sim/network/read_cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 

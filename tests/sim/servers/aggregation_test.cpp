@@ -1,5 +1,6 @@
 #include "sim/servers/aggregation.h"
 
+#include "sim/network/read_cluster.h"
 #include "tests/support/training.h"
 
 #include <chrono>
@@ -68,12 +69,12 @@ TEST(Aggregation, AClientFillsNodes) {
 
 TEST(Aggregation, ServerCostIsTheIncastBothWays) {
   const Cluster cluster{.nodes = 8, .network = {std::chrono::milliseconds(1), {1e9}}};
-  ServerGroup servers{.count = 2, .fused = true};
+  ServerGroup servers{.count = 2, .requests = &one_request()};
   // 8 M / 2 servers * 1 ns/B, there and back.
   EXPECT_DOUBLE_EQ(server_cost(cluster, 8, servers).b.seconds_per_byte, 8e-9);
   EXPECT_EQ(server_cost(cluster, 8, servers).a, std::chrono::milliseconds(2));
   servers.rate = Bandwidth{1e8};  // one thread for both ways: 8 M / 2 * 2 * 10 ns/B
-  servers.fused = false;
+  servers.requests = &push_then_pull();
   EXPECT_DOUBLE_EQ(server_cost(cluster, 8, servers).b.seconds_per_byte, 8e-8);
   EXPECT_EQ(server_cost(cluster, 8, servers).a, std::chrono::milliseconds(4));
 }

@@ -9,22 +9,20 @@
 namespace steptime {
 namespace {
 
-using Placement = ServerGroup::Placement;
-
 /// Workers are endpoints 0 to 3. Servers on nodes of their own come behind them, or behind the
 /// hosts where nodes meet at servers beyond; servers beside workers are hosts.
 TEST(MachineWithServers, HostsComeBeforeServers) {
   const Cluster cluster{.nodes = 2, .gpus_per_node = 2};
-  Aggregation aggregation{.servers = {.count = 3, .placement = Placement::kOwnNodes}};
+  Aggregation aggregation{.servers = {.count = 3, .placement = &own_nodes()}};
   EXPECT_FALSE(has_hosts(aggregation));
   EXPECT_EQ(server_end(cluster, aggregation, 2), 6);
   EXPECT_EQ(machine_with_servers(cluster, aggregation).endpoints(), 7);
-  aggregation.servers.placement = Placement::kWithWorkers;
+  aggregation.servers.placement = &with_workers();
   EXPECT_TRUE(has_hosts(aggregation));
   EXPECT_EQ(host_end(cluster, 1), 5);
   EXPECT_EQ(server_end(cluster, aggregation, 2), 4);  // host 2 mod 2
   EXPECT_EQ(machine_with_servers(cluster, aggregation).endpoints(), 6);
-  aggregation.beyond = ServersBeyond{.servers = {.count = 3, .placement = Placement::kOwnNodes}};
+  aggregation.beyond = ServersBeyond{.servers = {.count = 3, .placement = &own_nodes()}};
   EXPECT_TRUE(has_hosts(aggregation));
   EXPECT_EQ(server_end(cluster, aggregation, 2), 8);
   EXPECT_EQ(machine_with_servers(cluster, aggregation).endpoints(), 9);
@@ -35,8 +33,7 @@ TEST(MachineWithServers, HostsMustBeInTheGraph) {
   auto node = std::make_shared<Topology>();
   node->add_vertex("g", VertexKind::kGpu);
   cluster.node = node;
-  const Aggregation aggregation{
-      .servers = {.count = 1, .placement = ServerGroup::Placement::kWithWorkers}};
+  const Aggregation aggregation{.servers = {.count = 1, .placement = &with_workers()}};
   try {
     machine_with_servers(cluster, aggregation);
     FAIL();

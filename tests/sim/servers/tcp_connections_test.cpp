@@ -2,6 +2,7 @@
 #include "sim/servers/tcp_connections.h"
 
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/config_text.h"
 

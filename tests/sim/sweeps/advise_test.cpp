@@ -10,6 +10,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/messages.h"
 #include "tests/support/tiny_experiment.h"

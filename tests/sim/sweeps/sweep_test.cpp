@@ -1,5 +1,6 @@
 #include "sim/sweeps/sweep.h"
 
+#include "sim/experiment/overrides.h"
 #include "tests/support/swept.h"
 
 #include <memory>

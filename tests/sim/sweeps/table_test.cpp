@@ -1,6 +1,7 @@
 // What is shown of a sweep's rows; the whole texts are in tests/sim/command/verb_sweep_test.cpp.
 #include "sim/sweeps/table.h"
 
+#include "sim/experiment/result_text.h"
 #include "tests/support/swept.h"
 
 #include <string>

@@ -14,7 +14,7 @@ struct Scene {
       : plan(plan_of_all_steps(training_experiment(strategy, workers))),
         record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), false, {}),
         run{world, plan, 1, record, nullptr, Drawing(plan, nullptr)},
-        roads(make_roads(world, plan)),
+        roads(plan.roads(world, plan)),
         fleet(run, *roads) {}
   World world;
   TrainingPlan plan;

@@ -63,10 +63,11 @@ class OneMsRoads final : public Roads {
 
 /// One bucket, of 4 MB, on the second place of each of 2 nodes with 2 workers, and half each on 2
 /// servers beyond.
-TrainingPlan two_nodes(ServerGroup::Placement placement, const std::string& update = kSgd) {
+TrainingPlan two_nodes(const Placement& placement, const std::string& update = kSgd) {
   TrainingPlan plan = plan_training(training_experiment(strategy(servers(1), update), 4));
   plan.cluster = {.nodes = 2, .gpus_per_node = 2};
-  plan.aggregation = {.clients = 4, .servers = {.count = 2, .placement = placement, .fused = true}};
+  plan.aggregation = {.clients = 4,
+                      .servers = {.count = 2, .placement = &placement, .requests = &one_request()}};
   plan.aggregation.beyond = {{.count = 2}, std::nullopt};
   plan.step.buckets.resize(1);
   plan.names = {"key"};
@@ -119,7 +120,7 @@ struct Scene {
 
 TEST(KvStoreNodes, ASumGoesToTheHostToTheServersAndBack) {
   // Push 1, copy 1, push 1, its answer 1, request 1, values 1, copy back 1, values 1.
-  Scene scene(two_nodes(ServerGroup::Placement::kOnGpus));
+  Scene scene(two_nodes(on_gpus()));
   for (const std::int32_t worker : {0, 1, 2, 3})
     scene.push_at(0, worker);
   scene.expect_ends(8, 8);
@@ -134,7 +135,7 @@ TEST(KvStoreNodes, ASumGoesToTheHostToTheServersAndBack) {
 }
 
 TEST(KvStoreNodes, ASumOnTheHostIsNotCopied) {
-  Scene scene(two_nodes(ServerGroup::Placement::kWithWorkers));
+  Scene scene(two_nodes(with_workers()));
   for (const std::int32_t worker : {0, 1, 2, 3})
     scene.push_at(0, worker);
   scene.expect_ends(6, 6);
@@ -143,7 +144,7 @@ TEST(KvStoreNodes, ASumOnTheHostIsNotCopied) {
 
 TEST(KvStoreNodes, SynchronousNodesWaitForEachOtherAsynchronousOnesDoNot) {
   for (const auto& [update, first] : {std::pair(kSgd, 18), {kAsgd, 8}}) {
-    Scene scene(two_nodes(ServerGroup::Placement::kOnGpus, update));
+    Scene scene(two_nodes(on_gpus(), update));
     for (const std::int32_t worker : {0, 1, 2, 3})
       scene.push_at(worker == 3 ? 10 : 0, worker);
     scene.expect_ends(first, 18);
@@ -157,7 +158,7 @@ TEST(KvStoreNodes, SynchronousNodesWaitForEachOtherAsynchronousOnesDoNot) {
 TEST(KvStoreNodes, TheHostsThreadSendsAndReceivesInTurn) {
   // 2 MB a ms. The sum is on the host at 2: its halves leave at 3 and 4 and are answered at 5
   // and 6. Then both are asked for, 1, and sent, 1: at 8, received at 9 and 10. Copy 1, values 1.
-  TrainingPlan plan = two_nodes(ServerGroup::Placement::kOnGpus);
+  TrainingPlan plan = two_nodes(on_gpus());
   plan.aggregation.beyond->client_rate = Bandwidth{2e9};
   Scene scene(std::move(plan));
   for (const std::int32_t worker : {0, 1, 2, 3})
@@ -168,7 +169,7 @@ TEST(KvStoreNodes, TheHostsThreadSendsAndReceivesInTurn) {
 TEST(KvStoreNodes, NothingIsSentBeforeItsPushNorComesBackBeforeItsPull) {
   // Issued at 4 and 20. Push 5, copy 6, push 7, answered 8; asked for at 20: request 21, values 22,
   // copy 23, values 24.
-  TrainingPlan plan = two_nodes(ServerGroup::Placement::kOnGpus);
+  TrainingPlan plan = two_nodes(on_gpus());
   plan.issued = {{milliseconds(4), milliseconds(20)}};
   Scene scene(std::move(plan));
   for (const std::int32_t worker : {0, 1, 2, 3})
@@ -178,7 +179,7 @@ TEST(KvStoreNodes, NothingIsSentBeforeItsPushNorComesBackBeforeItsPull) {
 
 TEST(KvStoreNodes, ATimelineShowsTheHosts) {
   Timeline timeline;
-  Scene scene(two_nodes(ServerGroup::Placement::kOnGpus), &timeline);
+  Scene scene(two_nodes(on_gpus()), &timeline);
   for (const std::int32_t worker : {0, 1, 2, 3})
     scene.push_at(0, worker);
   scene.world.run();

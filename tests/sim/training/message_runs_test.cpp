@@ -1,5 +1,6 @@
 // Training runs at message fidelity.
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
 #include "tests/support/messages.h"

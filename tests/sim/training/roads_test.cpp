@@ -24,21 +24,21 @@ const std::string kHybrid = R"({"type": "hybrid", "clients": 2, "servers": 1})";
 TEST(Roads, AClientOfOneAddsNothingUp) {
   World world;
   const TrainingPlan plan = plan_of(servers(1));
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   EXPECT_NE(dynamic_cast<NoMedium*>(roads->medium(0, *plan.aggregation.inside).get()), nullptr);
 }
 
 TEST(Roads, WhatMeetsNothingIsATime) {
   World world;
   const TrainingPlan plan = plan_of(kRing);
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   EXPECT_NE(dynamic_cast<AloneMedium*>(roads->medium(0, *plan.aggregation.inside).get()), nullptr);
 }
 
 TEST(Roads, ClientsThatSpreadValuesShareTheirLinks) {
   World world;
   const TrainingPlan plan = plan_of(kHybrid);
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   EXPECT_NE(dynamic_cast<FlowMedium*>(roads->medium(0, *plan.aggregation.inside).get()), nullptr);
   EXPECT_NE(dynamic_cast<PortWire*>(roads->wire().get()), nullptr);
 }
@@ -46,27 +46,25 @@ TEST(Roads, ClientsThatSpreadValuesShareTheirLinks) {
 TEST(Roads, MessagesGoOverTheMachinesLinks) {
   World world;
   const TrainingPlan plan = plan_of(kHybrid, R"({"fidelity": "message"})");
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads(world, plan);
   EXPECT_NE(dynamic_cast<MessageMedium*>(roads->medium(1, *plan.aggregation.inside).get()),
             nullptr);
   // A client's first worker and the server, which has a node of its own: two hops of 0.5 ms.
   EXPECT_EQ(roads->wire()->latency(1, 0), milliseconds(1));
 }
 
-using Placement = ServerGroup::Placement;
-
 /// 2 nodes with 2 GPUs, 1 ms and 1 GB/s between nodes, 2 GB/s and no latency inside; 3 servers
 /// beyond. Every bucket is 2 MB on one place.
-TrainingPlan plan_of_nodes(Placement placement, bool as_messages = false) {
+TrainingPlan plan_of_nodes(const Placement& placement, bool as_messages = false) {
   TrainingPlan plan = plan_of(servers(1));
   plan.cluster = {.nodes = 2,
                   .gpus_per_node = 2,
                   .network = {milliseconds(1), {1e9}},
                   .intra_node = {Duration{}, {2e9}}};
-  plan.aggregation = {.clients = 4, .servers = {.count = 2, .placement = placement}};
-  plan.aggregation.servers.copies_at_once = 1;
+  plan.aggregation = {.clients = 4, .servers = {.count = 2, .placement = &placement}};
+  plan.aggregation.servers.copies.threads = 1;
   plan.aggregation.beyond = {{.count = 3}, std::nullopt};
-  plan.plays_messages = as_messages;
+  plan.roads = as_messages ? message_roads : closed_roads;
   for (auto* pieces : {&plan.pieces, &plan.pieces_beyond}) {
     *pieces = {{{.server = 0, .bytes = {2'000'000}}},
                {{.server = 1, .bytes = {2'000'000}}},
@@ -86,8 +84,8 @@ struct Arrivals final : public PieceLineUser {
 /// sends 2 ms, and again 2 ms, each 1 ms on the way.
 TEST(Roads, NodesAreReachedInsideAndServersBeyondOverTheNetwork) {
   World world;
-  const TrainingPlan plan = plan_of_nodes(Placement::kOnGpus);
-  const auto roads = make_roads(world, plan);
+  const TrainingPlan plan = plan_of_nodes(on_gpus());
+  const auto roads = plan.roads(world, plan);
   const auto inside = roads->line_in_node(1);
   const auto beyond = roads->line_beyond();
   Arrivals heard;
@@ -112,9 +110,9 @@ TEST(Roads, NodesAreReachedInsideAndServersBeyondOverTheNetwork) {
 TEST(Roads, ASumOnItsWayToTheHostHasPriorityZero) {
   for (const bool first_key_first : {false, true}) {
     World world;
-    TrainingPlan plan = plan_of_nodes(Placement::kOnGpus, true);
-    plan.aggregation.servers.last_bucket_first = first_key_first;
-    const auto roads = make_roads(world, plan);
+    TrainingPlan plan = plan_of_nodes(on_gpus(), true);
+    plan.aggregation.servers.copies.first_key_first = first_key_first;
+    const auto roads = plan.roads(world, plan);
     const auto line = roads->line_in_node(0);
     Arrivals heard;
     Exchanged key{.client = 1, .bucket = 0};   // from place 0, on GPU 0, to GPU 1

@@ -1,4 +1,5 @@
 #include "sim/experiment/result.h"
+#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 #include "sim/training/plan.h"
 #include "tests/support/training.h"
@@ -184,6 +185,7 @@ TEST(Training, PrioritySendsEverythingThroughServers) {
                                      kSgd),
                             4, R"({"steps": 3, "variation": {"jitter": 0.2}})", 1e7);
     e.schedule = make<Schedule>(R"({"type": "priority", "partition": "1 MB", "credit": "1 B"})");
+    e.execution = &execution_of(e);
     const Result r = simulate(e);
     EXPECT_EQ(r.messages, 2 * 4 * 8) << requests;  // 2 x 4 MB in parts of 1 MB
     // 4 clients push 8 MB each over the server's port of 10 MB/s.

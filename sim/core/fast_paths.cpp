@@ -1,0 +1,45 @@
+#include "sim/core/fast_paths.h"
+
+#include <array>
+
+namespace steptime {
+namespace {
+
+constexpr std::array kFastPaths{
+    FastPathRow{FastPath::kOneStep, "a recurrence over the buckets of one step",
+                "ranks are alike, each step begins with nothing under way, and collectives go one "
+                "after another in a known order",
+                "Step.TheClosedFormIsTheSimulation"},
+    FastPathRow{FastPath::kRoundsInStep, "a sum over the rounds of a collective's messages",
+                "all ranks are in the same round, and no two messages of one share a link",
+                "SymmetricPath.EqualsTheGeneralPath"},
+    FastPathRow{FastPath::kCollectivesAlone, "the messages of a collective once for every size",
+                "no collective meets another one, or anything else, on a link",
+                "SameSystem.RingsOneAfterAnotherTakeTheSameAtBothFidelities"},
+    FastPathRow{FastPath::kOneRankForAll, "one rank in the place of all", "ranks are alike",
+                "Embedding.OneRankStandsForAll"},
+    FastPathRow{FastPath::kOneCommunicator, "the time that a collective takes alone",
+                "collectives in flight never share a link, as they go one after another",
+                "EmbeddingProperty.OneCommunicatorNeedsNoMessages"}};
+
+thread_local int without = 0;
+
+}  // namespace
+
+std::span<const FastPathRow> fast_paths() {
+  return kFastPaths;
+}
+
+bool takes(FastPath /*path*/, bool is_exact) {
+  return is_exact && without == 0;
+}
+
+WithoutFastPaths::WithoutFastPaths() {
+  ++without;
+}
+
+WithoutFastPaths::~WithoutFastPaths() {
+  --without;
+}
+
+}  // namespace steptime

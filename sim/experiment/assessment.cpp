@@ -1,0 +1,110 @@
+#include "sim/experiment/assessment.h"
+
+#include "sim/core/error.h"
+#include "sim/experiment/runs/execution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+
+Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
+  Prediction prediction{.kind = e.kind,
+                        .workers = e.cluster->workers(),
+                        .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
+                        .compute_s = r.compute_time_s,
+                        .comm_busy_s = r.comm_busy_s,
+                        .modelled = e.workload->workload.trace.modelled,
+                        .beyond = std::move(beyond)};
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
+    const NetworkKind::Known known = e.cluster->kind->known();
+    prediction.slowest_rate = known.slowest;
+    prediction.fastest_rate = known.fastest;
+  }
+  std::string more = e.embedding->in_system();
+  if (e.schedule->layers_wait_for_their_own()) more += ", priority";
+  if (!more.empty()) {
+    PredictionKind kind = *e.kind;
+    kind.system += more;
+    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
+  }
+  e.execution->tell(prediction);
+  return prediction;
+}
+
+std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence) {
+  std::vector<std::string> beyond;
+  beyond.reserve(8);
+  const auto add = [&](const std::string& outside) {
+    if (!outside.empty()) beyond.push_back(outside);
+  };
+  if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
+    add(domain);
+  if (const auto& memory = e.workload->workload.trace.memory; memory && memory->is_too_much()) {
+    add(fmt::format("a step needs {:.4g} GB at least, the device has {:.4g} GB",
+                    static_cast<double>(memory->total().count) / 1e9,
+                    static_cast<double>(memory->device->count) / 1e9));
+  }
+  if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
+  if (e.run->slow_links) add("which links are slow is the experiment's own");
+  if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
+    add("the schedule's plan is the best one only for all-reduces one after another that cost "
+        "kernels nothing");
+  }
+  if (const auto& overlap = e.workload->workload.overlap) add(overlap->outside_domain());
+  add(e.transport->channel->outside_domain());
+  add(e.transport->backend->outside_domain());
+  add(e.transport->coordinator->outside_domain());
+  return beyond;
+}
+
+void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
+                             std::vector<std::string>& beyond) {
+  if (e.run->fidelity == Fidelity::kMessage) return;  // the messages are what they are
+  for (const Bucket& bucket : plan.buckets) {
+    const std::string outside = e.collective->outside_domain(bucket.bytes);
+    if (!outside.empty()) beyond.push_back(outside);
+    if (!outside.empty() || e.collective->linear()) break;  // which says the same of all
+  }
+  if (e.aggregation->meets_in_nodes() && e.cluster->node && e.cluster->gpus_per_node > 1)
+    beyond.emplace_back("closed forms know the GPUs' links to their host, not what they share");
+}
+
+void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
+  if (e.run->failures)
+    r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
+  Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, std::move(beyond)));
+  r.domain = std::move(assessment.domain);
+  r.step_time_interval_s = assessment.step_s;
+}
+
+void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<std::string> beyond) {
+  const Workload& workload = e.workload->workload;
+  r.memory = workload.trace.memory;
+  const auto workers = static_cast<double>(e.cluster->workers());
+  const auto batch = static_cast<double>(workload.trace.batch);
+  if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
+  r.throughput_samples_per_s = workers * batch / r.step_time_s;
+  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
+  r.speedup = workers * r.scaling_efficiency;
+  r.workers = e.cluster->workers();
+  if (workload.dataset_samples) {
+    const double steps =
+        std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
+    r.epoch_time_s = steps * r.step_time_s;
+  }
+  assess(e, r, std::move(beyond));
+  if (plan.input == Duration{}) return;
+  // No step ends before its pipeline, whose time is as certain as a measured one of a single
+  // worker.
+  const Interval input =
+      TrackRecord::shipped().assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
+  Interval& interval = r.step_time_interval_s;
+  interval = {std::max(interval.low, input.low), std::max(interval.high, input.high)};
+}
+
+}  // namespace steptime

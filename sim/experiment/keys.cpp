@@ -1,0 +1,150 @@
+#include "sim/experiment/keys.h"
+
+#include "sim/experiment/failures.h"
+#include "sim/layouts/plan_layout.h"
+#include "sim/learning/learning.h"
+#include "sim/learning/update.h"
+#include "sim/mxnet/embedding.h"
+#include "sim/network/read_cluster.h"
+#include "sim/network/slow_links.h"
+#include "sim/servers/aggregation.h"
+#include "sim/servers/transport.h"
+#include "sim/step/schedule.h"
+#include "sim/workload/variation.h"
+#include "sim/workload/workload.h"
+
+namespace steptime {
+
+const Params& experiment_params() {
+  static const Params params{
+      {.key = "$schema", .kind = Kind::kText, .help = "for editors", .need = Need::kOptional},
+      {.key = "name", .kind = Kind::kText, .help = "of the experiment and of its output files"},
+      {.key = "description",
+       .kind = Kind::kText,
+       .help = "what the experiment shows",
+       .need = Need::kOptional},
+      {.key = "workload",
+       .kind = Kind::kObject,
+       .help = "what one worker computes",
+       .table = workload_params},
+      {.key = "cluster", .kind = Kind::kObject, .help = "the machines", .table = cluster_params},
+      {.key = "strategy",
+       .kind = Kind::kObject,
+       .help = "how gradients are aggregated",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = strategy_params},
+      {.key = "run",
+       .kind = Kind::kObject,
+       .help = "how the simulation runs",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = run_params},
+      {.key = "sweep",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and the values to try",
+       .need = Need::kOptional},
+      {.key = "claims",
+       .kind = Kind::kObject,
+       .help = "published figures, for `reproduce`",
+       .need = Need::kOptional}};
+  return params;
+}
+
+const Params& strategy_params() {
+  static const Params params = [] {
+    Params keys{{.key = "aggregation",
+                 .kind = Kind::kObject,
+                 .help = "who adds gradients up",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "all-reduce"}},
+                 .choice = Aggregation::kNoun},
+                {.key = "update",
+                 .kind = Kind::kObject,
+                 .help = "what is done with the sum",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "sgd"}},
+                 .choice = Update::kNoun},
+                {.key = "schedule",
+                 .kind = Kind::kObject,
+                 .help = "when gradients are sent",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "wfbp"}},
+                 .choice = Schedule::kNoun},
+                {.key = "embedding",
+                 .kind = Kind::kObject,
+                 .help = "which thread issues collectives",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "async"}},
+                 .choice = Embedding::kNoun},
+                {.key = "transport",
+                 .kind = Kind::kObject,
+                 .help = "what carries the messages",
+                 .need = Need::kDefault,
+                 .fallback = Json{{"type", "mpi"}},
+                 .choice = Transport::kNoun}};
+    const Params& more = layout_strategy_params();
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  }();
+  return params;
+}
+
+namespace {
+
+const Params& convergence_params() {
+  return convergence_keys().params();
+}
+const Params& failure_params() {
+  return failure_keys().params();
+}
+const Params& slow_link_params() {
+  return slow_link_keys().params();
+}
+
+}  // namespace
+
+const Params& run_params() {
+  static const Params params{
+      {.key = "fidelity",
+       .kind = Kind::kText,
+       .help = "a collective is one operation of cost a + bM, or its messages",
+       .need = Need::kDefault,
+       .fallback = "analytic",
+       .words = {"analytic", "message"}},
+      {.key = "steps",
+       .kind = Kind::kInteger,
+       .help = "training steps; default: as many as the update needs",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e6}},
+      {.key = "seed",
+       .kind = Kind::kInteger,
+       .help = "of everything random",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 0, .high = 9e18}},
+      {.key = "variation",
+       .kind = Kind::kObject,
+       .help = "how workers differ in speed: \"typical\", or",
+       .need = Need::kOptional,
+       .words = variation_presets(),
+       .table = variation_params},
+      {.key = "failures",
+       .kind = Kind::kObject,
+       .help = "nodes that fail during a long training, and its checkpoints",
+       .need = Need::kOptional,
+       .table = failure_params},
+      {.key = "slow_links",
+       .kind = Kind::kObject,
+       .help = "links between nodes that are slower than they should be",
+       .need = Need::kOptional,
+       .table = slow_link_params},
+      {.key = "convergence",
+       .kind = Kind::kObject,
+       .help = "a model to train in simulated time",
+       .need = Need::kOptional,
+       .table = convergence_params}};
+  return params;
+}
+
+}  // namespace steptime

@@ -1,0 +1,309 @@
+#include "sim/experiment/read_experiment.h"
+
+#include "sim/config/binding.h"
+#include "sim/core/error.h"
+#include "sim/experiment/keys.h"
+#include "sim/experiment/runs/execution_of.h"
+#include "sim/experiment/training_run.h"
+#include "sim/layouts/plan_layout.h"
+#include "sim/network/read_cluster.h"
+#include "sim/servers/tcp_connections.h"
+#include "sim/workload/model_work.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::array<std::string_view, 2> kWorkloadSections{"/workload", "/strategy/layout"};
+constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
+constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
+constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
+                                                             "/strategy/update"};
+constexpr std::array<std::string_view, 4> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
+constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
+                                                            "/strategy/embedding"};
+constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
+                                                           "/cluster",
+                                                           "/strategy/layout",
+                                                           "/strategy/states",
+                                                           "/strategy/pipeline_order",
+                                                           "/strategy/recompute",
+                                                           "/strategy/context_exchange",
+                                                           "/strategy/beside_compute",
+                                                           "/strategy/aggregation",
+                                                           "/strategy/update",
+                                                           "/strategy/transport",
+                                                           "/strategy/schedule",
+                                                           "/run/fidelity"};
+constexpr std::array<std::string_view, 1> kRunSections{"/run"};
+
+Fidelity fidelity_of(const Config& config) {
+  const Config run = config.object("run", run_params());
+  return run.get<std::string>("fidelity") == "message" ? Fidelity::kMessage : Fidelity::kAnalytic;
+}
+
+std::string transport_name(const Config& strategy) {
+  const Config roles = Transports::instance().chosen(strategy, "transport");
+  std::string name = Catalogue::type_of(roles, MessageChannel::kNoun);
+  if (const auto coordinator = Catalogue::type_of(roles, Coordinator::kNoun); coordinator != "none")
+    name += ", " + coordinator;
+  return name;
+}
+
+}  // namespace
+
+std::span<const std::string_view> sections(Part part) {
+  switch (part) {
+    case Part::kWorkload:
+      return kWorkloadSections;
+    case Part::kNetwork:
+      return kNetworkSections;
+    case Part::kCluster:
+      return kClusterSections;
+    case Part::kTransport:
+      return kTransportSections;
+    case Part::kCollective:
+      return kCollectiveSections;
+    case Part::kSchedule:
+      return kScheduleSections;
+    case Part::kLayout:
+      return kLayoutSections;
+    case Part::kRun:
+      return kRunSections;
+  }
+  return {};
+}
+
+namespace {
+
+/// `strategy` with the collective of the transport's library, where its aggregation has one and
+/// names none.
+Json with_library(const Json& strategy, const Transport& transport) {
+  const std::string library = transport.backend->library();
+  Json full = with_defaults(strategy, strategy_params());
+  Json& aggregation = full["aggregation"];
+  if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
+  if (library.empty() || !aggregation.is_object()) return strategy;
+  const auto& items = Aggregations::instance().items();
+  const auto found = items.find(aggregation.value("type", ""));
+  if (found == items.end() || aggregation.contains("collective")) return strategy;
+  const Params& params = found->second.params;
+  const bool has_one = std::any_of(params.begin(), params.end(),
+                                   [](const Param& p) { return p.key == "collective"; });
+  if (has_one) aggregation["collective"] = Json{{"type", library}};
+  return full;
+}
+
+/// The "strategy" section with it.
+Config strategy_with_library(const Config& config, const Transport& transport) {
+  const Config strategy = config.object("strategy", strategy_params());
+  if (transport.backend->library().empty()) return strategy;
+  auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
+  document->root["strategy"] = with_library(strategy.node(), transport);
+  return Config(document, experiment_params()).object("strategy", strategy_params());
+}
+
+}  // namespace
+
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+  const Config config(document, experiment_params());
+  switch (part) {
+    case Part::kWorkload: {
+      const Config workload = config.object("workload", workload_params());
+      const bool is_cut = has_layout(config.object("strategy", strategy_params()));
+      experiment.workload = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
+                                                                      : read_workload(workload));
+      return;
+    }
+    case Part::kNetwork:
+      experiment.network = read_network(config.object("cluster", cluster_params()));
+      return;
+    case Part::kCluster:
+      experiment.cluster = std::make_shared<Cluster>(
+          read_cluster(config.object("cluster", cluster_params()), experiment.network));
+      return;
+    case Part::kTransport: {
+      const Config strategy = config.object("strategy", strategy_params());
+      experiment.transport = Transports::instance().make(strategy, "transport");
+      experiment.transport_name = std::make_shared<std::string>(transport_name(strategy));
+      experiment.update = Updates::instance().make(strategy, "update");
+      return;
+    }
+    case Part::kCollective: {
+      const Config strategy = config.object("strategy", strategy_params());
+      experiment.cluster =
+          connected(experiment.cluster, connections_of(strategy, *experiment.transport));
+      const Cluster& cluster = *experiment.cluster;
+      experiment.aggregation = read_aggregation(config, *experiment.transport, cluster);
+      experiment.collective = experiment.aggregation->inside;
+      check_update(strategy, *experiment.aggregation, *experiment.update);
+      experiment.kind = std::make_shared<PredictionKind>(PredictionKind{
+          .system = Catalogue::type_of(strategy, "aggregation"),
+          .transport = *experiment.transport_name,
+          .network = network_class(cluster.nodes, most_of_port(cluster).bytes_per_second)});
+      return;
+    }
+    case Part::kSchedule: {
+      const Config strategy = config.object("strategy", strategy_params());
+      experiment.schedule = Schedules::instance().make(strategy, "schedule");
+      experiment.embedding = Embeddings::instance().make(strategy, "embedding");
+      return;
+    }
+    case Part::kLayout: {
+      const Config strategy = strategy_with_library(config, *experiment.transport);
+      experiment.layout =
+          plan_layout({.strategy = strategy,
+                       .workload_section = config.object("workload", workload_params()),
+                       .workload = experiment.workload->workload,
+                       .cluster = *experiment.cluster,
+                       .aggregation = *experiment.aggregation,
+                       .update = *experiment.update,
+                       .transport = *experiment.transport,
+                       .schedule = *experiment.schedule,
+                       .plays_messages = fidelity_of(config) == Fidelity::kMessage});
+      return;
+    }
+    case Part::kRun: {
+      const Config run = config.object("run", run_params());
+      RunSettings settings{.seed = run.get<std::int64_t>("seed"), .fidelity = fidelity_of(config)};
+      if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
+      if (run.has("variation")) settings.variation = read_variation(run);
+      if (run.has("failures"))
+        settings.failures = failure_keys().read(run.object("failures", failure_keys().params()));
+      if (run.has("slow_links"))
+        settings.slow_links =
+            slow_link_keys().read(run.object("slow_links", slow_link_keys().params()));
+      if (run.has("convergence")) {
+        settings.convergence = std::make_shared<Convergence>(
+            convergence_keys().read(run.object("convergence", convergence_keys().params())));
+      }
+      experiment.run = std::make_shared<RunSettings>(std::move(settings));
+      return;
+    }
+  }
+}
+
+std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
+                                              const Cluster& cluster) {
+  const Backend& backend = *transport.backend;
+  const Config strategy = strategy_with_library(config, transport);
+  auto aggregation = Aggregations::instance().make(strategy, "aggregation", backend.seen(cluster));
+  check_roles(strategy, transport, *aggregation, cluster.workers());
+  if (transport.streams > 1 && transport.coordinator->policy(nullptr, {}, cluster)) {
+    strategy.fail("transport",
+                  "its coordinator reduces one after another; expected 1 under \"streams\", or "
+                  "{\"type\": \"none\"} under \"coordinator\"");
+  }
+  if (cluster.intra_node_beside_kernels > 1) {
+    aggregation->beside_kernels =
+        Aggregations::instance()
+            .make(strategy, "aggregation", backend.seen(cluster.beside_kernels()))
+            ->inside;
+  }
+  for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
+    if (*made) *made = backend.all_reduce(*made);
+  }
+  return aggregation;
+}
+
+Experiment read_experiment(const std::shared_ptr<const Document>& document) {
+  const Config config(document, experiment_params());
+  Experiment experiment{.name = read_name(config), .file = document->file};
+  for (const Part part : kParts)
+    read_part(document, part, experiment);
+  complete(experiment, [&] { return document; });
+  return experiment;
+}
+
+std::string read_name(const Config& config) {
+  for (const char* key : {"$schema", "description"}) {
+    if (config.has(key)) config.get<std::string>(key);
+  }
+  auto name = config.get<std::string>("name");
+  const bool has_odd_byte = std::any_of(name.begin(), name.end(), [](char c) {
+    return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (name.empty() || name == "." || name == ".." || has_odd_byte) {
+    config.fail("name", fmt::format("expected a name that can be a file's, got {}",
+                                    brief(config.raw("name"))));
+  }
+  return name;
+}
+
+namespace {
+
+/// `choice` with its implementation's defaults, which in turn may be choices.
+Json resolved_object(const Json& object, const Params& params);
+
+Json resolved_choice(const Json& choice, const std::string& noun) {
+  if (choice.is_string()) return resolved_choice(Json{{"type", choice}}, noun);
+  const auto& items = Catalogue::all().at(noun)->items();
+  const auto found = items.find(choice.value("type", ""));
+  return found == items.end() ? choice : resolved_object(choice, found->second.params);
+}
+
+Json resolved_object(const Json& object, const Params& params) {
+  Json full = with_defaults(object, params);
+  for (const Param& p : params) {
+    if (!full.contains(p.key)) continue;
+    if (!p.choice.empty()) full[p.key] = resolved_choice(full[p.key], p.choice);
+    if (p.table != nullptr) full[p.key] = resolved_object(full[p.key], p.table());
+  }
+  return full;
+}
+
+}  // namespace
+
+namespace {
+
+/// "variation" with the value of its preset in the preset's place, which a default written out
+/// beside it would override.
+void spell_out_variation(Json& run) {
+  if (!run.is_object() || !run.contains("variation")) return;
+  Json& written = run["variation"];
+  if (!written.is_string() && !written.contains("preset")) return;
+  const double spread =
+      read_variation(Config(std::make_shared<Document>(Document{"", run}), run_params())).spread;
+  if (written.is_string()) written = Json::object();
+  written.erase("preset");
+  written["spread"] = spread;
+}
+
+}  // namespace
+
+Json resolved(const Json& config) {
+  Json spelled_out = config;
+  if (spelled_out.contains("run")) spell_out_variation(spelled_out["run"]);
+  spelled_out["cluster"] = resolved_preset(config.at("cluster"));
+  const Config strategy_read(
+      std::make_shared<Document>(Document{"", spelled_out.value("strategy", Json::object())}),
+      strategy_params());
+  spelled_out["strategy"] =
+      with_library(strategy_read.node(), *Transports::instance().make(strategy_read, "transport"));
+  spelled_out["strategy"] = with_layout_defaults(spelled_out["strategy"]);
+  Json full = resolved_object(spelled_out, experiment_params());
+  if (full["workload"].contains("trace")) full["workload"].erase("device_model");
+  const Json workload = config.value("workload", Json::object());
+  if (workload.contains("global_batch") && !workload.contains("accumulate"))
+    full["workload"].erase("accumulate");  // which the former says
+  if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
+    const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
+                          strategy_params());
+    full["run"]["steps"] = default_steps(*Updates::instance().make(strategy, "update"),
+                                         *Schedules::instance().make(strategy, "schedule"),
+                                         *Transports::instance().make(strategy, "transport"));
+    full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
+  }
+  return full;
+}
+
+}  // namespace steptime

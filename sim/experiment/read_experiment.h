@@ -1,0 +1,49 @@
+// From a config to an experiment: a pure function of the config and the files that it names.
+#pragma once
+#include "sim/config/config.h"
+#include "sim/experiment/experiment.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace steptime {
+
+/// The sections of an experiment and the parts that are built from them. A part depends on the
+/// sections that `sections` lists, and on nothing else.
+enum class Part {
+  kWorkload,
+  kNetwork,
+  kCluster,
+  kTransport,
+  kCollective,
+  kSchedule,
+  kLayout,
+  kRun
+};
+/// In the order in which they are built.
+inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
+                                  Part::kTransport, Part::kCollective, Part::kSchedule,
+                                  Part::kLayout,    Part::kRun};
+/// JSON pointers of the subtrees that a part is built from.
+std::span<const std::string_view> sections(Part part);
+
+/// The aggregation of an experiment, whose `config` it is: its collectives are those of the
+/// transport's backend, or work through it. Throws InputError.
+std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
+                                              const Cluster& cluster);
+
+/// Reads and checks an experiment. Throws InputError.
+Experiment read_experiment(const std::shared_ptr<const Document>& document);
+/// Builds one part anew; kCluster needs that of kNetwork, kCollective those of kCluster and
+/// kTransport.
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
+
+/// The experiment's name, which also names its output files. Throws InputError.
+std::string read_name(const Config& config);
+
+/// The config with every default written out.
+Json resolved(const Json& config);
+
+}  // namespace steptime

@@ -1,0 +1,142 @@
+#include "sim/experiment/runs/engine_run.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/experiment/assessment.h"
+#include "sim/experiment/keys.h"
+#include "sim/experiment/played_cluster.h"
+#include "sim/experiment/training_run.h"
+#include "sim/mxnet/mean_step.h"
+#include "sim/network/read_cluster.h"
+#include "sim/training/learner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace steptime {
+namespace {
+
+/// The share of all runs, of which so many are over.
+OnProgress share_of(const OnProgress& whole, std::int64_t over, std::int64_t runs) {
+  if (!whole || runs == 1) return whole;
+  return [whole, over, runs](double share) {
+    whole((static_cast<double>(over) + std::min(share, 1.0)) / static_cast<double>(runs));
+  };
+}
+
+/// Of trainers with parameters of their own, or of one.
+void learn_step(const Update& update, std::int64_t step, std::int64_t trainers, Learner& learner) {
+  for (std::int64_t trainer = 0; trainer < trainers; ++trainer) {
+    learner.compute(trainer, step);
+    learner.descend(trainer);
+  }
+  if (trainers == 1 || !update.exchanges(step)) return;
+  learner.meet();
+  for (std::int64_t trainer = 0; trainer < trainers; ++trainer)
+    learner.take(trainer);
+}
+
+std::vector<CurvePoint> curve_of(const Experiment& e, std::int64_t trainers, Learner& learner,
+                                 std::span<const Duration> ends) {
+  const Convergence& learns = *e.run->convergence;
+  const std::int64_t workers = e.cluster->workers();
+  std::vector<CurvePoint> curve;
+  const auto test = [&](std::int64_t steps, Duration time) {
+    const auto taken = static_cast<double>(steps * workers * learns.batch);
+    curve.push_back(
+        {to_seconds(time), taken / static_cast<double>(learns.problem->samples()), learner.test()});
+  };
+  test(0, {});
+  const auto last = static_cast<std::int64_t>(ends.size());
+  for (std::int64_t step = 1; step <= last; ++step) {
+    learn_step(*e.update, step - 1, trainers, learner);
+    if (step % learns.evaluate == 0 || step == last)
+      test(step, ends[static_cast<std::size_t>(step - 1)]);
+  }
+  return curve;
+}
+
+/// What is learnt in these, where the experiment says what: the accuracy over steps of all-reduces
+/// with the same seeds, each step at its end. Their fingerprints get what was learnt.
+std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<EmbeddedStep> runs) {
+  const Convergence* const learns = e.run->convergence.get();
+  if (learns == nullptr) return nullptr;
+  const std::int64_t workers = e.cluster->workers();
+  const std::int64_t trainers = e.update->trainers(workers);
+  TrainingOutcome outcome{.learns = true, .target = learns->target};
+  for (EmbeddedStep& run : runs) {
+    const std::int64_t seed = e.run->seed + static_cast<std::int64_t>(outcome.runs.size());
+    Learner learner(*learns, *e.update, trainers, workers / trainers, false, seed);
+    TrainingTimes times{.step_s = to_seconds(run.times.step),
+                        .cold_step_s = to_seconds(run.cold),
+                        .end_s = to_seconds(run.ends.back()),
+                        .curve = curve_of(e, trainers, learner, run.ends)};
+    for (const double value : learner.client(0))
+      run.times.fingerprint = mix(run.times.fingerprint, std::bit_cast<std::uint64_t>(value));
+    times.fingerprint = run.times.fingerprint;
+    outcome.seeds.push_back(seed);
+    outcome.reached.push_back(first_at(times.curve, learns->target));
+    outcome.runs.push_back(std::move(times));
+  }
+  return std::make_shared<const TrainingOutcome>(std::move(outcome));
+}
+
+}  // namespace
+
+void EngineRun::check(const Experiment& e, const DocumentOf& document) const {
+  check_slow_links(e);
+  const Config config(document(), experiment_params());
+  const Config workload = config.object("workload", workload_params());
+  if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
+    workload.fail("overlap", "unexpected, as in engines of frameworks nothing slows anything down");
+  }
+  if (e.aggregation->beside_kernels) {
+    config.object("cluster", cluster_params())
+        .fail("intra_node_beside_kernels",
+              "in engines of frameworks kernels slow nothing down; expected 1");
+  }
+  const Config strategy = config.object("strategy", strategy_params());
+  e.embedding->check(strategy, *e.aggregation, *e.update);
+  check_strategy(strategy, e);
+}
+
+/// At both fidelities.
+Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
+  const PlannedStep step = plan(e, wanted);
+  const std::int64_t seeds = seeds_of(e);
+  if (e.run->convergence) e.run->convergence->share(e.cluster->workers());
+  std::vector<EmbeddedStep> runs;
+  for (std::int64_t run = 0; run < seeds; ++run) {
+    runs.push_back(play(e, step,
+                        {e.run->seed + run, run == 0 ? wanted.timeline : nullptr,
+                         share_of(wanted.on_progress, run, seeds)}));
+  }
+  const auto training = learn(e, runs);
+  const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
+  std::vector<std::string> beyond = extrapolated(e, false);
+  extrapolate(e, step.plan, beyond);
+  Result result = result_of(e, step.plan, embedded->times, std::move(beyond));
+  result.cold_step_time_s = to_seconds(embedded->cold);
+  result.messages =
+      std::llround(static_cast<double>(result.messages) / static_cast<double>(e.update->period()));
+  result.seeds = seeds;
+  if (runs.size() > 1) {
+    std::vector<double> steps;
+    for (const EmbeddedStep& run : runs)
+      steps.push_back(to_seconds(run.times.step));
+    result.step_percentiles = percentiles_of(std::move(steps));
+  }
+  if (wanted.buckets != nullptr) {
+    *wanted.buckets = sent_buckets(step, embedded->buckets);
+    result.attribution = embedded->attribution.causes;
+    result.links = links(e, step.plan, *embedded);
+  }
+  result.embedded = embedded;
+  result.training = training;
+  return result;
+}
+
+}  // namespace steptime

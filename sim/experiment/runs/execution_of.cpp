@@ -1,0 +1,29 @@
+#include "sim/experiment/runs/execution_of.h"
+
+#include "sim/experiment/runs/kvstore_run.h"
+#include "sim/experiment/runs/layout_run.h"
+#include "sim/experiment/runs/one_step.h"
+#include "sim/experiment/runs/rank_run.h"
+#include "sim/experiment/runs/training_programs.h"
+
+namespace steptime {
+
+const Execution& execution_of(const Experiment& e) {
+  static const LayoutPrograms layout;
+  static const KvstoreRun kvstore;
+  static const RankRun ranks;
+  static const OneStep one_step;
+  static const TrainingPrograms training;
+  if (e.layout) return layout;
+  if (e.aggregation->merge) return kvstore;
+  if (e.embedding->has_main_thread()) return ranks;
+  if (is_one_step(e)) return one_step;
+  return training;
+}
+
+void complete(Experiment& e, const Execution::DocumentOf& document) {
+  e.execution = &execution_of(e);
+  e.execution->check(e, document);
+}
+
+}  // namespace steptime

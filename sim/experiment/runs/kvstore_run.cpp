@@ -1,0 +1,68 @@
+#include "sim/experiment/runs/kvstore_run.h"
+
+#include "sim/experiment/training_run.h"
+#include "sim/mxnet/merge.h"
+#include "sim/mxnet/module_step.h"
+
+#include <algorithm>
+
+#include <spdlog/spdlog.h>
+
+namespace steptime {
+
+void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) const {
+  if (e.schedule->policy({})) {
+    strategy.fail("schedule",
+                  "decides while the step runs, but this kvstore takes keys as its engine does; "
+                  "expected one that plans beforehand");
+  }
+  if (e.transport->streams > 1)
+    strategy.fail("transport", "has several streams, which a kvstore has not; expected 1");
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+    strategy.fail("transport",
+                  "has a coordinator, which a kvstore has not; expected {\"type\": \"none\"} under "
+                  "\"coordinator\"");
+  }
+}
+
+PlannedStep KvstoreRun::plan(const Experiment& e, const Wanted&) const {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  PlannedStep step{*e.workload, units,
+                   plan_step(e.workload->workload, e.workload->passes, units,
+                             e.schedule->plan(units, *e.aggregation->whole), *e.collective,
+                             e.cluster->workers())};
+  step.plan.input = input_time(e);
+  // Parameters that workers train by themselves are there when the backward pass has ended.
+  if (e.update->trainers(e.cluster->workers()) > 1) step.plan.after_backward = true;
+  spdlog::debug("{}: played in an engine, {} keys a step", e.name, step.plan.buckets.size());
+  return step;
+}
+
+EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
+                              const Seed& seed) const {
+  const Convergence* const learns = e.run->convergence.get();
+  const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
+  return module_step(step.plan, e.workload->workload, step.units,
+                     {.cluster = *e.cluster,
+                      .aggregation = *e.aggregation,
+                      .update = *e.update,
+                      .embedding = *e.embedding,
+                      .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
+                      .seed = seed.seed,
+                      .seeds = seeds_of(e),
+                      .variation = e.run->variation,
+                      .learning = learning,
+                      .timeline = seed.timeline,
+                      .on_progress = seed.on_progress});
+}
+
+void KvstoreRun::extrapolate(const Experiment& e, const StepPlan& plan,
+                             std::vector<std::string>& beyond) const {
+  std::vector<std::int64_t> keys;
+  for (const Bucket& bucket : plan.buckets)
+    keys.push_back(bucket.bytes.count);
+  if (std::string outside = e.aggregation->merge->outside_domain(keys); !outside.empty())
+    beyond.push_back(std::move(outside));
+}
+
+}  // namespace steptime

@@ -1,0 +1,99 @@
+#include "sim/experiment/runs/planned_step.h"
+
+#include "sim/collective/message_time.h"
+#include "sim/experiment/assessment.h"
+#include "sim/experiment/played_cluster.h"
+#include "sim/experiment/training_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace steptime {
+
+PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  BucketPlan buckets;
+  if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
+  PlannedStep step{
+      *e.workload, units,
+      plan_step(e.workload->workload, e.workload->passes, units, buckets, *e.collective,
+                e.cluster->workers(), e.aggregation->beside_kernels.get())};
+  step.plan.input = input_time(e);
+  if (e.run->fidelity == Fidelity::kMessage)
+    play_buckets(step.plan, *played_cluster(e), *e.collective, wanted.buckets != nullptr,
+                 wanted.on_progress);
+  return step;
+}
+
+namespace {
+
+SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket, Duration ready,
+                       Duration start, Duration end) {
+  SentBucket sent{{}, bucket.bytes, to_seconds(ready), to_seconds(start), to_seconds(end)};
+  for (const GradientUnit& unit : bucket.of(units))
+    sent.tensors.push_back(unit.name);
+  return sent;
+}
+
+}  // namespace
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step,
+                                     std::span<const RankRecord::KeyTimes> times) {
+  std::vector<SentBucket> sent;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sent.push_back(sent_bucket(step.units, step.plan.buckets[i], times[i].ready, times[i].start,
+                               times[i].end));
+  }
+  std::stable_sort(sent.begin(), sent.end(),
+                   [](const SentBucket& a, const SentBucket& b) { return a.start_s < b.start_s; });
+  return sent;
+}
+
+std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
+  std::vector<RankRecord::KeyTimes> times;
+  for (const BucketTimes& bucket : bucket_times(step.plan))
+    times.push_back({bucket.ready, bucket.start, bucket.end});
+  return sent_buckets(step, times);
+}
+
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
+  if (e.run->fidelity != Fidelity::kMessage) return {};
+  constexpr double kMost = 2e6;  // messages of two links
+  const auto cluster = played_cluster(e);
+  const Machine machine(*cluster);
+  std::map<std::int64_t, std::vector<LinkUse>> known;
+  std::vector<TimedUses> parts;
+  double cost = 0;
+  for (const Bucket& bucket : plan.buckets) {
+    auto found = known.find(bucket.bytes.count);
+    if (found == known.end()) {
+      cost += play_cost(e.collective->programs(bucket.bytes), machine);
+      if (cost > kMost) return {};
+      found =
+          known.emplace(bucket.bytes.count, link_uses(*e.collective, *cluster, bucket.bytes)).first;
+    }
+    parts.push_back({found->second, to_seconds(bucket.cost)});
+  }
+  return sum_of(parts, seconds);
+}
+
+Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
+                 std::vector<std::string> beyond) {
+  const Duration compute = plan.forward + plan.backward;
+  Result r;
+  r.step_time_s = to_seconds(times.step);
+  r.compute_time_s = to_seconds(compute);
+  r.forward_time_s = to_seconds(plan.forward);
+  r.backward_time_s = to_seconds(plan.backward);
+  r.comm_busy_s = to_seconds(times.comm_busy);
+  r.exposed_comm_s = to_seconds(times.exposed_comm);
+  if (plan.input > Duration{}) r.exposed_input_s = to_seconds(times.exposed_input);
+  r.messages = static_cast<std::int64_t>(plan.buckets.size());
+  r.fingerprint = times.fingerprint;
+  derive(e, plan, r, std::move(beyond));
+  return r;
+}
+
+}  // namespace steptime

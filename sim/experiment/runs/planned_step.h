@@ -1,0 +1,37 @@
+// A step of workers that all go through the same plan, and what its times are as a result.
+#pragma once
+#include "sim/experiment/runs/execution.h"
+#include "sim/mxnet/rank_record.h"
+#include "sim/step/step.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace steptime {
+
+struct PlannedStep {
+  const PreparedWorkload& workload;
+  const std::vector<GradientUnit>& units;
+  StepPlan plan;
+};
+
+/// The all-reduces of a step in closed form, or each by its messages, alone on the links; with what
+/// these are for where buckets are wanted.
+PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted);
+
+/// In the order in which they begin.
+std::vector<SentBucket> sent_buckets(const PlannedStep& step,
+                                     std::span<const RankRecord::KeyTimes> times);
+/// As the recurrence has them.
+std::vector<SentBucket> sent_buckets(const PlannedStep& step);
+
+/// What links carry in a step of so many seconds whose all-reduces are messages, where these are
+/// not too many to be played for that.
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds);
+
+/// `beyond`: what the simulation extrapolates.
+Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
+                 std::vector<std::string> beyond);
+
+}  // namespace steptime

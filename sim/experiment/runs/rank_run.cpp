@@ -1,0 +1,71 @@
+#include "sim/experiment/runs/rank_run.h"
+
+#include "sim/experiment/assessment.h"
+#include "sim/experiment/played_cluster.h"
+#include "sim/experiment/runs/one_step.h"
+#include "sim/experiment/training_run.h"
+
+#include <optional>
+
+#include <spdlog/spdlog.h>
+
+namespace steptime {
+
+void RankRun::check_strategy(const Config& strategy, const Experiment& e) const {
+  if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {
+    strategy.fail("transport",
+                  "its coordinator decides while the step runs, which in an engine the main "
+                  "thread's program does; expected an embedding {\"type\": \"async\"}, or "
+                  "{\"type\": \"none\"} under \"coordinator\"");
+  }
+  if (e.schedule->policy({})) {
+    strategy.fail("schedule",
+                  "decides while the step runs, which in an engine the main thread's program does; "
+                  "expected an embedding {\"type\": \"async\"}, or another schedule");
+  }
+  if (e.transport->streams > 1) {
+    strategy.fail("transport",
+                  "has several streams, but in an engine the embedding says how many collectives "
+                  "are outstanding; expected 1");
+  }
+  if (!ends_as_it_began(e)) {
+    strategy.fail("embedding",
+                  "an engine embeds all-reduce in step; with servers, a kvstore or convergence "
+                  "expected {\"type\": \"async\"}");
+  }
+}
+
+PlannedStep RankRun::plan(const Experiment& e, const Wanted& wanted) const {
+  PlannedStep step = plan_step_of(e, wanted);
+  spdlog::debug("{}: played in an engine, {} all-reduces a step", e.name, step.plan.buckets.size());
+  return step;
+}
+
+EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const Seed& seed) const {
+  std::optional<EmbeddedRun::Played> played;
+  const auto cluster = played_cluster(e);
+  if (e.run->fidelity == Fidelity::kMessage) played = {cluster.get(), e.collective.get()};
+  return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
+                       e.collective->startup(),
+                       {.workers = e.cluster->workers(),
+                        .latency = e.cluster->bottleneck().latency,
+                        .steps = e.run->steps.value_or(1),
+                        .seed = seed.seed,
+                        .seeds = seeds_of(e),
+                        .variation = e.run->variation,
+                        .played = played,
+                        .timeline = seed.timeline,
+                        .on_progress = seed.on_progress});
+}
+
+void RankRun::extrapolate(const Experiment& e, const StepPlan& plan,
+                          std::vector<std::string>& beyond) const {
+  extrapolate_collectives(e, plan, beyond);
+}
+
+std::vector<LinkUse> RankRun::links(const Experiment& e, const StepPlan& plan,
+                                    const EmbeddedStep& played) const {
+  return links_of(e, plan, to_seconds(played.times.step));
+}
+
+}  // namespace steptime

@@ -1,0 +1,21 @@
+// An embedding's main threads, one of every rank, in the engine of their framework.
+#pragma once
+#include "sim/experiment/runs/engine_run.h"
+
+namespace steptime {
+
+class RankRun final : public EngineRun {
+ public:
+  void run_for_real(RealSteps& steps) const override { steps.of_engine(); }
+
+ private:
+  void check_strategy(const Config& strategy, const Experiment& e) const override;
+  PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;
+  EmbeddedStep play(const Experiment& e, const PlannedStep& step, const Seed& seed) const override;
+  void extrapolate(const Experiment& e, const StepPlan& plan,
+                   std::vector<std::string>& beyond) const override;
+  std::vector<LinkUse> links(const Experiment& e, const StepPlan& plan,
+                             const EmbeddedStep& played) const override;
+};
+
+}  // namespace steptime

@@ -1,0 +1,131 @@
+#include "sim/experiment/runs/training_programs.h"
+
+#include "sim/core/fingerprint.h"
+#include "sim/experiment/assessment.h"
+#include "sim/experiment/played_cluster.h"
+#include "sim/experiment/runs/planned_step.h"
+#include "sim/experiment/training_run.h"
+#include "sim/training/play.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+namespace steptime {
+namespace {
+
+/// Of client 0, with the first seed.
+std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
+                                     const TrainingTimes& times) {
+  const auto& units = e.workload->units(e.schedule->granularity());
+  std::vector<SentBucket> sent;
+  for (const TrainingTimes::Sent& message : times.sent) {
+    SentBucket together{
+        {}, {}, to_seconds(message.ready), to_seconds(message.start), to_seconds(message.end)};
+    for (const std::int32_t b : message.buckets) {
+      const Bucket& bucket = plan.step.buckets[static_cast<std::size_t>(b)];
+      together.bytes += bucket.bytes;
+      for (const GradientUnit& unit : bucket.of(units))
+        together.tensors.push_back(unit.name);
+    }
+    sent.push_back(std::move(together));
+  }
+  return sent;
+}
+
+}  // namespace
+
+void TrainingPrograms::check(const Experiment& e, const DocumentOf&) const {
+  check_slow_links(e);
+}
+
+void TrainingPrograms::check_training(const Experiment& e) const {
+  check_programs(plan_training(e));
+}
+
+Result TrainingPrograms::run(const Experiment& e, const Wanted& wanted) const {
+  spdlog::debug(
+      "{}: played client by client, as workers, servers, updates, streams or the schedule ask for "
+      "it",
+      e.name);
+  TrainingPlan plan = plan_training(e);
+  plan.on_progress = wanted.on_progress;
+  // With causes a message takes about twice as long.
+  constexpr double kMostAttributed = 2e7;
+  const bool attributes = wanted.buckets != nullptr && work_of(plan) <= kMostAttributed;
+  if (wanted.buckets != nullptr && !attributes) {
+    spdlog::info("{}: no attribution, as the run has more than {:.0e} messages and all-reduces",
+                 e.name, kMostAttributed);
+  }
+  if (wanted.timeline != nullptr) {
+    // Each message on its client and on its server's thread, or on all clients; gradients, which
+    // are no more; each step's two passes, of a single client layer by layer.
+    const auto clients = static_cast<double>(plan.trainers());
+    const auto layers = static_cast<double>(plan.workload->trace.layers.size());
+    check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
+               2 * (clients == 1 ? layers : clients) * static_cast<double>(plan.played_steps()));
+  }
+  auto outcome =
+      std::make_shared<TrainingOutcome>(run_training(e, plan, wanted.timeline, attributes));
+  const auto runs = static_cast<double>(outcome->runs.size());
+  Result r;
+  double messages = 0;
+  double input_s = 0;
+  std::vector<double> steps;
+  for (const TrainingTimes& run : outcome->runs) {
+    steps.push_back(run.step_s);
+    r.step_time_s += run.step_s / runs;
+    r.compute_time_s += run.compute_s / runs;
+    input_s += run.input_s / runs;
+    r.comm_busy_s += run.server_busy_s / runs;
+    messages += run.messages_per_step / runs;
+    if (run.cold_step_s)
+      r.cold_step_time_s = r.cold_step_time_s.value_or(0) + *run.cold_step_s / runs;
+    r.fingerprint = mix(r.fingerprint, run.fingerprint);
+  }
+  r.seeds = static_cast<std::int64_t>(steps.size());
+  if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
+  const double nominal = to_seconds(plan.step.forward + plan.step.backward);
+  const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
+  r.forward_time_s = to_seconds(plan.step.forward) * stretch;
+  r.backward_time_s = to_seconds(plan.step.backward) * stretch;
+  if (plan.step.input > Duration{}) r.exposed_input_s = input_s;
+  r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
+  if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
+  r.messages = std::llround(messages);
+  if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
+    double all_reduces = 0;
+    for (const TrainingTimes& run : outcome->runs) {
+      all_reduces += run.all_reduces / runs;
+      r.comm_busy_s += run.reduce_busy_s / runs;
+    }
+    r.messages = std::llround(all_reduces);
+  }
+  if (wanted.buckets != nullptr) {
+    *wanted.buckets = sent_buckets(e, plan, outcome->runs.front());
+    r.attribution = outcome->attribution();
+    r.links = outcome->runs.front().links;
+    if (plan.inside_parts) {
+      r.links = links_of(e, plan.step, r.step_time_s);
+      // In steps without an exchange links carry nothing.
+      const double share = plan.workers_meet()
+                               ? static_cast<double>(plan.update->exchanges_in(plan.steps)) /
+                                     static_cast<double>(plan.steps)
+                               : 1;
+      for (LinkUse& link : r.links) {
+        link.bytes = std::llround(static_cast<double>(link.bytes) * share);
+        link.busy *= share;
+      }
+    }
+  }
+  r.training = std::move(outcome);
+  std::vector<std::string> beyond = extrapolated(e, false);
+  extrapolate_collectives(e, plan.step, beyond);
+  derive(e, plan.step, r, std::move(beyond));
+  return r;
+}
+
+}  // namespace steptime

@@ -1,0 +1,154 @@
+// What one process of MXNet that drives all GPUs of a node pushes in a period of one step or
+// several, as operations of its dependency engine with the pools of every GPU: those that a kvstore
+// consists of, and what the GPUs compute. It is said when the main thread first pushes it, and is
+// the same in every period; node_rank.h plays it.
+//
+//   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
+//             it comes from the host; its bytes travel over the links, or through the GPU's memory
+//             where it copies to itself
+//   sum       takes a thread of the GPU that adds up, in the order of readiness whatever the key's
+//             priority, or one of the CPU's by priority. On a GPU a sum of up to four arrays is one
+//             kernel, which reads them all and writes one; a longer one copies the first and adds
+//             the others in place, three accesses of the memory each
+//   kernel    of NCCL, on all GPUs: launched under one mutex, after which an operation of the CPU's
+//             waits for it; kernels follow one another on one stream
+//   compute   a segment of a GPU's forward or backward pass; a GPU's segments follow one another
+//   wait      of the main thread, on a thread of the CPU's
+//
+// An operation holds its thread until the GPU is done, and takes `gpu_operation` besides its bytes.
+// The main thread needs `engine_push` for each.
+//
+// Every key has a gradient and a weight on each GPU; whoever merges adds buffers of its own.
+// Scope: the pools have MXNet's default threads where nothing is said. Sums and copies do not slow
+// down what a GPU computes meanwhile.
+// Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo, ElementwiseSum), src/ndarray/
+// ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
+#pragma once
+#include "sim/mxnet/ops.h"
+#include "sim/network/cluster.h"
+#include "sim/workload/variation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+class NodeOps {
+ public:
+  using Variable = Ops::Variable;
+  using Variables = std::vector<Variable>;
+  /// In place of a GPU: the host memory of the node.
+  static constexpr std::int32_t kHost = -1;
+
+  struct Costs {
+    Duration engine_push{};
+    Duration gpu_operation{};
+    std::int64_t copy_threads = 2;  ///< each GPU has as many: MXNET_GPU_COPY_NTHREADS
+    std::int64_t cpu_threads = 4;   ///< MXNET_CPU_PRIORITY_NTHREADS
+    bool updates = false;    ///< the optimizer runs on the kvstore: its operation is part of a push
+    Duration update{};       ///< what that operation takes, besides gpu_operation
+    bool uses_host = false;  ///< sums may be in host memory, which the machine then has
+    Variation variation{};   ///< how what the GPUs compute differs
+    std::int64_t seed = 1;   ///< what the variation is drawn with
+  };
+
+  enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kWait };
+  struct Operation {
+    Kind kind = Kind::kCopy;
+    std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
+    std::int32_t to = 0;   ///< where a copy goes
+    std::int64_t bytes = 0;
+    Duration length{};       ///< unless it takes links; where GPUs do not vary
+    std::size_t kernel = 0;  ///< which one a launch, or the wait for it, is about
+    Duration call{};         ///< what the main thread takes until it has pushed this
+    std::int64_t step = 0;   ///< the step of the period in which it was said
+  };
+  /// `keys`: how many.
+  NodeOps(const Cluster& cluster, const Costs& costs, std::size_t keys);
+
+  std::int32_t gpus() const { return gpus_; }
+  const Cluster& cluster() const { return cluster_; }
+  const Costs& costs() const { return costs_; }
+  Variable gradient(std::size_t key, std::int32_t gpu) const { return first_key_ + at(key, gpu); }
+  Variable weight(std::size_t key, std::int32_t gpu) const {
+    return gradient(key, gpu) + static_cast<Variable>(gpus_);
+  }
+  /// The key whose weight or gradient this is, or of neither, the number of keys.
+  std::size_t key_of(Variable variable) const;
+  Variable variable() { return ops_.add_variable(); }
+  Variables variables(std::size_t count);
+
+  /// Of what is said from now on.
+  void set_priority(std::int32_t priority) { priority_ = priority; }
+  void set_label(std::uint32_t label) { label_ = label; }
+  /// Before what is pushed next.
+  void call(Duration time) { call_ += time; }
+
+  /// From a GPU or the host to a GPU or the host; not from the host to itself.
+  void copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
+            Variable target);
+  /// `arrays` arrays of so many bytes, the targets' own among them.
+  void sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes, const Variables& sources,
+           const Variables& targets);
+  /// A kernel of NCCL's, whose launches take so long in all, and the wait for it.
+  void kernel(Duration launches, Duration length, const Variables& sources,
+              const Variables& targets);
+  /// Whether the optimizer runs on the kvstore, which then holds the weights.
+  bool updates() const { return costs_.updates; }
+  /// The optimizer's operation, which reads a sum, where that is not updated in place, and writes
+  /// the weights; nothing where the process has none.
+  void update(std::int32_t gpu, const Variables& sum, Variable weights);
+  void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
+  void wait(const Variables& reads);
+
+  void begin_period() { step_ = 0; }
+  /// The next step of the period.
+  void begin_step() { steps_ = std::max(steps_, ++step_ + 1); }
+  /// Of a period.
+  std::int64_t steps() const { return steps_; }
+
+  /// How many were said.
+  std::size_t operations() const { return operations_.size(); }
+  const Operation& operation(std::size_t number) const { return operations_[number]; }
+  /// Of the kernel that a launch is of.
+  Duration kernel_length(std::size_t kernel) const { return kernels_[kernel]; }
+  const Ops& ops() const { return ops_; }
+
+ private:
+  struct Pools {
+    Ops::PoolId copies = 0;
+    Ops::PoolId kernels = 0;
+  };
+
+  Variable at(std::size_t key, std::int32_t gpu) const {
+    return static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
+                                 static_cast<std::size_t>(gpu));
+  }
+  const Pools& pools(std::int32_t gpu) const { return pools_[static_cast<std::size_t>(gpu)]; }
+  Duration memory_time(std::int64_t bytes) const;
+  Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
+  void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
+
+  const Cluster cluster_;
+  const Costs costs_;
+  std::int32_t gpus_;
+  std::size_t keys_;
+  Ops ops_;
+  std::vector<Pools> pools_;
+  Ops::PoolId cpu_;
+  Ops::PoolId mutex_;
+  Ops::PoolId waits_;
+  Variable first_key_ = 0;
+  Duration call_{};
+  std::int32_t priority_ = 0;
+  std::uint32_t label_ = 0;
+  std::int64_t steps_ = 1;  ///< how many a period has
+  std::int64_t step_ = 0;   ///< in the period
+  std::vector<Operation> operations_;
+  std::vector<Duration> kernels_;
+};
+
+}  // namespace steptime

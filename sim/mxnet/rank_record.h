@@ -1,0 +1,120 @@
+// What one rank's steps looked like: when they began, what hid the communication, and what the GPU
+// waited for. Memory does not grow with the number of steps.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/events/causes.h"
+#include "sim/events/engine.h"
+#include "sim/mxnet/communicators.h"
+#include "sim/mxnet/input_pipeline.h"
+#include "sim/mxnet/training_graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+/// Where the time of a mean step goes. Communication is a time in which an all-reduce is in
+/// progress at all ranks.
+struct Attribution {
+  Duration hidden_under_backward{};
+  Duration hidden_under_forward{};
+  Duration exposed{};  ///< communication while the GPU has nothing to compute
+  Duration idle{};   ///< neither communication nor computing: copies, the main thread, other ranks
+  Duration input{};  ///< the part of exposed and idle in which only samples are missing
+  /// The step's whole time: what the GPU computes, and what it waits for.
+  std::vector<Cause> causes;
+  /// What compute segments waited for, and how long; longest first.
+  std::vector<std::pair<std::string, Duration>> waits;
+  std::int64_t steps = 0;            ///< simulated
+  std::int64_t transient_steps = 0;  ///< as many of them go before the steady state
+  Duration transient{};              ///< by how much those took longer than steady ones
+};
+
+class RankRecord final : public Communicators::Listener {
+ public:
+  /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
+  /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
+  /// `period`: every so many steps, at the end of the last of them, keys are reduced; what is
+  /// measured are that many together.
+  RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
+             InputPipeline* input = nullptr, std::int64_t period = 1);
+
+  /// The same answer for every rank that asks.
+  bool wants_step(std::int64_t step);
+
+  /// `waited_for`: a key whose update held the segment up, or nullopt: the main thread.
+  void segment_started(std::size_t segment, std::int64_t step,
+                       std::optional<std::int32_t> waited_for);
+  void segment_ended();
+  /// The GPU waits for nothing but a step's samples, until they are there.
+  void waits_for_samples();
+  void samples_came();
+  void collective_started(Communicators::Subject subject) override;
+  void collective_ended(Communicators::Subject subject) override;
+  void gradient_ready(std::int32_t key);
+  /// Of the rank that is recorded: an operation of that step.
+  void operation_ended(std::int64_t step) {
+    if (step == 0) first_step_end_ = clock_.now();
+  }
+
+  /// How many steps have begun.
+  std::int64_t step() const { return sums_.step; }
+  /// Every key was reduced once in every period.
+  bool is_complete() const;
+  /// From the start of a step's forward pass to that of the next, in the steady state.
+  Duration step_time() const;
+  /// When the last operation of the first step ended, which nothing before it hid or held up.
+  Time first_step_end() const { return first_step_end_; }
+  Attribution attribution() const;
+  /// Of the last step, by key, after the start of its forward pass.
+  struct KeyTimes {
+    Duration ready{};
+    Duration start{};
+    Duration end{};
+  };
+  const std::vector<KeyTimes>& key_times() const { return key_times_; }
+
+ private:
+  enum Gpu : std::uint8_t { kIdle, kForward, kBackward, kSamples };
+  /// Sums since the start of the run.
+  struct Sums {
+    Time at{};
+    std::int64_t step = 0;
+    Duration under[4]{};          ///< communication, by what the GPU does
+    Duration gpu[4]{};            ///< what it does
+    std::vector<Duration> waits;  ///< by key; the last one: the main thread
+  };
+
+  /// Adds the time since the last change to the sums.
+  void advance();
+  void step_started(std::int64_t step);
+
+  Engine& clock_;
+  const TrainingGraph& graph_;
+  std::optional<std::int64_t> steps_;  ///< to measure
+  InputPipeline* input_;
+  std::int64_t period_;
+  std::optional<std::int64_t> stops_before_;
+  Gpu gpu_ = kIdle;
+  Time advanced_to_{};
+  Time segment_end_{};
+  std::int64_t in_progress_ = 0;
+  Sums sums_;
+  Sums from_;  ///< at the start of what is measured
+  Sums to_;    ///< at the start of the latest period
+  Time first_start_{};
+  Time first_step_end_{};
+  Time starts_[2]{};         ///< when the latest two steps began, by step modulo 2
+  Duration length_{};        ///< what the latest whole period took
+  std::int64_t steady_ = 0;  ///< how many periods up to that one took the same time
+  std::int64_t steady_from_step_ = 0;
+  Time steady_from_{};
+  std::vector<std::int64_t> reduced_;  ///< by key: how often
+  std::vector<Time> key_start_;
+  std::vector<KeyTimes> key_times_;
+};
+
+}  // namespace steptime

@@ -1,0 +1,364 @@
+#include "sim/network/read_cluster.h"
+
+#include "sim/config/binding.h"
+#include "sim/config/data_dir.h"
+#include "sim/config/digest.h"
+#include "sim/config/input_files.h"
+#include "sim/config/words.h"
+#include "sim/core/error.h"
+#include "sim/network/machine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+constexpr double kMostNodes = 1e7;
+constexpr double kMostGpusPerNode = 1024;
+
+const Params& preset_params() {
+  static const Params params{
+      {.key = "format",
+       .kind = Kind::kText,
+       .help = "steptime-cluster",
+       .words = {"steptime-cluster"}},
+      {.key = "version", .kind = Kind::kInteger, .range = {.low = 1, .high = 1}},
+      {.key = "help", .kind = Kind::kText, .help = "one line for `list`"},
+      {.key = "sources", .kind = Kind::kObject, .help = "where each number stands"},
+      {.key = "cluster", .kind = Kind::kObject, .help = "as in an experiment"},
+      {.key = "provenance",
+       .kind = Kind::kObject,
+       .help = "of what was measured",
+       .need = Need::kOptional},
+      {.key = "operations",
+       .kind = Kind::kObject,
+       .help = "measured collectives, see sim/collective/profile.h",
+       .need = Need::kOptional},
+      {.key = "advice",
+       .kind = Kind::kList,
+       .help = "what to measure next",
+       .need = Need::kOptional}};
+  return params;
+}
+
+struct Preset {
+  std::string help;
+  Json cluster;
+  std::string profile;
+};
+
+Preset parse_preset(const std::string& text, const std::string& file) {
+  const Config preset(std::make_shared<Document>(Document{file, parse_json(text, file)}),
+                      preset_params());
+  return {preset.get<std::string>("help"), preset.object("cluster", cluster_params()).node(),
+          preset.has("operations") ? file : ""};
+}
+
+struct ShippedPreset {
+  Preset preset;
+  std::unique_ptr<const KeptInput> file;
+};
+
+/// The shipped presets by name, read once.
+const std::map<std::string, ShippedPreset>& presets() {
+  static const std::map<std::string, ShippedPreset> all = [] {
+    std::map<std::string, ShippedPreset> read;
+    for (const std::string& file :
+         files_in((data_dir() / "netmodels" / "presets").string(), ".json")) {
+      const std::string text = text_at(file);
+      read[std::filesystem::path(file).stem().string()] = {
+          parse_preset(text, file), std::make_unique<const KeptInput>(file, sha1_of(text))};
+    }
+    return read;
+  }();
+  return all;
+}
+
+/// A preset by its name, or by a file's name, relative to the file that names it.
+Preset preset_of(const Config& section) {
+  const auto name = section.get<std::string>("preset");
+  if (const auto found = presets().find(name); found != presets().end()) {
+    found->second.file->use();
+    return found->second.preset;
+  }
+  if (name.ends_with(".json")) {
+    const auto file = (std::filesystem::path(section.file()).parent_path() / name).string();
+    return parse_preset(read_file(file), file);
+  }
+  std::vector<std::string> known;
+  for (const auto& [each, unused] : presets())
+    known.push_back(each);
+  section.fail("preset", unknown_word(name, known));
+}
+
+/// `over` with the keys of `under` that it lacks; and so "gpus", where it does not say anew what
+/// joins them.
+Json merged(const Json& over, const Json& under) {
+  Json full = over;
+  for (const auto& [key, value] : under.items()) {
+    if (!full.contains(key)) {
+      full[key] = value;
+    } else if (key == "gpus" && full[key].is_object() && !full[key].contains("links")) {
+      full[key] = merged(full[key], value);
+    }
+  }
+  return full;
+}
+
+/// The section with the preset's keys beneath its own, as a document of its own.
+Config over_preset(const Config& section, const Preset& preset) {
+  Json full = merged(section.node(), preset.cluster);
+  full.erase("preset");
+  // Same pointers as in the experiment, so that a message about an override is right.
+  static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
+  return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", full}}}),
+                wrapper)
+      .object("cluster", cluster_params());
+}
+
+}  // namespace
+
+const Params& cluster_params() {
+  static const Params params{
+      {.key = "preset",
+       .kind = Kind::kText,
+       .help = "a shipped machine, or a file like theirs; other keys override it",
+       .need = Need::kOptional},
+      {.key = "nodes", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostNodes}},
+      {.key = "gpus_per_node",
+       .kind = Kind::kInteger,
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = kMostGpusPerNode}},
+      {.key = "network",
+       .kind = Kind::kObject,
+       .help = "between nodes",
+       .choice = NetworkKind::kNoun},
+      {.key = "intra_node",
+       .kind = Kind::kObject,
+       .help = "between the GPUs of a node; required where it has several and neither \"node\" "
+               "nor \"gpus\"",
+       .need = Need::kOptional,
+       .choice = NetworkKind::kNoun},
+      {.key = "intra_node_beside_kernels",
+       .kind = Kind::kNumber,
+       .help = "how many times as long a byte takes between the GPUs of a node while their kernels "
+               "run, where \"intra_node\" joins them; default: 1",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 100}},
+      {.key = "reduction",
+       .kind = Kind::kTimePerByte,
+       .help = "gamma, the time to add one more byte of gradients",
+       .need = Need::kDefault,
+       .fallback = "0 s/B",
+       .range = kNotNegative},
+      {.key = "node",
+       .kind = Kind::kObject,
+       .help = "the inside of a node as a graph, for message fidelity",
+       .need = Need::kOptional,
+       .table = topology_params},
+      {.key = "fabric",
+       .kind = Kind::kObject,
+       .help = "what connects the nodes, for message fidelity; default: one switch",
+       .need = Need::kOptional,
+       .choice = Fabric::kNoun},
+      {.key = "messages",
+       .kind = Kind::kObject,
+       .help = "how messages travel, for message fidelity",
+       .need = Need::kDefault,
+       .fallback = Json::object(),
+       .table = message_params},
+      {.key = "gpus",
+       .kind = Kind::kObject,
+       .help = "what the GPUs are and what joins them, for NCCL",
+       .need = Need::kOptional,
+       .table = gpus_params}};
+  return params;
+}
+
+namespace {
+
+const Bindings<MessageOptions>& message_keys() {
+  using M = MessageOptions;
+  static const Bindings<M> keys{
+      {&M::store_and_forward, "switching",
+       "whether a message is whole at each hop before it goes on", "cut-through",
+       one_of("cut-through", "store-and-forward")},
+      Bindings<M>::Binding{
+          {.key = "ports",
+           .kind = Kind::kText,
+           .help = "messages that meet at a port of the fabric share it, or take turns",
+           .need = Need::kDefault,
+           .fallback = "fair",
+           .words = {"fair", "fifo"}}},
+      {&M::eager_limit, "eager_limit", "the largest message that is sent without a rendezvous",
+       "0 B", kNotNegative},
+      {&M::eager_overhead, "eager_overhead", "added to the latency up to the limit", "0 s",
+       kNotNegative},
+      {&M::rendezvous_overhead, "rendezvous_overhead", "added to the latency beyond it", "0 s",
+       kNotNegative}};
+  return keys;
+}
+
+}  // namespace
+
+const Params& message_params() {
+  return message_keys().params();
+}
+
+namespace {
+
+/// The way between the first GPUs of two nodes on one switch. Throws PlacedError when some GPU
+/// cannot reach another.
+Link link_over_nics(Cluster cluster) {
+  cluster.nodes = 2;
+  const Machine pair(cluster);
+  std::vector<ChannelId> path;
+  pair.route(0, static_cast<Endpoint>(cluster.gpus_per_node), path);
+  const std::vector<Channel> channels = pair.channels();
+  Link link{{}, cluster.network.bandwidth};
+  for (const ChannelId c : path) {
+    link.latency = checked_add(link.latency, channels[c].latency);
+    link.bandwidth = std::min(link.bandwidth, channels[c].bandwidth);
+  }
+  return link;
+}
+
+/// The node with its first `count` NICs, and without the links of the others.
+Topology with_nics(const Topology& node, std::int64_t count) {
+  Topology kept;
+  std::vector<Topology::Vertex> place;
+  for (const Topology::VertexInfo& vertex : node.vertices()) {
+    const bool left_out = vertex.kind == VertexKind::kNic && count-- <= 0;
+    place.push_back(left_out ? -1 : kept.add_vertex(vertex.name, vertex.kind));
+  }
+  for (Topology::LinkInfo link : node.links()) {
+    link.first = place[static_cast<std::size_t>(link.first)];
+    link.second = place[static_cast<std::size_t>(link.second)];
+    if (link.first >= 0 && link.second >= 0) kept.add_link(std::move(link));
+  }
+  return kept;
+}
+
+/// The NICs that "gpus" counts, whatever the graph has beside them; 0: all of the graph's.
+std::int64_t counted_nics(const Config& section, const Topology& node) {
+  if (!section.has("gpus")) return 0;
+  const Config gpus = section.object("gpus", gpus_params());
+  if (!gpus.has("nics")) return 0;
+  const auto nics = gpus.get<std::int64_t>("nics");
+  if (const auto most = std::ssize(node.of_kind(VertexKind::kNic)); nics > most)
+    gpus.fail("nics", fmt::format("expected at most the {} of \"node\", got {}", most, nics));
+  return nics;
+}
+
+void read_graph(const Config& section, Cluster& cluster) {
+  if (section.has("node")) {
+    const Config node = section.object("node", topology_params());
+    cluster.node = std::make_shared<Topology>(read_topology(node));
+    cluster.metric =
+        node.get<std::string>("routes") == "widest" ? RouteMetric::kWidest : RouteMetric::kShortest;
+    const auto gpus = cluster.node->of_kind(VertexKind::kGpu).size();
+    if (static_cast<std::size_t>(cluster.gpus_per_node) > gpus) {
+      section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",
+                                       gpus, cluster.gpus_per_node));
+    }
+    if (const std::int64_t nics = counted_nics(section, *cluster.node); nics > 0)
+      cluster.node = std::make_shared<Topology>(with_nics(*cluster.node, nics));
+    const bool has_nic = !cluster.node->of_kind(VertexKind::kNic).empty();
+    try {
+      if (cluster.nodes == 1) const Machine reachable(cluster);
+      if (cluster.nodes > 1 && has_nic) cluster.gpu_to_gpu = link_over_nics(cluster);
+    } catch (const PlacedError& e) {
+      throw InputError(fmt::format("{}: {}", section.file(), e.what()));
+    }
+  }
+  if (section.has("fabric")) {
+    cluster.fabric = [section](const FabricUse& use) {
+      return Fabrics::instance().make(section, "fabric", use);
+    };
+    // Reports what is wrong with the section now, and not when the first message is sent.
+    cluster.fabric({cluster.nodes, cluster.network.latency, cluster.network.bandwidth});
+  }
+  const Config messages = section.object("messages", message_params());
+  cluster.messages = message_keys().read(messages);
+  cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
+}
+
+/// What a graph or NCCL's own section says of the inside is used instead; the link of both is then
+/// that of the network.
+Link read_inside(const Config& section, const Cluster& cluster) {
+  if (section.has("intra_node"))
+    return NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node);
+  if (cluster.gpus_per_node > 1 && !section.has("node") && !section.has("gpus")) {
+    section.fail(
+        "intra_node",
+        fmt::format("required but missing: the {} GPUs of a node do not have the network's "
+                    "speed; presets such as pcie-4, pcie-8, dgx-a100 have their links",
+                    cluster.gpus_per_node));
+  }
+  return cluster.network;
+}
+
+}  // namespace
+
+std::shared_ptr<const NetworkKind> read_network(const Config& section) {
+  if (section.has("preset")) return read_network(over_preset(section, preset_of(section)));
+  return NetworkKinds::instance().make(section, "network");
+}
+
+Cluster read_cluster(const Config& section) {
+  return read_cluster(section, read_network(section));
+}
+
+Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> network) {
+  if (section.has("preset")) {
+    const Preset preset = preset_of(section);
+    Cluster cluster = read_cluster(over_preset(section, preset), std::move(network));
+    cluster.profile = preset.profile;
+    return cluster;
+  }
+  Cluster cluster{.nodes = section.get<std::int64_t>("nodes"),
+                  .gpus_per_node = section.get<std::int64_t>("gpus_per_node")};
+  cluster.kind = std::move(network);
+  cluster.network = cluster.kind->link(cluster.nodes);
+  cluster.intra_node = read_inside(section, cluster);
+  if (section.has("intra_node_beside_kernels"))
+    cluster.intra_node_beside_kernels = section.get<double>("intra_node_beside_kernels");
+  if (cluster.intra_node_beside_kernels > 1 && (section.has("node") || section.has("gpus"))) {
+    section.fail("intra_node_beside_kernels",
+                 "unexpected, as \"node\" or \"gpus\" says what joins the GPUs; expected 1");
+  }
+  cluster.reduction = section.get<TimePerByte>("reduction");
+  read_graph(section, cluster);
+  if (section.has("gpus")) {
+    cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);
+  }
+  return cluster;
+}
+
+Json resolved_preset(const Json& section) {
+  const auto name = section.find("preset");
+  if (name == section.end() || !name->is_string()) return section;
+  const auto preset = presets().find(name->get<std::string>());
+  if (preset == presets().end()) return section;
+  preset->second.file->use();
+  return merged(section, preset->second.preset.cluster);
+}
+
+std::vector<std::pair<std::string, std::string>> cluster_presets() {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const auto& [name, preset] : presets())
+    list.emplace_back(name, preset.preset.help);
+  return list;
+}
+
+}  // namespace steptime

@@ -1,0 +1,34 @@
+#include "sim/experiment/assessment.h"
+
+#include "tests/support/simulated.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+std::string system_of(const std::string& patch) {
+  const TinyFolder folder;
+  const Experiment e = tiny_experiment(folder, patch);
+  return prediction_of(e, simulate(e), {}).kind->system;
+}
+
+TEST(Assessment, NamesTheSystemByWhatRunsIt) {
+  EXPECT_EQ(system_of("{}"), "all-reduce");
+  EXPECT_EQ(system_of(R"({"strategy": {"embedding": "funnel"}})"), "all-reduce, embedded");
+  EXPECT_EQ(system_of(R"({"strategy": {"layout": {}}})"), "layout");
+}
+
+TEST(Assessment, SaysWhichPartsExtrapolate) {
+  const TinyFolder folder;
+  const Experiment plain = tiny_experiment(folder);
+  EXPECT_EQ(extrapolated(plain, true), std::vector<std::string>{});
+  const Experiment planned = tiny_experiment(folder, R"({"strategy": {"schedule": "optimal"}})");
+  EXPECT_EQ(extrapolated(planned, true), std::vector<std::string>{});
+  EXPECT_EQ(extrapolated(planned, false).size(), 1u);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,184 @@
+#include "sim/experiment/read_experiment.h"
+
+#include "sim/core/error.h"
+#include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
+#include "tests/support/tiny_experiment.h"
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(ReadExperiment, BuildsEveryPart) {
+  const TinyFolder folder;
+  const Experiment e = read_experiment(load_document(
+      folder.experiment(R"({"run": {"steps": 3, "seed": 9}, "workload": {"dtype": "float16"}})"),
+      {}));
+  EXPECT_EQ(e.name, "tiny");
+  EXPECT_EQ(e.workload->workload.trace.model, "tiny");
+  // conv, fc.w, fc.b; conv and fc. 2 bytes each.
+  ASSERT_EQ(e.workload->units(Granularity::kTensor).size(), 3U);
+  ASSERT_EQ(e.workload->units(Granularity::kLayer).size(), 2U);
+  EXPECT_EQ(e.workload->units(Granularity::kLayer)[0].bytes, Bytes{1'001'000 * 2});
+  EXPECT_EQ(e.cluster->workers(), 4);
+  EXPECT_EQ(e.collective->time(Bytes{1'000'000}), std::chrono::milliseconds(2));  // 1 ms + 1 ms
+  EXPECT_EQ(e.schedule->granularity(), Granularity::kTensor);
+  EXPECT_EQ(e.run->steps, 3);
+  EXPECT_EQ(e.run->seed, 9);
+}
+
+TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
+  // Every section of an experiment belongs to a part, and some to two: a cluster gives the
+  // collective its alpha, beta and gamma, and the transport and the update say what goes with it.
+  // A network is read once for all sizes of its cluster.
+  std::map<std::string, int> readers;
+  for (const Part part : kParts) {
+    for (const std::string_view section : sections(part))
+      ++readers[std::string(section)];
+  }
+  EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 2},
+                                                 {"/cluster", 3},
+                                                 {"/cluster/network", 1},
+                                                 {"/cluster/preset", 1},
+                                                 {"/strategy/aggregation", 2},
+                                                 {"/strategy/update", 3},
+                                                 {"/strategy/schedule", 2},
+                                                 {"/strategy/embedding", 1},
+                                                 {"/strategy/transport", 3},
+                                                 {"/strategy/layout", 2},
+                                                 {"/strategy/states", 1},
+                                                 {"/strategy/pipeline_order", 1},
+                                                 {"/strategy/recompute", 1},
+                                                 {"/strategy/context_exchange", 1},
+                                                 {"/strategy/beside_compute", 1},
+                                                 {"/run", 1},
+                                                 {"/run/fidelity", 1}}));
+}
+
+TEST(ReadExperiment, ReadsOnePartAnew) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment();
+  Experiment e = read_experiment(load_document(file, {}));
+  const auto workload = e.workload;
+  read_part(load_document(file, std::vector<std::string>{"/cluster/nodes=8"}), Part::kCluster, e);
+  EXPECT_EQ(e.cluster->nodes, 8);
+  EXPECT_EQ(e.workload, workload);
+}
+
+TEST(Resolved, WritesTheStepsOfTheUpdateOut) {
+  const TinyFolder folder;
+  const auto steps = [&](const std::string& update) {
+    const std::string file = folder.experiment(
+        R"({"strategy": {"aggregation": {"type": "parameter-server", "servers": 1,
+                         "collective": null}, "update": )" +
+        update + "}}");
+    return resolved(load_document(file, {})->root).at("run").at("steps");
+  };
+  EXPECT_EQ(steps(R"({"type": "sgd"})"), 1);
+  EXPECT_EQ(steps(R"({"type": "asgd"})"), 20);
+  EXPECT_EQ(steps(R"({"type": "esgd", "interval": 8})"), 8);
+}
+
+TEST(Resolved, WritesEveryDefaultOut) {
+  const TinyFolder folder;
+  const Json config = resolved(
+      load_document(folder.experiment(R"({"strategy": {"aggregation": {"collective": null}}})"), {})
+          ->root);
+  EXPECT_EQ(config, Json::parse(R"json({
+    "name": "tiny",
+    "workload": {"trace": "trace.json", "dtype": "float32", "rescale": "both", "accumulate": 1},
+    "cluster": {"nodes": 4, "gpus_per_node": 1,
+                "network": {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"},
+                "reduction": "0 s/B",
+                "messages": {"switching": "cut-through", "ports": "fair", "eager_limit": "0 B",
+                             "eager_overhead": "0 s", "rendezvous_overhead": "0 s"}},
+    "strategy": {"aggregation": {"type": "all-reduce",
+                                 "collective": {"type": "ring", "startups": "2(N-1)"}},
+                 "update": {"type": "sgd"},
+                 "schedule": {"type": "wfbp", "granularity": "tensor"},
+                 "embedding": {"type": "async"},
+                 "transport": {"type": "mpi", "streams": 1, "channel": {"type": "wire"},
+                               "backend": {"type": "device"}, "coordinator": {"type": "none"}}},
+    "run": {"fidelity": "analytic", "steps": 1, "seed": 1}
+  })json"));
+}
+
+TEST(Resolved, IsAnExperimentThatGivesTheSameAgain) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"strategy": {"schedule": {"type": "fixed-buckets"}}, "run": {"seed": 3},
+          "sweep": {"/cluster/nodes": [1, 2]}, "description": "d"})");
+  const Json once = resolved(load_document(file, {})->root);
+  folder.write("y.json", once.dump());
+  const auto again = load_document(folder.path("y.json"), {});
+  EXPECT_EQ(resolved(again->root), once);
+  EXPECT_EQ(once.at("strategy").at("schedule").at("capacity"), "25 MiB");
+  EXPECT_EQ(once.at("sweep"), Json::parse(R"({"/cluster/nodes": [1, 2]})"));
+  const Experiment e = read_experiment(again);
+  EXPECT_EQ(e.run->seed, 3);
+}
+
+TEST(Resolved, APresetOfTheVariationBringsItsNumbers) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"run": {"variation": "typical"}})");
+  const double spread = read_experiment(load_document(file, {})).run->variation.spread;
+  EXPECT_GT(spread, 0);
+  const Json once = resolved(load_document(file, {})->root);
+  folder.write("y.json", once.dump());
+  EXPECT_EQ(read_experiment(load_document(folder.path("y.json"), {})).run->variation.spread,
+            spread);
+  // A key of it can be set beside the preset.
+  const std::vector<std::string> sets{"/run/variation/seeds=5"};
+  const Experiment more = read_experiment(load_document(file, sets));
+  EXPECT_EQ(more.run->variation.spread, spread);
+  EXPECT_EQ(more.run->variation.seeds, 5);
+}
+
+TEST(Resolved, APresetBringsItsNumbers) {
+  // A result says all that it depends on, so that it stands when a preset is corrected later.
+  const TinyFolder folder;
+  const std::string file =
+      folder.experiment(R"({"cluster": {"preset": "k80-10gbe", "network": null}})");
+  const Json cluster = resolved(load_document(file, {})->root).at("cluster");
+  EXPECT_EQ(cluster.at("nodes"), 4);
+  EXPECT_TRUE(cluster.contains("gpus_per_node")) << cluster;
+  EXPECT_TRUE(cluster.contains("network")) << cluster;
+  EXPECT_TRUE(cluster.contains("reduction")) << cluster;
+}
+
+TEST(EmptyModel, WithoutLearnableLayersSendsNothing) {
+  const TinyFolder folder;
+  folder.patch_trace(R"({"layers": [{"name": "a", "forward_s": 0.25, "backward_s": 0.5}]})");
+  for (const char* schedule :
+       {"naive", "wfbp", "sync-easgd", "mg-wfbp", "optimal", "fixed-buckets"}) {
+    const Outcome run =
+        steptime({"run", folder.experiment(), "--format", "json", "--set",
+                  std::string("/strategy/schedule={\"type\": \"") + schedule + "\"}"});
+    ASSERT_EQ(run.exit, 0) << run.err;
+    const Json json = Json::parse(run.out);
+    EXPECT_EQ(json.at("messages"), 0) << schedule;
+    EXPECT_EQ(json.at("buckets"), Json::array()) << schedule;
+    EXPECT_EQ(json.at("step_time_s"), 0.75) << schedule;  // 0.25 + 0.5
+    EXPECT_EQ(json.at("scaling_efficiency"), 1.0) << schedule;
+  }
+}
+
+TEST(EmptyModel, WithoutComputeTimeHasNothingToScale) {
+  // Twice the batch of no compute time is no compute time; the messages take 8.004 ms as before.
+  const TinyFolder folder;
+  folder.patch_trace(
+      R"({"layers": [{"name": "a", "forward_s": 0, "backward_s": 0, "params": 1000}]})");
+  const Outcome run =
+      steptime({"run", folder.experiment(R"({"workload": {"batch": 64}})"), "--format", "json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(Json::parse(run.out).at("step_time_s"), 0.001004);  // 1 ms + 4000 B * 1 ns
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,177 @@
+// Do operations take the threads, the links and the time that they should?
+#include "sim/mxnet/node_rank.h"
+
+#include "tests/support/push_pulls.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
+struct Process {
+  explicit Process(NodeOps::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
+      : ops(pair_of_gpus(reduction), costs, keys), process(world, ops) {}
+  /// When a step is over.
+  double us() {
+    process.begin_period();
+    world.start({"main thread"}, process.push([] {}));
+    world.run();
+    EXPECT_EQ(process.pending(), 0U);
+    return to_seconds(since_start(process.end())) * 1e6;
+  }
+  World world;
+  NodeOps ops;
+  NodeRank process;
+};
+
+TEST(NodeRank, CopiesTakeLinksOrMemory) {
+  Process between;
+  between.ops.copy(0, 1, 1'000'000, between.ops.variable(), between.ops.variable());
+  EXPECT_NEAR(between.us(), 1001, 1e-6);
+  // 0.3 ns/B are three accesses, a copy is two.
+  Process inside({}, 0.3e-9);
+  inside.ops.copy(0, 0, 1'000'000, inside.ops.variable(), inside.ops.variable());
+  EXPECT_NEAR(inside.us(), 200, 1e-6);
+}
+
+TEST(NodeRank, CopiesOfAGpuWaitForItsThreads) {
+  for (const auto& [threads, expected] : {std::pair(1, 3 * 200.0), std::pair(2, 2 * 200.0)}) {
+    Process p({.copy_threads = threads}, 0.3e-9);
+    for (int i = 0; i < 3; ++i)
+      p.ops.copy(1, 1, 1'000'000, p.ops.variable(), p.ops.variable());
+    EXPECT_NEAR(p.us(), expected, 1e-6);
+  }
+}
+
+TEST(NodeRank, SumsOfUpToFourArraysAreOneKernel) {
+  // 100 us for each access of the array: N + 1 of them up to four arrays; of five and more a copy,
+  // 2, and N - 1 additions in place, 3 each.
+  for (const auto& [arrays, accesses] :
+       {std::pair(2, 3), {3, 4}, {4, 5}, {5, 14}, {8, 23}, {16, 47}}) {
+    Process gpu({.gpu_operation = microseconds(15)}, 0.3e-9);
+    gpu.ops.sum(1, arrays, 1'000'000, {gpu.ops.variable()}, {gpu.ops.variable()});
+    EXPECT_NEAR(gpu.us(), 15 + accesses * 100, 1e-6) << arrays;
+  }
+  Process host({.gpu_operation = microseconds(15), .uses_host = true}, 0.3e-9);
+  host.ops.sum(NodeOps::kHost, 8, 1'000'000, {host.ops.variable()}, {host.ops.variable()});
+  EXPECT_NEAR(host.us(), 7 * 300, 1e-6);
+}
+
+TEST(NodeRank, SumsOfAGpuKnowNoPriority) {
+  // GPU 0's two threads are taken until 100 and 400. Of the two sums that wait the one that was
+  // ready first goes first, 100 to 400, although its key comes last, then the other, 400 to 700.
+  // By priority the reader of the first would end at 701.
+  Process p({}, 0.3e-9);
+  const auto first = p.ops.variable();
+  const auto second = p.ops.variable();
+  for (int i = 0; i < 2; ++i)
+    p.ops.compute(0, microseconds(100 + 300 * i), {}, {p.ops.variable()});
+  p.ops.set_priority(-9);
+  p.ops.sum(0, 2, 1'000'000, {}, {first});
+  p.ops.set_priority(0);
+  p.ops.sum(0, 2, 1'000'000, {}, {second});
+  p.ops.compute(1, microseconds(1), {first}, {p.ops.variable()});
+  EXPECT_NEAR(p.us(), 700, 1e-6);
+}
+
+TEST(NodeRank, KernelsFollowOneAnotherOnTheStream) {
+  // Launched at 10 and, as the mutex is free again, at 20; the second begins when the first is
+  // over.
+  Process p;
+  for (int i = 0; i < 2; ++i)
+    p.ops.kernel(microseconds(10), microseconds(100), {p.ops.variable()}, {p.ops.variable()});
+  EXPECT_NEAR(p.us(), 10 + 2 * 100, 1e-6);
+}
+
+TEST(NodeRank, TheMainThreadPushesOneAfterTheOther) {
+  Process p({.engine_push = microseconds(2)});
+  p.ops.call(microseconds(45));
+  p.ops.compute(0, microseconds(100), {}, {p.ops.variable()});
+  p.ops.compute(1, microseconds(100), {}, {p.ops.variable()});
+  EXPECT_NEAR(p.us(), 149, 1e-6);
+}
+
+TEST(NodeRank, UpdatesOnlyWhereTheProcessHasThem) {
+  for (const bool updates : {false, true}) {
+    Process p({.gpu_operation = microseconds(15), .updates = updates, .update = microseconds(5)});
+    p.ops.update(0, {}, p.ops.variable());
+    EXPECT_NEAR(p.us(), updates ? 20 : 0, 1e-6);
+  }
+}
+
+TEST(NodeRank, EveryStepPushesTheSame) {
+  // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
+  // the optimizer, of which three are left then.
+  Process p({.updates = true, .update = microseconds(1000)});
+  std::vector<std::int64_t> waited;  // us
+  const auto computed = p.ops.variable();
+  const auto weights = p.ops.variable();
+  const auto main_thread = [&]() -> Task {
+    for (int step = 0; step < 3; ++step) {
+      p.process.begin_period();
+      co_await p.process.push([&] {
+        p.ops.update(NodeOps::kHost, {}, weights);
+        p.ops.compute(0, microseconds(100), {}, {computed});
+        p.ops.wait({computed});
+      });
+      co_await p.process.waited();
+      waited.push_back(since_start(p.world.now()) / microseconds(1));
+      co_await p.world.pause(microseconds(10), {});
+    }
+  };
+  p.world.start({"main thread"}, main_thread());
+  p.world.run();
+  EXPECT_EQ(waited, (std::vector<std::int64_t>{100, 210, 320}));
+  EXPECT_EQ(p.process.end(), Time(microseconds(3000)));
+  EXPECT_EQ(p.process.pending(), 0U);
+}
+
+TEST(NodeRank, StepsMayDiffer) {
+  // Steps of 100 us and of 100 us + 40 us in turn.
+  struct Steps final : NodeRank::Observer {
+    World world;
+    NodeOps ops{pair_of_gpus(), {}, 1};
+    NodeRank process{world, ops, this};
+    std::vector<std::int64_t> waited;  ///< us
+    void started(NodeRank::OperationId) override {}
+    void ended(NodeRank::OperationId id) override {
+      if (process.operation(id).kind != NodeOps::Kind::kWait) return;
+      EXPECT_EQ(process.engine().label(id), 7U);
+      EXPECT_EQ(process.step(id), static_cast<std::int64_t>(waited.size()));
+      waited.push_back(since_start(world.now()) / microseconds(1));
+    }
+    Task main_thread(NodeOps::Variable computed) {
+      ops.set_label(7);
+      for (int step = 0; step < 5; ++step) {
+        step % 2 == 0 ? process.begin_period() : ops.begin_step();
+        for (int i = 0; i <= step % 2; ++i) {
+          co_await process.push(
+              [&] { ops.compute(0, microseconds(i == 0 ? 100 : 40), {}, {computed}); });
+        }
+        co_await process.push([&] { ops.wait({computed}); });
+        co_await process.waited();
+      }
+    }
+  } steps;
+  steps.world.start({"main thread"}, steps.main_thread(steps.ops.variable()));
+  steps.world.run();
+  EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
+  EXPECT_EQ(steps.process.pending(), 0U);
+}
+
+TEST(NodeRank, GpusVaryInWhatTheyCompute) {
+  const Variation variation{.jitter = 0.2};
+  Process p({.variation = variation, .seed = 3});
+  p.ops.compute(1, microseconds(100), {}, {p.ops.variable()});
+  EXPECT_NEAR(p.us(), 100 * variation.factor(3, 1, 0), 1e-6);
+}
+
+}  // namespace
+}  // namespace steptime
