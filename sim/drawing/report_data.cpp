@@ -5,6 +5,7 @@
 #include "sim/drawing/node_drawing.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
+#include "sim/experiment/prediction.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/run_sweep.h"
 #include "sim/sweeps/sweep.h"
@@ -88,7 +89,7 @@ std::vector<LinkUse> load(const std::shared_ptr<const Document>& config,
   }
 }
 
-Json record_data(const PredictionKind& kind) {
+Json record_data(const KindOfStep& kind) {
   Json rows = Json::array();
   for (const RecordRow& row : TrackRecord::shipped().rows_of(kind)) {
     rows.push_back({{"id", row.id},

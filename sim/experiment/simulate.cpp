@@ -6,6 +6,7 @@
 #include "sim/experiment/engine_run.h"
 #include "sim/experiment/layout_run.h"
 #include "sim/experiment/played_cluster.h"
+#include "sim/experiment/prediction.h"
 #include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/merge.h"
 #include "sim/training/play.h"
@@ -91,7 +92,12 @@ std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan)
     add(e.aggregation->merge->outside_domain(keys));
     return beyond;
   }
-  if (e.run->fidelity == Fidelity::kMessage) return beyond;  // the messages are what they are
+  if (e.run->fidelity == Fidelity::kMessage) {  // the messages are what they are
+    if (e.cluster->nodes == 1 && e.aggregation->servers.count > 0 &&
+        e.aggregation->servers.placement != ServerGroup::Placement::kOwnNodes)
+      add("messages to servers beside their workers go through the node's port to the network");
+    return beyond;
+  }
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
     add(outside);
@@ -111,7 +117,7 @@ void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
   Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, std::move(beyond)));
   r.domain = std::move(assessment.domain);
-  r.step_time_interval_s = assessment.step_s;
+  r.step_time_interval_s = with_median(assessment.step_s, r);
 }
 
 /// The figures that follow from step and compute time.
@@ -445,36 +451,6 @@ void add_interval(const Experiment& experiment, Result& result, const OnProgress
 }
 
 }  // namespace
-
-Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
-  Prediction prediction{.kind = e.kind,
-                        .workers = e.cluster->workers(),
-                        .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
-                        .compute_s = r.compute_time_s,
-                        .comm_busy_s = r.comm_busy_s,
-                        .modelled = e.workload->workload.trace.modelled,
-                        .beyond = std::move(beyond)};
-  if (e.cluster->nodes > 1 && e.cluster->kind) {
-    const NetworkKind::Known known = e.cluster->kind->known();
-    prediction.slowest_rate = known.slowest;
-    prediction.fastest_rate = known.fastest;
-  }
-  if (e.layout) {
-    PredictionKind kind = *e.kind;
-    kind.system = "layout";
-    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
-    prediction.modelled.reset();
-    return prediction;
-  }
-  const bool has_priority = e.schedule->layers_wait_for_their_own();
-  if (e.embedding->settings() || has_priority) {
-    PredictionKind kind = *e.kind;
-    if (e.embedding->settings()) kind.system += ", embedded";
-    if (has_priority) kind.system += ", priority";
-    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
-  }
-  return prediction;
-}
 
 void check_training_run(const Experiment& experiment) {
   if (experiment.layout || !needs_training(experiment)) return;

@@ -24,9 +24,4 @@ Result simulate(const Experiment& experiment, std::vector<SentBucket>* buckets =
 Result simulate(const Experiment& experiment, Timeline& timeline,
                 std::vector<SentBucket>* buckets = nullptr, const OnProgress& on_progress = {});
 
-/// What the domain and the interval of a result depend on; `beyond`: reasons that the simulation
-/// itself gives.
-Prediction prediction_of(const Experiment& experiment, const Result& result,
-                         std::vector<std::string> beyond);
-
 }  // namespace steptime
