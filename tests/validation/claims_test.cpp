@@ -66,7 +66,8 @@ TEST(Record, IntervalsHoldNineInTenMeasurements) {
   std::vector<AssessedStep> validated;
   for (const AssessedStep& step : assessed(steps)) {
     const RecordRow& row = step.step.row;
-    if (step.by_others.domain.is_validated()) EXPECT_LE(std::abs(row.error_pct), 20) << row.id;
+    const bool is_far = std::abs(row.error_pct) > 20;
+    EXPECT_FALSE(is_far && step.by_others.domain.is_validated()) << row.id;
     if (!known.insert({row.testbed, row.id}).second) continue;
     best.push_back(step);
     if (step.by_others.domain.is_validated()) validated.push_back(step);

@@ -45,7 +45,7 @@ TEST(Strict, AMillionSamplesAWorker) {
 }
 
 TEST(Strict, AMillionLocalSteps) {
-  Json config = with("/strategy/update", Json{{"type", "local-sgd"}, {"period", 1000000}});
+  Json config = with("/strategy/update", Json{{"type", "local-sgd"}, {"interval", 1000000}});
   EXPECT_FALSE(domain_of(config).is_validated());
 }
 
