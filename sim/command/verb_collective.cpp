@@ -240,13 +240,18 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   const CollectiveModel model(with_sets(Asked(*values).document(), sets),
                               until_interrupted(terminal));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const std::vector<CollectiveRow> rows =
-      values->contains("compare") ? compared(model, compare, first.empty() ? 0 : range.first,
-                                             last.empty() ? kMost : range.last)
-                                  : predicted(model, range);
+  std::vector<CollectiveRow> rows = values->contains("compare")
+                                        ? compared(model, compare, first.empty() ? 0 : range.first,
+                                                   last.empty() ? kMost : range.last)
+                                        : predicted(model, range);
+  for (CollectiveRow& row : rows) {
+    row.worth = model.worth(row.bytes);
+    if (row.worth && !row.outside_domain.empty())
+      row.worth->beyond.insert(row.worth->beyond.begin(), row.outside_domain);
+  }
   std::vector<LinkUse> links;
   if (values->contains("links")) links = model.links(rows.back().bytes);
-  if (format == "table") terminal.out << model.title() << collective_text(rows);
+  if (format == "table") terminal.out << model.title() << collective_text(rows) << worth_text(rows);
   if (format == "table" && values->contains("links"))
     terminal.out << links_text(rows.back().bytes, links);
   if (format == "csv") terminal.out << collective_csv(rows);
@@ -258,11 +263,13 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   if (draws) terminal.out << drawing(node_of(model.cluster()), links);
   if (format != "table" && values->contains("compare")) terminal.err << error_summary(rows);
 
-  const auto outside = std::find_if(rows.begin(), rows.end(), [](const CollectiveRow& row) {
-    return !row.outside_domain.empty();
-  });
+  const auto reason = [](const CollectiveRow& row) {
+    return row.worth && !row.worth->beyond.empty() ? row.worth->beyond.front() : row.outside_domain;
+  };
+  const auto outside = std::find_if(rows.begin(), rows.end(),
+                                    [&](const CollectiveRow& row) { return !reason(row).empty(); });
   if (outside == rows.end()) return Exit::kOk;
-  terminal.err << "note: " << outside->outside_domain << "\n";
+  terminal.err << "note: " << reason(*outside) << "\n";
   return values->contains("strict") ? Exit::kOutsideDomain : Exit::kOk;
 }
 

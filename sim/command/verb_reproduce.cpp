@@ -55,7 +55,9 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
       "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones")(
       "record",
       "only the published steps, by kind of prediction: what domains and intervals are made of; "
-      "jsonl: traces/record.jsonl")(
+      "jsonl: traces/record.jsonl")("collectives",
+                                    "only the measured tables of collectives, with their errors; "
+                                    "jsonl: traces/collectives.jsonl")(
       "maps", "only the maps of what is the fastest by size, which table shows below the figures");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
@@ -69,6 +71,16 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
                            ? "no experiment has a map"
                            : fmt::format("no map's paper or id contains {}", brief(filter)));
     write_maps(maps, format, terminal.out);
+    return Exit::kOk;
+  }
+  if (values->contains("collectives")) {
+    const auto tables = recorded_tables(filter, folder, until_interrupted(terminal));
+    if (tables.empty()) throw InputError("no claim is a measured table");
+    if (format != "table" && format != "jsonl")
+      throw InputError(
+          fmt::format("--collectives: expected --format table or jsonl, got {}", format));
+    terminal.out << (format == "jsonl" ? collective_record_text(tables)
+                                       : collective_record_table(tables));
     return Exit::kOk;
   }
   if (values->contains("record")) {

@@ -3,10 +3,10 @@
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
-#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -92,7 +92,7 @@ std::vector<LinkUse> load(const std::shared_ptr<const Document>& config,
   }
 }
 
-Json record_data(const PredictionKind& kind) {
+Json record_data(const KindOfStep& kind) {
   Json rows = Json::array();
   for (const RecordRow& row : TrackRecord::shipped().rows_of(kind)) {
     rows.push_back({{"id", row.id},

@@ -4,10 +4,10 @@
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
-#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -39,6 +39,34 @@ std::shared_ptr<const Document> ClaimRunner::with(Sets sets) const {
       }
       *found = each;
     }
+  }
+  return point;
+}
+
+namespace {
+
+/// Of a document, without the keys that `sets` sets to null.
+void leave_out(Json& root, const Config& sets) {
+  for (const auto& [pointer, each] : sets.node().items()) {
+    if (!each.is_null()) continue;
+    const Json::json_pointer place(pointer);
+    root.at(place.parent_pointer()).erase(place.back());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Document> ClaimRunner::before_fitting(
+    Sets sets, std::initializer_list<Config> names) const {
+  auto point = std::make_shared<Document>(*with(sets));
+  for (const Config& set : names) {
+    for (const auto& [pointer, each] : set.node().items()) {
+      Json* const found = place_in_experiment(point->root, pointer);
+      if (found == nullptr)
+        set.fail("", fmt::format("\"{}\" does not name a place in the config", pointer));
+      *found = each;
+    }
+    leave_out(point->root, set);
   }
   return point;
 }
@@ -94,25 +122,65 @@ double ClaimRunner::value(const Config& owner, Sets sets) const {
   }
 }
 
-std::optional<ClaimRunner::Step> ClaimRunner::step(const Config& claim) const {
+namespace {
+
+/// Whether a claim tells how good a prediction of a step is.
+bool is_step(const Config& claim) {
+  const Json& value = claim.raw("published");
   if (!claim.has("measure") || claim.get<std::string>("relation") != "=" ||
-      claim.get<std::string>("kind") != "predicted" || !claim.get<bool>("settings_are_known"))
-    return std::nullopt;
+      !claim.get<bool>("settings_are_known") || !value.is_number() || value.get<double>() <= 0)
+    return false;
   const Config measure = claim.object("measure", measure_params());
   const auto key = measure.get<std::string>("value");
-  if (measure.has("bytes") || measure.has("measured") ||
-      (key != "step_time_s" && key != "epoch_time_s" && key != "throughput_samples_per_s"))
-    return std::nullopt;
+  return !measure.has("bytes") && !measure.has("measured") &&
+         (key == "step_time_s" || key == "epoch_time_s" || key == "throughput_samples_per_s");
+}
+
+bool has_measured_compute(const Json& root) {
+  const Json workload = root.value("workload", Json::object());
+  return workload.contains("compute_time") || workload.contains("trace");
+}
+
+}  // namespace
+
+std::vector<ClaimRunner::Step> ClaimRunner::steps(const Config& claims, const Config& claim) const {
+  if (!claims.has("by_name") || !is_step(claim)) return {};
+  const Config measure = claim.object("measure", measure_params());
+  const auto key = measure.get<std::string>("value");
   const Config set = measure.object("set", any_keys());
   const Config of = measure.object("of", any_keys());
-  if (measure.has("over")) {
-    const auto one = read_experiment(with({set, measure.object("over", any_keys())}));
-    if (one.cluster->workers() > 1) return std::nullopt;
-  }
-  const Experiment experiment = read_experiment(with({set, of}));
-  if (experiment.run->convergence || experiment.cluster->workers() == 1) return std::nullopt;
-  return Step{prediction_of(experiment, run(measure, {set, of}), {}),
-              experiment.workload->workload.trace.model};
+  const Config names = claims.object("by_name", any_keys());
+  const Config own = claim.object("by_name", any_keys());
+  const Config device = claims.object("by_device", any_keys());
+  const Config nothing(std::make_shared<Document>(Document{claim.file(), Json::object()}),
+                       any_keys());
+  std::vector<Step> steps;
+  const auto predict = [&](const Config& compute) {
+    const auto document = before_fitting({set, of}, {names, own, compute});
+    const bool is_measured = &compute == &nothing;
+    if (is_measured && !has_measured_compute(document->root)) return;
+    const Experiment experiment =
+        naming(claim, {names, own, compute}, [&] { return read_experiment(document); });
+    if (experiment.run->convergence || experiment.cluster->workers() == 1) return;
+    const Result result = simulate(experiment, nullptr, on_progress_);
+    double simulated = result.figure(key) * measure.get<double>("scale");
+    Prediction prediction = prediction_of(experiment, result, {});
+    if (measure.has("over")) {
+      const auto one = read_experiment(
+          before_fitting({set, measure.object("over", any_keys())}, {names, compute}));
+      if (one.cluster->workers() > 1) return;
+      simulated /= simulate(one, nullptr, on_progress_).figure(key);
+      // What was published is over a measured step of one worker.
+      auto kind = std::make_shared<KindOfStep>(*prediction.kind);
+      (*kind)[Attribute::kCompute] = "measured";
+      prediction.kind = std::move(kind);
+      prediction.modelled.reset();
+    }
+    steps.push_back({std::move(prediction), experiment.workload->workload.trace.model, simulated});
+  };
+  predict(nothing);
+  if (claim.get<bool>("has_device_model")) predict(device);
+  return steps;
 }
 
 double ClaimRunner::collective(const Config& measure, Sets sets) const {
@@ -138,6 +206,36 @@ double ClaimRunner::collective(const Config& measure, Sets sets) const {
   if (key == "busbw_GBps") return row.busbw_gbps;
   measure.fail("value",
                fmt::format("unknown {}; known: time_us, algbw_GBps, busbw_GBps", brief(key)));
+}
+
+std::vector<CollectiveTable> ClaimRunner::tables(const Config& claim) const {
+  if (!claim.has("measure")) return {};
+  const Config measure = claim.object("measure", measure_params());
+  if (!measure.has("measured")) return {};
+  const auto document = with({measure.object("set", any_keys()), measure.object("of", any_keys())});
+  const CollectiveModel model(document, on_progress_);
+  std::map<CollectiveKind, CollectiveTable> tables;
+  for (const Measurement& m : read_measurements(measure.get<std::string>("measured"))) {
+    if (m.bytes < measure.get<std::int64_t>("from_bytes") ||
+        m.bytes > measure.get<std::int64_t>("to_bytes"))
+      continue;
+    const double error = std::log(m.time_us / model.row(m.bytes).time_us);
+    const CollectiveKind kind =
+        collective_kind(document, model.cluster(), model.operation(), m.bytes);
+    CollectiveTable& table = tables[kind];
+    ++table.sizes;
+    table.rms += error * error;
+    table.worst = std::max(table.worst, std::abs(error));
+  }
+  std::vector<CollectiveTable> found;
+  for (auto& [kind, table] : tables) {
+    table.id = claim.get<std::string>("id");
+    table.kind = kind;
+    table.ranks = model.cluster().workers();
+    table.rms = std::sqrt(table.rms / static_cast<double>(table.sizes));
+    found.push_back(table);
+  }
+  return found;
 }
 
 double ClaimRunner::measure(const Config& measure, const Config& more) const {

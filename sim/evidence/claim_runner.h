@@ -3,6 +3,7 @@
 #pragma once
 #include "sim/config/config.h"
 #include "sim/core/limits.h"
+#include "sim/evidence/collective_record.h"
 #include "sim/evidence/size_map.h"
 #include "sim/experiment/result.h"
 
@@ -24,13 +25,20 @@ class ClaimRunner {
   /// What a claim's "measure" or "order" asks for, with the values of `more` set on top. Throws
   /// InputError.
   Json simulated(const Config& claim, const Config& more) const;
-  /// The step behind a claim, where this is an equality about the time or speed of a step by
-  /// itself, or about its speed over that of one worker; else none. Throws InputError.
+  /// The step behind a claim, predicted before anything was fitted on its testbed.
   struct Step {
     Prediction prediction;
-    std::string model;  ///< that is trained
+    std::string model;     ///< that is trained
+    double simulated = 0;  ///< what the claim's "measure" gives
   };
-  std::optional<Step> step(const Config& claim) const;
+  /// With what "by_name" sets in the "claims" section, then in the claim: with the measured compute
+  /// time where that leaves one, and with "by_device", too. Empty unless the claim is an equality
+  /// about the time or speed of a step by itself, or about its speed over that of one worker.
+  /// Throws InputError.
+  std::vector<Step> steps(const Config& claims, const Config& claim) const;
+  /// The measured table behind a claim, in two classes of sizes; empty where it has none. Throws
+  /// InputError.
+  std::vector<CollectiveTable> tables(const Config& claim) const;
   /// The rows of a "map". Throws InputError.
   std::vector<SizeMap::Row> map(const Config& map) const;
 
@@ -39,6 +47,9 @@ class ClaimRunner {
   using Sets = std::initializer_list<Config>;
   /// The experiment with the values of all `sets` in turn.
   std::shared_ptr<const Document> with(Sets sets) const;
+  /// The same with the values of `names` on top, of which null leaves a key out.
+  std::shared_ptr<const Document> before_fitting(Sets sets,
+                                                 std::initializer_list<Config> names) const;
   /// The run of `owner` with these values.
   const Result& run(const Config& owner, Sets sets) const;
   /// The figure of a run under `owner`'s "value".

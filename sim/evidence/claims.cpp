@@ -127,31 +127,19 @@ class ClaimFile {
   std::vector<RecordedStep> steps() const {
     std::vector<RecordedStep> steps;
     for (const Config& figure : asked("figures", claim_params())) {
-      const Json& value = figure.raw("published");
-      if (!value.is_number() || value.get<double>() <= 0) continue;  // no time and no speed
-      auto step = runner_.step(figure);
-      if (!step) continue;
-      Prediction& prediction = step->prediction;
-      if (claims_->has("network")) {
-        auto kind = std::make_shared<PredictionKind>(*prediction.kind);
-        kind->network = claims_->get<std::string>("network");
-        prediction.kind = std::move(kind);
-      }
-      const auto published = value.get<double>();
-      const auto simulated = runner_.simulated(figure, nothing(name_)).get<double>();
-      const bool is_speed = figure.object("measure", measure_params()).get<std::string>("value") ==
-                            "throughput_samples_per_s";
-      const double ratio = is_speed ? simulated / published : published / simulated;
-      const RecordRow row{
-          .id = figure.get<std::string>("id"),
-          .testbed = claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
-          .kind = *prediction.kind,
-          .workers = prediction.workers,
-          .share = prediction.share(),
-          .error_pct = (ratio - 1) * 100};
-      steps.push_back({row, prediction, step->model, name_});
+      for (ClaimRunner::Step& step : runner_.steps(*claims_, figure))
+        steps.push_back(recorded(figure, std::move(step)));
     }
     return steps;
+  }
+
+  std::vector<CollectiveTable> tables() const {
+    std::vector<CollectiveTable> tables;
+    for (const Config& figure : asked("figures", claim_params())) {
+      for (CollectiveTable& table : runner_.tables(figure))
+        tables.push_back(std::move(table));
+    }
+    return tables;
   }
 
   std::vector<SizeMap> maps() const {
@@ -170,6 +158,37 @@ class ClaimFile {
   }
 
  private:
+  RecordedStep recorded(const Config& figure, ClaimRunner::Step step) const {
+    Prediction& prediction = step.prediction;
+    if (claims_->has("fabric")) {  // of the node that the nodes of the cluster stand for
+      auto kind = std::make_shared<KindOfStep>(*prediction.kind);
+      (*kind)[Attribute::kFabric] = claims_->get<std::string>("fabric");
+      (*kind)[Attribute::kNodes] = "one";
+      prediction.kind = std::move(kind);
+      prediction.gpus_per_node = prediction.workers;
+    }
+    const auto published = figure.raw("published").get<double>();
+    const bool is_speed = figure.object("measure", measure_params()).get<std::string>("value") ==
+                          "throughput_samples_per_s";
+    const double ratio = is_speed ? step.simulated / published : published / step.simulated;
+    const auto [fast, slow] = prediction.range_s();
+    const double measured = prediction.step_s * ratio;
+    const RecordRow row{
+        .id = figure.get<std::string>("id"),
+        .testbed = figure.has("testbed")
+                       ? figure.get<std::string>("testbed")
+                       : claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
+        .kind = *prediction.kind,
+        .workers = prediction.workers,
+        .gpus_per_node = prediction.gpus_per_node,
+        .samples = prediction.samples,
+        .latency_us = prediction.latency_s * 1e6,
+        .share = prediction.share(),
+        .error_pct = (ratio - 1) * 100,
+        .unexplained_pct = (measured / std::clamp(measured, fast, std::max(fast, slow)) - 1) * 100};
+    return {row, prediction, step.model, name_};
+  }
+
   /// Of the paper, or with an id, that the filter matches.
   std::vector<Config> asked(const std::string& key, const Params& params) const {
     std::vector<Config> found;
@@ -247,6 +266,14 @@ std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::s
   for (const std::string& file : experiments_below(folder))
     append(steps, ClaimFile(file, filter, on_progress, true).steps());
   return steps;
+}
+
+std::vector<CollectiveTable> recorded_tables(const std::string& filter, const std::string& folder,
+                                             const OnProgress& on_progress) {
+  std::vector<CollectiveTable> tables;
+  for (const std::string& file : experiments_below(folder))
+    append(tables, ClaimFile(file, filter, on_progress, true).tables());
+  return tables;
 }
 
 std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder,

@@ -4,6 +4,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
+#include "sim/evidence/collective_record.h"
 #include "sim/evidence/size_map.h"
 #include "sim/experiment/track_record.h"
 
@@ -36,7 +37,8 @@ struct ClaimRow {
   Json json() const;
 };
 
-/// A published step of a run whose settings are known, and none of them fitted to it.
+/// A published step of a run whose settings are known, beside a prediction made before any of them
+/// was fitted on its testbed.
 struct RecordedStep {
   RecordRow row;
   Prediction prediction;
@@ -63,6 +65,11 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
 /// What traces/record.jsonl is made of.
 std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::string& folder = "",
                                          const OnProgress& on_progress = {});
+
+/// What traces/collectives.jsonl is made of.
+std::vector<CollectiveTable> recorded_tables(const std::string& filter,
+                                             const std::string& folder = "",
+                                             const OnProgress& on_progress = {});
 
 std::vector<SizeMap> reproduce_maps(const std::string& filter, const std::string& folder = "",
                                     const OnProgress& on_progress = {});

@@ -163,6 +163,16 @@ CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
   return row;
 }
 
+std::optional<CollectiveAssessment> CollectiveModel::worth(std::int64_t bytes) const {
+  if (collective_->at(IntervalEnd::kLow)) return std::nullopt;
+  const CollectiveKind kind =
+      collective_kind(document_, *cluster_, collective_->operation(), bytes);
+  if (kind.library == "table") return std::nullopt;
+  CollectiveAssessment worth = CollectiveRecord::shipped().assess(kind, cluster_->workers());
+  if (!cluster_->gpus && worth.tables == 0) return std::nullopt;
+  return worth;
+}
+
 CollectiveErrors errors(std::span<const CollectiveRow> rows, bool powers_of_two) {
   CollectiveErrors e;
   double sum = 0;
@@ -232,6 +242,22 @@ std::string collective_text(std::span<const CollectiveRow> rows) {
   return text + summary;
 }
 
+std::string worth_text(std::span<const CollectiveRow> rows) {
+  std::string text;
+  const CollectiveAssessment* before = nullptr;
+  for (const CollectiveRow& row : rows) {
+    if (!row.worth) continue;
+    if (before == nullptr || before->factor != row.worth->factor) {
+      text +=
+          fmt::format("# from {} B: {}, 95 % within a factor of {:.2f}, {} table{} of its kind\n",
+                      row.bytes, row.worth->word(), row.worth->factor, row.worth->tables,
+                      row.worth->tables == 1 ? "" : "s");
+    }
+    before = &*row.worth;
+  }
+  return text;
+}
+
 std::string collective_csv(std::span<const CollectiveRow> rows) {
   const bool measured = has_measured(rows);
   std::vector<std::string> head{"bytes", "time_us", "algbw_GBps", "busbw_GBps", "choice"};
@@ -275,6 +301,12 @@ Json collective_json(std::span<const CollectiveRow> rows) {
                 {"algbw_GBps", row.algbw_gbps},
                 {"busbw_GBps", row.busbw_gbps}};
     if (!row.choice.empty()) object["choice"] = row.choice;
+    if (row.worth) {
+      object["interval_us"] = {row.time_us / row.worth->factor, row.time_us * row.worth->factor};
+      object["domain"] = {{"status", row.worth->word()},
+                          {"tables", row.worth->tables},
+                          {"beyond", row.worth->beyond}};
+    }
     if (row.measured_us) {
       object["measured_us"] = *row.measured_us;
       object["error_pct"] = row.error_pct();

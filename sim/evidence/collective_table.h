@@ -4,6 +4,7 @@
 #include "sim/collective/link_use.h"
 #include "sim/collective/message_time.h"
 #include "sim/config/config.h"
+#include "sim/evidence/collective_record.h"
 #include "sim/evidence/measurements.h"
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct CollectiveRow {
   std::string choice;  ///< how it travels; "" when that does not depend on size
   std::string outside_domain;
   std::optional<double> measured_us;
+  /// What is known of its worth, from assess().
+  std::optional<CollectiveAssessment> worth{};
 
   /// (simulated - measured) / measured, when measured.
   double error_pct() const { return (time_us - *measured_us) / *measured_us * 100; }
@@ -41,9 +44,13 @@ class CollectiveModel {
   explicit CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress = {});
   /// Throws InputError.
   CollectiveRow row(std::int64_t bytes) const;
+  /// By the measured tables of its kind; none for what was measured on the cluster itself, and for
+  /// links that stand for no GPUs. Throws InputError.
+  std::optional<CollectiveAssessment> worth(std::int64_t bytes) const;
   /// Throws InputError.
   std::vector<LinkUse> links(std::int64_t bytes) const;
   const Cluster& cluster() const { return *cluster_; }
+  Operation operation() const { return collective_->operation(); }
   /// What the rows are of, as comment lines of a table.
   std::string title() const;
 
@@ -69,6 +76,10 @@ struct CollectiveErrors {
 
 /// Of the rows that have a measured time; `powers_of_two`: only of sizes that are one.
 CollectiveErrors errors(std::span<const CollectiveRow> rows, bool powers_of_two);
+
+/// The domain and the interval of the rows that have a worth, as a comment line for each class of
+/// sizes.
+std::string worth_text(std::span<const CollectiveRow> rows);
 
 /// nccl-tests' columns, and a summary of the errors when there are measured times.
 std::string collective_text(std::span<const CollectiveRow> rows);

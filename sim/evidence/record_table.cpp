@@ -7,79 +7,152 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
 
-using boost::math::statistics::median;
+constexpr double kFarPct = 20;
 
+/// Some steps together.
 struct Group {
-  std::set<std::string> testbeds;
   std::vector<double> errors_pct;  ///< absolute
+  std::vector<double> widths;
   int within = 0;
 
-  void add(const RecordedStep& step, bool is_within) {
-    testbeds.insert(step.row.testbed);
-    errors_pct.push_back(std::abs(step.row.error_pct));
-    within += is_within ? 1 : 0;
+  void add(const AssessedStep& each) {
+    errors_pct.push_back(std::abs(each.step.row.error_pct));
+    widths.push_back(each.width());
+    within += each.is_within() ? 1 : 0;
   }
-  std::vector<std::string> cells() {
-    const double worst = *std::max_element(errors_pct.begin(), errors_pct.end());
-    return {fmt::format("{}", testbeds.size()), fmt::format("{}", errors_pct.size()),
-            fmt::format("{:.1f} %", median(errors_pct)), fmt::format("{:.1f} %", worst),
-            fmt::format("{}", within)};
+  std::size_t size() const { return widths.size(); }
+  double within_pct() const { return 100. * within / static_cast<double>(size()); }
+  static double median(std::vector<double> values) {
+    return boost::math::statistics::median(values);
   }
 };
 
-using Groups = std::map<std::vector<std::string>, Group>;
+/// The validated steps of a group, and all of them.
+struct Both {
+  Group validated;
+  Group all;
 
-/// A line for each group, below the names of what they are grouped by.
-std::string table_of(Groups& groups, std::vector<std::string> names) {
-  for (const char* name : {"testbeds", "rows", "typical", "worst", "within"})
-    names.emplace_back(name);
-  TextTable table(names);
-  for (auto& [key, group] : groups) {
-    std::vector<std::string> cells = key;
-    for (std::string& cell : group.cells())
-      cells.push_back(std::move(cell));
-    table.add(std::move(cells));
+  void add(const AssessedStep& each) {
+    all.add(each);
+    if (each.by_others.domain.is_validated()) validated.add(each);
+  }
+  void add_cells(std::vector<std::string>& cells) const {
+    for (const Group* group : {&all, &validated}) {
+      cells.push_back(fmt::format("{}", group->size()));
+      if (group->size() == 0) {
+        cells.insert(cells.end(), {"", ""});
+        continue;
+      }
+      cells.push_back(fmt::format("{:.1f} %", group->within_pct()));
+      cells.push_back(fmt::format("{:.0f} %", 100 * Group::median(group->widths)));
+    }
+    cells.push_back(fmt::format("{:.1f} %", Group::median(all.errors_pct)));
+    cells.push_back(
+        fmt::format("{:.1f} %", *std::max_element(all.errors_pct.begin(), all.errors_pct.end())));
+  }
+};
+
+std::string line(const char* what, const Group& group) {
+  if (group.size() == 0) return fmt::format("{}: none\n", what);
+  return fmt::format(
+      "{}: {} of {} predictions hold the measured step in their interval ({:.1f} %), whose median "
+      "width is {:.1f} %; typical error {:.1f} %\n",
+      what, group.within, group.size(), group.within_pct(), 100 * Group::median(group.widths),
+      Group::median(group.errors_pct));
+}
+
+/// What differing costs, and who tells.
+std::string spreads_table(const TrackRecord& record) {
+  TextTable table({"not shared", "d", "measured"});
+  for (std::size_t a = 0; a < kAttributes; ++a) {
+    const AttributeSpread& spread = record.spreads()[a];
+    const std::string told =
+        spread.testbeds.empty()
+            ? "nowhere: the largest other one"
+            : fmt::format("{} {}", spread.is_between_testbeds ? "between" : "on",
+                          fmt::join(spread.testbeds, "; "));
+    table.add({attribute_names()[a], fmt::format("{:.3f}", spread.d), told});
   }
   return table.text();
 }
 
 }  // namespace
 
-std::string record_table(std::span<const RecordedStep> steps) {
+bool AssessedStep::is_within() const {
+  const double published = step.prediction.step_s * (1 + step.row.error_pct / 100);
+  return by_others.step_s.low <= published && published <= by_others.step_s.high;
+}
+
+double AssessedStep::width() const {
+  return (by_others.step_s.high - by_others.step_s.low) / step.prediction.step_s;
+}
+
+std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps) {
   std::vector<RecordRow> rows;
+  rows.reserve(steps.size());
   for (const RecordedStep& step : steps)
     rows.push_back(step.row);
   const TrackRecord record(std::move(rows));
-  Groups by_kind;
-  Groups by_model;
-  Group all;
-  std::vector<double> widths;
+  std::map<std::string, TrackRecord> without;
+  std::vector<AssessedStep> all;
+  all.reserve(steps.size());
   for (const RecordedStep& step : steps) {
-    const Interval interval = record.assess_without(step.row.testbed, step.prediction).step_s;
-    const double published = step.prediction.step_s * (1 + step.row.error_pct / 100);
-    const bool is_within = interval.low <= published && published <= interval.high;
-    widths.push_back((interval.high - interval.low) / step.prediction.step_s);
-    const PredictionKind& kind = step.row.kind;
-    for (Group* group : {&by_kind[{kind.system, kind.transport, kind.network}],
-                         &by_model[{kind.network, step.model, kind.system}], &all}) {
-      group->add(step, is_within);
+    const std::string& testbed = step.row.testbed;
+    auto found = without.find(testbed);
+    if (found == without.end()) found = without.emplace(testbed, record.without(testbed)).first;
+    all.push_back({step, found->second.assess(step.prediction)});
+  }
+  return all;
+}
+
+std::string record_table(std::span<const RecordedStep> steps) {
+  const std::vector<AssessedStep> all = assessed(steps);
+  std::vector<RecordRow> rows;
+  std::vector<std::map<std::string, Both>> groups(4);
+  Both best;
+  Both by_device;
+  std::set<std::pair<std::string, std::string>> known;
+  std::string far;
+  for (const AssessedStep& each : all) {
+    const RecordRow& row = each.step.row;
+    rows.push_back(row);
+    // The first prediction of a step is that from the most that is known.
+    const bool is_best = known.insert({row.testbed, row.id}).second;
+    (is_best ? best : by_device).add(each);
+    const bool reduces = row.kind[Attribute::kSchedule].starts_with("all-reduce");
+    groups[0][reduces ? "all-reduce" : "servers"].add(each);
+    groups[1][row.kind.text(Attribute::kNodes)].add(each);
+    groups[2][row.kind.text(Attribute::kCompute)].add(each);
+    groups[3][row.testbed].add(each);
+    if (each.by_others.domain.is_validated() && std::abs(row.error_pct) > kFarPct) {
+      far += fmt::format("validated and more than {:.0f} % off: {} ({}, {:+.1f} %)\n", kFarPct,
+                         row.id, row.kind.text(Attribute::kCompute), row.error_pct);
     }
   }
-  return table_of(by_kind, {"system", "transport", "network"}) + "\n" +
-         table_of(by_model, {"network", "model", "system"}) +
-         fmt::format(
-             "\n{} of {} measured steps lie within the interval that other testbeds give "
-             "({:.1f} %), whose median width is {:.1f} %; typical error {:.1f} %\n",
-             all.within, steps.size(), 100. * all.within / static_cast<double>(steps.size()),
-             median(widths) * 100, median(all.errors_pct));
+  TextTable table(
+      {"kind", "rows", "within", "width", "validated", "within", "width", "typical", "worst"});
+  for (const auto& kind : groups) {
+    for (const auto& [name, both] : kind) {
+      std::vector<std::string> cells{name};
+      both.add_cells(cells);
+      table.add(std::move(cells));
+    }
+  }
+  return table.text() + "\n" + spreads_table(TrackRecord(std::move(rows))) + "\n" + far +
+         "With the measured time of one GPU, where the source has one, else with the device's:\n" +
+         line("validated", best.validated) + line("all", best.all) +
+         "The same steps with the device's time, too:\n" + line("validated", by_device.validated) +
+         line("all", by_device.all);
 }
 
 }  // namespace steptime

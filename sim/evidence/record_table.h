@@ -1,4 +1,4 @@
-// What published steps say of predictions: for people, by kind.
+// What published steps say of predictions made before fitting: for people, by kind.
 #pragma once
 #include "sim/evidence/claims.h"
 
@@ -7,9 +7,22 @@
 
 namespace steptime {
 
-/// A line for each kind of prediction: how many measurements of how many testbeds, their errors,
-/// and how many lie within the interval that rows of other testbeds give. Then the same by network,
-/// model and system; below, that of all, and the width of these intervals.
+/// A published step beside the interval that rows of other testbeds give its prediction.
+struct AssessedStep {
+  RecordedStep step;
+  Assessment by_others;
+
+  bool is_within() const;
+  double width() const;  ///< of the interval, over the prediction
+};
+
+/// Each by the steps of all testbeds but its own.
+std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps);
+
+/// How many lie within their interval and how wide these are, of those that are validated and of
+/// all: by who adds up, one node or several, how the compute time is known, and testbed. Below,
+/// what differing in an attribute costs, the validated ones that are more than 20 % off, and the
+/// sums, in which a step counts once, by its first prediction.
 std::string record_table(std::span<const RecordedStep> steps);
 
 }  // namespace steptime

@@ -1,40 +1,15 @@
 #include "sim/experiment/assessment.h"
 
 #include "sim/core/error.h"
-#include "sim/experiment/runs/execution.h"
+#include "sim/experiment/prediction.h"
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
-
-Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
-  Prediction prediction{.kind = e.kind,
-                        .workers = e.cluster->workers(),
-                        .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
-                        .compute_s = r.compute_time_s,
-                        .comm_busy_s = r.comm_busy_s,
-                        .modelled = e.workload->workload.trace.modelled,
-                        .beyond = std::move(beyond)};
-  if (e.cluster->nodes > 1 && e.cluster->kind) {
-    const NetworkKind::Known known = e.cluster->kind->known();
-    prediction.slowest_rate = known.slowest;
-    prediction.fastest_rate = known.fastest;
-  }
-  std::string more = e.embedding->in_system();
-  if (e.schedule->layers_wait_for_their_own()) more += ", priority";
-  if (!more.empty()) {
-    PredictionKind kind = *e.kind;
-    kind.system += more;
-    prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
-  }
-  e.execution->tell(prediction);
-  return prediction;
-}
 
 std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence) {
   std::vector<std::string> beyond;
@@ -64,7 +39,14 @@ std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence) {
 
 void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
                              std::vector<std::string>& beyond) {
-  if (e.run->fidelity == Fidelity::kMessage) return;  // the messages are what they are
+  if (e.run->fidelity == Fidelity::kMessage) {  // the messages are what they are
+    if (e.cluster->nodes == 1 && e.aggregation->servers.count > 0 &&
+        e.aggregation->meets_in_nodes()) {
+      beyond.emplace_back(
+          "messages to servers beside their workers go through the node's port to the network");
+    }
+    return;
+  }
   for (const Bucket& bucket : plan.buckets) {
     const std::string outside = e.collective->outside_domain(bucket.bytes);
     if (!outside.empty()) beyond.push_back(outside);
@@ -79,7 +61,7 @@ void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
   Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, std::move(beyond)));
   r.domain = std::move(assessment.domain);
-  r.step_time_interval_s = assessment.step_s;
+  r.step_time_interval_s = with_median(assessment.step_s, r);
 }
 
 void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<std::string> beyond) {

@@ -10,10 +10,6 @@
 
 namespace steptime {
 
-/// What the domain and the interval of a result depend on; `beyond`: reasons that the simulation
-/// itself gives.
-Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond);
-
 /// What parts of every simulation extrapolate. `is_recurrence`: a step goes as the recurrence has
 /// it, which some schedules plan for.
 std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence);

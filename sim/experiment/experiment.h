@@ -3,7 +3,7 @@
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/experiment/failures.h"
-#include "sim/experiment/track_record.h"
+#include "sim/experiment/kind_of_step.h"
 #include "sim/layouts/plan.h"
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
@@ -64,19 +64,20 @@ struct Experiment {
   std::string name;
   std::string file;  ///< for messages
   std::shared_ptr<const PreparedWorkload> workload;
-  std::shared_ptr<const NetworkKind> network;  ///< the cluster's
+  std::shared_ptr<const KindOfStep> workload_kind;  ///< what it says of the step's kind
+  std::shared_ptr<const NetworkKind> network;       ///< the cluster's
+  std::shared_ptr<const std::string> network_name;
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Aggregation> aggregation;
   std::shared_ptr<const Update> update;
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Transport> transport;
-  /// Its channel and coordinator, as a PredictionKind names them.
-  std::shared_ptr<const std::string> transport_name;
   std::shared_ptr<const Schedule> schedule;
-  std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
-  std::shared_ptr<const LayoutPlan> layout{};  ///< null: every GPU has a whole model
-  /// Of its predictions, as far as cluster, aggregation and transport say.
-  std::shared_ptr<const PredictionKind> kind;
+  std::shared_ptr<const std::string> schedule_word;  ///< the kind's, of schedule and embedding
+  std::shared_ptr<const Embedding> embedding;        ///< built with the schedule
+  std::shared_ptr<const LayoutPlan> layout{};        ///< null: every GPU has a whole model
+  /// What cluster, aggregation and transport say of the step's kind.
+  std::shared_ptr<const KindOfStep> exchange_kind;
   std::shared_ptr<const RunSettings> run;
   const Execution* execution = nullptr;  ///< how its steps are run, as its other parts have it
 };

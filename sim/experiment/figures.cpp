@@ -359,7 +359,9 @@ constexpr std::array kFigures{
     Figure{.key = "domain",
            .help =
                "how much the result is worth: status (validated, extrapolated, unvalidated); n, "
-               "typical_pct, worst_pct of the measurements of its kind; beyond: reasons",
+               "typical_pct and, of three testbeds or more, worst_pct of the measurements of its "
+               "kind; beyond: "
+               "reasons",
            .text = [](const Result& r) { return r.domain.text(); },
            .raw = [](std::string& json, const Result& r) { r.domain.append_json(json); }},
     list("links",

@@ -51,14 +51,6 @@ Fidelity fidelity_of(const Config& config) {
   return run.get<std::string>("fidelity") == "message" ? Fidelity::kMessage : Fidelity::kAnalytic;
 }
 
-std::string transport_name(const Config& strategy) {
-  const Config roles = Transports::instance().chosen(strategy, "transport");
-  std::string name = Catalogue::type_of(roles, MessageChannel::kNoun);
-  if (const auto coordinator = Catalogue::type_of(roles, Coordinator::kNoun); coordinator != "none")
-    name += ", " + coordinator;
-  return name;
-}
-
 }  // namespace
 
 std::span<const std::string_view> sections(Part part) {
@@ -122,10 +114,14 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       const bool is_cut = has_layout(config.object("strategy", strategy_params()));
       experiment.workload = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
                                                                       : read_workload(workload));
+      experiment.workload_kind = std::make_shared<KindOfStep>(
+          workload_kind(workload, experiment.workload->workload.trace));
       return;
     }
     case Part::kNetwork:
       experiment.network = read_network(config.object("cluster", cluster_params()));
+      experiment.network_name =
+          std::make_shared<std::string>(network_name(config.object("cluster", cluster_params())));
       return;
     case Part::kCluster:
       experiment.cluster = std::make_shared<Cluster>(
@@ -134,7 +130,6 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     case Part::kTransport: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.transport = Transports::instance().make(strategy, "transport");
-      experiment.transport_name = std::make_shared<std::string>(transport_name(strategy));
       experiment.update = Updates::instance().make(strategy, "update");
       return;
     }
@@ -146,16 +141,16 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
       experiment.aggregation = read_aggregation(config, *experiment.transport, cluster);
       experiment.collective = experiment.aggregation->inside;
       check_update(strategy, *experiment.aggregation, *experiment.update);
-      experiment.kind = std::make_shared<PredictionKind>(PredictionKind{
-          .system = Catalogue::type_of(strategy, "aggregation"),
-          .transport = *experiment.transport_name,
-          .network = network_class(cluster.nodes, most_of_port(cluster).bytes_per_second)});
+      experiment.exchange_kind = std::make_shared<KindOfStep>(
+          exchange_kind(strategy, *experiment.transport, cluster,
+                        experiment.network_name ? *experiment.network_name : ""));
       return;
     }
     case Part::kSchedule: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.schedule = Schedules::instance().make(strategy, "schedule");
       experiment.embedding = Embeddings::instance().make(strategy, "embedding");
+      experiment.schedule_word = std::make_shared<std::string>(schedule_word(strategy));
       return;
     }
     case Part::kLayout: {

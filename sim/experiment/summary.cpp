@@ -191,9 +191,10 @@ void add_learning(Lines& lines, const TrainingOutcome& t) {
 void add_domain(Lines& lines, const Validity& domain) {
   std::vector<std::string> notes = domain.beyond;
   if (domain.n > 0) {
-    notes.insert(notes.begin(),
-                 fmt::format("{} measurement{}, typically {:g} % off, at most {:g} %", domain.n,
-                             domain.n == 1 ? "" : "s", domain.typical_pct, domain.worst_pct));
+    std::string note = fmt::format("{} measurement{}, typically {:g} % off", domain.n,
+                                   domain.n == 1 ? "" : "s", domain.typical_pct);
+    if (domain.worst_pct) note += fmt::format(", at most {:g} %", *domain.worst_pct);
+    notes.insert(notes.begin(), std::move(note));
   }
   lines.add("domain", domain.word(), notes.empty() ? "" : notes.front());
   for (std::size_t i = 1; i < notes.size(); ++i)

@@ -5,14 +5,18 @@
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
 #include "sim/config/json_text.h"
+#include "sim/experiment/attribute_spread.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -22,32 +26,38 @@ namespace steptime {
 namespace {
 
 constexpr double kFloor = 1.03;
-constexpr double kQuantile = 0.025;
-constexpr double kOwnKind = 1;
-constexpr double kOtherNetwork = 1.5;
-constexpr double kAnyRow = 2;
-constexpr std::int64_t kLeastRows = 3;
-constexpr std::int64_t kLeastTestbeds = 2;
+constexpr std::int64_t kLeastRows = 5;
+constexpr std::size_t kLeastTestbeds = 3;
 constexpr std::int64_t kLeastDeviceRows = 5;
 /// The worst that any row of a shipped device is off: AlexNet at batch 1024 on a V100.
 constexpr double kUnknownDevicePct = 62;
-constexpr double kMostDevicePct = 10;  ///< of the mean absolute error of a device's times
-/// So far beyond what was measured, a result is still of its kind.
-constexpr double kWorkersBeyond = 2;
+/// Typical errors of a device's times, and of a kind, beyond which nothing is validated.
+constexpr double kMostTypicalPct = 10;
+// So far beyond what was measured, a result is still of its kind.
+constexpr double kTimesBeyond = 2;
 constexpr double kShareBeyond = 1.25;
+constexpr unsigned kGpu = 1U << static_cast<unsigned>(Attribute::kGpu);
 
 const Params& row_params() {
-  static const Params params{
-      {.key = "id", .kind = Kind::kText, .help = "of the claim"},
-      {.key = "testbed", .kind = Kind::kText},
-      {.key = "system", .kind = Kind::kText},
-      {.key = "transport", .kind = Kind::kText},
-      {.key = "network", .kind = Kind::kText},
-      {.key = "workers", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e12}},
-      {.key = "share", .kind = Kind::kNumber, .range = {.low = kLeastShare, .high = 2}},
-      {.key = "error_pct",
-       .kind = Kind::kNumber,
-       .range = {.low = -100, .high = 1e9, .low_is_allowed = false}}};
+  static const Params params = [] {
+    Params keys{{.key = "id", .kind = Kind::kText, .help = "of the claim"},
+                {.key = "testbed", .kind = Kind::kText}};
+    for (const char* name : attribute_names())
+      keys.push_back({.key = name, .kind = Kind::kText});
+    const Range count{.low = 1, .high = 1e12};
+    keys.push_back({.key = "rate_gbps", .kind = Kind::kNumber, .range = kPositive});
+    for (const char* key : {"workers", "gpus_per_node", "samples"})
+      keys.push_back({.key = key, .kind = Kind::kInteger, .range = count});
+    keys.push_back({.key = "latency_us", .kind = Kind::kNumber, .range = kNotNegative});
+    keys.push_back(
+        {.key = "share", .kind = Kind::kNumber, .range = {.low = kLeastShare, .high = 2}});
+    for (const char* key : {"error_pct", "unexplained_pct"}) {
+      keys.push_back({.key = key,
+                      .kind = Kind::kNumber,
+                      .range = {.low = -100, .high = 1e9, .low_is_allowed = false}});
+    }
+    return keys;
+  }();
   return params;
 }
 
@@ -55,92 +65,189 @@ double rounded(double value) {
   return std::round(value * 10) / 10;
 }
 
-struct Weighted {
-  double value;
-  double weight;
+/// Ends of what the rows of a kind cover.
+struct Covered {
+  std::int64_t most_workers = 0;
+  std::int64_t most_gpus = 0;
+  std::int64_t least_samples = 0;
+  std::int64_t most_samples = 0;
+  double most_latency_us = 0;
+  double most_share = 0;
+
+  void add(const RecordRow& row) {
+    least_samples = most_workers == 0 ? row.samples : std::min(least_samples, row.samples);
+    most_workers = std::max(most_workers, row.workers);
+    most_gpus = std::max(most_gpus, row.gpus_per_node);
+    most_samples = std::max(most_samples, row.samples);
+    most_latency_us = std::max(most_latency_us, row.latency_us);
+    most_share = std::max(most_share, row.share);
+  }
+
+  std::vector<std::string> left_by(const Prediction& p) const {
+    std::vector<std::string> beyond;
+    if (static_cast<double>(p.workers) > kTimesBeyond * static_cast<double>(most_workers)) {
+      beyond.push_back(fmt::format(FMT_COMPILE("{} workers, measured with {} at most"), p.workers,
+                                   most_workers));
+    }
+    if (p.gpus_per_node > most_gpus) {
+      beyond.push_back(fmt::format(FMT_COMPILE("{} GPUs a node, measured with {} at most"),
+                                   p.gpus_per_node, most_gpus));
+    }
+    const auto samples = static_cast<double>(p.samples);
+    if (samples > kTimesBeyond * static_cast<double>(most_samples) ||
+        samples * kTimesBeyond < static_cast<double>(least_samples)) {
+      beyond.push_back(fmt::format(FMT_COMPILE("{} samples a worker, measured with {} to {}"),
+                                   p.samples, least_samples, most_samples));
+    }
+    if (p.latency_s * 1e6 > kTimesBeyond * most_latency_us) {
+      beyond.push_back(
+          fmt::format(FMT_COMPILE("a latency of {:.3g} us, measured with {:.3g} at most"),
+                      p.latency_s * 1e6, most_latency_us));
+    }
+    if (p.share() > kShareBeyond * most_share) {
+      beyond.push_back(fmt::format(
+          FMT_COMPILE("communication has a share of {:.2f} in the step, measured {:.2f} at most"),
+          p.share() - kLeastShare, most_share - kLeastShare));
+    }
+    return beyond;
+  }
 };
 
-/// The smallest value that a share of `p` of the weights does not exceed.
-double quantile(std::vector<Weighted> values, double p) {
-  std::sort(values.begin(), values.end(),
-            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
-  double all = 0;
-  for (const Weighted& v : values)
-    all += v.weight;
-  double sum = 0;
-  for (const Weighted& v : values) {
-    sum += v.weight;
-    if (sum >= p * all * (1 - 1e-12)) return v.value;
+/// The logarithm of how far a device's modelled times may be off, where nothing like them is in the
+/// record.
+double device_width(const ModelErrors& modelled) {
+  const double pct = modelled.rows < kLeastDeviceRows
+                         ? std::max(modelled.worst_pct, kUnknownDevicePct)
+                         : modelled.worst_pct;
+  return std::log1p(pct / 100);
+}
+
+/// "PyTorch 2, nvlink at 1200 Gbit/s": what `bits` names.
+std::string named(const KindOfStep& kind, unsigned bits) {
+  std::vector<std::string> words;
+  for (std::size_t a = 0; a < kAttributes; ++a) {
+    if ((bits >> a & 1U) != 0) words.push_back(kind.text(static_cast<Attribute>(a)));
   }
-  return values.back().value;
-}
-
-/// e of the header.
-double signed_error(const RecordRow& row) {
-  const double ratio = 1 + row.error_pct / 100;
-  return ratio >= 1 ? ratio - 1 : 1 - 1 / ratio;
-}
-
-PredictionKind any_network(const PredictionKind& kind) {
-  return {kind.system, kind.transport, ""};
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 }  // namespace
 
-struct TrackRecord::Errors {
-  std::int64_t rows = 0;
-  std::int64_t testbeds = 0;
-  std::int64_t most_workers = 0;
-  double most_share = 0;
-  double typical_pct = 0;
-  double worst_pct = 0;
-  double low = 0;   ///< q- of the header
-  double high = 0;  ///< q+
+/// Everything that does not depend on the prediction.
+struct TrackRecord::State {
+  std::vector<RecordRow> rows;
+  std::vector<std::string> testbeds;
+  /// Rows of one kind and testbed.
+  struct Cell {
+    KindOfStep kind;
+    std::size_t testbed = 0;
+    std::vector<std::size_t> rows{};
+    double squares = 0;  ///< sum of those of the logarithmic errors
+  };
+  std::vector<Cell> cells;
+  std::array<AttributeSpread, kAttributes> spreads;
+  std::array<std::size_t, kAttributes> order{};  ///< the smallest d first
 
-  explicit Errors(const std::vector<const RecordRow*>& of) {
-    std::map<std::string, double> of_testbed;
-    for (const RecordRow* row : of)
-      ++of_testbed[row->testbed];
-    std::vector<Weighted> per_share;
-    std::vector<double> absolute;
-    for (const RecordRow* row : of) {
-      per_share.push_back({signed_error(*row) / row->share, 1 / of_testbed.at(row->testbed)});
-      absolute.push_back(std::abs(row->error_pct));
-      most_workers = std::max(most_workers, row->workers);
-      most_share = std::max(most_share, row->share);
+  explicit State(std::vector<RecordRow> all) : rows(std::move(all)) {
+    std::map<std::string, std::size_t> known;
+    std::map<std::pair<std::string, KindOfStep>, std::size_t> places;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto [testbed, is_new] = known.try_emplace(rows[i].testbed, known.size());
+      if (is_new) testbeds.push_back(rows[i].testbed);
+      const auto [place, is_first] =
+          places.try_emplace({rows[i].testbed, rows[i].kind}, cells.size());
+      if (is_first) cells.push_back({.kind = rows[i].kind, .testbed = testbed->second});
+      Cell& cell = cells[place->second];
+      cell.rows.push_back(i);
+      cell.squares += rows[i].log_error() * rows[i].log_error();
     }
-    rows = static_cast<std::int64_t>(of.size());
-    testbeds = static_cast<std::int64_t>(of_testbed.size());
-    worst_pct = rounded(*std::max_element(absolute.begin(), absolute.end()));
-    typical_pct = rounded(boost::math::statistics::median(absolute));
-    low = std::min(0., quantile(per_share, kQuantile));
-    high = std::max(0., quantile(per_share, 1 - kQuantile));
+    spreads = attribute_spreads(rows);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return spreads[a].d < spreads[b].d; });
+  }
+
+  /// What stands behind a w.
+  struct Width {
+    double squared = 0;
+    unsigned missing = 0;  ///< attributes that none of the steps behind it shares
+  };
+
+  /// By the cells that share all that is not given up; nothing when these are of too few testbeds.
+  std::optional<Width> width(const Prediction& p, std::span<const unsigned> differing,
+                             unsigned given_up, std::size_t least_testbeds) const {
+    std::vector<double> squares(testbeds.size());
+    std::vector<std::size_t> counts(testbeds.size());
+    unsigned missing = ~0U;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if ((differing[c] & ~given_up) != 0) continue;
+      squares[cells[c].testbed] += cells[c].squares;
+      counts[cells[c].testbed] += cells[c].rows.size();
+      missing &= differing[c];
+    }
+    double sum = 0;
+    std::size_t n = 0;
+    for (std::size_t t = 0; t < testbeds.size(); ++t) {
+      if (counts[t] == 0) continue;
+      sum += squares[t] / static_cast<double>(counts[t]);
+      ++n;
+    }
+    if (n < least_testbeds) return std::nullopt;
+    const double t = students_t_of(n);
+    Width found{t * t * sum / static_cast<double>(n), missing};
+    for (std::size_t a = 0; a < kAttributes; ++a) {
+      if ((missing >> a & 1U) == 0) continue;
+      double d = spreads[a].d;
+      if (p.modelled && 1U << a == kGpu) d = std::max(d, device_width(*p.modelled));
+      found.squared += d * d;
+    }
+    return found;
+  }
+
+  Width narrowest(const Prediction& p, std::span<const unsigned> differing) const {
+    std::optional<Width> best;
+    for (const std::size_t least : {kLeastTestbeds, std::size_t{1}}) {
+      unsigned given_up = 0;
+      for (std::size_t k = 0; k <= kAttributes; ++k) {
+        const auto found = width(p, differing, given_up, least);
+        if (found && (!best || found->squared < best->squared)) best = found;
+        if (k < kAttributes) given_up |= 1U << order[k];
+      }
+      if (best) return *best;
+    }
+    const double unknown = std::log1p(kUnknownDevicePct / 100);
+    return {unknown * unknown, (1U << kAttributes) - 1};
+  }
+
+  static double students_t_of(std::size_t testbeds) {
+    static const std::array<double, 65> known = [] {
+      std::array<double, 65> t{};
+      for (std::size_t n = 1; n < t.size(); ++n)
+        t[n] = boost::math::quantile(boost::math::students_t(static_cast<double>(n)), 0.975);
+      return t;
+    }();
+    return known[std::min(testbeds, known.size() - 1)];
   }
 };
 
-std::string PredictionKind::text() const {
-  return fmt::format(FMT_COMPILE("{} over {}, {}"), system, transport, network);
-}
+TrackRecord::TrackRecord(std::vector<RecordRow> rows)
+    : state_(std::make_unique<const State>(std::move(rows))) {}
+TrackRecord::~TrackRecord() = default;
+TrackRecord::TrackRecord(TrackRecord&&) noexcept = default;
 
-std::string network_class(std::int64_t nodes, double bytes_per_second) {
-  if (nodes == 1) return "one node";
-  // Whatever is a little faster than its class is still of it.
-  constexpr double kSlack = 1.05;
-  constexpr std::pair<double, const char*> kClasses[] = {{1, "up to 1 Gbit/s"},
-                                                         {10, "up to 10 Gbit/s"},
-                                                         {40, "up to 40 Gbit/s"},
-                                                         {100, "up to 100 Gbit/s"},
-                                                         {400, "up to 400 Gbit/s"}};
-  for (const auto& [gbps, name] : kClasses) {
-    if (bytes_per_second * 8 <= gbps * 1e9 * kSlack) return name;
-  }
-  return "more than 400 Gbit/s";
+double RecordRow::log_error() const {
+  return std::log1p(unexplained_pct / 100);
 }
 
 double Prediction::share() const {
   const double busy = compute_s > 0 ? comm_busy_s / compute_s : 1;
   const double exposed = step_s > 0 ? (step_s - compute_s) / step_s : 0;
   return kLeastShare + std::min(1., std::max({0., busy, exposed}));
+}
+
+std::pair<double, double> Prediction::range_s() const {
+  const double exposed = std::max(step_s - compute_s, 0.0);
+  return {step_s - exposed * (1 - 1 / fastest_rate), step_s + comm_busy_s * (1 / slowest_rate - 1)};
 }
 
 std::string_view Validity::word() const {
@@ -182,28 +289,16 @@ void Validity::append_json(std::string& text) const {
   append_number(text, n);
   text += ",\"typical_pct\":";
   append_number(text, typical_pct);
-  text += ",\"worst_pct\":";
-  append_number(text, worst_pct);
+  if (worst_pct) {
+    text += ",\"worst_pct\":";
+    append_number(text, *worst_pct);
+  }
   text += ",\"beyond\":[";
   for (std::size_t i = 0; i < beyond.size(); ++i) {
     if (i > 0) text += ',';
     append_text(text, beyond[i]);
   }
   text += "]}";
-}
-
-TrackRecord::TrackRecord(std::vector<RecordRow> rows) : rows_(std::move(rows)) {
-  std::map<PredictionKind, std::vector<const RecordRow*>> own;
-  std::map<PredictionKind, std::vector<const RecordRow*>> wider;
-  for (const RecordRow& row : rows_) {
-    own[row.kind].push_back(&row);
-    wider[any_network(row.kind)].push_back(&row);
-    wider[{}].push_back(&row);
-  }
-  for (const auto& [kind, of] : own)
-    by_kind_[kind] = std::make_shared<const Errors>(of);
-  for (const auto& [kind, of] : wider)
-    wider_[kind] = std::make_shared<const Errors>(of);
 }
 
 const TrackRecord& TrackRecord::shipped() {
@@ -219,124 +314,140 @@ const TrackRecord& TrackRecord::shipped() {
   return kept.record;
 }
 
-Assessment TrackRecord::assess(Prediction p) const {
-  const auto enough = [](const auto& map, auto found) -> const Errors* {
-    return found == map.end() || found->second->rows < kLeastRows ? nullptr : found->second.get();
-  };
+namespace {
+
+/// Why the times of a device's model are not validated by its own rows.
+std::vector<std::string> doubts_of(const ModelErrors& modelled) {
+  std::vector<std::string> doubts;
+  if (modelled.rows < kLeastDeviceRows) {
+    doubts.push_back(
+        fmt::format("{} measurements stand behind the device's times, expected at least {}",
+                    modelled.rows, kLeastDeviceRows));
+  }
+  if (modelled.typical_pct > kMostTypicalPct) {
+    doubts.push_back(
+        fmt::format("the device's times are typically {:.1f} % off, expected at most {:.0f} %",
+                    modelled.typical_pct, kMostTypicalPct));
+  }
+  return doubts;
+}
+
+/// Of a worker that talks to nobody: the compute times are all that counts.
+Assessment alone(Prediction p) {
   Assessment result;
   Validity& domain = result.domain;
   domain.beyond = std::move(p.beyond);
   double factor = kFloor;
-  bool device_is_validated = !p.modelled;
+  bool is_doubted = false;
   if (p.modelled) {
-    if (p.modelled->rows < kLeastDeviceRows) {
-      factor *= 1 + std::max(p.modelled->worst_pct, kUnknownDevicePct) / 100;
-      domain.beyond.push_back(
-          fmt::format("{} measurements stand behind the device's times, expected at least {}",
-                      p.modelled->rows, kLeastDeviceRows));
-    } else {
-      factor *= 1 + p.modelled->worst_pct / 100;
+    factor *= std::exp(device_width(*p.modelled));
+    for (std::string& doubt : doubts_of(*p.modelled)) {
+      domain.beyond.push_back(std::move(doubt));
+      is_doubted = true;
     }
-    device_is_validated =
-        p.modelled->rows >= kLeastDeviceRows && p.modelled->typical_pct <= kMostDevicePct;
-    if (p.modelled->typical_pct > kMostDevicePct) {
-      domain.beyond.push_back(
-          fmt::format("the device's times are typically {:.1f} % off, expected "
-                      "at most {:.0f} %",
-                      p.modelled->typical_pct, kMostDevicePct));
-    }
+    domain.n = p.modelled->rows;
+    domain.typical_pct = p.modelled->typical_pct;
+    domain.worst_pct = p.modelled->worst_pct;
   }
-  if (p.workers == 1) {  // nothing is communicated: the compute times are all that counts
-    domain.status = !device_is_validated    ? Validity::Status::kUnvalidated
-                    : domain.beyond.empty() ? Validity::Status::kValidated
-                                            : Validity::Status::kExtrapolated;
-    if (p.modelled) {
-      domain.n = p.modelled->rows;
-      domain.typical_pct = p.modelled->typical_pct;
-      domain.worst_pct = p.modelled->worst_pct;
-    }
-    result.step_s = {p.step_s / factor, p.step_s * factor};
-    return result;
-  }
-  const double share = p.share();
-  const auto own = by_kind_.find(*p.kind);
-  if (own == by_kind_.end()) {
-    domain.status = Validity::Status::kUnvalidated;
-    domain.beyond.push_back("no measurement of " + p.kind->text());
-  } else {
-    const Errors& errors = *own->second;
-    domain.n = errors.rows;
-    domain.typical_pct = errors.typical_pct;
-    domain.worst_pct = errors.worst_pct;
-    if (errors.rows < kLeastRows || errors.testbeds < kLeastTestbeds) {
-      domain.beyond.push_back(
-          fmt::format("{} measurement{} of {}, on {} testbed{}; expected {} on {}", errors.rows,
-                      errors.rows == 1 ? "" : "s", p.kind->text(), errors.testbeds,
-                      errors.testbeds == 1 ? "" : "s", kLeastRows, kLeastTestbeds));
-    }
-    if (static_cast<double>(p.workers) >
-        kWorkersBeyond * static_cast<double>(errors.most_workers)) {
-      domain.beyond.push_back(fmt::format(FMT_COMPILE("{} workers, measured with {} at most"),
-                                          p.workers, errors.most_workers));
-    }
-    if (share > kShareBeyond * errors.most_share) {
-      domain.beyond.push_back(fmt::format(
-          FMT_COMPILE("communication has a share of {:.2f} in the step, measured {:.2f} at most"),
-          share - kLeastShare, errors.most_share - kLeastShare));
-    }
-    domain.status = !device_is_validated    ? Validity::Status::kUnvalidated
-                    : domain.beyond.empty() ? Validity::Status::kValidated
-                                            : Validity::Status::kExtrapolated;
-  }
-  double widening = kOwnKind;
-  const Errors* nearest = enough(by_kind_, own);
-  if (nearest == nullptr) {
-    widening = kOtherNetwork;
-    nearest = enough(wider_, wider_.find(any_network(*p.kind)));
-  }
-  if (nearest == nullptr) {
-    widening = kAnyRow;
-    nearest = enough(wider_, wider_.find({}));
-  }
-  const double low = nearest == nullptr ? 0 : nearest->low * widening * share;
-  const double high = nearest == nullptr ? 0 : nearest->high * widening * share;
-  result.step_s = {std::max(p.step_s / (1 - low), p.compute_s) / factor,
-                   p.step_s * (1 + high) * factor};
-  const double exposed = std::max(p.step_s - p.compute_s, 0.0);
-  result.step_s.low =
-      std::max(result.step_s.low - exposed * (1 - 1 / p.fastest_rate), p.compute_s / factor);
-  result.step_s.high += p.comm_busy_s * (1 / p.slowest_rate - 1);
+  domain.status = is_doubted              ? Validity::Status::kUnvalidated
+                  : domain.beyond.empty() ? Validity::Status::kValidated
+                                          : Validity::Status::kExtrapolated;
+  result.step_s = {p.step_s / factor, p.step_s * factor};
   return result;
 }
 
-std::vector<RecordRow> TrackRecord::rows_of(const PredictionKind& kind) const {
+}  // namespace
+
+Assessment TrackRecord::assess(Prediction p) const {
+  if (p.workers == 1 && !p.has_servers) return alone(std::move(p));
+  const State& s = *state_;
+  std::vector<unsigned> differing;
+  differing.reserve(s.cells.size());
+  for (const State::Cell& cell : s.cells)
+    differing.push_back(p.kind->differs_from(cell.kind));
+
+  Assessment result;
+  Validity& domain = result.domain;
+  domain.beyond = std::move(p.beyond);
+  Covered covered;
+  std::set<std::size_t> testbeds;
+  std::vector<double> errors_pct;
+  for (std::size_t c = 0; c < s.cells.size(); ++c) {
+    if (differing[c] != 0) continue;
+    testbeds.insert(s.cells[c].testbed);
+    for (const std::size_t row : s.cells[c].rows) {
+      covered.add(s.rows[row]);
+      errors_pct.push_back(std::abs(s.rows[row].error_pct));
+    }
+  }
+  domain.n = std::ssize(errors_pct);
+  if (domain.n > 0) {
+    if (testbeds.size() >= kLeastTestbeds)
+      domain.worst_pct = rounded(*std::max_element(errors_pct.begin(), errors_pct.end()));
+    domain.typical_pct = rounded(boost::math::statistics::median(errors_pct));
+    if (domain.typical_pct > kMostTypicalPct) {
+      domain.beyond.push_back(
+          fmt::format("steps of its kind are typically {:.1f} % off, expected at most {:.0f} %",
+                      domain.typical_pct, kMostTypicalPct));
+    }
+    for (std::string& reason : covered.left_by(p))
+      domain.beyond.push_back(std::move(reason));
+  }
+  if (p.modelled) {
+    for (std::string& doubt : doubts_of(*p.modelled))
+      domain.beyond.push_back(std::move(doubt));
+  }
+  const State::Width width = s.narrowest(p, differing);
+  if (domain.n < kLeastRows) {
+    domain.beyond.push_back(fmt::format("{} measured step{} of its kind ({}), expected {}",
+                                        domain.n == 0 ? "no" : std::to_string(domain.n),
+                                        domain.n == 1 ? "" : "s", p.kind->text(), kLeastRows));
+    if (width.missing != 0)
+      domain.beyond.push_back("none of the nearest has " + named(*p.kind, width.missing));
+  }
+  domain.status = domain.n == 0           ? Validity::Status::kUnvalidated
+                  : domain.beyond.empty() ? Validity::Status::kValidated
+                                          : Validity::Status::kExtrapolated;
+  const double factor = std::exp(std::sqrt(width.squared));
+  const double floor = p.modelled ? 0 : p.compute_s / kFloor;
+  const auto [fast, slow] = p.range_s();
+  result.step_s = {std::min(std::max(fast / factor, floor), p.step_s), slow * factor};
+  return result;
+}
+
+std::vector<RecordRow> TrackRecord::rows_of(const KindOfStep& kind) const {
   std::vector<RecordRow> rows;
-  std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(rows),
-               [&](const RecordRow& row) { return row.kind == kind; });
+  std::copy_if(state_->rows.begin(), state_->rows.end(), std::back_inserter(rows),
+               [&](const RecordRow& row) { return kind.differs_from(row.kind) == 0; });
   return rows;
 }
 
-Assessment TrackRecord::assess_without(const std::string& testbed,
-                                       const Prediction& prediction) const {
+TrackRecord TrackRecord::without(const std::string& testbed) const {
   std::vector<RecordRow> others;
-  std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(others),
+  std::copy_if(state_->rows.begin(), state_->rows.end(), std::back_inserter(others),
                [&](const RecordRow& row) { return row.testbed != testbed; });
-  return TrackRecord(std::move(others)).assess(prediction);
+  return TrackRecord(std::move(others));
+}
+
+const std::array<AttributeSpread, kAttributes>& TrackRecord::spreads() const {
+  return state_->spreads;
 }
 
 std::string record_text(std::span<const RecordRow> rows) {
   std::string text;
   for (const RecordRow& row : rows) {
-    text += Json{{"id", row.id},
-                 {"testbed", row.testbed},
-                 {"system", row.kind.system},
-                 {"transport", row.kind.transport},
-                 {"network", row.kind.network},
-                 {"workers", row.workers},
-                 {"share", std::round(row.share * 1e4) / 1e4},
-                 {"error_pct", std::round(row.error_pct * 1e2) / 1e2}}
-                .dump() +
-            "\n";
+    Json json{{"id", row.id}, {"testbed", row.testbed}};
+    for (std::size_t a = 0; a < kAttributes; ++a)
+      json[attribute_names()[a]] = row.kind.words[a];
+    json["rate_gbps"] = std::round(row.kind.rate * 8e-9 * 1e4) / 1e4;
+    json["workers"] = row.workers;
+    json["gpus_per_node"] = row.gpus_per_node;
+    json["samples"] = row.samples;
+    json["latency_us"] = std::round(row.latency_us * 1e3) / 1e3;
+    json["share"] = std::round(row.share * 1e4) / 1e4;
+    json["error_pct"] = std::round(row.error_pct * 1e2) / 1e2;
+    json["unexplained_pct"] = std::round(row.unexplained_pct * 1e2) / 1e2;
+    text += json.dump() + "\n";
   }
   return text;
 }
@@ -348,13 +459,20 @@ std::vector<RecordRow> parse_record(const std::string& text, const std::string& 
     const std::string place = fmt::format("{}:{}", file, rows.size() + 1);
     const Config row(std::make_shared<Document>(Document{place, parse_json(line, place)}),
                      row_params());
+    KindOfStep kind;
+    for (std::size_t a = 0; a < kAttributes; ++a)
+      kind.words[a] = row.get<std::string>(attribute_names()[a]);
+    kind.rate = row.get<double>("rate_gbps") * 1e9 / 8;
     rows.push_back({.id = row.get<std::string>("id"),
                     .testbed = row.get<std::string>("testbed"),
-                    .kind = {row.get<std::string>("system"), row.get<std::string>("transport"),
-                             row.get<std::string>("network")},
+                    .kind = std::move(kind),
                     .workers = row.get<std::int64_t>("workers"),
+                    .gpus_per_node = row.get<std::int64_t>("gpus_per_node"),
+                    .samples = row.get<std::int64_t>("samples"),
+                    .latency_us = row.get<double>("latency_us"),
                     .share = row.get<double>("share"),
-                    .error_pct = row.get<double>("error_pct")});
+                    .error_pct = row.get<double>("error_pct"),
+                    .unexplained_pct = row.get<double>("unexplained_pct")});
   }
   return rows;
 }

@@ -1,33 +1,35 @@
-// How good predictions of a kind have been: published step times beside simulated ones, as
-// `steptime reproduce --record` writes them to traces/record.jsonl. A result gets its domain and an
-// interval from them.
+// How good predictions have been: published step times beside simulated ones, as `steptime
+// reproduce --record` writes them to traces/record.jsonl. A result gets its domain and an interval
+// from them. Each was predicted before anything was fitted on its testbed: from presets, devices
+// and libraries by name, and once more with the measured time of a single GPU, where that is known.
 //
-// Predictions are of one kind where the same system works over the same transport and a network of
-// the same class. Errors grow with the share that communication has in a step, so they are compared
-// per share; every testbed counts alike, however many rows it has. With
+// Five lines:
+//   1. A step has eight attributes (sim/experiment/kind_of_step.h). It is `validated` where five
+//      published steps share them all, were typically predicted to 10 %, and it lies within their
+//      ranges.
+//   2. Its interval is prediction x exp(+-w), w^2 = w0^2 + the sum of d^2 over attributes that none
+//      of the steps behind w0 shares.
+//   3. w0 = t rms: the root mean square over testbeds of the rms of their ln(published /
+//   predicted),
+//      as far as the network's range does not explain it, and Student's t (97.5 %) for as many.
+//      Behind it are the steps that share all, or all but the attributes with the smallest d, of
+//      three testbeds or more: as many attributes are given up as make the interval the narrowest.
+//   4. d = 1.96 rms: over testbeds, of the differences between mean logarithmic errors of a
+//      testbed's kinds that differ in that attribute alone (one node and several: in the fabric,
+//      too). Fewer than two testbeds that tell: between testbeds; none: the largest other d.
+//   5. Where of a network only a range of rates is known, exp(+-w) stands on its two ends.
 //
-//   error e = published / simulated step - 1 where the simulation is faster, 1 - simulated /
-//             published step where it is slower
-//   share c = 1/10 + min(1, max(busy communication / compute, exposed communication / step))
-//   q-, q+    the 2.5 and 97.5 % quantiles of e / c, at most and at least 0
-//   f         1.03 (1 + worst error of the device's modelled times, 62 % where fewer than five rows
-//             tell it); 1.03: by how much steps differ that no share explains
+// A measured compute time is a floor: no end of the interval lies below it by more than 3 %. Times
+// of a device model that is off by more than d of the GPU, or was never compared, add that instead.
 //
-// the interval of a step reaches from step / (f (1 - w q- c)) to step f (1 + w q+ c), but not below
-// compute / f. w = 1 with quantiles of its own kind, 3/2 with those of its system over any network,
-// 2 with those of all rows.
-//
-// Where of a network only a range of rates is known, the interval spans it, too: its upper end is
-// what communication would take longer at the slowest rate later, its lower end what exposed
-// communication would take less at the fastest earlier.
-//
-// Scope: the form and its numbers were chosen with all rows in view. A row's own testbed is left
-// out where `reproduce --record` tells how many rows lie within their interval.
+// Scope: w, t and d follow from the rows by these rules, and from nothing else. A row's own testbed
+// is left out where `reproduce --record` tells how many rows lie within their interval.
 #pragma once
 #include "sim/config/json.h"
+#include "sim/experiment/kind_of_step.h"
 #include "sim/workload/workload.h"
 
-#include <compare>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,28 +37,23 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace steptime {
 
-/// c above of a step that communicates nothing.
+/// Of a step that communicates nothing: 1/10 + min(1, max(busy communication / compute, exposed
+/// communication / step)).
 inline constexpr double kLeastShare = 0.1;
-
-struct PredictionKind {
-  std::string system;     ///< who adds gradients up, such as "all-reduce"
-  std::string transport;  ///< channel and coordinator, such as "wire, horovod"
-  std::string network;    ///< "one node", or a class of line rate such as "up to 10 Gbit/s"
-  auto operator<=>(const PredictionKind&) const = default;
-  std::string text() const;
-};
-
-/// The class of a network between `nodes` with this line rate.
-std::string network_class(std::int64_t nodes, double bytes_per_second);
 
 /// What a domain and an interval depend on.
 struct Prediction {
-  std::shared_ptr<const PredictionKind> kind;
+  std::shared_ptr<const KindOfStep> kind;
   std::int64_t workers = 1;
+  std::int64_t gpus_per_node = 1;
+  std::int64_t samples = 1;  ///< of a worker and step
+  double latency_s = 0;      ///< between nodes, or GPUs of a single one
+  bool has_servers = false;  ///< which a single worker talks to, as well
   double step_s = 0;
   double compute_s = 0;
   double comm_busy_s = 0;
@@ -65,38 +62,47 @@ struct Prediction {
   /// Ends of what is known of the network's rate, over the simulated one.
   double slowest_rate = 1;
   double fastest_rate = 1;
-  /// c above.
+  /// kLeastShare's.
   double share() const;
+  /// What it takes with the network at the ends of what is known, the fastest first, s.
+  std::pair<double, double> range_s() const;
 };
 
-/// A published step beside its simulation.
+/// A published step beside its prediction.
 struct RecordRow {
   std::string id;
   std::string testbed;
-  PredictionKind kind;
+  KindOfStep kind;
   std::int64_t workers = 1;
-  double share = 0;      ///< c above
+  std::int64_t gpus_per_node = 1;
+  std::int64_t samples = 1;
+  double latency_us = 0;
+  double share = 0;      ///< kLeastShare's
   double error_pct = 0;  ///< published over simulated step, - 100 %
+  /// The same over the nearest end of what the network's range explains; 0 inside.
+  double unexplained_pct = 0;
+
+  double log_error() const;  ///< of what is unexplained
 };
 
 /// How much a result is worth.
 struct Validity {
   enum class Status : std::uint8_t {
-    kValidated,     ///< three measurements at least of its kind, on two testbeds at least
-    kExtrapolated,  ///< beyond what these cover
-    kUnvalidated    ///< no measurement of its kind
+    kValidated,     ///< five measured steps share its kind, and it lies within their ranges
+    kExtrapolated,  ///< beyond these, or there are fewer
+    kUnvalidated    ///< no measured step shares its kind
   };
   Status status = Status::kUnvalidated;
-  std::int64_t n = 0;      ///< measurements of its kind
-  double typical_pct = 0;  ///< their median absolute error
-  double worst_pct = 0;
+  std::int64_t n = 0;                 ///< measured steps of its kind
+  double typical_pct = 0;             ///< their median absolute error
+  std::optional<double> worst_pct{};  ///< of kinds of three testbeds or more
   std::vector<std::string> beyond{};  ///< reasons
 
   bool is_validated() const { return status == Status::kValidated; }
   std::string_view word() const;
   /// "validated", or "extrapolated: reason; reason".
   std::string text() const;
-  /// {"status", "n", "typical_pct", "worst_pct", "beyond"}
+  /// {"status", "n", "typical_pct", "worst_pct" where it is known, "beyond"}
   std::string json() const;
   void append_json(std::string& text) const;
   /// What text() says, from what json() wrote.
@@ -114,25 +120,32 @@ struct Assessment {
   Interval step_s;
 };
 
+/// What differing in an attribute costs.
+struct AttributeSpread {
+  double d = 0;  ///< of the header
+  /// The testbeds that tell it; none: the largest other d.
+  std::vector<std::string> testbeds{};
+  bool is_between_testbeds = false;
+};
+
 class TrackRecord {
  public:
   explicit TrackRecord(std::vector<RecordRow> rows);
+  ~TrackRecord();
+  TrackRecord(TrackRecord&&) noexcept;
   /// traces/record.jsonl. Throws InputError when it cannot be read.
   static const TrackRecord& shipped();
 
   Assessment assess(Prediction prediction) const;
-  /// The measurements of a kind, in the order of the file.
-  std::vector<RecordRow> rows_of(const PredictionKind& kind) const;
-  /// By rows of other testbeds only.
-  Assessment assess_without(const std::string& testbed, const Prediction& prediction) const;
+  /// The rows that share all of a kind, in the order of the file.
+  std::vector<RecordRow> rows_of(const KindOfStep& kind) const;
+  /// Without the rows of a testbed.
+  TrackRecord without(const std::string& testbed) const;
+  const std::array<AttributeSpread, kAttributes>& spreads() const;
 
  private:
-  struct Errors;  ///< of some rows together
-
-  std::vector<RecordRow> rows_;
-  std::map<PredictionKind, std::shared_ptr<const Errors>> by_kind_;
-  /// Of a system and its transport, over any network; and with both empty, of all rows.
-  std::map<PredictionKind, std::shared_ptr<const Errors>> wider_;
+  struct State;
+  std::unique_ptr<const State> state_;
 };
 
 /// The file's text: a JSON object for each row, on a line of its own.

@@ -40,8 +40,6 @@ class Embedding {
   /// Of one that has a main thread.
   const MxnetSettings& settings() const { return settings_.value(); }
   bool has_main_thread() const { return settings_.has_value(); }
-  /// What it adds to the name of a system whose predictions are compared.
-  std::string in_system() const { return has_main_thread() ? ", embedded" : ""; }
 
   /// Throws InputError, through "strategy", for what it does not carry.
   virtual void check(const Config& strategy, const Aggregation& aggregation,

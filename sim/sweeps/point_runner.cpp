@@ -104,25 +104,27 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
   switch (part) {
     case Part::kWorkload:
       to.workload = from.workload;
+      to.workload_kind = from.workload_kind;
       return;
     case Part::kNetwork:
       to.network = from.network;
+      to.network_name = from.network_name;
       return;
     case Part::kCluster:
       to.cluster = from.cluster;
       return;
     case Part::kTransport:
       to.transport = from.transport;
-      to.transport_name = from.transport_name;
       to.update = from.update;
       return;
     case Part::kCollective:
       to.aggregation = from.aggregation;
       to.collective = from.collective;
-      to.kind = from.kind;
+      to.exchange_kind = from.exchange_kind;
       return;
     case Part::kSchedule:
       to.schedule = from.schedule;
+      to.schedule_word = from.schedule_word;
       to.embedding = from.embedding;
       return;
     case Part::kLayout:

@@ -62,6 +62,19 @@ const Params& workload_params() {
            "what a layer table's weights are updated by: sgd, sgd-momentum, adam or adamw; with "
            "\"-foreach\" the last three as PyTorch does by default; default: sgd-momentum",
        .need = Need::kOptional},
+      {.key = "framework",
+       .kind = Kind::kText,
+       .help = "whose steps are those of the same kind; default: the one whose layer table it is, "
+               "as it is today",
+       .need = Need::kOptional,
+       .words = {"pytorch-1", "pytorch-2", "tensorflow-1", "tensorflow-2", "mxnet", "caffe"}},
+      {.key = "kernels",
+       .kind = Kind::kText,
+       .help = "whose times are those of the same kind: a graph's, \"tuned\" to shapes and "
+               "layouts, PyTorch's own, \"eager\", or under \"autocast\"; default: of PyTorch the "
+               "last for float16 and bfloat16, else eager; of others tuned",
+       .need = Need::kOptional,
+       .words = {"tuned", "eager", "autocast"}},
       {.key = "host_per_kernel",
        .kind = Kind::kTime,
        .help =

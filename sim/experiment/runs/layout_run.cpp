@@ -66,9 +66,9 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
 }
 
 void LayoutPrograms::tell(Prediction& prediction) const {
-  PredictionKind kind = *prediction.kind;
-  kind.system = "layout";
-  prediction.kind = std::make_shared<PredictionKind>(std::move(kind));
+  KindOfStep kind = *prediction.kind;
+  kind[Attribute::kSchedule] = "layout";
+  prediction.kind = std::make_shared<KindOfStep>(std::move(kind));
   prediction.modelled.reset();
 }
 

@@ -186,7 +186,7 @@ TEST(CommandLine, DiesQuietlyWhenNobodyReadsItsOutput) {
 
 TEST(CommandLine, AnEmptyValueIsNone) {
   const TinyFolder folder;
-  const std::string file = folder.experiment();
+  const std::string file = folder.experiment(R"({"cluster": {"nodes": 1}})");
   EXPECT_EQ(steptime({"run", file, "--timeline", ""}).err,
             "steptime: --timeline: expected a value, got an empty one\n");
   EXPECT_EQ(steptime({"run", file, "-o", ""}).err,

@@ -285,7 +285,7 @@ TEST(VerbCollective, TuringIsVoltaWithoutLl128) {
   root["strategy"]["aggregation"]["collective"] = {{"type", "nccl"}, {"version", "2.7.8"}};
   const ScratchFile config("x.json", root.dump());
   const auto table = [&](const char* capability, const char* protocol) {
-    return run({config.path(), "--set",
+    return run({config.path(), "--format", "csv", "--set",
                 std::string("/cluster/gpus/compute_capability=") + capability, "--set",
                 std::string("/strategy/aggregation/collective/protocol=") + protocol})
         .out;

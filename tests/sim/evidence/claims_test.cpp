@@ -115,8 +115,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ClaimCase{"UnknownKey", R"({"publishd": 1})",
                   "/figures/0/publishd: unknown key (did you mean \"published\"?); known: id, "
-                  "quantity, unit, published, relation, where, tolerance_pct, kind, inputs, "
-                  "fitted, note, missed_because, settings_are_known, measure, order, alternatives"},
+                  "quantity, unit, published, relation, where, testbed, tolerance_pct, kind, "
+                  "inputs, fitted, note, missed_because, settings_are_known, by_name, "
+                  "has_device_model, measure, order, alternatives"},
         ClaimCase{"NoId", R"({"id": null})", "/figures/0/id: required but missing"},
         ClaimCase{"NothingPublished", R"({"published": null})",
                   "/figures/0/published: required but missing"},

@@ -3,49 +3,69 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
-// c = 0.1 + 0.4 / 0.8 = 0.6 in all of them.
-RecordedStep step(const std::string& testbed, double error_pct) {
-  const PredictionKind kind{"all-reduce", "wire", "one node"};
-  const Prediction prediction{.kind = std::make_shared<PredictionKind>(kind),
+RecordedStep step(const std::string& id, const std::string& testbed, double error_pct) {
+  const KindOfStep kind{.words = {"PyTorch 2", "tuned", "Volta", "NCCL 2.5", "tcp",
+                                  "all-reduce, wfbp", "ResNet", "several"},
+                        .rate = 10e9 / 8};
+  const Prediction prediction{.kind = std::make_shared<KindOfStep>(kind),
                               .workers = 8,
+                              .gpus_per_node = 4,
+                              .samples = 32,
+                              .latency_s = 20e-6,
                               .step_s = 1,
                               .compute_s = 0.8,
-                              .comm_busy_s = 0.4};
-  return {.row = {.id = testbed,
+                              .comm_busy_s = 0.4,
+                              .modelled = ModelErrors{.rows = 9, .typical_pct = 5, .worst_pct = 9}};
+  return {.row = {.id = id,
                   .testbed = testbed,
                   .kind = kind,
                   .workers = 8,
+                  .gpus_per_node = 4,
+                  .samples = 32,
+                  .latency_us = 20,
                   .share = prediction.share(),
-                  .error_pct = error_pct},
+                  .error_pct = error_pct,
+                  .unexplained_pct = error_pct},
           .prediction = prediction,
           .model = "tiny",
           .config = "x.json"};
 }
 
-// Testbed A's rows give B's one an interval up to 1.03 x 1.12 and from 1 / 1.03 on, so that B's
-// 1.3 lies beyond; B's one row gives A's none but the floor, which holds the first three of A's.
-TEST(RecordTable, CountsWhatLiesWithin) {
-  const std::vector<RecordedStep> steps{step("A", 1), step("A", 2), step("A", -2), step("A", 12),
-                                        step("B", 30)};
-  // Widths: 1.03 - 1 / 1.03 = 5.9 % four times and 1.1536 - 1 / (1.03 (1 + 0.0204)) = 20.2 %.
-  EXPECT_EQ(
-      record_table(steps),
-      "system      transport  network   testbeds  rows  typical   worst  within\n"
-      "----------  ---------  --------  --------  ----  -------  ------  ------\n"
-      "all-reduce  wire       one node         2     5    2.0 %  30.0 %       3\n"
-      "\n"
-      "network   model  system      testbeds  rows  typical   worst  within\n"
-      "--------  -----  ----------  --------  ----  -------  ------  ------\n"
-      "one node  tiny   all-reduce         2     5    2.0 %  30.0 %       3\n"
-      "\n"
-      "3 of 5 measured steps lie within the interval that other testbeds give (60.0 %), whose "
-      "median width is 5.9 %; typical error 2.0 %\n");
+/// Two steps on each of three testbeds, 9 % off, and one on D, 40 % off.
+std::vector<RecordedStep> steps() {
+  return {step("1", "A", 9), step("2", "A", 9), step("3", "B", 9), step("4", "B", 9),
+          step("5", "C", 9), step("6", "C", 9), step("7", "D", 40)};
+}
+
+// D's is judged by six steps of three testbeds, all ln 1.09 off: t = 3.182, w = 0.2742, up
+// to 1.315, below its 1.4; A's by B's, C's and D's five.
+TEST(RecordTable, AStepIsJudgedByOtherTestbeds) {
+  const std::vector<AssessedStep> all = assessed(steps());
+  ASSERT_EQ(all.size(), 7U);
+  EXPECT_NEAR(all[6].by_others.step_s.high, 1.3155, 1e-3);
+  EXPECT_FALSE(all[6].is_within());
+  EXPECT_TRUE(all[0].is_within());
+  EXPECT_TRUE(all[0].by_others.domain.is_validated());
+  EXPECT_EQ(all[0].by_others.domain.n, 5);
+}
+
+TEST(RecordTable, NamesValidatedStepsThatAreFarOff) {
+  const std::string table = record_table(steps());
+  EXPECT_NE(table.find("validated and more than 20 % off: 7 (tuned kernels, +40.0 %)\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\nall: 6 of 7 predictions hold the measured step in their interval "
+                       "(85.7 %), whose median width is "),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("all-reduce        7   85.7 %"), std::string::npos) << table;
 }
 
 }  // namespace

@@ -124,9 +124,9 @@ TEST(TrainingRun, ClosedPortsAreNotTheNodesGraph) {
   };
   EXPECT_EQ(domain("with-workers", "{}"),
             "closed forms know the GPUs' links to their host, not what they share");
-  const char* const kByTheRecord = "no measurement of parameter-server over wire, up to 10 Gbit/s";
-  EXPECT_EQ(domain("with-workers", R"({"fidelity": "message"})"), kByTheRecord);
-  EXPECT_EQ(domain("own-nodes", "{}"), kByTheRecord);
+  EXPECT_EQ(domain("with-workers", R"({"fidelity": "message"})"),
+            "messages to servers beside their workers go through the node's port to the network");
+  EXPECT_TRUE(domain("own-nodes", "{}").starts_with("no measured steps of its kind"));
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ TEST(PointRunner, APartThatWasBuiltBeforeComesBackWhole) {
   const Sweep nodes = sweep_of(folder, R"({"/run/seed": [1, 2], "/cluster/nodes": [1, 2]})");
   PointRunner inner(nodes);
   for (std::int64_t point = 0; point < 4; ++point)
-    EXPECT_EQ(inner.read(point).kind->network == "one node", point % 2 == 0) << point;
+    EXPECT_EQ((*inner.read(point).exchange_kind)[Attribute::kNodes] == "one", point % 2 == 0)
+        << point;
 }
 
 TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
