@@ -3,6 +3,7 @@
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
 #include "sim/experiment/played_cluster.h"
+#include "sim/experiment/stack.h"
 #include "sim/experiment/training_run.h"
 #include "sim/layouts/plan_layout.h"
 #include "sim/network/cluster_network.h"
@@ -21,16 +22,18 @@
 namespace steptime {
 namespace {
 
-constexpr std::array<std::string_view, 2> kWorkloadSections{"/workload", "/strategy/layout"};
+constexpr std::array<std::string_view, 3> kWorkloadSections{"/workload", "/strategy/layout",
+                                                            "/strategy/stack"};
 constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
-constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
-                                                             "/strategy/update"};
-constexpr std::array<std::string_view, 4> kCollectiveSections{
-    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
-constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
-                                                            "/strategy/embedding"};
-constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
+constexpr std::array<std::string_view, 3> kTransportSections{"/strategy/transport",
+                                                             "/strategy/update", "/strategy/stack"};
+constexpr std::array<std::string_view, 5> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport",
+    "/strategy/stack"};
+constexpr std::array<std::string_view, 3> kScheduleSections{
+    "/strategy/schedule", "/strategy/embedding", "/strategy/stack"};
+constexpr std::array<std::string_view, 14> kLayoutSections{"/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
                                                            "/strategy/states",
@@ -42,6 +45,7 @@ constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
                                                            "/strategy/update",
                                                            "/strategy/transport",
                                                            "/strategy/schedule",
+                                                           "/strategy/stack",
                                                            "/run/fidelity"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
@@ -148,7 +152,12 @@ const Params& strategy_params() {
                  .help = "what carries the messages",
                  .need = Need::kDefault,
                  .fallback = Json{{"type", "mpi"}},
-                 .choice = Transport::kNoun}};
+                 .choice = Transport::kNoun},
+                {.key = "stack",
+                 .kind = Kind::kText,
+                 .help = "a release of a training framework, whose keys of workload and strategy "
+                         "stand where the config says none",
+                 .need = Need::kOptional}};
     const Params& more = layout_strategy_params();
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;
@@ -244,7 +253,8 @@ Config strategy_with_library(const Config& config, const Transport& transport) {
 
 }  // namespace
 
-void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+void read_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment) {
+  const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   switch (part) {
     case Part::kWorkload: {
@@ -350,7 +360,8 @@ bool plays_merge(const Experiment& e) {
   return e.aggregation->merge != nullptr;
 }
 
-Experiment read_experiment(const std::shared_ptr<const Document>& document) {
+Experiment read_experiment(const std::shared_ptr<const Document>& stated) {
+  const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
@@ -421,7 +432,8 @@ void spell_out_variation(Json& run) {
 
 }  // namespace
 
-Json resolved(const Json& config) {
+Json resolved(const Json& stated) {
+  const Json config = with_stack(std::make_shared<Document>(Document{"", stated}))->root;
   Json spelled_out = config;
   if (spelled_out.contains("run")) spell_out_variation(spelled_out["run"]);
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));

@@ -83,6 +83,24 @@ TransformerShape shipped(const std::string& name) {
   return read_transformer(find_transformer(name));
 }
 
+// With the software that a device's file says.
+PassWork layer_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                    const Training& training) {
+  return steptime::layer_work(shape, cut, device, training, usual_software(device));
+}
+PassWork embedding_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                        const Training& training) {
+  return steptime::embedding_work(shape, cut, device, training, usual_software(device));
+}
+PassWork head_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
+                   const Training& training) {
+  return steptime::head_work(shape, cut, device, training, usual_software(device));
+}
+Duration attention_core_forward(const TransformerShape& shape, const ShapeCut& cut,
+                                const Device& device, const Training& training) {
+  return steptime::attention_core_forward(shape, cut, device, training, usual_software(device));
+}
+
 void expect_us(Duration time, double microseconds) {
   EXPECT_NEAR(to_seconds(time) * 1e6, microseconds, 1e-4);
 }
