@@ -207,7 +207,13 @@ void RowMapping::set_layout(Json& config, const Json& row, const Json& group) co
   }
 }
 
-std::variant<RowExperiment, LeftOut> RowMapping::experiment(const Json& row) const {
+std::variant<RowExperiment, LeftOut> RowMapping::experiment(const Json& stated) const {
+  Json row = stated;
+  const Json assumed_fields =
+      entry(mapping_, "groups", row.at("group")).value("fields", Json::object());
+  for (const auto& [key, value] : assumed_fields.items()) {
+    if (!has(row["parallelism"], key.c_str())) row["parallelism"][key] = value;
+  }
   if (const auto reason = left_out(row)) return *reason;
   const Json& how = row.at("parallelism");
   const Json group = entry(mapping_, "groups", row.at("group"));

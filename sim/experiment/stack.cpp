@@ -24,7 +24,11 @@ const Params& stack_params() {
       {.key = "help", .kind = Kind::kText, .help = "one line for `list`"},
       {.key = "workload", .kind = Kind::kObject, .help = "keys of that section"},
       {.key = "strategy", .kind = Kind::kObject, .help = "keys of that section"},
-      {.key = "sources", .kind = Kind::kObject, .help = "of each value, by its JSON pointer"}};
+      {.key = "sources", .kind = Kind::kObject, .help = "of each value, by its JSON pointer"},
+      {.key = "fitted_on",
+       .kind = Kind::kList,
+       .help = "the published rows that a value is fitted to, by their ids",
+       .need = Need::kOptional}};
   return params;
 }
 

@@ -87,7 +87,12 @@ namespace {
 /// rank 0 stand for all.
 GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strategy,
                     const Backend& backend) {
-  const Cluster& whole = *plan.cluster;
+  Cluster whole = *plan.cluster;
+  if (kind == GroupKind::kShards) {
+    const double share = plan.states->share_of_adapters();
+    whole.network.bandwidth.bytes_per_second *= share;
+    if (whole.gpu_to_gpu) whole.gpu_to_gpu->bandwidth.bytes_per_second *= share;
+  }
   const std::int64_t on_an_adapter =
       most_on_an_adapter(whole, 0, [&](std::int32_t rank) -> std::int32_t {
         return plan.place(rank) == 0 ? plan.group(kind, rank).front() : -1;

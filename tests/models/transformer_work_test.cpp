@@ -159,14 +159,15 @@ TEST(TransformerWork, SequenceParallelismSplitsNormsAndResiduals) {
   EXPECT_EQ(without.weight_gradient, with.weight_gradient);
 }
 
-// Unfused with dropout: 8 x 250 scores a token are moved 5 times, queries and keys twice, values
-// and result twice: (10,000 + 2 x 1024) values. Without dropout 4 times. Fused: 4 x 512.
+// Unfused with dropout: 8 x 250 scores a token are moved 6.5 times (both products once, softmax
+// twice, dropout twice and its mask), queries and keys twice, values and result twice: (13,000 + 2
+// x 1024) values. Without dropout 4 times. Fused: 4 x 512.
 TEST(TransformerWork, SelectiveRecomputationDoesTheCoreAgain) {
   TransformerShape shape = gpt_shape();
   const auto core = [&](bool fuses) {
     return attention_core_forward(shape, kWhole, slow_memory(fuses), kHalf);
   };
-  expect_us(core(false), 0.04 * (10'000 + 2048));
+  expect_us(core(false), 0.04 * (13'000 + 2048));
   expect_us(core(true), 0.04 * 2048);
   shape.dropout = false;
   expect_us(core(false), 0.04 * (8000 + 2048));
@@ -174,7 +175,7 @@ TEST(TransformerWork, SelectiveRecomputationDoesTheCoreAgain) {
   Device device = slow_memory(false);
   const Duration idle = attention_core_forward(shape, kWhole, device, kHalf);
   device.kernel_overhead = from_seconds(10e-6);
-  EXPECT_EQ(attention_core_forward(shape, kWhole, device, kHalf) - idle, from_seconds(30e-6));
+  EXPECT_EQ(attention_core_forward(shape, kWhole, device, kHalf) - idle, from_seconds(40e-6));
 }
 
 // Rows and their copies 2 x 512; of positions their sum 3 x 512; dropout 2.5 x 512. Backward 2 x
