@@ -61,7 +61,9 @@ class RankWork {
                       std::int64_t params) { return optimizer_time(params, device, training); },
         .model = shape_.name,
         .device_name = device_.name,
-        .domain = "shapes of transformers are not calibrated"};
+        .domain = device_.transformers.contains(training_.precision)
+                      ? "inside"
+                      : "shapes of transformers are not calibrated"};
     count_flops(work);
     work.layers.push_back(part("embedding",
                                embedding_work(shape_, cut_, device_, training_, software_),

@@ -112,7 +112,10 @@ class ClaimFile {
  public:
   ClaimFile(const std::string& path, const std::string& filter, const OnProgress& on_progress,
             bool learns)
-      : runner_(path, on_progress, learns), filter_(filter), on_progress_(on_progress) {
+      : runner_(path, on_progress, learns),
+        filter_(filter),
+        on_progress_(on_progress),
+        runs_(learns) {
     const Config config(runner_.document(), experiment_params());
     if (config.has("claims")) claims_ = config.object("claims", claims_params());
     const auto relative = std::filesystem::path(path).lexically_relative(data_dir());
@@ -124,7 +127,7 @@ class ClaimFile {
     std::vector<ClaimRow> rows;
     for (const Config& figure : asked("figures", claim_params()))
       rows.push_back(simulate_claim(runner_, *claims_, figure, name_));
-    if (const auto mapping = row_mapping()) {
+    if (const auto mapping = row_mapping(); mapping && runs_) {
       std::vector<ClaimRow> more =
           simulate_rows(*mapping, of_claims(), asked_rows(*mapping), on_progress_);
       rows.insert(rows.end(), std::make_move_iterator(more.begin()),
@@ -228,6 +231,7 @@ class ClaimFile {
   ClaimRunner runner_;
   std::string filter_;
   OnProgress on_progress_;
+  bool runs_;  ///< also what takes long: what learns, and the rows of a file
   std::optional<Config> claims_;
   std::string name_;
 };

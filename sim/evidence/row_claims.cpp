@@ -82,6 +82,7 @@ std::vector<ClaimRow> simulate_rows(const RowMapping& mapping, const ClaimRow& o
     claim.error_pct = (simulated / row->step_s - 1) * 100;
     claim.ok =
         row->is_bound ? simulated <= row->step_s : std::abs(claim.error_pct) <= claim.tolerance_pct;
+    if (claim.ok) claim.reason.clear();
     claims[i] = std::move(claim);
   });
   std::vector<ClaimRow> found;
