@@ -1,3 +1,4 @@
+#include "sim/core/error.h"
 #include "sim/layouts/states.h"
 #include "tests/support/config_text.h"
 
@@ -24,6 +25,15 @@ TEST(Zero, EachStageCutsOneThingMore) {
   EXPECT_DOUBLE_EQ(bytes(*zero(2), 8), 2 + 16.0 / 8);
   EXPECT_DOUBLE_EQ(bytes(*zero(3), 8), 18.0 / 8);
   EXPECT_DOUBLE_EQ(bytes(*make<States>(R"({"type": "zero"})"), 8), 7.5);
+}
+
+TEST(Zero, SlowSoftwareHasAShareOfTheAdapters) {
+  EXPECT_EQ(zero(3)->share_of_adapters(), 1);
+  EXPECT_EQ(make<States>(R"({"type": "zero", "stage": 3, "share_of_adapters": 0.075})")
+                ->share_of_adapters(),
+            0.075);
+  EXPECT_THROW(make<States>(R"({"type": "zero", "stage": 1, "share_of_adapters": 0.5})"),
+               InputError);
 }
 
 TEST(Zero, SumsInPartsAndGathersWhatWasUpdated) {
