@@ -2,6 +2,7 @@
 
 #include "sim/config/data_dir.h"
 #include "sim/config/input_files.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 #include "sim/experiment/overrides.h"
 
@@ -80,14 +81,13 @@ RowMapping::RowMapping(const Json& base, const Config& section)
   const auto file = section.get<std::string>("file");
   for (const char* key : {"models", "hardware", "precisions", "groups"})
     (void)section.object(key, any_keys());
-  const Json rows = parse_json(read_file(file), file);
-  if (!rows.is_array()) throw InputError(fmt::format("{}: expected a list of rows", file));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Json& row = rows[i];
+  const std::string text = read_file(file);
+  for (const TextLine& line : text_lines(file, text)) {
+    const Json row = Json::parse(line.text(), nullptr, false);
+    if (!row.is_object()) line.fail("a JSON object");
     for (const char* key :
          {"id", "group", "hardware", "metric", "value", "model", "parallelism", "source"}) {
-      if (!row.is_object() || !row.contains(key))
-        throw InputError(fmt::format("{}: /{}/{}: required but missing", file, i, key));
+      if (!row.contains(key)) line.fail(fmt::format("a row with \"{}\"", key));
     }
     rows_.push_back(row);
   }

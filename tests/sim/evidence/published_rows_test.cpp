@@ -49,8 +49,13 @@ constexpr const char* kRow =
         "parallelism": {{"dp": 1, "tp": 2, "pp": 8, "vp": 4, "cp": 1, "zero": 1, "micro_batch": 1,
                          "global_batch": 32, "seq": 128, "precision": "bf16"}}}})";
 
+/// On one line.
+std::string joined(const std::string& row) {
+  return Json::parse(row).dump() + "\n";
+}
+
 struct Mapped {
-  explicit Mapped(const std::string& row) : rows("rows.json", "[" + row + "]") {
+  explicit Mapped(const std::string& row) : rows("rows.jsonl", joined(row)) {
     const Json mapping{
         {"file", rows.path()},
         {"models", {{"plain", {{"model", "gpt3-175b"}, {"positions", "sequence"}}}}},
@@ -103,6 +108,25 @@ TEST(RowMapping, ExpertsAreLeftOut) {
   const auto& out = std::get<LeftOut>(row.made);
   EXPECT_EQ(out.reason, "experts are not simulated");
   EXPECT_FALSE(out.counts);
+}
+
+TEST(RowMapping, WhatIsNoRowIsToldWithItsLine) {
+  const ScratchFile rows("rows.jsonl", "{\"id\": \"r\"}\n");
+  const Json empty = Json::object();
+  const Json mapping{{"file", rows.path()},
+                     {"models", empty},
+                     {"hardware", empty},
+                     {"precisions", empty},
+                     {"groups", empty}};
+  std::string error;
+  try {
+    const auto document = std::make_shared<Document>(Document{"x.json", mapping});
+    const RowMapping read(empty, Config(document, rows_params()));
+  } catch (const InputError& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, rows.path() +
+                       ": line 1: expected a row with \"group\", got \"{\\\"id\\\": \\\"r\\\"}\"");
 }
 
 TEST(FittedRows, EachIsOneOfTheShippedRows) {
