@@ -90,6 +90,58 @@ const Params& precisions_params() {
   return params;
 }
 
+const Params& transformer_rates_params() {
+  static const Params params{
+      {.key = "flops",
+       .kind = Kind::kNumber,
+       .help = "peak; default: of the precision of that name",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = 1e21}},
+      {.key = "gemm_efficiency",
+       .kind = Kind::kNumber,
+       .help = "share of the peak that large products reach",
+       .range = kShare},
+      {.key = "gemm_half_size",
+       .kind = Kind::kNumber,
+       .help = "summed values of a product at which it reaches half of that",
+       .need = Need::kDefault,
+       .fallback = 0,
+       .range = {.low = 0, .high = 1e6}},
+      {.key = "attention_efficiency",
+       .kind = Kind::kNumber,
+       .help = "share of the peak that fused attention reaches; of 16-bit types",
+       .need = Need::kOptional,
+       .range = kShare},
+      {.key = "unfused_traffic",
+       .kind = Kind::kNumber,
+       .help = "how often kernels that nobody fuses move their values; of 16-bit types",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 1, .high = 10}},
+      {.key = "fitted_on",
+       .kind = Kind::kList,
+       .help = "the published rows that these are fitted to, by their ids",
+       .need = Need::kDefault,
+       .fallback = Json::array()},
+      {.key = "calibration", .kind = Kind::kText, .help = "what is fitted, and how"}};
+  return params;
+}
+
+/// By type: those of precisions, and narrower ones that only products have.
+const Params& transformers_params() {
+  static const Params params = [] {
+    Params all;
+    for (const char* name : {"float16", "bfloat16", "float8", "float8-rowwise", "mxfp8", "nvfp4"}) {
+      all.push_back({.key = name,
+                     .kind = Kind::kObject,
+                     .need = Need::kOptional,
+                     .table = transformer_rates_params});
+    }
+    return all;
+  }();
+  return params;
+}
+
 const Params& batch_params() {
   static const Params params{
       {.key = "from", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e9}},
@@ -116,6 +168,12 @@ const Params& device_params() {
        .kind = Kind::kObject,
        .help = "rates of float64, float32, tf32, float16, bfloat16",
        .table = precisions_params},
+      {.key = "transformers",
+       .kind = Kind::kObject,
+       .help = "rates of the shapes of transformers, by the type of their products; default: those "
+               "of the precision",
+       .need = Need::kOptional,
+       .table = transformers_params},
       {.key = "memory_bandwidth", .kind = Kind::kBandwidth, .help = "peak", .range = kPositive},
       {.key = "memory_efficiency",
        .kind = Kind::kNumber,
@@ -171,6 +229,35 @@ Arithmetic read_arithmetic(const Config& config) {
   return rates;
 }
 
+void read_transformers(const Config& config, Device& device) {
+  for (const Param& p : transformers_params()) {
+    if (!config.has(p.key)) continue;
+    const Config section = config.object(p.key, transformer_rates_params());
+    section.get<std::string>("calibration");
+    for (const Json& row : section.raw("fitted_on")) {
+      if (!row.is_string())
+        section.fail("fitted_on", fmt::format("expected ids of rows, got {}", brief(row)));
+    }
+    TransformerRates rates{.gemm_efficiency = section.get<double>("gemm_efficiency"),
+                           .gemm_half_size = section.get<double>("gemm_half_size"),
+                           .unfused_traffic = section.get<double>("unfused_traffic")};
+    const auto known = device.precisions.find(p.key);
+    if (section.has("flops") == (known != device.precisions.end())) {
+      section.fail("flops", known != device.precisions.end()
+                                ? "unexpected, as the precision says it"
+                                : "required, as no precision of this name says it");
+    }
+    rates.flops = section.has("flops") ? section.get<double>("flops") : known->second.flops;
+    const bool is_wide = known != device.precisions.end();
+    if (section.has("attention_efficiency") != is_wide) {
+      section.fail("attention_efficiency", is_wide ? "required of a 16-bit type"
+                                                   : "unexpected: attention stays in 16 bits");
+    }
+    if (is_wide) rates.attention_efficiency = section.get<double>("attention_efficiency");
+    device.transformers[p.key] = rates;
+  }
+}
+
 }  // namespace
 
 std::int64_t bytes_of(const std::string& precision) {
@@ -204,6 +291,8 @@ Device parse_device(const std::string& text, const std::string& file) {
     if (precisions.has(p.key))
       device.precisions[p.key] = read_arithmetic(precisions.object(p.key, arithmetic_params()));
   }
+  if (config.has("transformers"))
+    read_transformers(config.object("transformers", transformers_params()), device);
   if (!is_printable(device.name)) config.fail("name", kUnprintable);
   if (device.precisions.empty()) config.fail("precisions", "expected at least one, got none");
   if (device.batch_to < device.batch_from) {

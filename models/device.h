@@ -28,10 +28,22 @@ struct Arithmetic {
   std::optional<ModelErrors> validation{};  ///< of rows that are not fitted; none: not calibrated
 };
 
+/// How fast a device works on the shapes of transformers in one precision of their products. Their
+/// forms: models/transformer_work.cpp.
+struct TransformerRates {
+  double flops = 0;                 ///< peak, flop/s
+  double gemm_efficiency = 1;       ///< share of it that large products reach
+  double gemm_half_size = 0;        ///< summed values at which they reach half of that
+  double attention_efficiency = 1;  ///< share of the peak that fused attention reaches
+  double unfused_traffic = 1;       ///< how often what a compiler would fuse moves its values
+};
+
 struct Device {
   std::string name;
   std::map<std::string, Arithmetic> precisions{};  ///< by name: float32, tf32, ...
-  Bandwidth memory_bandwidth{};                    ///< peak
+  /// Of transformers by the type of their products: bfloat16, float8, ...; none: as other networks.
+  std::map<std::string, TransformerRates> transformers{};
+  Bandwidth memory_bandwidth{};  ///< peak
   double memory_efficiency = 1;  ///< share of the peak bandwidth that kernels reach
   Duration kernel_overhead{};    ///< per kernel, whatever its size
   std::optional<std::int64_t> multiprocessors{};

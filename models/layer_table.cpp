@@ -227,7 +227,7 @@ std::optional<std::int64_t> read_tokens(const Config& config,
 
 /// Whether a folder of models/ has layer tables.
 bool is_family(const std::string& folder) {
-  return folder != "devices" && folder != "transformers";
+  return folder != "devices" && folder != "transformers" && folder != "stacks";
 }
 
 /// models/<family>/<model>.json, sorted.

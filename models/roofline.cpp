@@ -349,6 +349,9 @@ class Roofline final : public DeviceModel {
  private:
   /// Under "model": a file, or else a shipped table by its name.
   static LayerTable table_of(const Config& request) {
+    for (const char* key : {"shape", "products", "attention", "operators", "loss"}) {
+      if (request.has(key)) request.fail(key, "unexpected, as \"model\" is a layer table");
+    }
     std::optional<std::int64_t> sequence;
     if (request.has("sequence")) sequence = request.get<std::int64_t>("sequence");
     const std::string name = text_under(request, "model");

@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -109,6 +111,17 @@ double rough_parameters(const TransformerShape& shape) {
          (real(shape.layers) * layer + 2 * real(shape.vocabulary) + real(shape.positions));
 }
 
+void check_sizes(const Config& config, const TransformerShape& shape) {
+  if (shape.heads % shape.kv_heads != 0) {
+    config.fail("kv_heads",
+                fmt::format("must divide /heads, {}, got {}", shape.heads, shape.kv_heads));
+  }
+  if (const double parameters = rough_parameters(shape); parameters > kMostParameters) {
+    config.fail("layers", fmt::format("expected at most {:.0f} parameters in all, got {:.3g}",
+                                      kMostParameters, parameters));
+  }
+}
+
 fs::path shapes_dir() {
   return data_dir() / "models" / "transformers";
 }
@@ -198,14 +211,45 @@ TransformerShape parse_transformer(const std::string& text, const std::string& f
       .positions = count("positions"),
       .provenance = read_provenance(config)};
   if (!is_printable(shape.name)) config.fail("name", kUnprintable);
-  if (shape.heads % shape.kv_heads != 0) {
-    config.fail("kv_heads",
-                fmt::format("must divide /heads, {}, got {}", shape.heads, shape.kv_heads));
-  }
-  if (const double parameters = rough_parameters(shape); parameters > kMostParameters) {
-    config.fail("layers", fmt::format("expected at most {:.0f} parameters in all, got {:.3g}",
-                                      kMostParameters, parameters));
-  }
+  check_sizes(config, shape);
+  return shape;
+}
+
+const Params& transformer_size_params() {
+  static const Params params = [] {
+    Params sizes;
+    for (Param param : shape_params()) {
+      if (param.key == "format" || param.key == "version" || param.key == "name" ||
+          param.key == "aliases" || param.key == "provenance")
+        continue;
+      param.need = Need::kOptional;
+      sizes.push_back(std::move(param));
+    }
+    return sizes;
+  }();
+  return params;
+}
+
+TransformerShape with_sizes(TransformerShape shape, const Config& section) {
+  const auto set = [&](const char* key, auto& size) {
+    using Size = std::remove_reference_t<decltype(size)>;
+    if (section.has(key)) size = section.get<Size>(key);
+  };
+  set("layers", shape.layers);
+  set("hidden", shape.hidden);
+  set("heads", shape.heads);
+  set("kv_heads", shape.kv_heads);
+  set("head_dim", shape.head_dim);
+  set("ffn", shape.ffn);
+  set("gated", shape.gated);
+  set("vocabulary", shape.vocabulary);
+  set("tied", shape.tied);
+  set("biases", shape.biases);
+  set("dropout", shape.dropout);
+  set("positions", shape.positions);
+  if (section.has("norms"))
+    shape.norms = section.get<std::string>("norms") == "layer" ? Norm::kLayer : Norm::kRms;
+  check_sizes(section, shape);
   return shape;
 }
 

@@ -9,6 +9,7 @@
 // Validation: tests/models/transformer_test.cpp: published counts of parameters, and the layer
 // tables of the same models.
 #pragma once
+#include "sim/config/config.h"
 #include "sim/config/json.h"
 
 #include <cstdint>
@@ -68,6 +69,12 @@ struct TransformerShape {
 /// Reads and checks a shape. Throws InputError.
 TransformerShape read_transformer(const std::string& path);
 TransformerShape parse_transformer(const std::string& text, const std::string& file);
+
+/// The shape with other sizes, those that an object of a config states. Throws InputError through
+/// it.
+TransformerShape with_sizes(TransformerShape shape, const Config& section);
+/// What such an object may say.
+const Params& transformer_size_params();
 
 /// The file of a shipped shape, by name or alias; "" when there is none.
 std::string find_transformer(const std::string& name);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,8 +43,8 @@ ParameterBytes parameter_bytes(const Training& training) {
 class RankWork {
  public:
   RankWork(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-           const Training& training)
-      : shape_(shape), cut_(cut), device_(device), training_(training) {}
+           const Training& training, const Software& software)
+      : shape_(shape), cut_(cut), device_(device), training_(training), software_(software) {}
 
   ModelWork all() const {
     const std::int64_t value = bytes_of(training_.precision);
@@ -60,9 +61,12 @@ class RankWork {
                       std::int64_t params) { return optimizer_time(params, device, training); },
         .model = shape_.name,
         .device_name = device_.name,
-        .domain = "shapes of transformers are not calibrated"};
+        .domain = device_.transformers.contains(training_.precision)
+                      ? "inside"
+                      : "shapes of transformers are not calibrated"};
     count_flops(work);
-    work.layers.push_back(part("embedding", embedding_work(shape_, cut_, device_, training_),
+    work.layers.push_back(part("embedding",
+                               embedding_work(shape_, cut_, device_, training_, software_),
                                shape_.embedding_parameters()));
     work.layers.back().kept = embedding_memory(shape_, cut_);
     const LayerWork layer = block();
@@ -73,7 +77,7 @@ class RankWork {
     ParameterCount head = shape_.final_norm_parameters();
     head += shape_.head_parameters();
     work.layers.push_back(
-        part("logits and loss", head_work(shape_, cut_, device_, training_), head));
+        part("logits and loss", head_work(shape_, cut_, device_, training_, software_), head));
     work.layers.back().kept = head_bytes.inputs;
     work.layers.back().is_loss = true;
     if (shape_.tied) {
@@ -98,14 +102,14 @@ class RankWork {
   }
 
   LayerWork block() const {
-    LayerWork layer =
-        part("layer", layer_work(shape_, cut_, device_, training_), shape_.layer_parameters());
+    LayerWork layer = part("layer", layer_work(shape_, cut_, device_, training_, software_),
+                           shape_.layer_parameters());
     layer.is_block = true;
-    layer.attention = attention_core_forward(shape_, cut_, device_, training_);
+    layer.attention = attention_core_forward(shape_, cut_, device_, training_, software_);
     // Two products for each of the forward pass, and with a fused one the scores again.
-    layer.attention_gradient = scaled(layer.attention, device_.fuses_attention ? 2.5 : 2);
+    layer.attention_gradient = scaled(layer.attention, software_.fuses_attention() ? 2.5 : 2);
     const LayerMemory memory =
-        layer_memory(shape_, cut_, bytes_of(training_.precision), device_.fuses_attention);
+        layer_memory(shape_, cut_, bytes_of(training_.precision), software_.fuses_attention());
     layer.kept = memory.whole();
     layer.kept_attention = memory.attention_core;
     layer.kept_input = memory.input;
@@ -124,13 +128,16 @@ class RankWork {
     work.model_flops = flops.model();
     work.attention_flops = flops.selective_recompute();
     work.forward_flops = flops.full_recompute();
-    work.peak_flops = device_.precisions.at(training_.precision).flops;
+    work.peak_flops = software_.products.empty()
+                          ? device_.precisions.at(training_.precision).flops
+                          : device_.transformers.at(software_.products).flops;
   }
 
   const TransformerShape& shape_;
   const ShapeCut& cut_;
   const Device& device_;
   const Training& training_;
+  const Software& software_;
 };
 
 /// Numbers of a shape that ranks can share only evenly.
@@ -155,6 +162,29 @@ void check_cut(const Config& request, const TransformerShape& shape, const Shape
   }
 }
 
+Software software_of(const Config& request, const Device& device) {
+  Software software = usual_software(device);
+  const auto says = [&](const char* key, const char* word) {
+    return request.get<std::string>(key) == word;
+  };
+  if (request.has("attention")) {
+    software.attention = says("attention", "unfused")             ? AttentionKernel::kUnfused
+                         : says("attention", "flash-attention-1") ? AttentionKernel::kFirstFused
+                                                                  : AttentionKernel::kFused;
+  }
+  if (request.has("operators")) software.fuses_operators = says("operators", "fused");
+  if (request.has("loss")) software.fuses_loss = says("loss", "fused");
+  if (request.has("host_per_kernel"))
+    software.host_per_kernel = request.get<Duration>("host_per_kernel");
+  if (!request.has("products")) return software;
+  software.products = request.get<std::string>("products");
+  if (!device.transformers.contains(software.products)) {
+    request.fail("products", fmt::format("device \"{}\" has no rates for {} of transformers",
+                                         device.name, software.products));
+  }
+  return software;
+}
+
 class TransformerModel final : public ShapeModel {
  public:
   ModelWork work(const Config& request, const ModelCut& cut) const override {
@@ -162,8 +192,6 @@ class TransformerModel final : public ShapeModel {
     if (!request.has("sequence")) {
       request.fail("sequence", "required but missing, as \"model\" is the shape of a transformer");
     }
-    if (request.has("host_per_kernel"))
-      request.fail("host_per_kernel", "unexpected with the shape of a transformer");
     const ShapeCut of{.samples = request.get<std::int64_t>("batch"),
                       .sequence = request.get<std::int64_t>("sequence"),
                       .tensor = cut.tensor,
@@ -173,8 +201,9 @@ class TransformerModel final : public ShapeModel {
     const Device device = device_of(request);
     const Training training =
         training_of(request, device, bytes_of(request.get<std::string>("dtype")));
+    const Software software = software_of(request, device);
     try {
-      return RankWork(shape, of, device, training).all();
+      return RankWork(shape, of, device, training, software).all();
     } catch (const RangeError& e) {
       request.fail("batch", e.what());
     }
@@ -182,6 +211,12 @@ class TransformerModel final : public ShapeModel {
 
  private:
   static TransformerShape shape_of(const Config& request) {
+    TransformerShape shape = named_shape(request);
+    if (!request.has("shape")) return shape;
+    return with_sizes(std::move(shape), request.object("shape", transformer_size_params()));
+  }
+
+  static TransformerShape named_shape(const Config& request) {
     const std::string name = text_under(request, "model");
     if (name.ends_with(".json"))
       return parse_transformer(request.text_of("model"), request.get<std::string>("model"));

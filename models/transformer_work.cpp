@@ -10,18 +10,28 @@
 //                                                                 divides outputs, the second
 //                                                                 inputs
 //   attention            4 s a e; fused: queries, keys, values, result; else the scores a s, too:
-//                        4 times, 5 with dropout                  / t
+//                        4 times, with dropout 6.5; backward 7 and 9.5
+//                                                                 / t
 //   activation           2f, gated 3f                             / t
 //   rotary positions     2 (a + k) e                              / t
 //   norms                2h each                                  / t with sequence parallelism
 //   residuals            3h each, with dropout and its mask 3.5h  / t with sequence parallelism
 //
-// Backward a product takes as long for the gradient of its input, and again for that of its
-// weights, which in mixed precision is added to float32 values; other kernels move kBackwardTraffic
-// times as much. A fused attention takes the time of the whole core, as in the roofline: it does
-// half of it, with a causal mask, but at about half of the share of the peak that products reach.
+// Backward a product is made twice, for the gradient of its input and for that of its weights,
+// which in mixed precision is added to float32 values; other kernels move kBackwardTraffic times as
+// much. A product of M x K by K x N values reaches share x K / (K + half size) x waves of the peak,
+// where M x N comes in tiles of 128 x 256, of which the multiprocessors make one each at a time:
+// waves is how full these rounds are. A fused attention computes half of the core, as the causal
+// mask says, at its own share of the peak. Without rates of transformers a device has those of its
+// other networks: no waves, and fused attention at half of the share of products.
 //
-// Parameters: the device's. kBackwardTraffic [1].
+// Products of a narrower type than the precision have their own peak, share and half size; their
+// inputs are cast: kCastValues are moved for each. Attention, logits and all else stay as they are.
+// Where the host takes longer to launch a pass's kernels than the device to work on them, the pass
+// takes as long as the host.
+//
+// Parameters: the device's. kBackwardTraffic [1]. Assumed: the tile, and that a first-generation
+// fused attention takes kFirstFusedTime times as long.
 // Validation: tests/models/transformer_work_test.cpp: activations of arXiv 2205.05198 (table 2,
 // figures 1 and 7), operations of layer tables. No time is validated.
 // Source: operators of Megatron-LM; activations: arXiv 2205.05198 section 4; logits, embedding:
@@ -32,6 +42,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -46,6 +57,15 @@ constexpr double kTokenBytes = 8;
 /// Of a value of two bytes, what the mask of a dropout has.
 constexpr double kMask = 0.5;
 constexpr double kMostCount = 9e18;
+/// Of a product's result that a multiprocessor makes at a time.
+constexpr double kTileRows = 128;
+constexpr double kTileColumns = 256;
+/// Moved for each input of a product in 8 bits: it is read in two bytes and written in one, and
+/// once more transposed, for the weights' gradient.
+constexpr double kCastValues = 2;
+/// FlashAttention-2 takes 1.7 to 3.0 times less than the first one (Dao 2023, arXiv 2307.08691
+/// section 4.1): the lower end, which is that of long sequences.
+constexpr double kFirstFusedTime = 1.7;
 
 double real(std::int64_t count) {
   return static_cast<double>(count);
@@ -82,16 +102,67 @@ struct Part {
   double vocabulary;
 };
 
+/// How fast the products and the attention of a shape are on a device.
+class Rates {
+ public:
+  Rates(const Device& device, const Training& training, const Software& software)
+      : peak_(device.precisions.at(training.precision).flops),
+        old_(device.precisions.at(training.precision)),
+        multiprocessors_(device.multiprocessors ? real(*device.multiprocessors) : 0) {
+    if (const auto own = device.transformers.find(training.precision);
+        own != device.transformers.end())
+      wide_ = own->second;
+    narrow_ = software.products.empty() ? wide_ : device.transformers.at(software.products);
+    attention_ = (wide_ ? wide_->attention_efficiency : old_.gemm_efficiency / 2) /
+                 (software.attention == AttentionKernel::kFirstFused ? kFirstFusedTime : 1);
+    traffic_ = wide_ && !software.fuses_operators ? wide_->unfused_traffic : 1;
+  }
+
+  /// Shares of the precision's peak: what a product of m x k by k x n values reaches,
+  double product(double m, double n, double k, bool is_narrow) const {
+    const std::optional<TransformerRates>& of = is_narrow ? narrow_ : wide_;
+    if (!of) {
+      // As a layer of any network: a function of its channels, whichever the pass.
+      return old_.gemm_efficiency / product_flops(1, k, n, old_);
+    }
+    return of->gemm_efficiency * k / (k + of->gemm_half_size) * waves(m, n) * of->flops / peak_;
+  }
+  /// the products of scores and of values,
+  double scores() const { return wide_ ? wide_->gemm_efficiency : old_.gemm_efficiency; }
+  /// and a fused attention.
+  double attention() const { return attention_; }
+  /// How often kernels that are neither move their values.
+  double traffic() const { return traffic_; }
+  /// Products of all passes are shaped as the forward pass's.
+  bool is_of_channels() const { return !wide_; }
+
+ private:
+  double waves(double m, double n) const {
+    if (multiprocessors_ == 0) return 1;
+    const double tiles = std::ceil(m / kTileRows) * std::ceil(n / kTileColumns);
+    return tiles / rounded_up(tiles, multiprocessors_);
+  }
+
+  double peak_;
+  const Arithmetic& old_;
+  double multiprocessors_;
+  std::optional<TransformerRates> wide_{};
+  std::optional<TransformerRates> narrow_{};
+  double attention_ = 1;
+  double traffic_ = 1;
+};
+
 /// Adds up the kernels of a pass over a micro-batch.
 class Work {
  public:
   Work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-       const Training& training)
+       const Training& training, const Software& software)
       : shape_(shape),
         part_(shape, cut),
         time_(device, training.precision),
+        rates_(device, training, software),
         is_mixed_(training.is_mixed()),
-        fuses_attention_(device.fuses_attention) {}
+        software_(software) {}
 
   PassWork layer() {
     norm();
@@ -132,33 +203,56 @@ class Work {
 
   PassWork head() {
     norm();
-    product(part_.hidden, part_.vocabulary);
-    // In mixed precision in float32, in copies of it.
-    const Kernel loss{.values = 2 * part_.vocabulary * (is_mixed_ ? 4 : 1)};
+    product(part_.hidden, part_.vocabulary, true);
+    // In mixed precision in float32, in copies of it, unless the loss is one kernel.
+    const bool copies = is_mixed_ && !software_.fuses_loss;
+    const Kernel loss{.values = 2 * part_.vocabulary * (copies ? 4 : 1)};
     forward(loss);
     input_gradient(loss);
     return rounded();
   }
 
  private:
-  void forward(const Kernel& kernel) { forward_ += time_.seconds(kernel, part_.tokens); }
-  void input_gradient(const Kernel& kernel) { input_ += time_.seconds(kernel, part_.tokens); }
-  void weight_gradient(const Kernel& kernel) { weight_ += time_.seconds(kernel, part_.tokens); }
+  struct Pass {
+    double seconds = 0;
+    double kernels = 0;
+  };
+  void add(Pass& pass, const Kernel& kernel) {
+    pass.seconds += time_.seconds(kernel, part_.tokens);
+    ++pass.kernels;
+  }
+  void forward(const Kernel& kernel) { add(forward_, kernel); }
+  void input_gradient(const Kernel& kernel) { add(input_, kernel); }
+  void weight_gradient(const Kernel& kernel) { add(weight_, kernel); }
 
-  void product(double inputs, double outputs) {
-    Kernel kernel{.flops = product_flops(2 * inputs * outputs, inputs, outputs, time_.rates()),
-                  .efficiency = time_.rates().gemm_efficiency,
-                  .values = inputs + outputs,
-                  .weights = inputs * outputs};
-    forward(kernel);
-    input_gradient(kernel);
-    if (is_mixed_) kernel.weights *= 4;  // read and written in float32
-    weight_gradient(kernel);
+  /// `is_wide`: in the precision, whatever the recipe of products.
+  void product(double inputs, double outputs, bool is_wide = false) {
+    const bool is_narrow = !is_wide && !software_.products.empty();
+    const auto kernel = [&](double m, double n, double k) {
+      return Kernel{.flops = 2 * inputs * outputs,
+                    .efficiency = rates_.product(m, n, k, is_narrow),
+                    .values = inputs + outputs,
+                    .weights = inputs * outputs};
+    };
+    const double t = part_.tokens;
+    const Kernel there = kernel(t, outputs, inputs);
+    forward(there);
+    if (is_narrow) forward_.seconds += cast(inputs);
+    const bool alike = rates_.is_of_channels();
+    input_gradient(alike ? there : kernel(t, inputs, outputs));
+    if (is_narrow) input_.seconds += cast(outputs);
+    Kernel of_weights = alike ? there : kernel(inputs, outputs, t);
+    if (is_mixed_) of_weights.weights *= 4;  // read and written in float32
+    weight_gradient(of_weights);
+  }
+  /// Seconds, in a kernel that makes the values, too.
+  double cast(double values) const {
+    return time_.seconds({.values = kCastValues * values}, part_.tokens) - time_.overhead();
   }
 
   void moves(double values) {
-    forward({.values = values});
-    input_gradient({.values = kBackwardTraffic * values});
+    forward({.values = rates_.traffic() * values});
+    input_gradient({.values = kBackwardTraffic * rates_.traffic() * values});
   }
 
   void norm() { moves(2 * part_.hidden / part_.outside); }
@@ -166,61 +260,72 @@ class Work {
 
   void attention_core() {
     const double flops = 2 * part_.sequence * part_.queries;  // of each product
-    if (fuses_attention_) {
-      const auto [there, back] =
-          fused_attention(2 * flops, 2 * (part_.queries + part_.keys), time_.rates());
-      forward(there);
-      input_gradient(back);
+    if (software_.fuses_attention()) {
+      // Half of both products; backward the scores are made again: 5 products for 2.
+      const double values = 2 * (part_.queries + part_.keys);
+      forward({flops, rates_.attention(), values});
+      input_gradient({2.5 * flops, rates_.attention(), 2 * values});
       return;
     }
     const double scores = part_.heads * part_.sequence;
-    Kernel of_heads{.flops = flops,
-                    .efficiency = time_.rates().gemm_efficiency,
-                    .values = part_.queries + part_.keys + scores};
-    const Kernel softmax{.values = (shape_.dropout ? 3 : 2) * scores};
+    const Kernel of_heads{.flops = flops,
+                          .efficiency = rates_.scores(),
+                          .values = part_.queries + part_.keys + scores};
+    const Kernel dropout{.values = (2 + kMask) * scores};
     forward(of_heads);
-    forward(softmax);
+    forward({.values = 2 * scores});
+    if (shape_.dropout) forward(dropout);
     forward(of_heads);
-    of_heads.flops *= 2;
-    input_gradient(of_heads);
-    input_gradient(softmax);
-    input_gradient(of_heads);
+    // Two gradients of each product; the softmax's of its result and of that one's gradient.
+    for (int product = 0; product < 4; ++product)
+      input_gradient(of_heads);
+    if (shape_.dropout) input_gradient(dropout);
+    input_gradient({.values = 3 * scores});
   }
 
-  PassWork rounded() const {
-    return {from_seconds(forward_), from_seconds(input_), from_seconds(weight_)};
+  Duration rounded(const Pass& pass) const {
+    return from_seconds(
+        std::max(pass.seconds, pass.kernels * to_seconds(software_.host_per_kernel)));
   }
+  PassWork rounded() const { return {rounded(forward_), rounded(input_), rounded(weight_)}; }
 
   const TransformerShape& shape_;
   Part part_;
   KernelTime time_;
+  Rates rates_;
   bool is_mixed_;
-  bool fuses_attention_;
-  double forward_ = 0;
-  double input_ = 0;
-  double weight_ = 0;
+  const Software& software_;
+  Pass forward_;
+  Pass input_;
+  Pass weight_;
 };
 
 }  // namespace
 
+Software usual_software(const Device& device) {
+  return {.attention =
+              device.fuses_attention ? AttentionKernel::kFused : AttentionKernel::kUnfused};
+}
+
 PassWork layer_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                    const Training& training) {
-  return Work(shape, cut, device, training).layer();
+                    const Training& training, const Software& software) {
+  return Work(shape, cut, device, training, software).layer();
 }
 
 Duration attention_core_forward(const TransformerShape& shape, const ShapeCut& cut,
-                                const Device& device, const Training& training) {
-  return Work(shape, cut, device, training).core().forward;
+                                const Device& device, const Training& training,
+                                const Software& software) {
+  return Work(shape, cut, device, training, software).core().forward;
 }
 
 PassWork embedding_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                        const Training& training) {
-  return Work(shape, cut, device, training).embedding();
+                        const Training& training, const Software& software) {
+  return Work(shape, cut, device, training, software).embedding();
 }
 
 PassWork head_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                   const Training& training) {
-  return Work(shape, cut, device, training).head();
+                   const Training& training, const Software& software) {
+  return Work(shape, cut, device, training, software).head();
 }
 
 Duration optimizer_time(std::int64_t parameters, const Device& device, const Training& training) {

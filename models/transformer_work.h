@@ -7,6 +7,7 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
+#include <string>
 
 namespace steptime {
 
@@ -25,6 +26,26 @@ struct ShapeCut {
   }
 };
 
+/// How attention is computed.
+enum class AttentionKernel : std::uint8_t {
+  kUnfused,    ///< products, and scores in memory between them: the whole core
+  kFused,      ///< one kernel, which leaves out what the causal mask hides: FlashAttention-2, cuDNN
+  kFirstFused  ///< the same of the first generation: FlashAttention-1, in CUDA or Triton
+};
+
+/// How a framework makes kernels of a layer's operators.
+struct Software {
+  AttentionKernel attention = AttentionKernel::kFused;
+  bool fuses_operators = true;  ///< norms, activations, residuals; else they move values more often
+  bool fuses_loss = false;      ///< no copies of the logits in float32
+  std::string products{};       ///< the recipe of products narrower than the precision; "": none
+  Duration host_per_kernel{};   ///< the host launches one kernel in this time
+
+  bool fuses_attention() const { return attention != AttentionKernel::kUnfused; }
+};
+/// Where nothing is said: attention as the device's file has it.
+Software usual_software(const Device& device);
+
 /// Of one micro-batch, without communication.
 struct PassWork {
   Duration forward{};
@@ -34,16 +55,17 @@ struct PassWork {
 };
 
 PassWork layer_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                    const Training& training);
+                    const Training& training, const Software& software);
 /// Scores, softmax and their product with the values: of a layer's forward pass what selective
 /// recomputation does again.
 Duration attention_core_forward(const TransformerShape& shape, const ShapeCut& cut,
-                                const Device& device, const Training& training);
+                                const Device& device, const Training& training,
+                                const Software& software);
 PassWork embedding_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                        const Training& training);
+                        const Training& training, const Software& software);
 /// Final norm, logits and loss.
 PassWork head_work(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
-                   const Training& training);
+                   const Training& training, const Software& software);
 /// Gradient norm, update and zeroed gradients of so many parameters of a rank.
 Duration optimizer_time(std::int64_t parameters, const Device& device, const Training& training);
 

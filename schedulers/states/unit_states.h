@@ -8,11 +8,14 @@
 
 namespace steptime {
 
-/// ZeRO stage 3 and FSDP, which cut all three; in shard groups of `group` ranks (0: all).
+/// ZeRO stage 3 and FSDP, which cut all three; in shard groups of `group` ranks (0: all). Parts
+/// travel with `share` of the adapters' bandwidth.
 class UnitStates final : public States {
  public:
-  UnitStates(UnitGathering gathering, std::optional<bool> reshards, std::int64_t group)
-      : gathering_(gathering), reshards_(reshards), group_(group) {}
+  UnitStates(UnitGathering gathering, std::optional<bool> reshards, std::int64_t group,
+             double share = 1)
+      : gathering_(gathering), reshards_(reshards), group_(group), share_(share) {}
+  double share_of_adapters() const override { return share_; }
   StateParts parts(std::int64_t ranks) const override {
     const std::int64_t shards = shard_group(ranks);
     return {shards, shards, shards};
@@ -33,6 +36,7 @@ class UnitStates final : public States {
   UnitGathering gathering_;
   std::optional<bool> reshards_;
   std::int64_t group_;
+  double share_;
 };
 
 }  // namespace steptime

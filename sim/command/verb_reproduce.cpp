@@ -2,6 +2,7 @@
 #include "sim/command/verbs.h"
 #include "sim/evidence/claims_table.h"
 #include "sim/evidence/record_table.h"
+#include "sim/evidence/row_claims.h"
 
 #include <algorithm>
 #include <string>
@@ -93,7 +94,7 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {
-    terminal.out << claims_table(rows)
+    terminal.out << claims_table(rows) << row_groups_text(rows, rows_left_out(filter, folder))
                  << size_maps_text(reproduce_maps(filter, folder, until_interrupted(terminal)));
   } else if (format == "csv") {
     terminal.out << claims_csv(rows);

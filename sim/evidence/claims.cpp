@@ -4,6 +4,8 @@
 #include "sim/core/error.h"
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/claim_runner.h"
+#include "sim/evidence/published_rows.h"
+#include "sim/evidence/row_claims.h"
 #include "sim/experiment/keys.h"
 
 #include <algorithm>
@@ -99,6 +101,8 @@ Json ClaimRow::json() const {
   json["inputs"] = inputs;
   json["fitted"] = fitted;
   if (!alternatives.empty()) json["alternatives"] = alternatives;
+  if (!family.empty()) json["family"] = family;
+  if (!group.empty()) json["group"] = group;
   return json;
 }
 
@@ -109,7 +113,10 @@ class ClaimFile {
  public:
   ClaimFile(const std::string& path, const std::string& filter, const OnProgress& on_progress,
             bool learns)
-      : runner_(path, on_progress, learns), filter_(filter), on_progress_(on_progress) {
+      : runner_(path, on_progress, learns),
+        filter_(filter),
+        on_progress_(on_progress),
+        runs_(learns) {
     const Config config(runner_.document(), experiment_params());
     if (config.has("claims")) claims_ = config.object("claims", claims_params());
     const auto relative = std::filesystem::path(path).lexically_relative(data_dir());
@@ -121,7 +128,19 @@ class ClaimFile {
     std::vector<ClaimRow> rows;
     for (const Config& figure : asked("figures", claim_params()))
       rows.push_back(simulate_claim(runner_, *claims_, figure, name_));
+    if (const auto mapping = row_mapping(); mapping && runs_) {
+      std::vector<ClaimRow> more =
+          simulate_rows(*mapping, of_claims(), asked_rows(*mapping), on_progress_);
+      rows.insert(rows.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+    }
     return rows;
+  }
+
+  std::vector<RowLeftOut> left_out() const {
+    const auto mapping = row_mapping();
+    if (!mapping) return {};
+    return steptime::rows_left_out(*mapping, asked_rows(*mapping));
   }
 
   std::vector<RecordedStep> steps() const {
@@ -189,11 +208,37 @@ class ClaimFile {
     return {row, prediction, step.model, name_};
   }
 
+  bool matches(const std::string& text) const { return text.find(filter_) != text.npos; }
+
+  /// Of the file of rows that the claims name.
+  std::optional<RowMapping> row_mapping() const {
+    if (!claims_ || !claims_->has("rows")) return std::nullopt;
+    return RowMapping(runner_.document()->root, claims_->object("rows", rows_params()));
+  }
+  std::vector<Json> asked_rows(const RowMapping& mapping) const {
+    const bool whole_paper = matches(claims_->get<std::string>("paper"));
+    std::vector<Json> asked;
+    for (const Json& row : mapping.rows()) {
+      if (whole_paper || matches(row.at("id")) || matches(row.at("group"))) asked.push_back(row);
+    }
+    return asked;
+  }
+  /// What all of them have.
+  ClaimRow of_claims() const {
+    return {.paper = claims_->get<std::string>("paper"),
+            .quantity = "step time",
+            .unit = "s",
+            .relation = "=",
+            .tolerance_pct = claims_->get<double>("tolerance_pct"),
+            .config = name_,
+            .inputs = claims_->get<std::string>("inputs"),
+            .alternatives = Json::object()};
+  }
+
   /// Of the paper, or with an id, that the filter matches.
   std::vector<Config> asked(const std::string& key, const Params& params) const {
     std::vector<Config> found;
     if (!claims_) return found;
-    const auto matches = [&](const std::string& text) { return text.find(filter_) != text.npos; };
     const bool whole_paper = matches(claims_->get<std::string>("paper"));
     for (const Config& each : claims_->objects(key, params)) {
       if (!whole_paper && !matches(each.get<std::string>("id"))) continue;
@@ -206,6 +251,7 @@ class ClaimFile {
   ClaimRunner runner_;
   std::string filter_;
   OnProgress on_progress_;
+  bool runs_;  ///< also what takes long: what learns, and the rows of a file
   std::optional<Config> claims_;
   std::string name_;
 };
@@ -257,6 +303,13 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
   std::vector<ClaimRow> rows;
   for (const std::string& file : experiments_below(folder))
     append(rows, simulate_claims(file, filter, on_progress));
+  return rows;
+}
+
+std::vector<RowLeftOut> rows_left_out(const std::string& filter, const std::string& folder) {
+  std::vector<RowLeftOut> rows;
+  for (const std::string& file : experiments_below(folder))
+    append(rows, ClaimFile(file, filter, {}, false).left_out());
   return rows;
 }
 

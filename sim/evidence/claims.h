@@ -33,6 +33,8 @@ struct ClaimRow {
   std::string note;
   std::string reason;  ///< why it is missed, or ""
   Json alternatives;   ///< the same figure under other conventions: {label: simulated}
+  std::string family;  ///< of a row of a file of rows: with which ones it is averaged; else ""
+  std::string group;   ///< the same: of one source
 
   Json json() const;
 };
@@ -50,6 +52,16 @@ struct RecordedStep {
 /// that of single runs. Throws InputError.
 std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
                                       const OnProgress& on_progress = {});
+
+/// A row of its claims' file of rows that is no experiment.
+struct RowLeftOut {
+  std::string id;
+  std::string group;
+  std::string reason;
+  bool counts = false;  ///< it could be one, and counts as 50 % off
+};
+/// Those whose paper, group or id contains `filter`, without a run.
+std::vector<RowLeftOut> rows_left_out(const std::string& filter, const std::string& folder = "");
 
 /// The maps of its claims whose paper or own id contains `filter`. Throws InputError.
 std::vector<SizeMap> simulate_maps(const std::string& path, const std::string& filter = "",

@@ -34,7 +34,10 @@ std::string claims_table(const std::vector<ClaimRow>& rows) {
   std::size_t ok = 0;
   std::size_t predicted = 0;
   std::size_t predicted_ok = 0;
+  std::size_t figures = 0;
   for (const ClaimRow& row : rows) {
+    if (!row.family.empty()) continue;  // a row of many, which row_groups_text() shows
+    ++figures;
     const bool number = row.published.is_number();
     table.add({row.id, row.quantity,
                (row.relation == "=" ? "" : row.relation + " ") + shown(row.published) +
@@ -48,9 +51,10 @@ std::string claims_table(const std::vector<ClaimRow>& rows) {
     ++predicted;
     predicted_ok += row.ok ? 1 : 0;
   }
+  if (figures == 0) return "";
   return table.text() + notes +
-         fmt::format("\n{} of {} figures ok; of the {} predicted, {} ok\n", ok, rows.size(),
-                     predicted, predicted_ok);
+         fmt::format("\n{} of {} figures ok; of the {} predicted, {} ok\n", ok, figures, predicted,
+                     predicted_ok);
 }
 
 std::string claims_csv(const std::vector<ClaimRow>& rows) {

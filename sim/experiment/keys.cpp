@@ -82,7 +82,12 @@ const Params& strategy_params() {
                  .help = "what carries the messages",
                  .need = Need::kDefault,
                  .fallback = Json{{"type", "mpi"}},
-                 .choice = Transport::kNoun}};
+                 .choice = Transport::kNoun},
+                {.key = "stack",
+                 .kind = Kind::kText,
+                 .help = "a release of a training framework, whose keys of workload and strategy "
+                         "stand where the config says none",
+                 .need = Need::kOptional}};
     const Params& more = layout_strategy_params();
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/runs/execution_of.h"
+#include "sim/experiment/stack.h"
 #include "sim/experiment/training_run.h"
 #include "sim/layouts/plan_layout.h"
 #include "sim/network/read_cluster.h"
@@ -22,16 +23,18 @@
 namespace steptime {
 namespace {
 
-constexpr std::array<std::string_view, 2> kWorkloadSections{"/workload", "/strategy/layout"};
+constexpr std::array<std::string_view, 3> kWorkloadSections{"/workload", "/strategy/layout",
+                                                            "/strategy/stack"};
 constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
 constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
-constexpr std::array<std::string_view, 2> kTransportSections{"/strategy/transport",
-                                                             "/strategy/update"};
-constexpr std::array<std::string_view, 4> kCollectiveSections{
-    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport"};
-constexpr std::array<std::string_view, 2> kScheduleSections{"/strategy/schedule",
-                                                            "/strategy/embedding"};
-constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
+constexpr std::array<std::string_view, 3> kTransportSections{"/strategy/transport",
+                                                             "/strategy/update", "/strategy/stack"};
+constexpr std::array<std::string_view, 5> kCollectiveSections{
+    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport",
+    "/strategy/stack"};
+constexpr std::array<std::string_view, 3> kScheduleSections{
+    "/strategy/schedule", "/strategy/embedding", "/strategy/stack"};
+constexpr std::array<std::string_view, 14> kLayoutSections{"/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
                                                            "/strategy/states",
@@ -43,6 +46,7 @@ constexpr std::array<std::string_view, 13> kLayoutSections{"/workload",
                                                            "/strategy/update",
                                                            "/strategy/transport",
                                                            "/strategy/schedule",
+                                                           "/strategy/stack",
                                                            "/run/fidelity"};
 constexpr std::array<std::string_view, 1> kRunSections{"/run"};
 
@@ -106,7 +110,8 @@ Config strategy_with_library(const Config& config, const Transport& transport) {
 
 }  // namespace
 
-void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+void read_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment) {
+  const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   switch (part) {
     case Part::kWorkload: {
@@ -210,7 +215,8 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   return aggregation;
 }
 
-Experiment read_experiment(const std::shared_ptr<const Document>& document) {
+Experiment read_experiment(const std::shared_ptr<const Document>& stated) {
+  const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
@@ -275,7 +281,8 @@ void spell_out_variation(Json& run) {
 
 }  // namespace
 
-Json resolved(const Json& config) {
+Json resolved(const Json& stated) {
+  const Json config = with_stack(std::make_shared<Document>(Document{"", stated}))->root;
   Json spelled_out = config;
   if (spelled_out.contains("run")) spell_out_variation(spelled_out["run"]);
   spelled_out["cluster"] = resolved_preset(config.at("cluster"));

@@ -143,23 +143,27 @@ void expect_alike(const LayoutPlan& plan, GroupKind kind, const Config& strategy
 }
 
 /// What the collectives of a group depend on beside the cluster: how many of its ranks are on each
-/// of how many nodes, with which adapters, and how many groups share one.
-using GroupPlaces = std::array<std::int64_t, 4>;
+/// of how many nodes, with which adapters, how many groups share one, and which share of these its
+/// software reaches.
+using GroupPlaces = std::pair<std::array<std::int64_t, 4>, double>;
 using KnownGroups = std::map<GroupPlaces, GroupCosts>;
 
 /// Groups of a kind among the ranks of a place of the pipeline are alike and move at once: those of
 /// rank 0 stand for all. Groups of two kinds that are placed alike have the same collectives.
 GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strategy,
                     const Backend& backend, KnownGroups& known) {
-  const Cluster& whole = *plan.cluster;
+  Cluster whole = *plan.cluster;
+  const double share = kind == GroupKind::kShards ? plan.states->share_of_adapters() : 1;
+  whole.network.bandwidth.bytes_per_second *= share;
+  if (whole.gpu_to_gpu) whole.gpu_to_gpu->bandwidth.bytes_per_second *= share;
   const std::int64_t on_an_adapter =
       most_on_an_adapter(whole, 0, [&](std::int32_t rank) -> std::int32_t {
         return plan.place(rank) == 0 ? plan.group(kind, rank).front() : -1;
       });
   const std::vector<std::int32_t> ranks = plan.group(kind, 0);
   const Cluster part = cluster_of(strategy, whole, ranks, on_an_adapter);
-  const GroupPlaces places{part.nodes, part.gpus_per_node, part.gpus ? part.gpus->nics : 0,
-                           on_an_adapter};
+  const GroupPlaces places{
+      {part.nodes, part.gpus_per_node, part.gpus ? part.gpus->nics : 0, on_an_adapter}, share};
   const auto [at, is_new] = known.try_emplace(places);
   if (is_new) at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
   return at->second;

@@ -67,6 +67,7 @@ class LayerPlanner {
     Legs legs;
     if (recomputed == Recomputed::kLayer) legs = forward(true);
     if (recomputed == Recomputed::kAttention) compute(legs, Spent::kRecompute, layer_.attention);
+    if (recomputed == Recomputed::kOperators) compute(legs, Spent::kRecompute, operators_again());
     const Spent what = spent(false);
     if (!layer_.is_block) {
       compute(legs, what, layer_.input_gradient);
@@ -80,6 +81,13 @@ class LayerPlanner {
                              : std::vector<ContextCall>{});
     half(legs, what, rest - first);
     return legs;
+  }
+
+  /// Half of the products, which take as long as those of the weights' gradients, and all that is
+  /// neither these nor attention.
+  Duration operators_again() const {
+    const Duration rest = layer_.forward - layer_.attention;
+    return rest - std::min(rest, layer_.weight_gradient) / 2;
   }
 
   Legs weights() const {
@@ -161,6 +169,10 @@ StageLayer plan_layer(const LayoutPlan& plan, const LayoutParts& parts, std::siz
                      .params = layer.params(),
                      .kept = layer.kept};
   if (again == Recomputed::kAttention) planned.kept = layer.kept - layer.kept_attention;
+  if (again == Recomputed::kOperators) {
+    planned.working = {(layer.kept - layer.kept_input).count / 2};
+    planned.kept = layer.kept - planned.working;
+  }
   if (again == Recomputed::kLayer) {
     planned.kept = layer.kept_input;
     planned.working = layer.kept - layer.kept_input;
@@ -307,6 +319,9 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
         const auto all = static_cast<double>(plan.work.blocks());
         if (again == Recomputed::kAttention) plan.flops_again += plan.work.attention_flops / all;
         if (again == Recomputed::kLayer) plan.flops_again += plan.work.forward_flops / all;
+        if (again == Recomputed::kOperators) {
+          plan.flops_again += (plan.work.forward_flops - plan.work.attention_flops) / 2 / all;
+        }
         --blocks;
         ++block;
       }

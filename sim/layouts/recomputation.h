@@ -10,6 +10,7 @@ namespace steptime {
 enum class Recomputed : std::uint8_t {
   kNothing,
   kAttention,  ///< scores, softmax and their sums of values
+  kOperators,  ///< all but attention and every second product
   kLayer,      ///< all, from its input
 };
 

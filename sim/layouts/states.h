@@ -41,6 +41,8 @@ class States {
   virtual bool gathers_updates() const { return false; }
   /// Of units that are gathered when they are used; none: weights are there all the time.
   virtual std::optional<UnitGathering> gathering(bool /*has_pipeline*/) const { return {}; }
+  /// Of the bandwidth of the adapters, what the software reaches that cuts and joins the parts.
+  virtual double share_of_adapters() const { return 1; }
   /// Parameters of a gradient bucket where the schedule does not say; none: the schedule does.
   virtual std::optional<std::int64_t> bucket(std::int64_t /*ranks*/) const { return {}; }
 };

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostGpus = 64;
 constexpr int kMostLinks = 64;
+constexpr int kMostNics = 1024;  // as many as a node has GPUs at most
 
 /// Rows of whole numbers: square, symmetric, nothing between a GPU and itself.
 std::vector<std::vector<int>> read_matrix(const Config& section) {
@@ -78,7 +79,7 @@ const Bindings<GpuNode>& gpu_keys() {
                             .kind = Kind::kInteger,
                             .help = "NICs of a node; default: those of \"node\", else one",
                             .need = Need::kOptional,
-                            .range = {.low = 1, .high = kMostLinks}}},
+                            .range = {.low = 1, .high = kMostNics}}},
       {&G::launch, "launch", "time that starting a kernel takes", "0 s", kNotNegative}};
   return keys;
 }

@@ -75,11 +75,38 @@ const Params& workload_params() {
                "last for float16 and bfloat16, else eager; of others tuned",
        .need = Need::kOptional,
        .words = {"tuned", "eager", "autocast"}},
+      {.key = "shape",
+       .kind = Kind::kObject,
+       .help = "sizes of a transformer other than its file's, such as {\"layers\": 12}",
+       .need = Need::kOptional},
+      {.key = "products",
+       .kind = Kind::kText,
+       .help = "of a transformer: the recipe of its layers' products in a narrower type than the "
+               "precision; default: none",
+       .need = Need::kOptional,
+       .words = {"float8", "float8-rowwise", "mxfp8", "nvfp4"}},
+      {.key = "attention",
+       .kind = Kind::kText,
+       .help =
+           "of a transformer: unfused, with scores in memory, or a fused kernel of the first or "
+           "a later generation; default: as the device's file says",
+       .need = Need::kOptional,
+       .words = {"unfused", "flash-attention-1", "flash-attention-2"}},
+      {.key = "operators",
+       .kind = Kind::kText,
+       .help = "of a transformer: whether norms, activations and residuals are fused, or a kernel "
+               "for each step; default: fused",
+       .need = Need::kOptional,
+       .words = {"fused", "eager"}},
+      {.key = "loss",
+       .kind = Kind::kText,
+       .help = "of a transformer: in copies of the logits in float32, or fused; default: float32",
+       .need = Need::kOptional,
+       .words = {"float32", "fused"}},
       {.key = "host_per_kernel",
        .kind = Kind::kTime,
-       .help =
-           "what the framework's host thread takes to launch a kernel of a layer table; default: "
-           "0, the GPU never waits",
+       .help = "what the framework's host thread takes to launch a kernel; default: 0, the GPU "
+               "never waits",
        .need = Need::kOptional,
        .range = kNotNegative},
       {.key = "compute_time",
@@ -155,7 +182,8 @@ bool names_model(const Config& section) {
 
 Trace measured_trace(const Config& section) {
   for (const char* key :
-       {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel"}) {
+       {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel", "shape",
+        "products", "attention", "operators", "loss"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");

@@ -56,6 +56,43 @@ TEST(Device, HoldsWhatTheFileSays) {
   EXPECT_EQ(device.batch_to, 3);
 }
 
+Device with_transformers(const std::string& rates) {
+  std::string text = device_text(R"({"from": 2, "to": 3})");
+  text.insert(1, R"("transformers": {)" + rates + "}, ");
+  return parse_device(text, "d.json");
+}
+
+// Peaks of the precisions are theirs; narrower types say their own.
+TEST(Device, HasRatesOfTransformers) {
+  const Device device = with_transformers(
+      R"("bfloat16": {"gemm_efficiency": 0.7, "gemm_half_size": 300, "attention_efficiency": 0.3,
+                      "unfused_traffic": 1.5, "fitted_on": ["a"], "calibration": "c"},
+         "float8": {"flops": 4e12, "gemm_efficiency": 0.6, "calibration": "c"})");
+  const TransformerRates& wide = device.transformers.at("bfloat16");
+  EXPECT_EQ(wide.flops, 2e12);
+  EXPECT_EQ(wide.gemm_half_size, 300);
+  EXPECT_EQ(wide.attention_efficiency, 0.3);
+  EXPECT_EQ(wide.unfused_traffic, 1.5);
+  EXPECT_EQ(device.transformers.at("float8").flops, 4e12);
+}
+
+TEST(Device, RefusesRatesOfTransformersThatMakeNoSense) {
+  const auto error = [](const std::string& rates) -> std::string {
+    try {
+      with_transformers(rates);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error(R"("float8": {"gemm_efficiency": 0.6, "calibration": "c"})"),
+            "d.json: /transformers/float8/flops: required, as no precision of this name says it");
+  EXPECT_EQ(error(R"("bfloat16": {"flops": 1e12, "gemm_efficiency": 0.6, "calibration": "c"})"),
+            "d.json: /transformers/bfloat16/flops: unexpected, as the precision says it");
+  EXPECT_EQ(error(R"("bfloat16": {"gemm_efficiency": 0.6, "calibration": "c"})"),
+            "d.json: /transformers/bfloat16/attention_efficiency: required of a 16-bit type");
+}
+
 TEST(Device, RefusesWhatMakesNoSense) {
   const auto error = [](const std::string& text) {
     return message_of<InputError>([&] { parse_device(text, "d.json"); });

@@ -80,8 +80,8 @@ TEST(TransformerModel, RefusesWhatRanksCannotShareEvenly) {
             "cannot share evenly");
   EXPECT_EQ(error_of("", {.context = 3}),
             "x.json: /sequence: found 2048, expected a multiple of the layout's 3 context ranks");
-  EXPECT_EQ(error_of(R"(, "host_per_kernel": "5 us")", {}),
-            "x.json: /host_per_kernel: unexpected with the shape of a transformer");
+  EXPECT_EQ(error_of(R"(, "products": "nvfp4")", {}),
+            "x.json: /products: device \"h100\" has no rates for nvfp4 of transformers");
 }
 
 TEST(TransformerModel, ALayerTableIsNoShape) {

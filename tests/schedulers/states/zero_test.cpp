@@ -1,3 +1,4 @@
+#include "sim/core/error.h"
 #include "sim/layouts/states.h"
 #include "sim/workload/model_work.h"
 #include "tests/support/config_text.h"
@@ -54,6 +55,15 @@ TEST(Zero, BytesOfAParameterWithAndWithoutParts) {
   EXPECT_DOUBLE_EQ(bytes("float16", "float16", *zero(1)), 4 + 16. / 8);
   EXPECT_DOUBLE_EQ(bytes("float32", "float32", *whole), 16);
   EXPECT_DOUBLE_EQ(bytes("float32", "float32", *zero(1)), 8 + 8. / 8);
+}
+
+TEST(Zero, SlowSoftwareHasAShareOfTheAdapters) {
+  EXPECT_EQ(zero(3)->share_of_adapters(), 1);
+  EXPECT_EQ(make<States>(R"({"type": "zero", "stage": 3, "share_of_adapters": 0.075})")
+                ->share_of_adapters(),
+            0.075);
+  EXPECT_THROW(make<States>(R"({"type": "zero", "stage": 1, "share_of_adapters": 0.5})"),
+               InputError);
 }
 
 TEST(Zero, SumsInPartsAndGathersWhatWasUpdated) {

@@ -43,6 +43,7 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
       ++readers[std::string(section)];
   }
   EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 2},
+                                                 {"/strategy/stack", 5},
                                                  {"/cluster", 3},
                                                  {"/cluster/network", 1},
                                                  {"/cluster/preset", 1},
