@@ -13,14 +13,20 @@ constexpr std::array kFastPaths{
     FastPathRow{FastPath::kRoundsInStep, "a sum over the rounds of a collective's messages",
                 "all ranks are in the same round, and no two messages of one share a link",
                 "SymmetricPath.EqualsTheGeneralPath"},
-    FastPathRow{FastPath::kCollectivesAlone, "the messages of a collective once for every size",
+    FastPathRow{FastPath::kCollectivesAlone,
+                "a collective's time by itself, its messages played once for every size",
                 "no collective meets another one, or anything else, on a link",
                 "SameSystem.RingsOneAfterAnotherTakeTheSameAtBothFidelities"},
     FastPathRow{FastPath::kOneRankForAll, "one rank in the place of all", "ranks are alike",
                 "Embedding.OneRankStandsForAll"},
     FastPathRow{FastPath::kOneCommunicator, "the time that a collective takes alone",
                 "collectives in flight never share a link, as they go one after another",
-                "EmbeddingProperty.OneCommunicatorNeedsNoMessages"}};
+                "EmbeddingProperty.OneCommunicatorNeedsNoMessages"},
+    FastPathRow{
+        FastPath::kEarliestStarts, "a recurrence over the passes of a pipeline",
+        "exchanges within passes meet no others on their links, no two exchanges at all are "
+        "ever on one link at once, and nothing is drawn",
+        "Layouts.EarliestStartsAreThoseOfThePrograms"}};
 
 thread_local int without = 0;
 

@@ -13,7 +13,8 @@ enum class FastPath : std::uint8_t {
   kRoundsInStep,
   kCollectivesAlone,
   kOneRankForAll,
-  kOneCommunicator
+  kOneCommunicator,
+  kEarliestStarts
 };
 
 struct FastPathRow {

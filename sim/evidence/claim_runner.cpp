@@ -163,13 +163,13 @@ std::vector<ClaimRunner::Step> ClaimRunner::steps(const Config& claims, const Co
         naming(claim, {names, own, compute}, [&] { return read_experiment(document); });
     if (experiment.run->convergence || experiment.cluster->workers() == 1) return;
     const Result result = simulate(experiment, nullptr, on_progress_);
-    double simulated = result.figure(key) * measure.get<double>("scale");
+    double simulated = figure_of(result, key) * measure.get<double>("scale");
     Prediction prediction = prediction_of(experiment, result, {});
     if (measure.has("over")) {
       const auto one = read_experiment(
           before_fitting({set, measure.object("over", any_keys())}, {names, compute}));
       if (one.cluster->workers() > 1) return;
-      simulated /= simulate(one, nullptr, on_progress_).figure(key);
+      simulated /= figure_of(simulate(one, nullptr, on_progress_), key);
       // What was published is over a measured step of one worker.
       auto kind = std::make_shared<KindOfStep>(*prediction.kind);
       (*kind)[Attribute::kCompute] = "measured";

@@ -4,6 +4,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
+#include "sim/evidence/claim_row.h"
 #include "sim/evidence/collective_record.h"
 #include "sim/evidence/size_map.h"
 #include "sim/experiment/track_record.h"
@@ -12,32 +13,6 @@
 #include <vector>
 
 namespace steptime {
-
-/// One published figure beside its simulation.
-struct ClaimRow {
-  std::string id;
-  std::string paper;
-  std::string quantity;
-  std::string unit;
-  std::string relation;  ///< "=", ">=" or "<="
-  Json published;        ///< a number, or an ordering such as "A < B"
-  Json simulated;
-  double error_pct = 0;  ///< of a number
-  double tolerance_pct = 0;
-  std::string kind;  ///< "predicted" or "fitted"
-  bool ok = false;
-  std::string config;  ///< the experiment's file, relative to the data folder
-  std::string where;   ///< in the source
-  std::string inputs;
-  std::string fitted;  ///< which input was fitted, and to what; "" for none
-  std::string note;
-  std::string reason;  ///< why it is missed, or ""
-  Json alternatives;   ///< the same figure under other conventions: {label: simulated}
-  std::string family;  ///< of a row of a file of rows: with which ones it is averaged; else ""
-  std::string group;   ///< the same: of one source
-
-  Json json() const;
-};
 
 /// A published step of a run whose settings are known, beside a prediction made before any of them
 /// was fitted on its testbed.
@@ -53,13 +28,6 @@ struct RecordedStep {
 std::vector<ClaimRow> simulate_claims(const std::string& path, const std::string& filter = "",
                                       const OnProgress& on_progress = {});
 
-/// A row of its claims' file of rows that is no experiment.
-struct RowLeftOut {
-  std::string id;
-  std::string group;
-  std::string reason;
-  bool counts = false;  ///< it could be one, and counts as 50 % off
-};
 /// Those whose paper, group or id contains `filter`, without a run.
 std::vector<RowLeftOut> rows_left_out(const std::string& filter, const std::string& folder = "");
 

@@ -5,6 +5,8 @@
 #include "sim/config/input_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 #include <cmath>

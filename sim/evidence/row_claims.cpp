@@ -3,6 +3,8 @@
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
+#include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -77,7 +79,7 @@ std::vector<ClaimRow> simulate_rows(const RowMapping& mapping, const ClaimRow& o
       return;  // which rows_left_out() tells
     }
     ClaimRow claim = claim_of(rows[i], *row, of_claims, fitted);
-    const double simulated = simulate(experiment).figure("step_time_s");
+    const double simulated = simulate(experiment).step_time_s;
     claim.simulated = simulated;
     claim.error_pct = (simulated / row->step_s - 1) * 100;
     claim.ok =

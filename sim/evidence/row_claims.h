@@ -1,7 +1,7 @@
 // Published rows beside their simulation, on all threads, and how far off they are by group.
 #pragma once
 #include "sim/core/limits.h"
-#include "sim/evidence/claims.h"
+#include "sim/evidence/claim_row.h"
 #include "sim/evidence/published_rows.h"
 
 #include <string>

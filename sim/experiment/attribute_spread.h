@@ -1,6 +1,6 @@
 // What differing in one attribute costs a prediction: d of sim/experiment/track_record.h.
 #pragma once
-#include "sim/experiment/track_record.h"
+#include "sim/experiment/record_row.h"
 
 #include <array>
 #include <span>

@@ -2,6 +2,7 @@
 
 #include "sim/config/registry.h"
 #include "sim/config/text_lines.h"
+#include "sim/network/read_cluster.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/tcp_connections.h"
 #include "sim/step/coordinator.h"

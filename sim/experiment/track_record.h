@@ -27,6 +27,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/experiment/kind_of_step.h"
+#include "sim/experiment/record_row.h"
 #include "sim/workload/workload.h"
 
 #include <array>
@@ -68,23 +69,6 @@ struct Prediction {
   std::pair<double, double> range_s() const;
 };
 
-/// A published step beside its prediction.
-struct RecordRow {
-  std::string id;
-  std::string testbed;
-  KindOfStep kind;
-  std::int64_t workers = 1;
-  std::int64_t gpus_per_node = 1;
-  std::int64_t samples = 1;
-  double latency_us = 0;
-  double share = 0;      ///< kLeastShare's
-  double error_pct = 0;  ///< published over simulated step, - 100 %
-  /// The same over the nearest end of what the network's range explains; 0 inside.
-  double unexplained_pct = 0;
-
-  double log_error() const;  ///< of what is unexplained
-};
-
 /// How much a result is worth.
 struct Validity {
   enum class Status : std::uint8_t {
@@ -118,14 +102,6 @@ struct Interval {
 struct Assessment {
   Validity domain;
   Interval step_s;
-};
-
-/// What differing in an attribute costs.
-struct AttributeSpread {
-  double d = 0;  ///< of the header
-  /// The testbeds that tell it; none: the largest other d.
-  std::vector<std::string> testbeds{};
-  bool is_between_testbeds = false;
 };
 
 class TrackRecord {

@@ -1,9 +1,9 @@
 // A rank of a place of the pipeline as earliest_starts.h goes through its step: what StageRank
 // (stage_rank.h) is to programs.
 #pragma once
+#include "sim/layouts/layout_times.h"
 #include "sim/layouts/link_timetable.h"
 #include "sim/layouts/plan.h"
-#include "sim/layouts/play.h"
 #include "sim/layouts/segments.h"
 #include "sim/layouts/shared_links.h"
 #include "sim/layouts/unit_weights.h"

@@ -8,8 +8,8 @@
 // exchanges are ever on one link at once (link_timetable.h), and those within passes meet none at
 // all. Else there is no result, and the programs are played.
 #pragma once
+#include "sim/layouts/layout_times.h"
 #include "sim/layouts/plan.h"
-#include "sim/layouts/play.h"
 #include "sim/layouts/segments.h"
 
 #include <optional>

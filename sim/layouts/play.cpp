@@ -1,5 +1,6 @@
 #include "sim/layouts/play.h"
 
+#include "sim/core/fast_paths.h"
 #include "sim/core/fingerprint.h"
 #include "sim/layouts/earliest_starts.h"
 #include "sim/layouts/rank_program.h"
@@ -18,21 +19,6 @@
 
 namespace steptime {
 
-std::size_t LayoutTimes::fullest() const {
-  const auto fullest =
-      std::max_element(ranks.begin(), ranks.end(),
-                       [](const StageTimes& a, const StageTimes& b) { return a.peak < b.peak; });
-  return static_cast<std::size_t>(fullest - ranks.begin());
-}
-
-void LayoutTimes::close() {
-  for (std::size_t r = ranks.size(); r-- > 0;) {
-    StageTimes& rank = ranks[r];
-    if (rank.end == step) last = r;
-    rank.spent[static_cast<std::size_t>(Spent::kBubble)] += step - rank.end;
-  }
-}
-
 namespace {
 
 StageTimes times_of(const StageRank& rank) {
@@ -50,12 +36,12 @@ StageTimes times_of(const StageRank& rank) {
 
 }  // namespace
 
-LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, PlayedBy by) {
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
   std::vector<std::vector<ChunkPasses>> passes;
   const std::int32_t places = plan.layout.pipeline();
   for (std::int32_t place = 0; place < places; ++place)
     passes.push_back(passes_of(plan, place));
-  if (by == PlayedBy::kFastest && timeline == nullptr) {
+  if (takes(FastPath::kEarliestStarts, timeline == nullptr)) {
     auto times = earliest_starts(plan, passes);
     spdlog::debug("a step of {} places: {}", places,
                   times ? "earliest starts" : "programs, as exchanges meet on links");
@@ -65,8 +51,7 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline, PlayedBy by)
   const auto roads = make_roads(world, plan);
   const std::vector<std::int32_t> programs = roads->programs();
   Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
-  LayoutRun run{
-      world, plan, *roads, all, std::move(passes), timeline, by != PlayedBy::kOnlyPrograms};
+  LayoutRun run{world, plan, *roads, all, std::move(passes), timeline};
 
   std::deque<StageRank> ranks;
   for (std::size_t program = 0; program < programs.size(); ++program)

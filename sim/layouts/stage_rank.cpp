@@ -1,6 +1,7 @@
 #include "sim/layouts/stage_rank.h"
 
 #include "sim/core/error.h"
+#include "sim/core/fast_paths.h"
 #include "sim/layouts/rank_states.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
                 "gradients"),
       made_(static_cast<std::size_t>(run.plan.order->chunks())) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
-    passes_as_time_[static_cast<std::size_t>(kind)] = run.folds && run.roads.are_alone(rank, kind);
+    passes_as_time_[static_cast<std::size_t>(kind)] =
+        takes(FastPath::kCollectivesAlone, run.roads.are_alone(rank, kind));
   }
   const auto gathering = gathering_of(plan());
   std::vector<std::size_t> units;

@@ -28,7 +28,6 @@ struct LayoutRun {
   Group& all;                                    ///< a member for each program
   std::vector<std::vector<ChunkPasses>> passes;  ///< of each place of the pipeline
   Timeline* timeline = nullptr;                  ///< shows the pipeline of rank 0
-  bool folds = true;  ///< exchanges that meet no others pass as times; else as calls of their own
 };
 
 class StageRank final {

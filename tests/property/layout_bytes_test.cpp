@@ -122,8 +122,7 @@ Carried carried_by(const DrawnLayout& drawn, std::int64_t place) {
 RC_GTEST_PROP(LayoutBytes, GroupsCarryWhatTheirStrategySays, ()) {
   const DrawnLayout drawn;
   const LayoutPlan plan = plan_of(drawn.test, drawn.work);
-  for (const PlayedBy by : {PlayedBy::kFastest, PlayedBy::kPrograms, PlayedBy::kOnlyPrograms}) {
-    const LayoutTimes times = play_layout(plan, nullptr, by);
+  for (const LayoutTimes& times : in_every_way(plan)) {
     for (std::int64_t r = 0; r < drawn.places(); ++r)
       RC_ASSERT(times.ranks[static_cast<std::size_t>(r)].bytes == carried_by(drawn, r).bytes);
   }

@@ -130,9 +130,8 @@ RC_GTEST_PROP(LayoutMemory, ThePeakIsTheClosedForm, ()) {
   drawn.work.context = {any(0, 9)};
   const bool gathers = drawn.cut == DrawnLayout::Cut::kAll && drawn.shards > 1;
   if (drawn.order == "interleaved" || gathers) make_alike(drawn);
-  std::vector<LayoutTimes> played;
-  for (const PlayedBy by : {PlayedBy::kFastest, PlayedBy::kPrograms, PlayedBy::kOnlyPrograms})
-    played.push_back(play_layout(plan_of(drawn.test, drawn.work), nullptr, by));
+  const auto ways = in_every_way(plan_of(drawn.test, drawn.work));
+  std::vector<LayoutTimes> played(ways.begin(), ways.end());
   drawn.test.cluster = nodes_of(drawn.tensor() * drawn.sharers() * drawn.places());
   drawn.test.plays_messages = true;
   played.push_back(play_layout(plan_of(drawn.test, drawn.work)));

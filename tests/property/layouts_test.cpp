@@ -55,8 +55,9 @@ void expect_whole(const DrawnLayout& drawn, const LayoutTimes& times) {
 RC_GTEST_PROP(Layouts, ExchangesCalledOneByOneTakeWhatTheyTakeAsTimes, ()) {
   const DrawnLayout drawn;
   const LayoutPlan plan = plan_of(drawn.test, drawn.work);
-  const LayoutTimes folded = play_layout(plan, nullptr, PlayedBy::kPrograms);
-  const LayoutTimes called = play_layout(plan, nullptr, PlayedBy::kOnlyPrograms);
+  Timeline timeline;  // what is drawn is played by programs
+  const LayoutTimes folded = play_layout(plan, &timeline);
+  const LayoutTimes called = only_programs(plan);
   RC_ASSERT(folded.step == called.step);
   for (std::size_t r = 0; r < folded.ranks.size(); ++r) {
     RC_ASSERT(folded.ranks[r].end == called.ranks[r].end);
@@ -124,7 +125,7 @@ RC_GTEST_PROP(Layouts, EarliestStartsAreThoseOfThePrograms, ()) {
                     [&plan](const Hop& hop) { return hop.send->time(plan.boundary) > Duration{}; });
     RC_ASSERT(times.has_value() || !takes_time);
     if (!times) continue;
-    expect_same(*times, play_layout(plan, nullptr, PlayedBy::kOnlyPrograms));
+    expect_same(*times, only_programs(plan));
   }
 }
 
@@ -192,7 +193,7 @@ RC_GTEST_PROP(Layouts, EarliestStartsOnSharedLinksAreThoseOfThePrograms, ()) {
     const auto times = earliest_starts_of(plan);
     if (!times) continue;
     ++known;
-    expect_same(*times, play_layout(plan, nullptr, PlayedBy::kOnlyPrograms));
+    expect_same(*times, only_programs(plan));
   }
   RC_CLASSIFY(known > 0, "known");
   RC_PRE(placed > 0);

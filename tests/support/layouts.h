@@ -1,8 +1,11 @@
 // Layouts for tests: plans with known times.
 #pragma once
 #include "sim/collective/collective.h"
+#include "sim/core/fast_paths.h"
+#include "sim/events/timeline.h"
 #include "sim/layouts/group_collectives.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/play.h"
 #include "sim/servers/aggregation.h"
 #include "tests/support/config_text.h"
 #include "tests/support/pipeline_sweep.h"
@@ -91,6 +94,19 @@ inline ModelWork work_of_blocks(std::int64_t blocks, const ChunkTimes& lengths,
                            .tensors = {{"w", params}}});
   }
   return work;
+}
+
+/// By programs alone, whose every exchange is a call.
+inline LayoutTimes only_programs(const LayoutPlan& plan) {
+  const WithoutFastPaths none;
+  return play_layout(plan);
+}
+
+/// The step by fast paths, by programs whose exchanges pass as times, as for one that is drawn, and
+/// by programs alone.
+inline std::array<LayoutTimes, 3> in_every_way(const LayoutPlan& plan) {
+  Timeline timeline;
+  return {play_layout(plan), play_layout(plan, &timeline), only_programs(plan)};
 }
 
 }  // namespace steptime

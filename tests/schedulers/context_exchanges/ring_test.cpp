@@ -72,8 +72,8 @@ TEST(RingExchange, CausalHalvesGiveEveryRankTheSameWorkInEachTurn) {
 TEST(RingExchange, FourRanksByHand) {
   const TestLayout test{.degrees = {1, 4, 1, 1}, .costs = costs_of({}, 3e-12)};
   const LayoutPlan plan = plan_of(test, one_layer());
-  for (const PlayedBy by : {PlayedBy::kFastest, PlayedBy::kPrograms, PlayedBy::kOnlyPrograms})
-    EXPECT_EQ(play_layout(plan, nullptr, by).step.count(), 74 + 148 + 3);
+  for (const LayoutTimes& times : in_every_way(plan))
+    EXPECT_EQ(times.step.count(), 74 + 148 + 3);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ struct Scene {
   explicit Scene(const LayoutPlan& plan)
       : roads(make_roads(world, plan)),
         all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
-        run{world, plan, *roads, all, {passes_of(plan, 0)}, nullptr, true},
+        run{world, plan, *roads, all, {passes_of(plan, 0)}, nullptr},
         rank(run, 0, 0) {
     rank.join(rank, rank);
   }

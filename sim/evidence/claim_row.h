@@ -1,0 +1,43 @@
+// A published figure beside its simulation, and one that is not simulated.
+#pragma once
+#include "sim/config/json.h"
+
+#include <string>
+
+namespace steptime {
+
+/// One published figure beside its simulation.
+struct ClaimRow {
+  std::string id;
+  std::string paper;
+  std::string quantity;
+  std::string unit;
+  std::string relation;  ///< "=", ">=" or "<="
+  Json published;        ///< a number, or an ordering such as "A < B"
+  Json simulated;
+  double error_pct = 0;  ///< of a number
+  double tolerance_pct = 0;
+  std::string kind;  ///< "predicted" or "fitted"
+  bool ok = false;
+  std::string config;  ///< the experiment's file, relative to the data folder
+  std::string where;   ///< in the source
+  std::string inputs;
+  std::string fitted;  ///< which input was fitted, and to what; "" for none
+  std::string note;
+  std::string reason;  ///< why it is missed, or ""
+  Json alternatives;   ///< the same figure under other conventions: {label: simulated}
+  std::string family;  ///< of a row of a file of rows: with which ones it is averaged; else ""
+  std::string group;   ///< the same: of one source
+
+  Json json() const;
+};
+
+/// A row of its claims' file of rows that is no experiment.
+struct RowLeftOut {
+  std::string id;
+  std::string group;
+  std::string reason;
+  bool counts = false;  ///< it could be one, and counts as 50 % off
+};
+
+}  // namespace steptime
