@@ -305,6 +305,9 @@ Json resolved(const Json& stated) {
                                          *Transports::instance().make(strategy, "transport"));
     full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
   }
+  // Where a layout's schedule is left out, its states say what a bucket is.
+  if (has_layout(strategy_read) && !strategy_read.node().contains("schedule"))
+    full["strategy"].erase("schedule");
   return full;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/experiment/attribute_spread.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -135,6 +136,7 @@ std::string named(const KindOfStep& kind, unsigned bits) {
 
 /// Everything that does not depend on the prediction.
 struct TrackRecord::State {
+  std::uint64_t number = next_number();  ///< another one in each record of the process
   std::vector<RecordRow> rows;
   std::vector<std::string> testbeds;
   /// Rows of one kind and testbed.
@@ -165,6 +167,11 @@ struct TrackRecord::State {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return spreads[a].d < spreads[b].d; });
+  }
+
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
   }
 
   /// What stands behind a w.
@@ -358,57 +365,93 @@ Assessment alone(Prediction p) {
 
 }  // namespace
 
-Assessment TrackRecord::assess(Prediction p) const {
-  if (p.workers == 1 && !p.has_servers) return alone(std::move(p));
+/// What the record says of all predictions of a kind.
+struct TrackRecord::Behind {
+  std::uint64_t record = 0;  ///< its State's number
+  KindOfStep kind{};
+  std::optional<double> device{};  ///< device_width() of a modelled one
+  std::int64_t n = 0;
+  double typical_pct = 0;
+  std::optional<double> worst_pct{};
+  Covered covered{};
+  double width_squared = 0;
+  /// Why it is not validated, whatever the prediction's own size.
+  std::vector<std::string> beyond{};
+
+  bool is_of(const State& of, const Prediction& p, const std::optional<double>& its_device) const {
+    return record == of.number && device == its_device && kind == *p.kind;
+  }
+};
+
+TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
   const State& s = *state_;
   std::vector<unsigned> differing;
   differing.reserve(s.cells.size());
   for (const State::Cell& cell : s.cells)
     differing.push_back(p.kind->differs_from(cell.kind));
 
-  Assessment result;
-  Validity& domain = result.domain;
-  domain.beyond = std::move(p.beyond);
-  Covered covered;
+  Behind found{.record = s.number, .kind = *p.kind};
+  if (p.modelled) found.device = device_width(*p.modelled);
   std::set<std::size_t> testbeds;
   std::vector<double> errors_pct;
   for (std::size_t c = 0; c < s.cells.size(); ++c) {
     if (differing[c] != 0) continue;
     testbeds.insert(s.cells[c].testbed);
     for (const std::size_t row : s.cells[c].rows) {
-      covered.add(s.rows[row]);
+      found.covered.add(s.rows[row]);
       errors_pct.push_back(std::abs(s.rows[row].error_pct));
     }
   }
-  domain.n = std::ssize(errors_pct);
-  if (domain.n > 0) {
+  found.n = std::ssize(errors_pct);
+  if (found.n > 0) {
     if (testbeds.size() >= kLeastTestbeds)
-      domain.worst_pct = rounded(*std::max_element(errors_pct.begin(), errors_pct.end()));
-    domain.typical_pct = rounded(boost::math::statistics::median(errors_pct));
+      found.worst_pct = rounded(*std::max_element(errors_pct.begin(), errors_pct.end()));
+    found.typical_pct = rounded(boost::math::statistics::median(errors_pct));
+  }
+  const State::Width width = s.narrowest(p, differing);
+  found.width_squared = width.squared;
+  if (found.n < kLeastRows) {
+    found.beyond.push_back(fmt::format("{} measured step{} of its kind ({}), expected {}",
+                                       found.n == 0 ? "no" : std::to_string(found.n),
+                                       found.n == 1 ? "" : "s", p.kind->text(), kLeastRows));
+    if (width.missing != 0)
+      found.beyond.push_back("none of the nearest has " + named(*p.kind, width.missing));
+  }
+  return found;
+}
+
+Assessment TrackRecord::assess(Prediction p) const {
+  if (p.workers == 1 && !p.has_servers) return alone(std::move(p));
+  // The points of a sweep are mostly of one kind.
+  thread_local Behind last;
+  const std::optional<double> device =
+      p.modelled ? std::optional(device_width(*p.modelled)) : std::nullopt;
+  if (!last.is_of(*state_, p, device)) last = behind(p);
+
+  Assessment result;
+  Validity& domain = result.domain;
+  domain.beyond = std::move(p.beyond);
+  domain.n = last.n;
+  domain.typical_pct = last.typical_pct;
+  domain.worst_pct = last.worst_pct;
+  if (domain.n > 0) {
     if (domain.typical_pct > kMostTypicalPct) {
       domain.beyond.push_back(
           fmt::format("steps of its kind are typically {:.1f} % off, expected at most {:.0f} %",
                       domain.typical_pct, kMostTypicalPct));
     }
-    for (std::string& reason : covered.left_by(p))
+    for (std::string& reason : last.covered.left_by(p))
       domain.beyond.push_back(std::move(reason));
   }
   if (p.modelled) {
     for (std::string& doubt : doubts_of(*p.modelled))
       domain.beyond.push_back(std::move(doubt));
   }
-  const State::Width width = s.narrowest(p, differing);
-  if (domain.n < kLeastRows) {
-    domain.beyond.push_back(fmt::format("{} measured step{} of its kind ({}), expected {}",
-                                        domain.n == 0 ? "no" : std::to_string(domain.n),
-                                        domain.n == 1 ? "" : "s", p.kind->text(), kLeastRows));
-    if (width.missing != 0)
-      domain.beyond.push_back("none of the nearest has " + named(*p.kind, width.missing));
-  }
+  domain.beyond.insert(domain.beyond.end(), last.beyond.begin(), last.beyond.end());
   domain.status = domain.n == 0           ? Validity::Status::kUnvalidated
                   : domain.beyond.empty() ? Validity::Status::kValidated
                                           : Validity::Status::kExtrapolated;
-  const double factor = std::exp(std::sqrt(width.squared));
+  const double factor = std::exp(std::sqrt(last.width_squared));
   const double floor = p.modelled ? 0 : p.compute_s / kFloor;
   const auto [fast, slow] = p.range_s();
   result.step_s = {std::min(std::max(fast / factor, floor), p.step_s), slow * factor};

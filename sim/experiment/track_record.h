@@ -121,6 +121,8 @@ class TrackRecord {
 
  private:
   struct State;
+  struct Behind;
+  Behind behind(const Prediction& p) const;
   std::unique_ptr<const State> state_;
 };
 

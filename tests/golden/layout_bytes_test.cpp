@@ -9,6 +9,7 @@
 #include "sim/config/input_files.h"
 #include "sim/config/json.h"
 #include "sim/config/output_files.h"
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/result.h"
 #include "sim/layouts/play.h"
 #include "sim/sweeps/point_runner.h"

@@ -3,6 +3,7 @@
 // before the rows were fitted; rows that rates are fitted on are in no mean.
 #include "sim/evidence/claims.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -163,7 +164,7 @@ TEST(LanguageModels, BackwardPrefetchHidesGathers) {
                                        std::string(prefetch) + R"("}}})",
                                    "x.json");
     return simulate(read_experiment(std::make_shared<Document>(Document{"x.json", config})))
-        .figure("step_time_s");
+        .step_time_s;
   };
   EXPECT_NEAR(step("none") / step("backward"), 1.18, 0.10);
 }

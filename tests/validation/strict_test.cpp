@@ -1,5 +1,6 @@
 // What lies outside all published steps is never `validated`.
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <memory>

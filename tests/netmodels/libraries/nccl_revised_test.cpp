@@ -1,6 +1,8 @@
 // Are NCCL's estimates from 2.19 on those of its published tables?
 #include "netmodels/libraries/nccl_revised.h"
 
+#include "netmodels/libraries/nccl_tuning.h"
+
 #include <cstdint>
 
 #include <gtest/gtest.h>

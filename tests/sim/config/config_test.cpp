@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"

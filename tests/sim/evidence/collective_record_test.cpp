@@ -3,6 +3,7 @@
 
 #include "sim/config/json.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <cmath>
 #include <memory>

@@ -1,5 +1,6 @@
 #include "sim/experiment/assessment.h"
 
+#include "sim/experiment/prediction.h"
 #include "tests/support/simulated.h"
 
 #include <string>
@@ -9,16 +10,15 @@
 namespace steptime {
 namespace {
 
-std::string system_of(const std::string& patch) {
+std::string schedule_of(const std::string& patch) {
   const TinyFolder folder;
   const Experiment e = tiny_experiment(folder, patch);
-  return prediction_of(e, simulate(e), {}).kind->system;
+  return (*prediction_of(e, simulate(e), {}).kind)[Attribute::kSchedule];
 }
 
-TEST(Assessment, NamesTheSystemByWhatRunsIt) {
-  EXPECT_EQ(system_of("{}"), "all-reduce");
-  EXPECT_EQ(system_of(R"({"strategy": {"embedding": "funnel"}})"), "all-reduce, embedded");
-  EXPECT_EQ(system_of(R"({"strategy": {"layout": {}}})"), "layout");
+TEST(Assessment, ALayoutIsAKindOfItsOwn) {
+  EXPECT_EQ(schedule_of(R"({"strategy": {"layout": {}}})"), "layout");
+  EXPECT_NE(schedule_of("{}"), "layout");
 }
 
 TEST(Assessment, SaysWhichPartsExtrapolate) {

@@ -2,6 +2,7 @@
 #include "sim/experiment/kind_of_step.h"
 
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 // Is what a domain depends on that of the experiment and its result?
 #include "sim/experiment/prediction.h"
 
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 
 #include <memory>

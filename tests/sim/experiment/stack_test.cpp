@@ -3,6 +3,8 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/keys.h"
+#include "sim/experiment/read_experiment.h"
 
 #include <memory>
 #include <string>
