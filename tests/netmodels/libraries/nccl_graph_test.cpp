@@ -136,8 +136,8 @@ TEST(NcclGraph, HopperTakesItsSpeedsFromAList) {
   EXPECT_EQ(nccl_graph(cluster).channel_gbps, 20);
 }
 
-/// A search has half of MAXCHANNELS rings at most, 16 of 32, whatever the links could carry; each then
-/// becomes two channels.
+/// A search has half of MAXCHANNELS rings at most, 16 of 32, whatever the links could carry; each
+/// then becomes two channels.
 TEST(NcclGraph, RingsAreAsManyAsThereAreChannelsFor) {
   Cluster cluster = dgx1(1, 8);
   cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,

@@ -100,7 +100,8 @@ TEST(Units, TextWithoutAKnownUnitIsRefused) {
   for (const char* text : {"", "s", "us 5", "5 Min", "5 US", "5 us ", " 5 us", "5 us us", "+5 us",
                            "0x5 us", "nan s", "inf s", "1e400 s", "5,0 us", "5 MB"}) {
     EXPECT_EQ(parse_error<Duration>(text),
-              '"' + std::string(text) + "\" is not a number followed by one of h, min, s, ms, us, ns, ps");
+              '"' + std::string(text) +
+                  "\" is not a number followed by one of h, min, s, ms, us, ns, ps");
   }
   EXPECT_EQ(parse_error<Bytes>("5 mb"),
             "\"5 mb\" is not a number followed by one of B, kB, KB, MB, GB, TB, KiB, MiB, GiB, "

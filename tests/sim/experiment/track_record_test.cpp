@@ -1,9 +1,6 @@
 // Do a domain and an interval follow from published steps as the header says?
 #include "sim/experiment/track_record.h"
 
-#include "sim/core/error.h"
-#include "tests/support/messages.h"
-
 #include <cmath>
 #include <memory>
 #include <string>
@@ -197,16 +194,6 @@ TEST(TrackRecord, HandsOutTheRowsOfAKind) {
   const auto found = TrackRecord(rows()).rows_of(kind("Pascal"));
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[1].id, "8");
-}
-
-TEST(TrackRecord, TheFileGivesTheRowsBack) {
-  const auto read = parse_record(record_text(rows()), "r.jsonl");
-  ASSERT_EQ(read.size(), 8U);
-  EXPECT_EQ(record_text(read), record_text(rows()));
-  EXPECT_EQ(read[2].testbed, "B");
-  EXPECT_EQ(read[7].kind, kind("Pascal"));
-  EXPECT_EQ(message_of<InputError>([] { parse_record("{\"id\": 1}\n", "r.jsonl"); }),
-            "r.jsonl:1: /framework: required but missing");
 }
 
 }  // namespace
