@@ -195,6 +195,12 @@ KindOfStep workload_kind(const Config& workload, const Trace& trace) {
 }
 
 std::string network_name(const Config& cluster) {
+  // Mostly said, or without a preset that could say it.
+  const Json& stated = cluster.node();
+  const auto network = stated.find("network");
+  if (network != stated.end() &&
+      (network->is_string() || network->contains("type") || !stated.contains("preset")))
+    return type_in(*network);
   return type_in(resolved_preset(cluster.node()).value("network", Json("")));
 }
 
