@@ -156,6 +156,13 @@ void check_cut(const Config& request, const TransformerShape& shape, const Shape
                  fmt::format("found {}, expected a multiple of the layout's {} context ranks",
                              cut.sequence, cut.context));
   }
+  const std::int64_t shared = cut.sequence / cut.context;  // tokens of a rank
+  if (cut.sequence_parallel && shared % cut.tensor != 0) {
+    request.fail("sequence",
+                 fmt::format("found {}, expected a multiple of {}: sequence parallelism cuts the "
+                             "tokens of a context rank over {} tensor ranks",
+                             cut.sequence, cut.context * cut.tensor, cut.tensor));
+  }
   if (shape.positions > 0 && cut.sequence > shape.positions) {
     request.fail("sequence", fmt::format("found {}, expected at most {}, the positions of {}",
                                          cut.sequence, shape.positions, shape.name));

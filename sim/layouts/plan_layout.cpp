@@ -89,7 +89,15 @@ void check_parts(const LayoutRequest& of) {
                              "kernels and collectives of a layout slow each other in nothing; "
                              "expected {\"type\": \"none\"}");
   }
-  if (!of.workload_section.has("trace")) return;
+  if (!of.workload_section.has("trace")) {
+    for (const char* key : {"compute_time", "forward_share", "rescale", "device_model"}) {
+      if (!of.workload_section.node().contains(key)) continue;
+      of.workload_section.fail(key,
+                               "unexpected with the shape of a transformer, whose operators' times "
+                               "follow from its sizes and the device");
+    }
+    return;
+  }
   const Config layout = strategy.object("layout", layout_params());
   for (const char* key : {"tensor", "context", "pipeline"}) {
     if (layout.get<std::int64_t>(key) > 1) {

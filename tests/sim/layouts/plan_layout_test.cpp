@@ -79,6 +79,14 @@ TEST(PlanLayout, ATraceCannotBeCut) {
       "1, or a \"model\" in its place");
 }
 
+TEST(PlanLayout, TheTimesOfAShapeFollowFromItsSizes) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "workload": {
+                "trace": null, "model": "llama-2-7b", "device": "h100", "batch": 1,
+                "sequence": 128, "compute_time": "5 s"})")),
+            "/workload/compute_time: unexpected with the shape of a transformer, whose operators' "
+            "times follow from its sizes and the device");
+}
+
 TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
