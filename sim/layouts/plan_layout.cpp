@@ -90,7 +90,7 @@ void check_parts(const LayoutRequest& of) {
                              "expected {\"type\": \"none\"}");
   }
   if (!of.workload_section.has("trace")) {
-    for (const char* key : {"compute_time", "forward_share", "rescale", "device_model"}) {
+    for (const char* key : {"compute_time", "forward_share"}) {
       if (!of.workload_section.node().contains(key)) continue;
       of.workload_section.fail(key,
                                "unexpected with the shape of a transformer, whose operators' times "
