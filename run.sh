@@ -77,10 +77,16 @@ rows=
 for file in "$folder"/*.jsonl; do
   [[ $file -ot $started || (-n $rows && $file -ot $rows) ]] || rows=$file
 done
-# A sweep over more than three axes has no figure: plot says so, and how to take a part of it.
+# A sweep over more than three axes has no figure (2): plot says so, and how to take a part of it.
 if [[ -e $rows ]] && grep -q '"params": *{"' "$rows"; then
   for kind in svg png; do
-    "$build/steptime" plot "$rows" -o "${rows%.jsonl}.$kind" || break
+    drawn=0
+    "$build/steptime" plot "$rows" -o "${rows%.jsonl}.$kind" || drawn=$?
+    case $drawn in
+      0) ;;
+      2) break ;;
+      *) exit $((status == 0 ? 1 : status)) ;;
+    esac
   done
 fi
 exit "$status"

@@ -1,5 +1,6 @@
 #include "sim/command/calibrate_all.h"
 
+#include "sim/command/scratch_folder.h"
 #include "sim/config/json.h"
 #include "sim/config/output_files.h"
 #include "sim/core/limits.h"
@@ -30,27 +31,6 @@ namespace steptime {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that goes away with its owner.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "steptime-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw InputError(fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// One program's share of the time.
 struct Part {

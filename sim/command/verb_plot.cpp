@@ -1,4 +1,5 @@
 // plot: the figure of a sweep, drawn by gnuplot.
+#include "sim/command/scratch_folder.h"
 #include "sim/command/verbs.h"
 #include "sim/config/input_files.h"
 #include "sim/config/output_files.h"
@@ -20,26 +21,6 @@ namespace steptime {
 namespace {
 
 namespace po = boost::program_options;
-
-/// A folder of its own among the temporary ones, which goes with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "steptime-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr)
-      throw InputError(fmt::format("{}: cannot be created", path_));
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string path(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// gnuplot's terminal for files of this kind.
 std::string terminal_of(const std::string& kind, const SweepFigure& figure) {
@@ -63,17 +44,18 @@ std::string terminal_of(const std::string& kind, const SweepFigure& figure) {
 /// What gnuplot draws, as the bytes of a file.
 std::string drawn(const SweepFigure& figure, const std::string& kind) {
   const ScratchFolder folder;
-  const std::string script = folder.path("commands");
-  const std::string picture = folder.path("picture");
+  const std::string script = (folder.path() / "commands").string();
+  const std::string picture = (folder.path() / "picture").string();
   write_file(script, terminal_of(kind, figure) + fmt::format("set output '{}'\n", picture) +
                          figure.commands + "unset output\n");
-  const std::string command = fmt::format("gnuplot '{}' 2> '{}'", script, folder.path("messages"));
+  const std::string messages = (folder.path() / "messages").string();
+  const std::string command = fmt::format("gnuplot '{}' 2> '{}'", script, messages);
   const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     throw MissingError("gnuplot is not installed: apt-get install gnuplot-nox");
   if (status != 0) {
-    throw InputError(
-        fmt::format("gnuplot: {}", one_line(read_file(folder.path("messages")).substr(0, 300))));
+    throw MissingError(fmt::format("gnuplot cannot draw this, with its cairo terminals: {}",
+                                   one_line(read_file(messages).substr(0, 300))));
   }
   return read_file(picture);
 }
