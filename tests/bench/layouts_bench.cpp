@@ -3,6 +3,7 @@
 // on two threads, and 3 s for the 7.5 million messages of a pipeline of 128 GPUs.
 #include "sim/config/data_dir.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "sim/sweeps/point_runner.h"
 #include "sim/sweeps/run_sweep.h"
