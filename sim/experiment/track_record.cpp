@@ -398,11 +398,19 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
 
 Assessment TrackRecord::assess(Prediction p) const {
   if (p.workers == 1 && !p.has_servers) return alone(std::move(p));
-  // The points of a sweep are mostly of one kind.
-  thread_local Behind last;
+  // The points of a sweep are of a few kinds, one for each schedule, say.
+  constexpr std::size_t kMostKnown = 32;
+  thread_local std::vector<Behind> known;
   const std::optional<double> device =
       p.modelled ? std::optional(device_width(*p.modelled)) : std::nullopt;
-  if (!last.is_of(*state_, p, device)) last = behind(p);
+  auto found = std::find_if(known.begin(), known.end(),
+                            [&](const Behind& b) { return b.is_of(*state_, p, device); });
+  if (found == known.end()) {
+    if (known.size() == kMostKnown) known.clear();
+    known.push_back(behind(p));
+    found = std::prev(known.end());
+  }
+  const Behind& last = *found;
 
   Assessment result;
   Validity& domain = result.domain;
