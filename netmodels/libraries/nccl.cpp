@@ -41,6 +41,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -246,10 +247,9 @@ class Nccl final : public Collective, public HasPath {
       node_ = std::make_unique<Nccl>(rules_, inside);
     }
     note_ = domain_note(config, cluster);
-    find_steps();
   }
   /// The kernels on a graph, chosen freely.
-  Nccl(Rules rules, NcclGraph graph) : rules_(rules), graph_(graph) { find_steps(); }
+  Nccl(Rules rules, NcclGraph graph) : rules_(rules), graph_(graph) {}
 
   Duration time(Bytes m) const override {
     if (graph_.ranks == 1) return Duration{};
@@ -330,12 +330,19 @@ class Nccl final : public Collective, public HasPath {
         pcie ? "PCIe between" : "NVLink between", graph_.ranks, capability / 10, capability % 10);
   }
 
-  void find_steps() {
-    for (const std::int64_t size : sizes_of_steps())
-      steps_.push_back({size, own_us(size - 1)});
-    std::sort(steps_.begin(), steps_.end());
-    for (std::size_t i = 1; i < steps_.size(); ++i)
-      steps_[i].second = std::max(steps_[i].second, steps_[i - 1].second);
+  /// A size from which on a time may fall, and the largest time before it.
+  using Step = std::pair<std::int64_t, double>;
+
+  /// Found for who asks for a time, as that takes longer than all else about a collective.
+  const std::vector<Step>& steps() const {
+    std::call_once(found_, [this] {
+      for (const std::int64_t size : sizes_of_steps())
+        steps_.push_back({size, own_us(size - 1)});
+      std::sort(steps_.begin(), steps_.end());
+      for (std::size_t i = 1; i < steps_.size(); ++i)
+        steps_[i].second = std::max(steps_[i].second, steps_[i - 1].second);
+    });
+    return steps_;
   }
 
   /// Sizes from which on a time may fall: another choice, or another correction of trees.
@@ -435,13 +442,12 @@ class Nccl final : public Collective, public HasPath {
   }
 
   double kernel_us(std::int64_t bytes) const {
+    const std::vector<Step>& steps = this->steps();
     const auto after =
-        std::upper_bound(steps_.begin(), steps_.end(), bytes,
-                         [](std::int64_t size, const std::pair<std::int64_t, double>& step) {
-                           return size < step.first;
-                         });
+        std::upper_bound(steps.begin(), steps.end(), bytes,
+                         [](std::int64_t size, const Step& step) { return size < step.first; });
     const double own = own_us(bytes);
-    return after == steps_.begin() ? own : std::max(own, std::prev(after)->second);
+    return after == steps.begin() ? own : std::max(own, std::prev(after)->second);
   }
 
   int release_ = 0;
@@ -456,8 +462,8 @@ class Nccl final : public Collective, public HasPath {
   bool data_follows_launches_ = false;
   std::string note_;
   std::unique_ptr<Nccl> node_;  ///< one of several nodes by itself
-  /// Sizes from which on a time may fall, and the largest time before each.
-  std::vector<std::pair<std::int64_t, double>> steps_;
+  mutable std::once_flag found_;
+  mutable std::vector<Step> steps_;
 };
 
 const bool kRegistered = Collectives::instance().add(

@@ -13,20 +13,23 @@ constexpr std::array kFastPaths{
     FastPathRow{FastPath::kRoundsInStep, "a sum over the rounds of a collective's messages",
                 "all ranks are in the same round, and no two messages of one share a link",
                 "SymmetricPath.EqualsTheGeneralPath"},
-    FastPathRow{FastPath::kCollectivesAlone,
-                "a collective's time by itself, its messages played once for every size",
-                "no collective meets another one, or anything else, on a link",
-                "SameSystem.RingsOneAfterAnotherTakeTheSameAtBothFidelities"},
+    FastPathRow{
+        FastPath::kCollectivesAlone,
+        "a collective's time by itself, its messages played once for every size",
+        "no collective meets another one, or anything else, on a link, as where they go one "
+        "after another",
+        "SameSystem.RingsOneAfterAnotherTakeTheSameAtBothFidelities"},
     FastPathRow{FastPath::kOneRankForAll, "one rank in the place of all", "ranks are alike",
                 "Embedding.OneRankStandsForAll"},
-    FastPathRow{FastPath::kOneCommunicator, "the time that a collective takes alone",
-                "collectives in flight never share a link, as they go one after another",
-                "EmbeddingProperty.OneCommunicatorNeedsNoMessages"},
     FastPathRow{
         FastPath::kEarliestStarts, "a recurrence over the passes of a pipeline",
         "exchanges within passes meet no others on their links, no two exchanges at all are "
         "ever on one link at once, and nothing is drawn",
-        "Layouts.EarliestStartsAreThoseOfThePrograms"}};
+        "Layouts.EarliestStartsAreThoseOfThePrograms"},
+    FastPathRow{FastPath::kPeriodsLeftOut, "a period of a pipeline's passes in the place of many",
+                "all ranks have done three times what they did a period before, to the picosecond, "
+                "nothing is under way longer, and nothing is drawn or sent in messages",
+                "Layouts.PeriodsThatAreLeftOutAreAsThoseBefore"}};
 
 thread_local int without = 0;
 

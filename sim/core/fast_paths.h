@@ -13,8 +13,8 @@ enum class FastPath : std::uint8_t {
   kRoundsInStep,
   kCollectivesAlone,
   kOneRankForAll,
-  kOneCommunicator,
-  kEarliestStarts
+  kEarliestStarts,
+  kPeriodsLeftOut
 };
 
 struct FastPathRow {

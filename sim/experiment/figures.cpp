@@ -3,6 +3,7 @@
 #include "sim/config/json_text.h"
 #include "sim/core/error.h"
 #include "sim/experiment/read_experiment.h"
+#include "sim/layouts/play.h"
 
 #include <algorithm>
 #include <array>

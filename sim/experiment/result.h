@@ -6,7 +6,6 @@
 #include "sim/events/causes.h"
 #include "sim/experiment/track_record.h"
 #include "sim/experiment/training_run.h"
-#include "sim/layouts/play.h"
 #include "sim/mxnet/embedding.h"
 
 #include <cstddef>
@@ -19,6 +18,8 @@
 #include <vector>
 
 namespace steptime {
+
+struct PlayedLayout;  // sim/layouts/play.h
 
 struct Result {
   double step_time_s = 0;  ///< the steady step's, or the mean over steps that differ

@@ -2,6 +2,7 @@
 
 #include "sim/experiment/figures.h"
 #include "sim/experiment/used_path.h"
+#include "sim/layouts/play.h"
 
 #include <algorithm>
 #include <string>

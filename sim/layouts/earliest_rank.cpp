@@ -75,9 +75,9 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
       *gathering,
       UnitWeights::User{
           .pass = [this](std::int64_t k) { return order_[static_cast<std::size_t>(k)]; },
-          .passes = count_,
+          .passes = [this] { return count_; },
           .units = std::move(units),
-          .micro_batches = plan.micro_batches,
+          .is_last = [this](Pass p) { return p.micro_batch + 1 == plan_.micro_batches; },
           .gather =
               [this](std::int32_t c, std::size_t unit) {
                 const Bytes weights = stages_[static_cast<std::size_t>(c)]->buckets[unit].weights;

@@ -74,6 +74,7 @@ class EarliestRank {
   /// it has sent.
   void go_on(std::vector<EarliestRank*>& woken);
   bool passes_are_over() const { return next_ == count_; }
+  std::int64_t passes_made() const { return next_; }
   void sums_gradients();
   /// Of the first rank: the sum of the tied embedding, to which both ends have come at `from`.
   Time sums_ends(Time from);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory>
 
 namespace steptime {
 namespace {
@@ -38,41 +37,25 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links,
   });
 }
 
-/// The passes of each place in an order. Those of the last one that the thread has asked for stay,
-/// as a step is followed by that of one replica alone.
-const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan) {
-  struct Known {
-    std::shared_ptr<const PipelineOrder> order;
-    PipelineShape shape;
-    std::vector<std::vector<Pass>> passes;
-  };
-  thread_local Known known;
-  const PipelineShape shape = plan.shape();
-  if (known.order == plan.order && known.shape.ranks == shape.ranks &&
-      known.shape.micro_batches == shape.micro_batches)
-    return known.passes;
-  known = {plan.order, shape, {}};
-  for (std::int32_t place = 0; place < shape.ranks; ++place) {
-    const std::int64_t count = plan.order->passes(shape, place);
-    std::vector<Pass>& passes = known.passes.emplace_back();
-    passes.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t k = 0; k < count; ++k)
-      passes.push_back(plan.order->pass(shape, place, k));
-  }
-  return known.passes;
-}
-
-/// False: they wait for each other.
-bool make_passes(std::deque<EarliestRank>& ranks) {
+/// False: they wait for each other, or exchanges meet.
+bool make_passes(std::deque<EarliestRank>& ranks, const LinkTimetable& timetable) {
   std::vector<EarliestRank*> ready;
   for (EarliestRank& rank : ranks)
     rank.gathers_updates();
   for (std::size_t r = ranks.size(); r-- > 0;)
     ready.push_back(&ranks[r]);
+  constexpr std::int64_t kFirstLook = 512;
+  std::int64_t made = 0;
+  std::int64_t next_look = kFirstLook;
   while (!ready.empty()) {
     EarliestRank& rank = *ready.back();
     ready.pop_back();
+    made -= rank.passes_made();
     rank.go_on(ready);
+    made += rank.passes_made();
+    if (made < next_look) continue;
+    if (timetable.meet()) return false;
+    next_look = 2 * made;
   }
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const EarliestRank& r) { return r.passes_are_over() && r.is_in_range(); });
@@ -98,20 +81,20 @@ void end_step(const LayoutPlan& plan, std::deque<EarliestRank>& ranks) {
 }  // namespace
 
 std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
-                                           const std::vector<std::vector<ChunkPasses>>& passes) {
+                                           const std::vector<std::vector<ChunkPasses>>& passes,
+                                           const std::vector<std::vector<Pass>>& order) {
   const SharedLinks links(plan);
   if (!knows(plan, links, passes)) return std::nullopt;
   LinkTimetable timetable(links.channels());
   std::deque<EarliestRank> ranks;
   const std::size_t places = passes.size();
-  const std::vector<std::vector<Pass>>& order = passes_in_order(plan);
   for (std::size_t place = 0; place < places; ++place) {
     ranks.emplace_back(plan, links, timetable, passes[place], order[place],
                        static_cast<std::int32_t>(place));
   }
   for (std::size_t place = 0; place < places; ++place)
     ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);
-  if (!make_passes(ranks)) return std::nullopt;
+  if (!make_passes(ranks, timetable)) return std::nullopt;
   end_step(plan, ranks);
   const bool is_in_range = std::all_of(ranks.begin(), ranks.end(),
                                        [](const EarliestRank& rank) { return rank.is_in_range(); });

@@ -17,8 +17,10 @@
 
 namespace steptime {
 
-/// `passes`: of each place of the pipeline. None: it does not know.
+/// `passes`: what there is to do in each place of the pipeline; `order`: one pass after another.
+/// None: it does not know.
 std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
-                                           const std::vector<std::vector<ChunkPasses>>& passes);
+                                           const std::vector<std::vector<ChunkPasses>>& passes,
+                                           const std::vector<std::vector<Pass>>& order);
 
 }  // namespace steptime

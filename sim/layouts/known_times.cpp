@@ -20,4 +20,10 @@ std::vector<Stage> KnownTimes::stages(Bytes m) const {
   return stages;
 }
 
+Duration KnownTimes::startup() const {
+  const std::lock_guard lock(mutex_);
+  if (!startup_) startup_ = of_->startup();
+  return *startup_;
+}
+
 }  // namespace steptime

@@ -19,8 +19,8 @@ class KnownTimes final : public Collective {
   // Remembered, for any thread.
   Duration time(Bytes m) const override;
   std::vector<Stage> stages(Bytes m) const override;
+  Duration startup() const override;
 
-  Duration startup() const override { return of_->startup(); }
   std::optional<LinearCost> linear() const override { return of_->linear(); }
   std::string outside_domain(Bytes m) const override { return of_->outside_domain(m); }
   std::string choice(Bytes m) const override { return of_->choice(m); }
@@ -38,6 +38,7 @@ class KnownTimes final : public Collective {
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, Duration> times_;
   mutable std::map<std::int64_t, std::vector<Stage>> stages_;
+  mutable std::optional<Duration> startup_;
 };
 
 }  // namespace steptime

@@ -33,7 +33,8 @@ struct LayoutTimes {
   std::uint64_t fingerprint = 0;
   std::int64_t messages = 0;  ///< that the network has delivered; 0 in closed form
   std::vector<LinkUse> links{};
-  double busiest = 0;  ///< of the step, how long the busiest link works that exchanges share
+  std::int64_t left_out = 0;  ///< periods that were not played (repetition.h)
+  double busiest = 0;         ///< of the step, how long the busiest link works that exchanges share
 
   /// Who holds the most.
   std::size_t fullest() const {

@@ -3,6 +3,7 @@
 #pragma once
 #include "sim/layouts/rank_drawing.h"
 #include "sim/layouts/rank_memory.h"
+#include "sim/layouts/repetition.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
@@ -33,15 +34,20 @@ class Arrivals final : public Counter {
 class PipelineLink final : private Group::Watch {
  public:
   /// `sent`: what `drawing` calls it.
-  PipelineLink(World& world, Name name, std::unique_ptr<Medium> medium, RankDrawing& drawing,
-               const char* sent)
-      : world_(world), group_(world, name, 1, std::move(medium)), drawing_(drawing), sent_(sent) {
+  PipelineLink(World& world, Name name, std::unique_ptr<Medium> medium, Repetition::Line& line,
+               RankDrawing& drawing, const char* sent)
+      : world_(world),
+        group_(world, name, 1, std::move(medium)),
+        line_(line),
+        drawing_(drawing),
+        sent_(sent) {
     group_.watch(this);
   }
 
   /// To a chunk of the receiver, in whose memory they then are.
   void send(Bytes bytes, Arrivals& to, RankMemory& memory) {
     under_way_.push_back({&to, &memory});
+    line_.called();
     group_.launch(0, bytes);
   }
   /// Awaited: all that was sent has come.
@@ -59,6 +65,7 @@ class PipelineLink final : private Group::Watch {
     const Sent sent = under_way_.front();
     under_way_.pop_front();
     last_start_ = start;
+    line_.ended();
     drawing_.exchange("pipeline", sent_, bytes, start);
     sent.memory->acquire(HeldFor::kBuffers, bytes, world_.now());
     sent.to->add();
@@ -66,6 +73,7 @@ class PipelineLink final : private Group::Watch {
 
   World& world_;
   Group group_;
+  Repetition::Line& line_;
   RankDrawing& drawing_;
   const char* sent_;
   std::deque<Sent> under_way_;

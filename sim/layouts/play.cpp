@@ -1,9 +1,12 @@
 #include "sim/layouts/play.h"
 
+#include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/core/fingerprint.h"
 #include "sim/layouts/earliest_starts.h"
+#include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/rank_program.h"
+#include "sim/layouts/repetition.h"
 #include "sim/layouts/roads.h"
 #include "sim/layouts/stage_rank.h"
 #include "sim/runtime/mediums.h"
@@ -12,6 +15,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,32 +38,37 @@ StageTimes times_of(const StageRank& rank) {
           .left = rank.memory().held()};
 }
 
-}  // namespace
+struct Step {
+  const LayoutPlan& plan;
+  const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place
+  const std::vector<std::vector<Pass>>& order;
+  Timeline* timeline = nullptr;
+};
 
-LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
-  std::vector<std::vector<ChunkPasses>> passes;
+/// None: ranks wait for each other behind what was left out, which only the whole step can tell.
+std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
+  const LayoutPlan& plan = step.plan;
   const std::int32_t places = plan.layout.pipeline();
-  for (std::int32_t place = 0; place < places; ++place)
-    passes.push_back(passes_of(plan, place));
-  if (takes(FastPath::kEarliestStarts, timeline == nullptr)) {
-    auto times = earliest_starts(plan, passes);
-    spdlog::debug("a step of {} places: {}", places,
-                  times ? "earliest starts" : "programs, as exchanges meet on links");
-    if (times) return std::move(*times);
-  }
   World world;
   const auto roads = make_roads(world, plan);
   const std::vector<std::int32_t> programs = roads->programs();
   Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
-  LayoutRun run{world, plan, *roads, all, std::move(passes), timeline};
+  Repetition repetition(world, plan, step.order, leaves_out);
+  LayoutRun run{world, plan, *roads, all, step.passes, repetition, step.timeline};
 
   std::deque<StageRank> ranks;
   for (std::size_t program = 0; program < programs.size(); ++program)
     ranks.emplace_back(run, programs[program], program);
-  const auto beside = [&](std::size_t program, std::int32_t step) -> StageRank& {
+  repetition.count_by([&] {
+    Repetition::Count count{.carried = roads->carried()};
+    for (const StageRank& rank : ranks)
+      count.ranks.push_back(times_of(rank));
+    return count;
+  });
+  const auto beside = [&](std::size_t program, std::int32_t away) -> StageRank& {
     Coordinates at = plan.layout.coordinates(programs[program]);
     std::int32_t& place = at[static_cast<std::size_t>(Dimension::kPipeline)];
-    place = (place + places + step) % places;
+    place = (place + places + away) % places;
     const auto other = std::lower_bound(programs.begin(), programs.end(), plan.layout.rank(at));
     return ranks[static_cast<std::size_t>(other - programs.begin())];
   };
@@ -68,26 +77,56 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
     world.spawn({"rank", programs[program]}, trains_a_step(ranks[program]));
   }
   world.run();
-  world.expect_over();
-
-  LayoutTimes times{.fingerprint = kFingerprintSeed, .messages = roads->messages()};
-  std::vector<const StageRank*> latest(static_cast<std::size_t>(places));
-  for (const StageRank& rank : ranks) {
-    const auto end = since_start(rank.ended());
-    times.step = std::max(times.step, end);
-    times.fingerprint = mix(times.fingerprint,
-                            static_cast<std::uint64_t>(end.count() + rank.memory().peak().bytes));
-    const StageRank*& of_place = latest[static_cast<std::size_t>(rank.place())];
-    if (of_place == nullptr || of_place->ended() < rank.ended()) of_place = &rank;
+  try {
+    world.expect_over();
+  } catch (const ModelFailure&) {
+    if (repetition.left_out() == 0) throw;
+    return std::nullopt;
   }
-  for (const StageRank* rank : latest)
-    times.ranks.push_back(times_of(*rank));
+
+  LayoutTimes times{.fingerprint = kFingerprintSeed,
+                    .messages = roads->messages(),
+                    .left_out = repetition.left_out()};
+  times.ranks.resize(static_cast<std::size_t>(places), {.end = Duration::min()});
+  for (const StageRank& rank : ranks) {
+    StageTimes of = times_of(rank);
+    repetition.complete(of, rank.place());
+    times.step = std::max(times.step, of.end);
+    times.fingerprint =
+        mix(times.fingerprint, static_cast<std::uint64_t>(of.end.count() + of.peak));
+    StageTimes& latest = times.ranks[static_cast<std::size_t>(rank.place())];
+    if (latest.end < of.end) latest = of;
+  }
   times.close();
   if (times.step > Duration{}) {
+    std::vector<std::int64_t> carried = roads->carried();
+    repetition.complete(carried);
     times.links = roads->links(to_seconds(times.step));
-    times.busiest = roads->busiest(to_seconds(times.step));
+    times.busiest = roads->busiest(to_seconds(times.step), carried);
   }
   return times;
+}
+
+}  // namespace
+
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
+  std::vector<std::vector<ChunkPasses>> passes;
+  const std::int32_t places = plan.layout.pipeline();
+  for (std::int32_t place = 0; place < places; ++place)
+    passes.push_back(passes_of(plan, place));
+  const Step step{plan, passes, passes_in_order(plan), timeline};
+  const bool is_undrawn = timeline == nullptr;
+  if (takes(FastPath::kEarliestStarts, is_undrawn)) {
+    auto times = earliest_starts(plan, passes, step.order);
+    spdlog::debug("a step of {} places: {}", places,
+                  times ? "earliest starts" : "programs, as exchanges meet on links");
+    if (times) return std::move(*times);
+  }
+  const bool is_closed = is_undrawn && !plan.plays_messages;
+  if (takes(FastPath::kPeriodsLeftOut, is_closed)) {
+    if (auto times = play_programs(step, true)) return std::move(*times);
+  }
+  return *play_programs(step, false);
 }
 
 }  // namespace steptime

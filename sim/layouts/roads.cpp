@@ -70,15 +70,16 @@ class ClosedRoads final : public LayoutRoads {
     return links_.are_alone(plan_.place(rank), kind);
   }
 
-  double busiest(double seconds) const override {
-    double most = 0;
-    if (network_ == nullptr) return most;
-    const std::vector<Channel> channels = routes_->channels();
-    for (std::size_t channel = 0; channel < channels.size(); ++channel) {
-      const auto carried = static_cast<double>(network_->carried(static_cast<ChannelId>(channel)));
-      most = std::max(most, carried / channels[channel].bandwidth.bytes_per_second);
-    }
-    return most / seconds;
+  std::vector<std::int64_t> carried() const override {
+    std::vector<std::int64_t> carried;
+    for (std::int64_t channel = 0; channel < links_.channels(); ++channel)
+      carried.push_back(network_->carried(static_cast<ChannelId>(channel)));  // at 1 GB/s
+    return carried;
+  }
+
+  double busiest(double seconds, const std::vector<std::int64_t>& carried) const override {
+    if (carried.empty()) return 0;
+    return static_cast<double>(*std::max_element(carried.begin(), carried.end())) / 1e9 / seconds;
   }
 
  private:
@@ -180,7 +181,7 @@ class MessageRoads final : public LayoutRoads {
 
   bool are_alone(std::int32_t, GroupKind) const override { return false; }
   std::int64_t messages() const override { return network_.messages_delivered(); }
-  double busiest(double seconds) const override {
+  double busiest(double seconds, const std::vector<std::int64_t>&) const override {
     double most = 0;
     for (const LinkUse& link : links(seconds))
       most = std::max(most, link.busy);

@@ -30,8 +30,11 @@ class LayoutRoads {
   virtual std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) = 0;
   /// Whether these exchanges of the rank meet no others on their links.
   virtual bool are_alone(std::int32_t rank, GroupKind kind) const = 0;
+  /// How many nanoseconds each link that exchanges share has worked; none where messages say it.
+  virtual std::vector<std::int64_t> carried() const { return {}; }
   /// Of so many seconds, how long the busiest link has worked that exchanges share: at most 1.
-  virtual double busiest(double seconds) const = 0;
+  /// `carried`: by all of the step.
+  virtual double busiest(double seconds, const std::vector<std::int64_t>& carried) const = 0;
   /// What was delivered.
   virtual std::int64_t messages() const { return 0; }
   /// What links have carried in so many seconds; none where no messages are played.

@@ -21,9 +21,9 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
                    : nullptr,
                place_),
       forward_(run.world, {"activations from rank", rank}, run.roads.neighbour(rank, false),
-               drawing_, "activations"),
-      backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true), drawing_,
-                "gradients"),
+               run.repetition.line(place_), drawing_, "activations"),
+      backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true),
+                run.repetition.line(place_), drawing_, "gradients"),
       made_(static_cast<std::size_t>(run.plan.order->chunks())) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
     passes_as_time_[static_cast<std::size_t>(kind)] =
@@ -50,10 +50,10 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
   units_.emplace(
       *gathering,
       UnitWeights::User{
-          .pass = [this](std::int64_t k) { return plan().order->pass(plan().shape(), place_, k); },
-          .passes = passes(),
+          .pass = [this](std::int64_t k) { return run_.repetition.pass(place_, k); },
+          .passes = [this] { return passes(); },
           .units = std::move(units),
-          .micro_batches = plan().micro_batches,
+          .is_last = [this](Pass pass) { return is_last(pass); },
           .gather =
               [this](std::int32_t c, std::size_t unit) {
                 const Bytes weights = plan().stage(place_, c).buckets[unit].weights;
@@ -83,6 +83,11 @@ const Seat& StageRank::seat(GroupKind kind) {
   if (seat.group == nullptr) {
     seat = run_.roads.seat(rank_, kind);
     drawing_.watch(*seat.group, kind);
+    if (run_.repetition.looks()) {
+      Repetition::Line& line = run_.repetition.line(place_);
+      lines_[static_cast<std::size_t>(kind)] = &line;
+      seat.group->watch(&line);
+    }
   }
   return seat;
 }
@@ -93,6 +98,7 @@ void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes
   const auto way =
       static_cast<std::size_t>(std::find(ways.begin(), ways.end(), &collective) - ways.begin());
   const Seat& in = seat(kind);
+  if (Repetition::Line* const line = lines_[static_cast<std::size_t>(kind)]) line->called();
   // What a shard group has summed is then summed over its replicas.
   const bool is_part = kind == GroupKind::kShards &&
                        &collective != plan().costs(kind).all_gather.get() &&
@@ -120,12 +126,13 @@ void StageRank::count(GroupKind kind, Bytes bytes, Duration alone) {
 
 Pass StageRank::begin(std::int64_t k) {
   pass_ = k;
-  return plan().order->pass(plan().shape(), place_, k);
+  run_.repetition.begins(place_, k);
+  return run_.repetition.pass(place_, k);
 }
 
 std::string StageRank::doing() const {
   if (pass_ < 0) return "step";
-  const Pass pass = plan().order->pass(plan().shape(), place_, pass_);
+  const Pass pass = run_.repetition.pass(place_, pass_);
   return fmt::format("pass {}, {} of micro-batch {} in chunk {}", pass_, name_of(pass.kind),
                      pass.micro_batch, pass.chunk);
 }

@@ -5,6 +5,7 @@
 #include "sim/layouts/plan.h"
 #include "sim/layouts/rank_drawing.h"
 #include "sim/layouts/rank_memory.h"
+#include "sim/layouts/repetition.h"
 #include "sim/layouts/roads.h"
 #include "sim/layouts/segments.h"
 #include "sim/layouts/unit_weights.h"
@@ -25,9 +26,10 @@ struct LayoutRun {
   World& world;
   const LayoutPlan& plan;
   LayoutRoads& roads;
-  Group& all;                                    ///< a member for each program
-  std::vector<std::vector<ChunkPasses>> passes;  ///< of each place of the pipeline
-  Timeline* timeline = nullptr;                  ///< shows the pipeline of rank 0
+  Group& all;                                           ///< a member for each program
+  const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place of the pipeline
+  Repetition& repetition;
+  Timeline* timeline = nullptr;  ///< shows the pipeline of rank 0
 };
 
 class StageRank final {
@@ -42,7 +44,7 @@ class StageRank final {
   }
 
   // Of its program.
-  std::int64_t passes() const { return plan().order->passes(plan().shape(), place_); }
+  std::int64_t passes() const { return run_.repetition.passes(place_); }
   /// The k-th, which begins.
   Pass begin(std::int64_t k);
   /// Weights that others have updated are asked for; where nothing computes beside them, they come.
@@ -86,7 +88,7 @@ class StageRank final {
   const LayoutPlan& plan() const { return run_.plan; }
   Chunk& chunk(Pass pass) { return chunks_[static_cast<std::size_t>(pass.chunk)]; }
   std::int32_t stage_of(Pass pass) const { return pass.chunk * plan().layout.pipeline() + place_; }
-  bool is_last(Pass pass) const { return pass.micro_batch + 1 == plan().micro_batches; }
+  bool is_last(Pass pass) const { return pass.micro_batch + 1 == run_.repetition.micro_batches(); }
   bool sums(Pass pass) const { return is_last(pass) || plan().states->sums_every_micro_batch(); }
   bool passes_as_time(GroupKind kind) const {
     return passes_as_time_[static_cast<std::size_t>(kind)];
@@ -118,6 +120,7 @@ class StageRank final {
   StageRank* after_ = nullptr;
   std::vector<Chunk> chunks_;
   std::array<Seat, kGroupKinds> seats_{};
+  std::array<Repetition::Line*, kGroupKinds> lines_{};  ///< null: nobody asks
   std::array<bool, kGroupKinds> passes_as_time_{};
   RankDrawing drawing_;
   PipelineLink forward_;   ///< to the rank behind

@@ -10,7 +10,7 @@ UnitWeights::UnitWeights(UnitGathering gathering, User user)
 /// The next visit in the order of passes; false when there is none left.
 bool UnitWeights::find_next() {
   if (has_next_) return true;
-  while (pass_ < user_.passes) {
+  while (pass_ < user_.passes()) {
     const Pass pass = user_.pass(pass_);
     const std::size_t units = user_.units[static_cast<std::size_t>(pass.chunk)];
     if (pass.kind == PassKind::kWeightGradient || place_ == units) {
@@ -20,7 +20,7 @@ bool UnitWeights::find_next() {
     }
     const bool is_backward = pass.kind != PassKind::kForward;
     const bool is_first = !is_backward && pass.micro_batch == 0;
-    const bool is_last = is_backward && pass.micro_batch + 1 == user_.micro_batches;
+    const bool is_last = is_backward && user_.is_last(pass);
     next_ = {.chunk = pass.chunk,
              .unit = is_backward ? place_ : units - 1 - place_,
              .is_backward = is_backward,

@@ -21,9 +21,9 @@ class UnitWeights {
  public:
   struct User {
     std::function<Pass(std::int64_t k)> pass;
-    std::int64_t passes = 0;
-    std::vector<std::size_t> units;  ///< of each chunk
-    std::int32_t micro_batches = 1;
+    std::function<std::int64_t()> passes;
+    std::vector<std::size_t> units;     ///< of each chunk
+    std::function<bool(Pass)> is_last;  ///< whether it is of the last micro-batch
     /// Asks for a unit's weights, for which there is memory from now on; returns the call.
     std::function<std::int64_t(std::int32_t chunk, std::size_t unit)> gather;
     std::function<void(std::int32_t chunk, std::size_t unit)> let_go;

@@ -150,7 +150,7 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 /// the plan says, is exact at both fidelities.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
   Communicators::Ways ways{.barrier = barrier_time(run), .real = run.real};
-  if (!takes(FastPath::kOneCommunicator, communicators == 1)) ways.played = run.played;
+  if (!takes(FastPath::kCollectivesAlone, communicators == 1)) ways.played = run.played;
   return ways;
 }
 

@@ -41,8 +41,14 @@ std::vector<Stage> stages_on(const GroupLinks& links, const Collective& collecti
   return {{.where = *links.known_by_time, .startup = startup, .work = whole - startup}};
 }
 
+const std::vector<Stage>& FlowMedium::stages(Bytes bytes) {
+  const auto [at, is_new] = stages_.try_emplace(bytes.count);
+  if (is_new) at->second = stages_on(links_, collective_, bytes);
+  return at->second;
+}
+
 void FlowMedium::start(Bytes bytes, Duration, Callback done) {
-  auto stages = stages_on(links_, collective_, bytes);
+  const std::vector<Stage>& stages = this->stages(bytes);
   if (stages.empty()) {
     Engine& engine = world_.engine;
     serial_free_ = engine.until(later(engine.present(), serial_free_), collective_.time(bytes),
@@ -56,19 +62,19 @@ void FlowMedium::start(Bytes bytes, Duration, Callback done) {
   }
   const std::size_t flight = free_.back();
   free_.pop_back();
-  flights_[flight] = {std::move(stages), 0, done};
+  flights_[flight] = {&stages, 0, done};
   go_on(flight);
 }
 
 /// To the start-up of the next stage.
 void FlowMedium::go_on(std::size_t place) {
   Flight& flight = flights_[place];
-  if (flight.next == flight.stages.size()) {
+  if (flight.next == flight.stages->size()) {
     const Callback done = flight.done;
     free_.push_back(place);
     return done();
   }
-  const Stage& stage = flight.stages[flight.next];
+  const Stage& stage = (*flight.stages)[flight.next];
   Engine& engine = world_.engine;
   engine.at(engine.until(engine.present(), stage.startup, reasons_.startup(stage)),
             Phase::kComplete, [this, place] { work(place); });
@@ -76,7 +82,7 @@ void FlowMedium::go_on(std::size_t place) {
 
 void FlowMedium::work(std::size_t place) {
   Flight& flight = flights_[place];
-  const Stage& stage = flight.stages[flight.next++];
+  const Stage& stage = (*flight.stages)[flight.next++];
   const bool in_node = stage.where == Pairs::kInNode;
   Engine& engine = world_.engine;
   TakenPorts* const taken = in_node ? links_.taken_in_node : links_.taken_between_nodes;
@@ -93,7 +99,7 @@ void FlowMedium::work(std::size_t place) {
 void FlowMedium::delivered(const Message& message) {
   const auto place = static_cast<std::size_t>(message.sender);
   Flight& flight = flights_[place];
-  const Stage& stage = flight.stages[flight.next - 1];
+  const Stage& stage = (*flight.stages)[flight.next - 1];
   Engine& engine = world_.engine;
   const When begun = engine.release(flight.begun);
   const Time alone = std::min(engine.now(), begun.time + stage.work);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -89,11 +90,12 @@ class FlowMedium final : public Medium, private MessageSink {
 
  private:
   struct Flight {
-    std::vector<Stage> stages;
+    const std::vector<Stage>* stages = nullptr;
     std::size_t next = 0;
     Callback done;
     Held begun{};
   };
+  const std::vector<Stage>& stages(Bytes bytes);
   void go_on(std::size_t flight);
   void work(std::size_t flight);
   void delivered(const Message& message) override;
@@ -106,6 +108,7 @@ class FlowMedium final : public Medium, private MessageSink {
   Reason sharing_in_node_;
   Reason sharing_between_nodes_;
   When serial_free_{};
+  std::map<std::int64_t, std::vector<Stage>> stages_;  ///< by bytes: a group sends a few sizes
   std::vector<Flight> flights_;
   std::vector<std::size_t> free_;
 };

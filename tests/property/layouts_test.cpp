@@ -1,6 +1,7 @@
 // Random layouts: what memory is left, what time is spent on, and which steps are the same.
 #include "sim/core/error.h"
 #include "sim/layouts/earliest_starts.h"
+#include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/play.h"
 #include "tests/support/drawn_layout.h"
 
@@ -110,7 +111,7 @@ std::optional<LayoutTimes> earliest_starts_of(const LayoutPlan& plan) {
   std::vector<std::vector<ChunkPasses>> passes;
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     passes.push_back(passes_of(plan, place));
-  return earliest_starts(plan, passes);
+  return earliest_starts(plan, passes, passes_in_order(plan));
 }
 
 // With links of their own it always knows, but where a micro-batch may pass through a place in no
@@ -207,6 +208,34 @@ bool can_be_placed(const DrawnLayout& drawn) {
     return false;
   }
   return true;
+}
+
+/// So many that a step repeats itself.
+void draw_many_micro_batches(DrawnLayout& drawn) {
+  drawn.test.micro_batches = any(20, 60);
+  if (drawn.order != "interleaved") return;
+  drawn.group = drawn.places();
+  drawn.test.micro_batches = any(10, 20) * static_cast<std::int32_t>(drawn.group);
+  drawn.test.order = fmt::format(R"({{"type": "interleaved", "chunks": {}}})", drawn.chunks);
+}
+
+// On links on which exchanges meet.
+RC_GTEST_PROP(Layouts, PeriodsThatAreLeftOutAreAsThoseBefore, ()) {
+  int placed = 0;
+  std::int64_t left_out = 0;
+  for (int layout = 0; layout < 5; ++layout) {
+    DrawnLayout drawn = draw_any();
+    draw_many_micro_batches(drawn);
+    place(drawn, any(1, 4));
+    if (!can_be_placed(drawn)) continue;
+    ++placed;
+    const LayoutPlan plan = plan_of(drawn.test, drawn.work);
+    const LayoutTimes times = play_layout(plan);
+    left_out += times.left_out;
+    expect_same(times, only_programs(plan));
+  }
+  RC_CLASSIFY(left_out > 0, "left out");
+  RC_PRE(placed > 0);
 }
 
 // As one group of a kind stands for all: how many ranks it has on each of its nodes, which are all

@@ -1,5 +1,6 @@
 #include "sim/layouts/earliest_starts.h"
 
+#include "sim/layouts/passes_in_order.h"
 #include "tests/support/layouts.h"
 
 #include <memory>
@@ -13,7 +14,7 @@ std::optional<LayoutTimes> earliest_starts_of(const LayoutPlan& plan) {
   std::vector<std::vector<ChunkPasses>> passes;
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     passes.push_back(passes_of(plan, place));
-  return earliest_starts(plan, passes);
+  return earliest_starts(plan, passes, passes_in_order(plan));
 }
 
 // 1f1b: (m + p - 1)(F + B) = (8 + 4 - 1) x 40.

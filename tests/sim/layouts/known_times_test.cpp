@@ -14,13 +14,17 @@ class Counting final : public Collective {
     ++times;
     return Duration(3 * m.count);
   }
-  Duration startup() const override { return Duration(7); }
+  Duration startup() const override {
+    ++startups;
+    return Duration(7);
+  }
   std::vector<Stage> stages(Bytes m) const override {
     ++staged;
     return {{.where = Pairs::kInNode, .work = Duration(3 * m.count)}};
   }
   mutable int times = 0;
   mutable int staged = 0;
+  mutable int startups = 0;
 };
 
 TEST(KnownTimes, AsksOnceForEachSize) {
@@ -31,10 +35,11 @@ TEST(KnownTimes, AsksOnceForEachSize) {
     EXPECT_EQ(known.time({6}).count(), 18);
     ASSERT_EQ(known.stages({5}).size(), 1u);
     EXPECT_EQ(known.stages({5})[0].work.count(), 15);
+    EXPECT_EQ(known.startup().count(), 7);
   }
   EXPECT_EQ(counting->times, 2);
   EXPECT_EQ(counting->staged, 1);
-  EXPECT_EQ(known.startup().count(), 7);
+  EXPECT_EQ(counting->startups, 1);
 }
 
 }  // namespace

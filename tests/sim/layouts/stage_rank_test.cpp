@@ -1,5 +1,6 @@
 #include "sim/layouts/stage_rank.h"
 
+#include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/rank_program.h"
 #include "sim/runtime/mediums.h"
 #include "tests/support/layouts.h"
@@ -15,13 +16,17 @@ struct Scene {
   explicit Scene(const LayoutPlan& plan)
       : roads(make_roads(world, plan)),
         all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
-        run{world, plan, *roads, all, {passes_of(plan, 0)}, nullptr},
+        passes{passes_of(plan, 0)},
+        repetition(world, plan, passes_in_order(plan), false),
+        run{world, plan, *roads, all, passes, repetition, nullptr},
         rank(run, 0, 0) {
     rank.join(rank, rank);
   }
   World world;
   std::unique_ptr<LayoutRoads> roads;
   Group all;
+  std::vector<std::vector<ChunkPasses>> passes;
+  Repetition repetition;
   LayoutRun run;
   StageRank rank;
 };

@@ -21,9 +21,9 @@ std::string calls_of(UnitGathering gathering) {
                            [](std::int64_t k) {
                              return Pass{k == 0 ? PassKind::kForward : PassKind::kBackward, 0, 0};
                            },
-                       .passes = 2,
+                       .passes = [] { return std::int64_t{2}; },
                        .units = {2},
-                       .micro_batches = 1,
+                       .is_last = [](Pass) { return true; },
                        .gather =
                            [&](std::int32_t c, std::size_t unit) {
                              note('+')(c, unit);

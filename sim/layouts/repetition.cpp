@@ -1,0 +1,203 @@
+#include "sim/layouts/repetition.h"
+
+#include "sim/core/fingerprint.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace steptime {
+namespace {
+
+/// Of fewer periods not enough could be left out.
+constexpr std::int32_t kLeastPeriods = 8;
+/// Longer steps are played, and refused there if need be: 11 days, so that no sum overflows.
+constexpr double kMostLeftOut = 1e18;
+
+/// `to` less `from`, or both together.
+template <typename Numbers, typename How>
+void combine(Numbers& to, const Numbers& from, How how) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = how(to[i], from[i]);
+}
+
+void take_away(StageTimes& to, const StageTimes& from) {
+  combine(to.spent, from.spent, [](auto a, auto b) { return a - b; });
+  combine(to.bytes, from.bytes, [](auto a, auto b) { return a - b; });
+  to.exchanging -= from.exchanging;
+  to.exchanges -= from.exchanges;
+}
+
+}  // namespace
+
+Repetition::Repetition(const World& world, const LayoutPlan& plan,
+                       const std::vector<std::vector<Pass>>& order, bool looks)
+    : world_(world), micro_batches_(plan.micro_batches), looks_(looks), played_(order.size()) {
+  for (const std::vector<Pass>& passes : order)
+    orders_.push_back({.all = passes});
+  if (!looks_) return;
+  looks_ = false;
+  for (std::int32_t in = 1; !looks_ && in <= micro_batches_ / kLeastPeriods; ++in)
+    looks_ = have_periods(in);
+}
+
+/// Whether a pass and that of a period later are of the same kind and chunk, neither of them of the
+/// first or the last micro-batch.
+bool Repetition::comes_again(const Order& order, std::int64_t k) const {
+  if (k < 0 || k + order.period >= std::ssize(order.all)) return false;
+  const Pass& one = order.all[static_cast<std::size_t>(k)];
+  const Pass& other = order.all[static_cast<std::size_t>(k + order.period)];
+  return one.kind == other.kind && one.chunk == other.chunk &&
+         one.micro_batch + in_period_ == other.micro_batch && one.micro_batch > 0 &&
+         other.micro_batch + 1 < micro_batches_;
+}
+
+/// Looks around the middle of each place's order.
+bool Repetition::have_periods(std::int32_t micro_batches) {
+  in_period_ = micro_batches;
+  for (Order& order : orders_) {
+    const std::int64_t all = std::ssize(order.all);
+    if (all % micro_batches_ != 0) return false;
+    order.period = all / micro_batches_ * in_period_;
+    order.begin = order.end = all / 2;
+    while (comes_again(order, order.end))
+      ++order.end;
+    while (comes_again(order, order.begin - 1))
+      --order.begin;
+    if (order.end - order.begin < kLeastPeriods / 2 * order.period) return false;
+    order.end += order.period;
+  }
+  return true;
+}
+
+Pass Repetition::pass(std::int32_t place, std::int64_t k) const {
+  const Played& played = played_[static_cast<std::size_t>(place)];
+  const std::span<const Pass> all = orders_[static_cast<std::size_t>(place)].all;
+  played.looked_at = std::max(played.looked_at, k);
+  if (played.left_out == 0 || k < played.left_out_from) return all[static_cast<std::size_t>(k)];
+  Pass pass = all[static_cast<std::size_t>(k + played.left_out)];
+  pass.micro_batch -= static_cast<std::int32_t>(periods_ * in_period_);
+  return pass;
+}
+
+void Repetition::note(std::size_t place, std::uint64_t what) {
+  Played& played = played_[place];
+  played.hash =
+      mix(mix(played.hash, what), static_cast<std::uint64_t>((world_.now() - since_).count()));
+}
+
+void Repetition::begins(std::int32_t place, std::int64_t k) {
+  if (!looks_) return;
+  Played& played = played_[static_cast<std::size_t>(place)];
+  played.next = k;
+  if (place == 0 && k > 0 && k % orders_.front().period == 0) end_period();
+  if (!looks_) return;
+  played.next = k + 1;
+  const Pass next = pass(place, k);
+  note(static_cast<std::size_t>(place),
+       static_cast<std::uint64_t>(next.chunk) << 8 | static_cast<std::uint64_t>(next.kind));
+}
+
+Repetition::Line& Repetition::line(std::int32_t place) {
+  Line& line = lines_.emplace_back();
+  line.of_ = looks_ ? this : nullptr;
+  line.place_ = static_cast<std::size_t>(place);
+  line.number_ = lines_.size() << 32;  // beside passes
+  return line;
+}
+
+void Repetition::call(Line& line) {
+  ++line.calls_;
+  if (looks_) note(line.place_, line.number_);
+}
+
+void Repetition::end(Line& line) {
+  ++line.ends_;
+  if (looks_) note(line.place_, line.number_ + 1);
+}
+
+bool Repetition::is_as_before() const {
+  if (world_.now() - since_ != length_before_) return false;
+  for (std::size_t place = 0; place < played_.size(); ++place) {
+    const Played& of = played_[place];
+    if (of.hash != of.hash_before || of.next - of.next_before != orders_[place].period)
+      return false;
+  }
+  return std::all_of(lines_.begin(), lines_.end(), [](const Line& line) {
+    return line.calls_ - line.ends_ == line.open_before_ && line.ends_ >= line.calls_before_;
+  });
+}
+
+void Repetition::end_period() {
+  alike_ = is_as_before() ? alike_ + 1 : 0;
+  const Duration length = world_.now() - since_;
+  if (alike_ > 0) {
+    Count now = count_();
+    if (alike_ > 1) leave_out(length, *counted_, now);
+    counted_ = std::move(now);
+  }
+  length_before_ = length;
+  since_ = world_.now();
+  for (Played& of : played_) {
+    of.next_before = of.next;
+    of.hash_before = std::exchange(of.hash, 0);
+  }
+  for (Line& line : lines_) {
+    line.calls_before_ = line.calls_;
+    line.open_before_ = line.calls_ - line.ends_;
+  }
+}
+
+/// All but one, as the order must not yet end for who looks ahead; 0 where it does, or where the
+/// last period was not one of those that come again.
+std::int64_t Repetition::periods_left() const {
+  std::int64_t periods = micro_batches_;
+  for (std::size_t place = 0; place < played_.size(); ++place) {
+    const Played& of = played_[place];
+    const Order& order = orders_[place];
+    if (of.next - order.period < order.begin) return 0;
+    const std::int64_t ahead = std::max(of.next, of.looked_at);
+    periods = std::min(periods, (order.end - 1 - ahead) / order.period - 1);
+  }
+  return std::max(periods, std::int64_t{0});
+}
+
+void Repetition::leave_out(Duration length, const Count& from, Count to) {
+  const std::int64_t periods = periods_left();
+  if (periods == 0) return;
+  if (static_cast<double>(length.count()) * static_cast<double>(periods) > kMostLeftOut) return;
+  for (std::size_t place = 0; place < played_.size(); ++place) {
+    if (to.ranks[place].left != from.ranks[place].left) return;
+  }
+  looks_ = false;
+  periods_ = periods;
+  length_ = length;
+  left_out_at_ = world_.now();
+  micro_batches_ -= static_cast<std::int32_t>(periods_ * in_period_);
+  for (std::size_t place = 0; place < played_.size(); ++place) {
+    Played& of = played_[place];
+    of.left_out_from = of.next;
+    of.left_out = periods_ * orders_[place].period;
+    take_away(to.ranks[place], from.ranks[place]);
+  }
+  combine(to.carried, from.carried, [](auto a, auto b) { return a - b; });
+  each_ = std::move(to);
+}
+
+void Repetition::complete(StageTimes& times, std::int32_t place) const {
+  if (periods_ == 0) return;
+  const StageTimes& each = each_.ranks[static_cast<std::size_t>(place)];
+  const auto add = [this](auto sum, auto one) { return sum + one * periods_; };
+  combine(times.spent, each.spent, add);
+  combine(times.bytes, each.bytes, add);
+  times.exchanging += each.exchanging * periods_;
+  times.exchanges += each.exchanges * periods_;
+  times.end += length_ * periods_;
+  if (times.peak_at > since_start(left_out_at_)) times.peak_at += length_ * periods_;
+}
+
+void Repetition::complete(std::vector<std::int64_t>& carried) const {
+  if (periods_ == 0) return;
+  combine(carried, each_.carried, [this](auto a, auto b) { return a + b * periods_; });
+}
+
+}  // namespace steptime

@@ -1,0 +1,133 @@
+// A step of many micro-batches repeats itself: once all ranks of a pipeline do what they did a
+// period before, at the same distances in time, they do so until the order of passes changes, and
+// the periods up to there need not be played.
+//
+// A period is a number of micro-batches behind which every rank's order goes on as before. What
+// ranks do depends on how far all are and on what is under way, never on the time itself. So three
+// periods that are alike, to the picosecond, in the begin of every pass and in the begin and the
+// end of every exchange, with nothing under way that is older than a period and with the same
+// memory held at their ends, are followed by others that are alike. Periods that are left out count
+// in all figures as the last one that was played. GPipe's ranks, each of which goes ahead at its
+// own pace, have no period together.
+#pragma once
+#include "sim/core/units.h"
+#include "sim/layouts/layout_times.h"
+#include "sim/layouts/plan.h"
+#include "sim/runtime/group.h"
+#include "sim/runtime/world.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace steptime {
+
+class Repetition {
+ public:
+  /// What has been counted up to an instant.
+  struct Count {
+    std::vector<StageTimes> ranks;      ///< of each place
+    std::vector<std::int64_t> carried;  ///< over each link that exchanges share
+  };
+
+  /// `order`: the passes of each place. All must outlive it. `looks`: periods may be left out.
+  Repetition(const World& world, const LayoutPlan& plan,
+             const std::vector<std::vector<Pass>>& order, bool looks);
+  Repetition(const Repetition&) = delete;
+  Repetition& operator=(const Repetition&) = delete;
+  /// To be set before the first pass, where it looks.
+  void count_by(std::function<Count()> count) { count_ = std::move(count); }
+  bool looks() const { return looks_; }
+
+  // The step without what is left out, whose micro-batches have numbers without a gap.
+  std::int32_t micro_batches() const { return micro_batches_; }
+  std::int64_t passes(std::int32_t place) const {
+    const Played& played = played_[static_cast<std::size_t>(place)];
+    return std::ssize(orders_[static_cast<std::size_t>(place)].all) - played.left_out;
+  }
+  Pass pass(std::int32_t place, std::int64_t k) const;
+
+  // What happens, where it looks.
+  /// The place's k-th pass is next.
+  void begins(std::int32_t place, std::int64_t k);
+  /// Exchanges of one kind.
+  class Line final : public Group::Watch {
+   public:
+    void called() {
+      if (of_ != nullptr) of_->call(*this);
+    }
+    void ended(std::int64_t = 0, Bytes = {}, Time = {}) override {
+      if (of_ != nullptr) of_->end(*this);
+    }
+
+   private:
+    friend class Repetition;
+    Repetition* of_ = nullptr;  ///< null: it does not look
+    std::size_t place_ = 0;
+    std::uint64_t number_ = 0;
+    std::int64_t calls_ = 0;
+    std::int64_t ends_ = 0;
+    std::int64_t calls_before_ = 0;  ///< at the end of the period before
+    std::int64_t open_before_ = 0;
+  };
+  /// A new one of the place.
+  Line& line(std::int32_t place);
+
+  // When the step is over.
+  /// Periods.
+  std::int64_t left_out() const { return periods_; }
+  /// Adds what was left out.
+  void complete(StageTimes& times, std::int32_t place) const;
+  void complete(std::vector<std::int64_t>& carried) const;
+
+ private:
+  /// Of a place.
+  struct Order {
+    std::span<const Pass> all;
+    std::int64_t period = 0;  ///< passes
+    std::int64_t begin = 0;   ///< of those that come again a period later
+    std::int64_t end = 0;     ///< of these, a period behind the last of them
+  };
+  struct Played {
+    std::int64_t next = 0;         ///< pass
+    std::int64_t next_before = 0;  ///< at the end of the period before
+    mutable std::int64_t looked_at = 0;
+    std::uint64_t hash = 0;  ///< of what has happened in this period
+    std::uint64_t hash_before = 0;
+    std::int64_t left_out_from = 0;  ///< pass
+    std::int64_t left_out = 0;       ///< passes
+  };
+  bool have_periods(std::int32_t micro_batches);
+  bool comes_again(const Order& order, std::int64_t k) const;
+  void note(std::size_t place, std::uint64_t what);
+  void call(Line& line);
+  void end(Line& line);
+  void end_period();
+  bool is_as_before() const;
+  std::int64_t periods_left() const;
+  void leave_out(Duration length, const Count& from, Count to);
+
+  const World& world_;
+  std::int32_t micro_batches_;
+  bool looks_;
+  std::vector<Order> orders_;
+  std::int32_t in_period_ = 0;  ///< micro-batches
+  std::vector<Played> played_;
+  std::deque<Line> lines_;
+  std::function<Count()> count_;
+  Time since_{};  ///< the end of the period before
+  Duration length_before_{};
+  int alike_ = 0;  ///< so many periods were as those before them
+  std::optional<Count> counted_;
+  std::int64_t periods_ = 0;  ///< left out
+  Time left_out_at_{};
+  Duration length_{};  ///< of each
+  Count each_;         ///< of each
+};
+
+}  // namespace steptime
