@@ -1,5 +1,6 @@
 #include "sim/layouts/roads.h"
 
+#include "sim/layouts/link_timetable.h"
 #include "sim/layouts/shared_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
@@ -71,14 +72,16 @@ class ClosedRoads final : public LayoutRoads {
   }
 
   double busiest(double seconds) const override {
-    double most = 0;
-    if (network_ == nullptr) return most;
-    const std::vector<Channel> channels = routes_->channels();
-    for (std::size_t channel = 0; channel < channels.size(); ++channel) {
-      const auto carried = static_cast<double>(network_->carried(static_cast<ChannelId>(channel)));
-      most = std::max(most, carried / channels[channel].bandwidth.bytes_per_second);
+    std::vector<double> worked(static_cast<std::size_t>(links_.channels()));
+    const auto add = [&worked](const Network::Loads& loads, double work) {
+      for (const Network::Load& load : loads)
+        worked[load.channel] += work;
+    };
+    for (const GroupLinks& links : made_) {
+      add(links.in_node, links.worked_in_node);
+      add(links.between_nodes, links.worked_between_nodes);
     }
-    return most / seconds;
+    return busiest_of(worked, seconds);
   }
 
  private:

@@ -151,7 +151,7 @@ RC_GTEST_PROP(Layouts, FsdpIsZero3AndHybridShardingOverAllRanksIsFsdp, ()) {
 }
 
 /// On nodes whose GPUs and adapters are links, all a million times as long and as large, so that
-/// what a link carries in closed form is told to less than a millionth of a step.
+/// the picosecond to which a message is rounded is less than a millionth of a step.
 void place(DrawnLayout& drawn, std::int64_t adapters) {
   Cluster cluster;
   const std::int64_t ranks = drawn.tensor() * drawn.sharers() * drawn.places();
