@@ -110,10 +110,11 @@ Carried carried_by(const DrawnLayout& drawn, std::int64_t place) {
       carried.add(GroupKind::kTensor, Way::kHalf, t, times, hidden);
     add_states(drawn, stage, carried);
   }
-  // An embedding that the first and the last stage both have.
+  // An embedding that the first and the last stage both have: of its gradients what a rank holds.
   if (drawn.places() > 1 && (place == 0 || place + 1 == drawn.places())) {
+    const std::int64_t parts = drawn.cut >= DrawnLayout::Cut::kGradients ? drawn.shards : 1;
     carried.add(GroupKind::kEnds, Way::kAllReduce, 2, 1,
-                drawn.work.tied_params * drawn.work.parameter.gradient);
+                (drawn.work.tied_params * drawn.work.parameter.gradient + parts - 1) / parts);
   }
   return carried;
 }
