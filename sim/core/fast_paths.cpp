@@ -25,7 +25,8 @@ constexpr std::array kFastPaths{
     FastPathRow{
         FastPath::kEarliestStarts, "a recurrence over the passes of a pipeline",
         "exchanges within passes meet no others on their links, no two exchanges at all are "
-        "ever on one link at once, and nothing is drawn",
+        "ever on one link at once, none slows down what is computed beside it, and nothing is "
+        "drawn",
         "Layouts.EarliestStartsAreThoseOfThePrograms"}};
 
 thread_local int without = 0;

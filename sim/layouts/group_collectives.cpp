@@ -165,7 +165,12 @@ GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strate
   const GroupPlaces places{
       {part.nodes, part.gpus_per_node, part.gpus ? part.gpus->nics : 0, on_an_adapter}, share};
   const auto [at, is_new] = known.try_emplace(places);
-  if (is_new) at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
+  if (!is_new) return at->second;
+  at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
+  if (whole.intra_node_beside_kernels > 1) {
+    at->second.beside_kernels = std::make_shared<GroupCosts>(
+        group_costs(strategy, backend, whole.beside_kernels(), ranks, on_an_adapter));
+  }
   return at->second;
 }
 
@@ -198,7 +203,12 @@ Hop hop_from(const LayoutPlan& plan, std::int32_t place, const Backend& backend)
                            })));
     }
   }
-  hop.send = std::make_shared<LinearCollective>(LinearCost{link.latency, inverse(link.bandwidth)});
+  const auto send = [](const Link& by) {
+    return std::make_shared<LinearCollective>(LinearCost{by.latency, inverse(by.bandwidth)});
+  };
+  hop.send = send(link);
+  if (!hop.between_nodes && whole.intra_node_beside_kernels > 1)
+    hop.beside_kernels = send(backend.seen(whole.beside_kernels()).intra_node);
   return hop;
 }
 

@@ -13,9 +13,16 @@ namespace steptime {
 
 std::string_view name_of(Spent what) {
   constexpr std::array<std::string_view, kSpent> kNames{
-      "compute", "recompute", "logits",    "bubble",  "tensor",
-      "context", "pipeline",  "gradients", "weights", "optimizer"};
+      "compute",  "recompute", "logits",  "bubble",    "tensor", "context",
+      "pipeline", "gradients", "weights", "optimizer", "overlap"};
   return kNames[static_cast<std::size_t>(what)];
+}
+
+Overlap::Pair GroupCosts::pair(const Collective& collective) const {
+  if (beside_kernels == nullptr) return {collective, collective};
+  const auto ways = all();
+  const auto way = std::find(ways.begin(), ways.end(), &collective) - ways.begin();
+  return {collective, *beside_kernels->all()[static_cast<std::size_t>(way)]};
 }
 
 std::string_view name_of(GroupKind kind) {

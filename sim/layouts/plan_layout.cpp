@@ -83,12 +83,6 @@ void check_parts(const LayoutRequest& of) {
   }
   if (of.workload_section.has("input"))
     of.workload_section.fail("input", "unexpected with a layout");
-  if (of.workload_section.node().contains("overlap") &&
-      Catalogue::type_of(of.workload_section, "overlap") != "none") {
-    of.workload_section.fail("overlap",
-                             "kernels and collectives of a layout slow each other in nothing; "
-                             "expected {\"type\": \"none\"}");
-  }
   if (!of.workload_section.has("trace")) {
     for (const char* key : {"compute_time", "forward_share"}) {
       if (!of.workload_section.node().contains(key)) continue;
@@ -106,6 +100,25 @@ void check_parts(const LayoutRequest& of) {
                   "\"model\" in its place");
     }
   }
+}
+
+/// Null where compute and exchanges cost each other nothing, whatever their size.
+std::shared_ptr<const Overlap> overlap_of(const LayoutPlan& plan, const Workload& workload) {
+  const auto costs = [&](const Overlap::Pair& collective) {
+    return &collective.alone != &collective.beside_kernels ||
+           workload.overlap->beside(collective, {1}, plan.work.multiprocessors).any();
+  };
+  if (plan.layout.pipeline() > 1 && std::any_of(plan.hops.begin(), plan.hops.end(),
+                                                [&](const Hop& hop) { return costs(hop.pair()); }))
+    return workload.overlap;
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                               GroupKind::kReplicas, GroupKind::kEnds}) {
+    if (plan.group(kind, 0).size() == 1) continue;
+    for (const Collective* collective : plan.costs(kind).all()) {
+      if (costs(plan.costs(kind).pair(*collective))) return workload.overlap;
+    }
+  }
+  return nullptr;
 }
 
 /// Every exchange of a run in messages must be made of some.
@@ -229,6 +242,11 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   place_groups(*plan, strategy, *request.transport.backend,
                std::make_shared<const Cluster>(request.cluster));
   if (plan->plays_messages) expect_messages(*plan, strategy);
+  // Rates of transformers are of whole steps, which ran beside collectives as they were.
+  if (!request.workload_section.has("overlap")) {
+    plan->work.multiprocessors = request.workload.trace.multiprocessors;
+  }
+  plan->overlap = overlap_of(*plan, request.workload);
 
   const auto recomputation = Recomputations::instance().make(strategy, "recompute");
   const auto context = ContextExchanges::instance().make(strategy, "context_exchange");

@@ -41,7 +41,7 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
   const std::int32_t places = plan.layout.pipeline();
   for (std::int32_t place = 0; place < places; ++place)
     passes.push_back(passes_of(plan, place));
-  if (takes(FastPath::kEarliestStarts, timeline == nullptr)) {
+  if (takes(FastPath::kEarliestStarts, timeline == nullptr && plan.overlap == nullptr)) {
     auto times = earliest_starts(plan, passes);
     spdlog::debug("a step of {} places: {}", places,
                   times ? "earliest starts" : "programs, as exchanges meet on links");

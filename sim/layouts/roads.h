@@ -3,11 +3,14 @@
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/shared_gpu.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -36,6 +39,22 @@ class LayoutRoads {
   virtual std::int64_t messages() const { return 0; }
   /// What links have carried in so many seconds; none where no messages are played.
   virtual std::vector<LinkUse> links(double /*seconds*/) const { return {}; }
+  /// Of one that has a program, where compute and exchanges slow each other down; else null.
+  SharedGpu* gpu(std::int32_t rank) {
+    const auto at = gpus_.find(rank);
+    return at == gpus_.end() ? nullptr : &at->second;
+  }
+
+ protected:
+  LayoutRoads(World& world, const LayoutPlan& plan, std::span<const std::int32_t> programs);
+  /// What the exchanges of these ranks go through, one after another.
+  std::unique_ptr<Medium> slowed(std::unique_ptr<Medium> medium, Overlap::Pair collective,
+                                 std::span<const std::int32_t> ranks);
+
+ private:
+  World& world_;
+  const LayoutPlan& plan_;
+  std::map<std::int32_t, SharedGpu> gpus_;
 };
 
 /// As the plan plays them. Both must outlive the result.
