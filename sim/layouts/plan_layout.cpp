@@ -2,9 +2,12 @@
 
 #include "sim/core/error.h"
 #include "sim/layouts/group_collectives.h"
+#include "sim/layouts/message_count.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,6 +124,17 @@ std::shared_ptr<const Overlap> overlap_of(const LayoutPlan& plan, const Workload
   return nullptr;
 }
 
+/// What a step plays must fit into memory, and end.
+void expect_calls(const LayoutPlan& plan, const Config& workload) {
+  const double calls = calls_of(plan);
+  if (calls <= kMostCalls) return;
+  workload.fail(workload.has("global_batch") ? "global_batch" : "accumulate",
+                fmt::format("a rank of each place of the pipeline makes about {:.1g} passes and "
+                            "exchanges in a step, expected {:.0g} at most; larger micro-batches "
+                            "are fewer",
+                            calls, kMostCalls));
+}
+
 /// Every exchange of a run in messages must be made of some.
 void expect_messages(const LayoutPlan& plan, const Config& strategy) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
@@ -225,8 +239,9 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
       .beside = read_beside(strategy),
       .work = request.workload_section.has("trace") ? work_of(request.workload)
                                                     : read_shape(request.workload_section, cut)});
-  plan->micro_batches = static_cast<std::int32_t>(
-      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()));
+  plan->micro_batches = static_cast<std::int32_t>(std::min<std::int64_t>(
+      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()),
+      std::numeric_limits<std::int32_t>::max()));  // which are too many in any case
   if (const std::string refusal = plan->order->refusal(plan->shape()); !refusal.empty())
     strategy.fail("pipeline_order", refusal);
   const std::int64_t shards = plan->states->shard_group(plan->sharers());
@@ -258,6 +273,8 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
                       .schedule = request.schedule,
                       .has_schedule = stated.node().contains("schedule"),
                       .sequence_parallel = settings.sequence_parallel});
+  expect_calls(*plan, request.workload_section);
+  expect_own_operations(*plan, strategy);
   return plan;
 }
 

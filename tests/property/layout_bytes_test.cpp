@@ -1,5 +1,7 @@
 // Random layouts: the bytes that a rank exchanges with each kind of group in a step, as it calls
-// them, are what the strategies say: derived here from the layers, in integers.
+// them, are what the strategies say: derived here from the layers, in integers; and there are as
+// many exchanges as was known beforehand.
+#include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 #include "tests/support/drawn_layout.h"
 
@@ -124,8 +126,13 @@ RC_GTEST_PROP(LayoutBytes, GroupsCarryWhatTheirStrategySays, ()) {
   const DrawnLayout drawn;
   const LayoutPlan plan = plan_of(drawn.test, drawn.work);
   for (const LayoutTimes& times : in_every_way(plan)) {
-    for (std::int64_t r = 0; r < drawn.places(); ++r)
-      RC_ASSERT(times.ranks[static_cast<std::size_t>(r)].bytes == carried_by(drawn, r).bytes);
+    std::int64_t calls = 0;
+    for (std::int32_t r = 0; r < plan.layout.pipeline(); ++r) {
+      const StageTimes& rank = times.ranks[static_cast<std::size_t>(r)];
+      RC_ASSERT(rank.bytes == carried_by(drawn, r).bytes);
+      calls += plan.order->passes(plan.shape(), r) + rank.exchanges;
+    }
+    RC_ASSERT(calls_of(plan) == static_cast<double>(calls));
   }
 }
 

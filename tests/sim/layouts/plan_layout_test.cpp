@@ -85,6 +85,26 @@ TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
             "/run/variation: unexpected with a layout, whose replicas are alike");
 }
 
+// What is named is an all-reduce's time.
+TEST(PlanLayout, RefusesACollectiveWithoutTheOperationsThatStatesNeed) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": {"type": "zero", "stage": 2})")),
+            "/strategy/aggregation/collective: \"linear\" has no reduce-scatter of its own, which "
+            "the states of this layout need; expected one that has: nccl, ring");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "replicated")")), "");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "fsdp",
+      "aggregation": {"type": "all-reduce", "collective": null})")),
+            "");
+}
+
+TEST(PlanLayout, RefusesMorePassesAndExchangesThanCanBePlayed) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "workload": {"accumulate": 100000})")),
+            "");
+  EXPECT_EQ(
+      error_of(with_strategy(R"("layout": {})", R"(, "workload": {"global_batch": 11520000000})")),
+      "/workload/global_batch: a rank of each place of the pipeline makes about 2e+08 passes "
+      "and exchanges in a step, expected 5e+07 at most; larger micro-batches are fewer");
+}
+
 TEST(PlanLayout, ATraceCannotBeCut) {
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {"tensor": 2})")),
