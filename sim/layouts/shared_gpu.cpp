@@ -72,17 +72,17 @@ const Slowdown& SlowedMedium::slowdown_of(Bytes bytes) {
 double SlowedMedium::slowdown() const {
   const bool computes =
       std::any_of(gpus_.begin(), gpus_.end(), [](const SharedGpu* gpu) { return gpu->computes(); });
-  return computes ? now_.collective : 1;
+  return computes ? slowdown_.collective : 1;
 }
 
 void SlowedMedium::start(Bytes bytes, Duration longer, Callback done) {
-  now_ = slowdown_of(bytes);
+  slowdown_ = slowdown_of(bytes);
   done_ = done;
   start_ = world_.now();
   is_through_ = false;
   progress_.begin(start_, slowdown());
   for (SharedGpu* const gpu : gpus_)
-    gpu->begins(*this, now_.compute);
+    gpu->begins(*this, slowdown_.compute);
   medium_->start(
       bytes, longer,
       {[](void* self, std::uint64_t) { static_cast<SlowedMedium*>(self)->come_through(); }, this,

@@ -12,8 +12,10 @@
 #include "sim/workload/overlap.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -112,7 +114,7 @@ class SlowedMedium final : public Medium {
   SlowdownOf beside_;
   std::vector<SharedGpu*> gpus_;
   std::map<std::int64_t, Slowdown> known_;  ///< by bytes
-  Slowdown now_{};
+  Slowdown slowdown_{};
   Callback done_{};
   Time start_{};
   Duration alone_{};  ///< in its medium
