@@ -55,6 +55,7 @@ class RankWork {
         .logits = head_bytes.logits,
         .context = kDriverContext,
         .device = device_.memory,
+        .multiprocessors = device_.multiprocessors,
         .samples = cut_.samples,
         .tokens = cut_.sequence,
         .update = [device = device_, training = training_](

@@ -11,7 +11,8 @@
 // sent all the same and costs its alpha.
 // Parameters: startups, "2(N-1)" as in 004, or "N-1" as printed in 001 section 5, which counts the
 // start-ups of one of the two halves. No messages take so little: it is then known by its time
-// only, and message fidelity refuses it. Source: 004 Table II; 001 section 5.
+// only, and message fidelity refuses it. operation: one of its two halves alone. Source: 004 Table
+// II; 001 section 5.
 #include "netmodels/programs.h"
 #include "netmodels/rounds.h"
 
@@ -26,7 +27,12 @@ const Params kParams{{.key = "startups",
                       .help = "how many alphas: 2(N-1), or the N-1 of paper 001, analytic only",
                       .need = Need::kDefault,
                       .fallback = "2(N-1)",
-                      .words = {"2(N-1)", "N-1"}}};
+                      .words = {"2(N-1)", "N-1"}},
+                     {.key = "operation",
+                      .kind = Kind::kText,
+                      .help = "what its ranks do together; default: all-reduce",
+                      .need = Need::kOptional,
+                      .words = {"all-reduce", "all-gather", "reduce-scatter"}}};
 
 RoundSum costs(const Config& config, const RoundLinks& links, TimePerByte gamma) {
   const auto n = static_cast<double>(links.workers());
@@ -46,7 +52,9 @@ RoundSum costs(const Config& config, const RoundLinks& links, TimePerByte gamma)
 
 const bool kRegistered = Collectives::instance().add(
     "ring", "reduce-scatter and all-gather around a ring", kParams,
-    [](const Config& c, const Cluster& cluster) {
+    [](const Config& c, const Cluster& cluster) -> std::unique_ptr<Collective> {
+      if (c.has("operation") && c.get<std::string>("operation") != "all-reduce")
+        return Collectives::instance().make_default(c.get<std::string>("operation"), cluster);
       const RoundLinks links(cluster);
       CollectiveOfRounds::MakePrograms programs;
       if (c.get<std::string>("startups") == "2(N-1)") {

@@ -24,11 +24,13 @@ constexpr std::array kFastPaths{
     FastPathRow{
         FastPath::kEarliestStarts, "a recurrence over the passes of a pipeline",
         "exchanges within passes meet no others on their links, no two exchanges at all are "
-        "ever on one link at once, and nothing is drawn",
+        "ever on one link at once, none slows down what is computed beside it, and nothing is "
+        "drawn",
         "Layouts.EarliestStartsAreThoseOfThePrograms"},
     FastPathRow{FastPath::kPeriodsLeftOut, "a period of a pipeline's passes in the place of many",
                 "all ranks have done three times what they did a period before, to the picosecond, "
-                "nothing is under way longer, and nothing is drawn or sent in messages",
+                "nothing is under way longer, and nothing is drawn, sent in messages, or slowed "
+                "down by what travels beside it",
                 "Layouts.PeriodsThatAreLeftOutAreAsThoseBefore"}};
 
 thread_local int without = 0;

@@ -2,6 +2,7 @@
 
 #include "sim/layouts/adapters.h"
 #include "sim/layouts/known_times.h"
+#include "sim/layouts/rank_states.h"
 #include "sim/servers/aggregation.h"
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,14 +21,19 @@
 namespace steptime {
 namespace {
 
+/// Whether a collective's parameters say which operation it is, and this is one of them.
+bool knows(const Params& params, std::string_view operation) {
+  return std::any_of(params.begin(), params.end(), [&](const Param& p) {
+    return p.key == "operation" &&
+           std::find(p.words.begin(), p.words.end(), operation) != p.words.end();
+  });
+}
+
 /// Where the collective says which operation it is; else the generic one of that name.
 std::shared_ptr<const Collective> operation(const Config& aggregation, const std::string& type,
                                             const char* name, const Cluster& cluster) {
-  const auto& item = Collectives::instance().items().at(type);
-  const bool knows = std::any_of(item.params.begin(), item.params.end(), [&](const Param& p) {
-    return p.key == "operation" && std::find(p.words.begin(), p.words.end(), name) != p.words.end();
-  });
-  if (!knows) return Collectives::instance().make_default(name, cluster);
+  if (!knows(Collectives::instance().items().at(type).params, name))
+    return Collectives::instance().make_default(name, cluster);
   auto document = std::make_shared<Document>(
       Document{aggregation.file(), Json{{"collective", Json::object()}}});
   Json& stated = document->root["collective"];
@@ -165,7 +173,12 @@ GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strate
   const GroupPlaces places{
       {part.nodes, part.gpus_per_node, part.gpus ? part.gpus->nics : 0, on_an_adapter}, share};
   const auto [at, is_new] = known.try_emplace(places);
-  if (is_new) at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
+  if (!is_new) return at->second;
+  at->second = group_costs(strategy, backend, whole, ranks, on_an_adapter);
+  if (whole.intra_node_beside_kernels > 1) {
+    at->second.beside_kernels = std::make_shared<GroupCosts>(
+        group_costs(strategy, backend, whole.beside_kernels(), ranks, on_an_adapter));
+  }
   return at->second;
 }
 
@@ -198,11 +211,64 @@ Hop hop_from(const LayoutPlan& plan, std::int32_t place, const Backend& backend)
                            })));
     }
   }
-  hop.send = std::make_shared<LinearCollective>(LinearCost{link.latency, inverse(link.bandwidth)});
+  const auto send = [](const Link& by) {
+    return std::make_shared<LinearCollective>(LinearCost{by.latency, inverse(by.bandwidth)});
+  };
+  hop.send = send(link);
+  if (!hop.between_nodes && whole.intra_node_beside_kernels > 1)
+    hop.beside_kernels = send(backend.seen(whole.beside_kernels()).intra_node);
   return hop;
 }
 
 }  // namespace
+
+namespace {
+
+/// What of a plan makes such a collective: "the states", or a kind of group; "": nothing.
+std::string who_calls(const LayoutPlan& plan,
+                      std::shared_ptr<const Collective> GroupCosts::*operation) {
+  const bool gathers = operation == &GroupCosts::all_gather;
+  if (plan.states->shard_group(plan.sharers()) > 1) {
+    if (!gathers && plan.states->sum() == Operation::kReduceScatter) return "the states";
+    if (gathers && (plan.states->gathers_updates() || gathering_of(plan))) return "the states";
+  }
+  if (gathers && plan.gathered_boundary.count > 0) return "tensor ranks behind a boundary";
+  for (const StageWork& stage : plan.stages) {
+    for (const StageLayer& layer : stage.layers) {
+      for (const Legs* legs : {&layer.forward, &layer.backward, &layer.weights}) {
+        for (const Leg& leg : *legs) {
+          const GroupKind group = leg.exchange.group;
+          if (leg.exchange.collective == (plan.costs(group).*operation).get() &&
+              plan.group(group, 0).size() > 1)
+            return fmt::format("{} ranks", name_of(group));
+        }
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void expect_own_operations(const LayoutPlan& plan, const Config& strategy) {
+  const Config aggregation = Aggregations::instance().chosen(strategy, "aggregation");
+  const std::string type = Catalogue::type_of(aggregation, Collective::kNoun);
+  const auto& items = Collectives::instance().items();
+  for (const auto& [name, operation] : {std::pair("reduce-scatter", &GroupCosts::reduce_scatter),
+                                        std::pair("all-gather", &GroupCosts::all_gather)}) {
+    if (knows(items.at(type).params, name)) continue;
+    const std::string who = who_calls(plan, operation);
+    if (who.empty()) continue;
+    std::vector<std::string> known;
+    for (const auto& [other, item] : items) {
+      if (knows(item.params, name)) known.push_back(other);
+    }
+    aggregation.fail("collective",
+                     fmt::format("\"{}\" has no {} of its own, which {} of this layout "
+                                 "need; expected one that has: {}",
+                                 type, name, who, fmt::join(known, ", ")));
+  }
+}
 
 void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backend,
                   std::shared_ptr<const Cluster> cluster) {

@@ -23,6 +23,11 @@ Cluster cluster_of(const Config& strategy, const Cluster& whole,
 GroupCosts group_costs(const Config& strategy, const Backend& backend, const Cluster& whole,
                        std::span<const std::int32_t> ranks, std::int64_t on_an_adapter = 1);
 
+/// Throws InputError for a reduce-scatter or an all-gather that ranks of the plan make and that the
+/// collective of the strategy's aggregation has none of: only its all-reduce is known. (All-to-alls
+/// are sends between all pairs, whatever the collective: no library has another way.)
+void expect_own_operations(const LayoutPlan& plan, const Config& strategy);
+
 /// The collectives of all groups of a plan that knows its layout and its states, and what its ranks
 /// send to their neighbours, on this cluster. Throws InputError as the two above.
 void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backend,

@@ -43,14 +43,17 @@ bool LinkTimetable::meet() const {
 }
 
 double LinkTimetable::busiest(double seconds) const {
-  double most = 0;
+  std::vector<double> worked;
   for (const std::vector<std::size_t>& lines : channels_) {
-    std::int64_t carried = 0;
+    worked.push_back(0);
     for (const std::size_t line : lines)
-      carried += lines_[line].carried_;
-    most = std::max(most, static_cast<double>(carried) / kBandwidth);
+      worked.back() += lines_[line].worked_;
   }
-  return most / seconds;
+  return busiest_of(worked, seconds);
+}
+
+double busiest_of(std::span<const double> worked, double seconds) {
+  return worked.empty() ? 0 : *std::max_element(worked.begin(), worked.end()) * 1e-12 / seconds;
 }
 
 }  // namespace steptime

@@ -9,9 +9,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 namespace steptime {
+
+/// Of so many seconds, how long the busiest link works, by the ps of each.
+double busiest_of(std::span<const double> worked, double seconds);
 
 class LinkTimetable {
  public:
@@ -22,8 +26,7 @@ class LinkTimetable {
     void take(Time since, Duration work) {
       if (work == Duration{}) return;
       taken_.push_back({since, since + work});
-      // As Network::start counts work: bytes at the bandwidth of a link.
-      carried_ += static_cast<std::int64_t>(to_seconds(work) * kBandwidth + 0.5);
+      worked_ += static_cast<double>(work.count());
     }
     void reserve(std::size_t times) { taken_.reserve(times); }
 
@@ -37,7 +40,7 @@ class LinkTimetable {
 
     std::vector<ChannelId> channels_;
     std::vector<Taken> taken_;
-    std::int64_t carried_ = 0;
+    double worked_ = 0;  ///< ps
   };
 
   explicit LinkTimetable(std::int64_t channels) : channels_(static_cast<std::size_t>(channels)) {}
@@ -50,8 +53,6 @@ class LinkTimetable {
   double busiest(double seconds) const;
 
  private:
-  static constexpr double kBandwidth = 1e9;  ///< B/s, that of all TimedLinks
-
   std::deque<Line> lines_;
   std::vector<std::vector<std::size_t>> channels_;  ///< the lines of each
 };

@@ -1,5 +1,8 @@
 #include "sim/layouts/message_count.h"
 
+#include "sim/layouts/rank_states.h"
+
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -60,6 +63,46 @@ double messages_of(const LayoutPlan& plan) {
     }
   }
   return messages;
+}
+
+namespace {
+
+/// Of what shares states, in a stage: sums of its buckets, over their replicas, too, and
+/// gatherings.
+double calls_of_states(const LayoutPlan& plan, const StageWork& stage) {
+  if (plan.sharers() == 1) return 0;
+  const std::int64_t shards = plan.states->shard_group(plan.sharers());
+  const double sums = (shards > 1 ? 1 : 0) + (shards < plan.sharers() ? 1 : 0);
+  const double times = plan.states->sums_every_micro_batch() ? plan.micro_batches : 1;
+  double calls = sums * times;
+  if (plan.states->gathers_updates()) ++calls;
+  if (const auto gathering = gathering_of(plan))
+    calls += gathering->reshards ? 2.0 * plan.micro_batches : 1;
+  return calls * static_cast<double>(stage.buckets.size());
+}
+
+}  // namespace
+
+double calls_of(const LayoutPlan& plan) {
+  const std::int32_t places = plan.layout.pipeline();
+  double calls = plan.tied.count > 0 ? 2 : 0;
+  for (std::int32_t place = 0; place < places; ++place)
+    calls += static_cast<double>(plan.order->passes(plan.shape(), place));
+  for (const StageWork& stage : plan.stages) {
+    double exchanges = 0;
+    for (const StageLayer& layer : stage.layers) {
+      for (const Legs* legs : {&layer.forward, &layer.backward, &layer.weights}) {
+        exchanges +=
+            static_cast<double>(std::count_if(legs->begin(), legs->end(), [](const Leg& leg) {
+              return leg.exchange.collective != nullptr;
+            }));
+      }
+    }
+    calls += exchanges * plan.micro_batches + calls_of_states(plan, stage);
+  }
+  const double boundaries = 2 * static_cast<double>(plan.stages.size() - 1);
+  const double each = (places > 1 ? 1 : 0) + (plan.gathered_boundary.count > 0 ? 1 : 0);
+  return calls + boundaries * each * plan.micro_batches;
 }
 
 }  // namespace steptime

@@ -13,9 +13,16 @@ namespace steptime {
 
 std::string_view name_of(Spent what) {
   constexpr std::array<std::string_view, kSpent> kNames{
-      "compute", "recompute", "logits",    "bubble",  "tensor",
-      "context", "pipeline",  "gradients", "weights", "optimizer"};
+      "compute",  "recompute", "logits",  "bubble",    "tensor", "context",
+      "pipeline", "gradients", "weights", "optimizer", "overlap"};
   return kNames[static_cast<std::size_t>(what)];
+}
+
+Overlap::Pair GroupCosts::pair(const Collective& collective) const {
+  if (beside_kernels == nullptr) return {collective, collective};
+  const auto ways = all();
+  const auto way = std::find(ways.begin(), ways.end(), &collective) - ways.begin();
+  return {collective, *beside_kernels->all()[static_cast<std::size_t>(way)]};
 }
 
 std::string_view name_of(GroupKind kind) {
@@ -168,7 +175,10 @@ StageLayer plan_layer(const LayoutPlan& plan, const LayoutParts& parts, std::siz
                      .weights = planner.weights(),
                      .params = layer.params(),
                      .kept = layer.kept};
-  if (again == Recomputed::kAttention) planned.kept = layer.kept - layer.kept_attention;
+  if (again == Recomputed::kAttention) {
+    planned.kept = layer.kept - layer.kept_attention;
+    planned.working = layer.kept_attention;
+  }
   if (again == Recomputed::kOperators) {
     planned.working = {(layer.kept - layer.kept_input).count / 2};
     planned.kept = layer.kept - planned.working;
@@ -300,7 +310,11 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
     // The last stage has a copy of the embedding. Its gradients are summed up as all others of the
     // rank are, and then over both ends.
     plan.work.layers.back().tensors.push_back({"tied embedding", plan.work.tied_params});
-    plan.tied = {plan.work.tied_params * plan.work.parameter.gradient};
+    // Of them a rank holds a part where its states keep parts only. Megatron-LM@00c2c0ad
+    // core/distributed/finalize_model_grads.py (_allreduce_word_embedding_grads) sums up the whole
+    // main_grad with its distributed optimizer, and what FSDP manages with that.
+    const std::int64_t parts = plan.states->parts(plan.sharers()).gradients;
+    plan.tied = {(plan.work.tied_params * plan.work.parameter.gradient + parts - 1) / parts};
   }
   std::size_t next = 0;
   std::int64_t block = 0;

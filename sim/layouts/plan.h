@@ -18,6 +18,7 @@
 #include "sim/network/cluster.h"
 #include "sim/step/schedule.h"
 #include "sim/workload/model_work.h"
+#include "sim/workload/overlap.h"
 
 #include <array>
 #include <cstdint>
@@ -39,9 +40,10 @@ enum class Spent : std::uint8_t {
   kPipeline,
   kGradients,
   kWeights,
-  kOptimizer
+  kOptimizer,
+  kOverlap  ///< what compute takes longer beside exchanges
 };
-inline constexpr std::size_t kSpent = 10;
+inline constexpr std::size_t kSpent = 11;
 std::string_view name_of(Spent what);
 
 /// The groups that a rank is a member of.
@@ -64,16 +66,23 @@ struct GroupCosts {
   std::shared_ptr<const Collective> all_gather;
   std::shared_ptr<const Collective> all_to_all;
   std::shared_ptr<const Collective> send;  ///< from each member to the next one
+  /// On links as they are while kernels run; null: as they always are.
+  std::shared_ptr<const GroupCosts> beside_kernels{};
   /// Those that the group has, which is known by its place in this order.
   std::array<const Collective*, 5> all() const {
     return {all_reduce.get(), reduce_scatter.get(), all_gather.get(), all_to_all.get(), send.get()};
   }
+  /// One of these, with and without kernels beside it.
+  Overlap::Pair pair(const Collective& collective) const;
 };
 
 /// From each rank of a place of the pipeline to its neighbour in the next place, and back.
 struct Hop {
   std::shared_ptr<const Collective> send;
   bool between_nodes = false;
+  std::shared_ptr<const Collective> beside_kernels{};  ///< null: the same
+
+  Overlap::Pair pair() const { return {*send, beside_kernels ? *beside_kernels : *send}; }
 };
 
 /// The exchange of a pass among the ranks of a group.
@@ -143,6 +152,8 @@ struct LayoutPlan {
   std::vector<Hop> hops;  ///< from each place of the pipeline; behind the last comes the first
   /// Whose links the exchanges share; null: each has links of its own.
   std::shared_ptr<const Cluster> cluster;
+  /// What compute and exchanges beside it cost each other; null: nothing.
+  std::shared_ptr<const Overlap> overlap{};
   bool plays_messages = false;  ///< that exchanges are made of, on the links of the cluster
   Bytes boundary{};             ///< that each rank sends to the next stage for a micro-batch
   Bytes tied{};  ///< gradients of an embedding that the first and the last stage both have

@@ -2,9 +2,12 @@
 
 #include "sim/core/error.h"
 #include "sim/layouts/group_collectives.h"
+#include "sim/layouts/message_count.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,12 +86,6 @@ void check_parts(const LayoutRequest& of) {
   }
   if (of.workload_section.has("input"))
     of.workload_section.fail("input", "unexpected with a layout");
-  if (of.workload_section.node().contains("overlap") &&
-      Catalogue::type_of(of.workload_section, "overlap") != "none") {
-    of.workload_section.fail("overlap",
-                             "kernels and collectives of a layout slow each other in nothing; "
-                             "expected {\"type\": \"none\"}");
-  }
   if (!of.workload_section.has("trace")) {
     for (const char* key : {"compute_time", "forward_share"}) {
       if (!of.workload_section.node().contains(key)) continue;
@@ -106,6 +103,36 @@ void check_parts(const LayoutRequest& of) {
                   "\"model\" in its place");
     }
   }
+}
+
+/// Null where compute and exchanges cost each other nothing, whatever their size.
+std::shared_ptr<const Overlap> overlap_of(const LayoutPlan& plan, const Workload& workload) {
+  const auto costs = [&](const Overlap::Pair& collective) {
+    return &collective.alone != &collective.beside_kernels ||
+           workload.overlap->beside(collective, {1}, plan.work.multiprocessors).any();
+  };
+  if (plan.layout.pipeline() > 1 && std::any_of(plan.hops.begin(), plan.hops.end(),
+                                                [&](const Hop& hop) { return costs(hop.pair()); }))
+    return workload.overlap;
+  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                               GroupKind::kReplicas, GroupKind::kEnds}) {
+    if (plan.group(kind, 0).size() == 1) continue;
+    for (const Collective* collective : plan.costs(kind).all()) {
+      if (costs(plan.costs(kind).pair(*collective))) return workload.overlap;
+    }
+  }
+  return nullptr;
+}
+
+/// What a step plays must fit into memory, and end.
+void expect_calls(const LayoutPlan& plan, const Config& workload) {
+  const double calls = calls_of(plan);
+  if (calls <= kMostCalls) return;
+  workload.fail(workload.has("global_batch") ? "global_batch" : "accumulate",
+                fmt::format("a rank of each place of the pipeline makes about {:.1g} passes and "
+                            "exchanges in a step, expected {:.0g} at most; larger micro-batches "
+                            "are fewer",
+                            calls, kMostCalls));
 }
 
 /// Every exchange of a run in messages must be made of some.
@@ -212,8 +239,9 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
       .beside = read_beside(strategy),
       .work = request.workload_section.has("trace") ? work_of(request.workload)
                                                     : read_shape(request.workload_section, cut)});
-  plan->micro_batches = static_cast<std::int32_t>(
-      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()));
+  plan->micro_batches = static_cast<std::int32_t>(std::min<std::int64_t>(
+      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()),
+      std::numeric_limits<std::int32_t>::max()));  // which are too many in any case
   if (const std::string refusal = plan->order->refusal(plan->shape()); !refusal.empty())
     strategy.fail("pipeline_order", refusal);
   const std::int64_t shards = plan->states->shard_group(plan->sharers());
@@ -229,6 +257,11 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   place_groups(*plan, strategy, *request.transport.backend,
                std::make_shared<const Cluster>(request.cluster));
   if (plan->plays_messages) expect_messages(*plan, strategy);
+  // Rates of transformers are of whole steps, which ran beside collectives as they were.
+  if (!request.workload_section.has("overlap")) {
+    plan->work.multiprocessors = request.workload.trace.multiprocessors;
+  }
+  plan->overlap = overlap_of(*plan, request.workload);
 
   const auto recomputation = Recomputations::instance().make(strategy, "recompute");
   const auto context = ContextExchanges::instance().make(strategy, "context_exchange");
@@ -240,6 +273,8 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
                       .schedule = request.schedule,
                       .has_schedule = stated.node().contains("schedule"),
                       .sequence_parallel = settings.sequence_parallel});
+  expect_calls(*plan, request.workload_section);
+  expect_own_operations(*plan, strategy);
   return plan;
 }
 

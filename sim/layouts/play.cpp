@@ -99,7 +99,7 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
   }
   times.close();
   if (times.step > Duration{}) {
-    std::vector<std::int64_t> carried = roads->carried();
+    std::vector<double> carried = roads->carried();
     repetition.complete(carried);
     times.links = roads->links(to_seconds(times.step));
     times.busiest = roads->busiest(to_seconds(times.step), carried);
@@ -115,15 +115,14 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
   for (std::int32_t place = 0; place < places; ++place)
     passes.push_back(passes_of(plan, place));
   const Step step{plan, passes, passes_in_order(plan), timeline};
-  const bool is_undrawn = timeline == nullptr;
-  if (takes(FastPath::kEarliestStarts, is_undrawn)) {
+  const bool goes_by_itself = timeline == nullptr && plan.overlap == nullptr;
+  if (takes(FastPath::kEarliestStarts, goes_by_itself)) {
     auto times = earliest_starts(plan, passes, step.order);
     spdlog::debug("a step of {} places: {}", places,
                   times ? "earliest starts" : "programs, as exchanges meet on links");
     if (times) return std::move(*times);
   }
-  const bool is_closed = is_undrawn && !plan.plays_messages;
-  if (takes(FastPath::kPeriodsLeftOut, is_closed)) {
+  if (takes(FastPath::kPeriodsLeftOut, goes_by_itself && !plan.plays_messages)) {
     if (auto times = play_programs(step, true)) return std::move(*times);
   }
   return *play_programs(step, false);

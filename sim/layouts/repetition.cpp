@@ -195,9 +195,10 @@ void Repetition::complete(StageTimes& times, std::int32_t place) const {
   if (times.peak_at > since_start(left_out_at_)) times.peak_at += length_ * periods_;
 }
 
-void Repetition::complete(std::vector<std::int64_t>& carried) const {
+void Repetition::complete(std::vector<double>& carried) const {
   if (periods_ == 0) return;
-  combine(carried, each_.carried, [this](auto a, auto b) { return a + b * periods_; });
+  combine(carried, each_.carried,
+          [this](double sum, double one) { return sum + one * static_cast<double>(periods_); });
 }
 
 }  // namespace steptime

@@ -31,8 +31,8 @@ class Repetition {
  public:
   /// What has been counted up to an instant.
   struct Count {
-    std::vector<StageTimes> ranks;      ///< of each place
-    std::vector<std::int64_t> carried;  ///< over each link that exchanges share
+    std::vector<StageTimes> ranks;  ///< of each place
+    std::vector<double> carried;    ///< over each link that exchanges share, ps
   };
 
   /// `order`: the passes of each place. All must outlive it. `looks`: periods may be left out.
@@ -83,7 +83,7 @@ class Repetition {
   std::int64_t left_out() const { return periods_; }
   /// Adds what was left out.
   void complete(StageTimes& times, std::int32_t place) const;
-  void complete(std::vector<std::int64_t>& carried) const;
+  void complete(std::vector<double>& carried) const;
 
  private:
   /// Of a place.

@@ -1,5 +1,6 @@
 #include "sim/layouts/roads.h"
 
+#include "sim/layouts/link_timetable.h"
 #include "sim/layouts/shared_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
@@ -33,7 +34,11 @@ std::unique_ptr<Group> make_group(
 
 class ClosedRoads final : public LayoutRoads {
  public:
-  ClosedRoads(World& world, const LayoutPlan& plan) : world_(world), plan_(plan), links_(plan) {
+  ClosedRoads(World& world, const LayoutPlan& plan)
+      : LayoutRoads(world, plan, plan.group(GroupKind::kPipeline, 0)),
+        world_(world),
+        plan_(plan),
+        links_(plan) {
     if (links_.channels() == 0) return;
     routes_.emplace(links_.channels());
     network_ = &world.connect(*routes_, {});
@@ -53,33 +58,45 @@ class ClosedRoads final : public LayoutRoads {
           shares ? &made_.emplace_back(links_.of_group(place, kind)) : nullptr;
       const Name name =
           is_of_ends ? Name{"first and last rank"} : Name{name_of(kind).data(), -1, "rank", place};
-      group = make_group(world_, name, is_of_ends ? 2 : 1, plan_.costs(kind),
-                         [&](const Collective& c) { return medium(c, links); });
+      std::vector<std::int32_t> ranks{rank};
+      if (is_of_ends) ranks = plan_.group(kind, 0);
+      group = make_group(world_, name, ranks.size(), plan_.costs(kind), [&](const Collective& c) {
+        return slowed(medium(c, links), plan_.costs(kind).pair(c), ranks);
+      });
     }
     return {group.get(), is_of_ends && place > 0 ? 1u : 0u};
   }
 
   std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) override {
     const std::int32_t place = plan_.place(rank);
-    const Collective& send = *plan_.hop(back ? next_to(plan_.layout, place, true) : place).send;
-    if (links_.is_hop_alone(place, back)) return medium(send, nullptr);
-    return medium(send, &made_.emplace_back(links_.of_hop(place, back)));
+    const std::int32_t next = next_to(plan_.layout, place, back);
+    const Hop& hop = plan_.hop(back ? next : place);
+    GroupLinks* const links = links_.is_hop_alone(place, back)
+                                  ? nullptr
+                                  : &made_.emplace_back(links_.of_hop(place, back));
+    return slowed(medium(*hop.send, links), hop.pair(),
+                  std::array{rank, programs()[static_cast<std::size_t>(next)]});
   }
 
   bool are_alone(std::int32_t rank, GroupKind kind) const override {
     return links_.are_alone(plan_.place(rank), kind);
   }
 
-  std::vector<std::int64_t> carried() const override {
-    std::vector<std::int64_t> carried;
-    for (std::int64_t channel = 0; channel < links_.channels(); ++channel)
-      carried.push_back(network_->carried(static_cast<ChannelId>(channel)));  // at 1 GB/s
-    return carried;
+  std::vector<double> carried() const override {
+    std::vector<double> worked(static_cast<std::size_t>(links_.channels()));
+    const auto add = [&worked](const Network::Loads& loads, double work) {
+      for (const Network::Load& load : loads)
+        worked[load.channel] += work;
+    };
+    for (const GroupLinks& links : made_) {
+      add(links.in_node, links.worked_in_node);
+      add(links.between_nodes, links.worked_between_nodes);
+    }
+    return worked;
   }
 
-  double busiest(double seconds, const std::vector<std::int64_t>& carried) const override {
-    if (carried.empty()) return 0;
-    return static_cast<double>(*std::max_element(carried.begin(), carried.end())) / 1e9 / seconds;
+  double busiest(double seconds, std::span<const double> carried) const override {
+    return busiest_of(carried, seconds);
   }
 
  private:
@@ -146,7 +163,8 @@ class SendMedium final : public Medium, private MessageSink {
 class MessageRoads final : public LayoutRoads {
  public:
   MessageRoads(World& world, const LayoutPlan& plan)
-      : world_(world),
+      : LayoutRoads(world, plan, plan.group(GroupKind::kAll, 0)),
+        world_(world),
         plan_(plan),
         machine_(*plan.cluster),
         network_(world.connect(machine_, plan.cluster->messages)) {}
@@ -161,10 +179,8 @@ class MessageRoads final : public LayoutRoads {
       const Collective* const send = plan_.costs(kind).send.get();
       group = make_group(world_, name, ranks.size(), plan_.costs(kind),
                          [&](const Collective& c) -> std::unique_ptr<Medium> {
-                           if (&c == send) return sends(ranks);
-                           return std::make_unique<MessageMedium>(
-                               world_, network_, c, plan_.cluster->reduction,
-                               std::vector<Endpoint>(ranks.begin(), ranks.end()));
+                           return slowed(&c == send ? sends(ranks) : plays(c, ranks),
+                                         plan_.costs(kind).pair(c), ranks);
                          });
     }
     const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
@@ -174,14 +190,16 @@ class MessageRoads final : public LayoutRoads {
   std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) override {
     Coordinates at = plan_.layout.coordinates(rank);
     std::int32_t& place = at[static_cast<std::size_t>(Dimension::kPipeline)];
+    const Hop& hop = plan_.hop(back ? next_to(plan_.layout, place, true) : place);
     place = next_to(plan_.layout, place, back);
-    return std::make_unique<SendMedium>(
-        network_, std::vector<SendMedium::Pair>{{rank, plan_.layout.rank(at)}});
+    const std::int32_t to = plan_.layout.rank(at);
+    return slowed(std::make_unique<SendMedium>(network_, std::vector<SendMedium::Pair>{{rank, to}}),
+                  hop.pair(), std::array{rank, to});
   }
 
   bool are_alone(std::int32_t, GroupKind) const override { return false; }
   std::int64_t messages() const override { return network_.messages_delivered(); }
-  double busiest(double seconds, const std::vector<std::int64_t>&) const override {
+  double busiest(double seconds, std::span<const double>) const override {
     double most = 0;
     for (const LinkUse& link : links(seconds))
       most = std::max(most, link.busy);
@@ -192,6 +210,10 @@ class MessageRoads final : public LayoutRoads {
   }
 
  private:
+  std::unique_ptr<Medium> plays(const Collective& collective, std::span<const std::int32_t> ranks) {
+    return std::make_unique<MessageMedium>(world_, network_, collective, plan_.cluster->reduction,
+                                           std::vector<Endpoint>(ranks.begin(), ranks.end()));
+  }
   /// From each to the next one, around a ring.
   std::unique_ptr<Medium> sends(std::span<const std::int32_t> ranks) {
     std::vector<SendMedium::Pair> pairs;
@@ -208,6 +230,31 @@ class MessageRoads final : public LayoutRoads {
 };
 
 }  // namespace
+
+LayoutRoads::LayoutRoads(World& world, const LayoutPlan& plan,
+                         std::span<const std::int32_t> programs)
+    : world_(world), plan_(plan) {
+  if (plan.overlap == nullptr) return;
+  for (const std::int32_t rank : programs)
+    gpus_.try_emplace(rank, world);
+}
+
+std::unique_ptr<Medium> LayoutRoads::slowed(std::unique_ptr<Medium> medium,
+                                            Overlap::Pair collective,
+                                            std::span<const std::int32_t> ranks) {
+  if (plan_.overlap == nullptr) return medium;
+  std::vector<SharedGpu*> gpus;
+  for (const std::int32_t rank : ranks) {
+    SharedGpu* const one = gpu(rank);
+    if (std::find(gpus.begin(), gpus.end(), one) == gpus.end()) gpus.push_back(one);
+  }
+  return std::make_unique<SlowedMedium>(
+      world_, std::move(medium),
+      [collective, &plan = plan_](Bytes bytes) {
+        return plan.overlap->beside(collective, bytes, plan.work.multiprocessors);
+      },
+      std::move(gpus));
+}
 
 std::unique_ptr<LayoutRoads> make_roads(World& world, const LayoutPlan& plan) {
   if (plan.plays_messages) return std::make_unique<MessageRoads>(world, plan);

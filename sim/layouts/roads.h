@@ -3,11 +3,14 @@
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/shared_gpu.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -30,15 +33,32 @@ class LayoutRoads {
   virtual std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) = 0;
   /// Whether these exchanges of the rank meet no others on their links.
   virtual bool are_alone(std::int32_t rank, GroupKind kind) const = 0;
-  /// How many nanoseconds each link that exchanges share has worked; none where messages say it.
-  virtual std::vector<std::int64_t> carried() const { return {}; }
+  /// How long each link that exchanges share has worked, ps, whose sum may pass int64; none where
+  /// messages say it.
+  virtual std::vector<double> carried() const { return {}; }
   /// Of so many seconds, how long the busiest link has worked that exchanges share: at most 1.
   /// `carried`: by all of the step.
-  virtual double busiest(double seconds, const std::vector<std::int64_t>& carried) const = 0;
+  virtual double busiest(double seconds, std::span<const double> carried) const = 0;
   /// What was delivered.
   virtual std::int64_t messages() const { return 0; }
   /// What links have carried in so many seconds; none where no messages are played.
   virtual std::vector<LinkUse> links(double /*seconds*/) const { return {}; }
+  /// Of one that has a program, where compute and exchanges slow each other down; else null.
+  SharedGpu* gpu(std::int32_t rank) {
+    const auto at = gpus_.find(rank);
+    return at == gpus_.end() ? nullptr : &at->second;
+  }
+
+ protected:
+  LayoutRoads(World& world, const LayoutPlan& plan, std::span<const std::int32_t> programs);
+  /// What the exchanges of these ranks go through, one after another.
+  std::unique_ptr<Medium> slowed(std::unique_ptr<Medium> medium, Overlap::Pair collective,
+                                 std::span<const std::int32_t> ranks);
+
+ private:
+  World& world_;
+  const LayoutPlan& plan_;
+  std::map<std::int32_t, SharedGpu> gpus_;
 };
 
 /// As the plan plays them. Both must outlive the result.

@@ -15,6 +15,7 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
       rank_(rank),
       place_(run.plan.place(rank)),
       program_(program),
+      gpu_(run.roads.gpu(rank)),
       drawing_(run.world,
                rank == run.plan.group(GroupKind::kPipeline, 0)[static_cast<std::size_t>(place_)]
                    ? run.timeline
@@ -27,7 +28,7 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
       made_(static_cast<std::size_t>(run.plan.order->chunks())) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
     passes_as_time_[static_cast<std::size_t>(kind)] =
-        takes(FastPath::kCollectivesAlone, run.roads.are_alone(rank, kind));
+        takes(FastPath::kCollectivesAlone, gpu_ == nullptr && run.roads.are_alone(rank, kind));
   }
   const auto gathering = gathering_of(plan());
   std::vector<std::size_t> units;
@@ -67,6 +68,12 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
                 memory_.release(HeldFor::kGathered, plan().stage(place_, c).buckets[unit].weights,
                                 run_.world.now());
               }});
+}
+
+void StageRank::Computing::await_suspend(Suspended program) const {
+  World& world = me.run_.world;
+  if (me.gpu_ != nullptr) return me.gpu_->compute(program, work);
+  world.wake(program, world.engine.until(world.present(), work, Reason{}), Phase::kNormal);
 }
 
 void StageRank::spend(Spent what, Time since) {
@@ -184,18 +191,20 @@ Task StageRank::exchanges(const Leg& leg) {
   World& world = run_.world;
   const Time since = world.now();
   const GroupCall& call = leg.exchange;
+  Duration slowed{};
   if (passes_as_time(call.group)) {
     count(call.group, call.bytes, leg.alone);
     const Duration length = std::max(leg.compute, leg.alone);
     co_await world.at(world.engine.until(world.present(), length, Reason{}));
   } else {
     launch(call.group, *call.collective, call.bytes);
-    if (leg.compute > Duration{})
-      co_await world.at(world.engine.until(world.present(), leg.compute, Reason{}));
+    if (leg.compute > Duration{}) slowed = co_await computes(leg.compute);
     co_await over(call.group);
   }
   spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
-  spent_[static_cast<std::size_t>(spent_on(call.group))] += world.now() - since - leg.compute;
+  spent_[static_cast<std::size_t>(Spent::kOverlap)] += slowed;
+  spent_[static_cast<std::size_t>(spent_on(call.group))] +=
+      world.now() - since - leg.compute - slowed;
 }
 
 Task StageRank::works(const Segment& segment) {
@@ -215,7 +224,7 @@ Task StageRank::works(const Segment& segment) {
         co_await exchanges(leg);
         continue;
       }
-      co_await world.at(world.engine.until(world.present(), leg.compute, Reason{}));
+      spent_[static_cast<std::size_t>(Spent::kOverlap)] += co_await computes(leg.compute);
       spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
     }
   }

@@ -72,7 +72,7 @@ class StageRank final {
   const TimesSpent& spent() const { return spent_; }
   const BytesOfGroups& bytes() const { return bytes_; }
   /// Of its exchanges, each by itself.
-  Duration exchanging() const { return exchanging_; }
+  Duration exchanging() const { return gpu_ == nullptr ? exchanging_ : exchanging_ + gpu_->lost(); }
   std::int64_t exchanges() const { return exchanges_; }
   const RankMemory& memory() const { return memory_; }
   std::string doing() const;
@@ -93,6 +93,16 @@ class StageRank final {
   bool passes_as_time(GroupKind kind) const {
     return passes_as_time_[static_cast<std::size_t>(kind)];
   }
+  /// Awaited: so much is computed. Returns by how much longer that took.
+  struct Computing {
+    StageRank& me;
+    Duration work;
+    Time since;
+    bool await_ready() const { return false; }
+    void await_suspend(Suspended program) const;
+    Duration await_resume() const { return me.run_.world.now() - since - work; }
+  };
+  Computing computes(Duration work) { return {*this, work, run_.world.now()}; }
   void spend(Spent what, Time since);
   void spend(const TimesSpent& spent);
   /// Where nothing was called yet, no group.
@@ -115,6 +125,7 @@ class StageRank final {
   std::int32_t rank_;
   std::int32_t place_;
   std::size_t program_;
+  SharedGpu* gpu_;  ///< null: nothing slows it down
   Time end_{};
   StageRank* before_ = nullptr;
   StageRank* after_ = nullptr;

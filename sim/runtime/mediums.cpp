@@ -92,6 +92,8 @@ void FlowMedium::work(std::size_t place) {
     return;
   }
   flight.begun = engine.hold(engine.present());
+  (in_node ? links_.worked_in_node : links_.worked_between_nodes) +=
+      static_cast<double>(stage.work.count());
   network_.start(in_node ? links_.in_node : links_.between_nodes, stage.work,
                  {.sink = this, .sender = static_cast<std::int32_t>(place)});
 }

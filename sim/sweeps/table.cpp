@@ -17,18 +17,24 @@
 namespace steptime {
 namespace {
 
-constexpr std::string_view kInput = "exposed_input_s";
+/// What most rows say, which then is no column.
+struct Usual {
+  std::string_view key;
+  std::string_view text;
+};
+constexpr std::array kUsual{Usual{"exposed_input_s", "0.000"}, Usual{"fits", "yes"}};
 
 /// The time to the target is the median of the seeds, beside the fastest and slowest of them.
 constexpr std::array kColumns{Shown{"step_time_s", "step ms", 1e3, 3},
                               Shown{"exposed_comm_s", "exposed ms", 1e3, 3},
-                              Shown{kInput, "input ms", 1e3, 3},
+                              Shown{"exposed_input_s", "input ms", 1e3, 3},
                               Shown{"messages", "messages"},
                               Shown{"throughput_samples_per_s", "samples/s", 1, 1},
                               Shown{"speedup", "speedup", 1, 2},
                               Shown{"scaling_efficiency", "efficiency %", 100, 1},
                               Shown{"epoch_time_s", "epoch s", 1, 1},
                               Shown{"memory_bytes", "memory GB", 1e-9, 2},
+                              Shown{"fits", "fits"},
                               Shown{"final_accuracy", "accuracy %", 100, 1},
                               Shown{"time_to_target_s", "target s", 1, 1},
                               Shown{"time_to_target_min_s", "fastest s", 1, 1},
@@ -58,6 +64,7 @@ std::string joined(const std::string& text) {
 /// A row's figure, as `run` would show it.
 std::string shown(const Shown& how, const Json& row) {
   const auto value = row.find(how.key);
+  if (value != row.end() && value->is_boolean()) return value->get<bool>() ? "yes" : "no";
   if (value != row.end())
     return fmt::format("{:.{}f}{}", value->get<double>() * how.factor, how.decimals, how.unit);
   const bool misses = row.contains("final_accuracy") && how.key.starts_with("time_to_target");
@@ -95,9 +102,11 @@ std::string SweepTable::text() const {
     head.push_back(swept_name(pointer));
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c <= kColumns.size(); ++c) {
-    const bool is_input = c < kColumns.size() && kColumns[c].key == kInput;  // which rarely lacks
+    const auto usual = std::find_if(kUsual.begin(), kUsual.end(), [&](const Usual& each) {
+      return c < kColumns.size() && kColumns[c].key == each.key;
+    });
     if (std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-          return row.figures[c].empty() || (is_input && row.figures[c] == "0.000");
+          return row.figures[c].empty() || (usual != kUsual.end() && row.figures[c] == usual->text);
         }))
       continue;
     used.push_back(c);

@@ -19,6 +19,7 @@ ModelWork work_of(const Workload& workload) {
   const Trace& trace = workload.trace;
   ModelWork work{
       .parameter = {.weight = workload.bytes_per_param, .gradient = workload.bytes_per_param},
+      .multiprocessors = trace.multiprocessors,
       .samples = trace.batch,
       .model = trace.model,
       .device_name = trace.device,

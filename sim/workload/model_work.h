@@ -57,11 +57,12 @@ struct ModelWork {
   std::vector<LayerWork> layers;  ///< in forward order
   ParameterBytes parameter{};
   ExchangedBytes exchanged{};
-  Bytes logits{};                 ///< that the loss holds while it is computed
-  Bytes context{};                ///< of driver and framework
-  std::optional<Bytes> device{};  ///< the memory of a GPU
-  std::int64_t samples = 1;       ///< of a micro-batch
-  std::int64_t tokens = 0;        ///< of a sample; 0: it has none
+  Bytes logits{};                                 ///< that the loss holds while it is computed
+  Bytes context{};                                ///< of driver and framework
+  std::optional<Bytes> device{};                  ///< the memory of a GPU
+  std::optional<std::int64_t> multiprocessors{};  ///< of a GPU; none: not known
+  std::int64_t samples = 1;                       ///< of a micro-batch
+  std::int64_t tokens = 0;                        ///< of a sample; 0: it has none
   /// Of the embedding on a rank, which the loss uses, too; 0: it has weights of its own.
   std::int64_t tied_params = 0;
   double model_flops = 0;      ///< of a sample: the three passes, attention as far as it is used

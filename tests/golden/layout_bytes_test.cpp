@@ -79,9 +79,11 @@ class Step {
     BytesOfGroups bytes{};
     for (Count c = 0; c < v_; ++c)
       add_stage(c * p_ + place, bytes);
-    // An embedding that both ends have: its gradients once.
-    if (p_ > 1 && is_tied_ && (place == 0 || place + 1 == p_))
-      at(bytes, GroupKind::kEnds) += ceil_of(vocabulary_, t_) * gradient_;
+    // An embedding that both ends have: its gradients once, a part where ranks keep parts only.
+    if (p_ > 1 && is_tied_ && (place == 0 || place + 1 == p_)) {
+      const Count parts = stage_of_zero() >= 2 ? shard_group() : 1;
+      at(bytes, GroupKind::kEnds) += ceil_of(ceil_of(vocabulary_, t_) * gradient_, parts);
+    }
     return bytes;
   }
 
@@ -170,10 +172,18 @@ class Step {
     if (exchange == "ulysses") context += m_ * (forwards + 1) * 4 * queries_;
   }
 
+  Json states_of() const { return strategy_.value("states", Json{{"type", "replicated"}}); }
+  Count stage_of_zero() const {
+    const Json states = states_of();
+    if (states.at("type") == "fsdp") return 3;
+    return states.at("type") == "zero" ? states.value("stage", 1) : 0;
+  }
+  Count shard_group() const { return states_of().value("shard_group", c_ * d_); }
+
   void add_states(Count stage, Count blocks, BytesOfGroups& bytes) const {
     const Count ranks = c_ * d_;
     if (ranks == 1) return;
-    const Json states = strategy_.value("states", Json{{"type", "replicated"}});
+    const Json states = states_of();
     std::vector<Count> units;  // parameters
     if (stage == 0 && first_ > 0) units.push_back(first_);
     const Count each = states.value("units", 1);
@@ -183,16 +193,13 @@ class Step {
     Count params = 0;
     for (const Count unit : units)
       params += unit;
-    const bool is_fsdp = states.at("type") == "fsdp";
-    const Count stage_of_zero =
-        is_fsdp ? 3 : (states.at("type") == "zero" ? states.value("stage", 1) : 0);
     Count& shards = at(bytes, GroupKind::kShards);
     // Gradients once, or with ZeRO-2 and -3 of each micro-batch; weights once, or where units are
     // let go between passes, which without a pipeline is usual, twice of each micro-batch.
-    shards += (stage_of_zero >= 2 ? m_ : 1) * params * gradient_;
-    const bool reshards = stage_of_zero == 3 && states.value("reshard", p_ == 1);
-    if (stage_of_zero > 0) shards += (reshards ? 2 * m_ : 1) * params * weight_;
-    const Count group = states.value("shard_group", ranks);
+    shards += (stage_of_zero() >= 2 ? m_ : 1) * params * gradient_;
+    const bool reshards = stage_of_zero() == 3 && states.value("reshard", p_ == 1);
+    if (stage_of_zero() > 0) shards += (reshards ? 2 * m_ : 1) * params * weight_;
+    const Count group = shard_group();
     if (group == ranks) return;
     for (const Count unit : units)
       at(bytes, GroupKind::kReplicas) += m_ * ceil_of(unit * gradient_, group);

@@ -20,6 +20,13 @@ TEST(Ring, ClosedForm) {
   expect_line(R"({"type": "ring"})", 1024, 20460e-6, 2.49755859375e-9);  // 2 x 1023; 1023/1024
 }
 
+// Each half is an operation of its own.
+TEST(Ring, ItsHalves) {
+  expect_line(R"({"type": "ring", "operation": "all-reduce"})", 4, 60e-6, 1.875e-9);
+  expect_line(R"({"type": "ring", "operation": "reduce-scatter"})", 4, 30e-6, 1.125e-9);
+  expect_line(R"({"type": "ring", "operation": "all-gather"})", 4, 30e-6, 0.75e-9);
+}
+
 TEST(Ring, OneWorkerNeedsNothing) {
   const auto alone = make<Collective>(R"({"type": "ring"})", flat_cluster(1));
   EXPECT_EQ(alone->time(Bytes{1'000'000}), Duration{});

@@ -1,4 +1,5 @@
-// A layout of ones, with a copy of the model on every GPU, is the step without a layout.
+// A layout of ones, with a copy of the model on every GPU, is the step without a layout: also where
+// compute and collectives slow each other down, and in messages that meet nothing.
 #include "tests/support/drawn_layout.h"
 #include "tests/support/simulated.h"
 
@@ -46,6 +47,20 @@ std::string drawn_schedule() {
       R"({"type": "mg-wfbp", "granularity": "layer"})", R"({"type": "optimal"})");
 }
 
+/// What compute and collectives cost each other.
+void draw_overlap(Json& config) {
+  config["workload"]["overlap"] = Json::parse(*rc::gen::element<std::string>(
+      R"({"type": "none"})", R"({"type": "factors", "compute": 1.31})",
+      R"({"type": "factors", "collective": 1.77})",
+      R"({"type": "factors", "compute": 1.189, "collective": 1.4})",
+      R"({"type": "multiprocessors", "blocks": 17, "multiprocessors": 108})"));
+  if (either()) return;
+  config["cluster"]["gpus_per_node"] = 1 << any(1, 2);
+  config["cluster"]["intra_node"] = {
+      {"type", "switch"}, {"latency", "3 us"}, {"bandwidth", "7 GB/s"}};
+  config["cluster"]["intra_node_beside_kernels"] = 1 + any(0, 3);
+}
+
 RC_GTEST_PROP(LayoutAgreement, ALayoutOfOnesIsTheStepWithoutOne, ()) {
   const TinyFolder folder;
   folder.write("trace.json", drawn_trace().dump());
@@ -54,6 +69,7 @@ RC_GTEST_PROP(LayoutAgreement, ALayoutOfOnesIsTheStepWithoutOne, ()) {
   config["cluster"]["nodes"] = 1 << any(1, 4);
   config["strategy"]["aggregation"]["collective"] = Json::parse(drawn_collective());
   config["strategy"]["schedule"] = Json::parse(drawn_schedule());
+  draw_overlap(config);
   const auto run = [&] {
     return simulate(read_experiment(load_document(folder.write("x.json", config.dump()), {})));
   };

@@ -1,5 +1,7 @@
 // Random layouts: the bytes that a rank exchanges with each kind of group in a step, as it calls
-// them, are what the strategies say: derived here from the layers, in integers.
+// them, are what the strategies say: derived here from the layers, in integers; and there are as
+// many exchanges as was known beforehand.
+#include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 #include "tests/support/drawn_layout.h"
 
@@ -110,10 +112,11 @@ Carried carried_by(const DrawnLayout& drawn, std::int64_t place) {
       carried.add(GroupKind::kTensor, Way::kHalf, t, times, hidden);
     add_states(drawn, stage, carried);
   }
-  // An embedding that the first and the last stage both have.
+  // An embedding that the first and the last stage both have: of its gradients what a rank holds.
   if (drawn.places() > 1 && (place == 0 || place + 1 == drawn.places())) {
+    const std::int64_t parts = drawn.cut >= DrawnLayout::Cut::kGradients ? drawn.shards : 1;
     carried.add(GroupKind::kEnds, Way::kAllReduce, 2, 1,
-                drawn.work.tied_params * drawn.work.parameter.gradient);
+                (drawn.work.tied_params * drawn.work.parameter.gradient + parts - 1) / parts);
   }
   return carried;
 }
@@ -123,8 +126,13 @@ RC_GTEST_PROP(LayoutBytes, GroupsCarryWhatTheirStrategySays, ()) {
   const DrawnLayout drawn;
   const LayoutPlan plan = plan_of(drawn.test, drawn.work);
   for (const LayoutTimes& times : in_every_way(plan)) {
-    for (std::int64_t r = 0; r < drawn.places(); ++r)
-      RC_ASSERT(times.ranks[static_cast<std::size_t>(r)].bytes == carried_by(drawn, r).bytes);
+    std::int64_t calls = 0;
+    for (std::int32_t r = 0; r < plan.layout.pipeline(); ++r) {
+      const StageTimes& rank = times.ranks[static_cast<std::size_t>(r)];
+      RC_ASSERT(rank.bytes == carried_by(drawn, r).bytes);
+      calls += plan.order->passes(plan.shape(), r) + rank.exchanges;
+    }
+    RC_ASSERT(calls_of(plan) == static_cast<double>(calls));
   }
 }
 

@@ -59,8 +59,14 @@ std::int64_t kept(const DrawnLayout& drawn, const LayerWork& layer) {
   }
 }
 std::int64_t working(const DrawnLayout& drawn, const LayerWork& layer) {
-  const bool is_whole = drawn.again_of(layer) == Recomputed::kLayer;
-  return is_whole ? (layer.kept - layer.kept_input).count : 0;
+  switch (drawn.again_of(layer)) {
+    case Recomputed::kLayer:
+      return (layer.kept - layer.kept_input).count;
+    case Recomputed::kAttention:
+      return layer.kept_attention.count;
+    default:
+      return 0;
+  }
 }
 
 /// Units that are there at a time.

@@ -152,7 +152,7 @@ RC_GTEST_PROP(Layouts, FsdpIsZero3AndHybridShardingOverAllRanksIsFsdp, ()) {
 }
 
 /// On nodes whose GPUs and adapters are links, all a million times as long and as large, so that
-/// what a link carries in closed form is told to less than a millionth of a step.
+/// the picosecond to which a message is rounded is less than a millionth of a step.
 void place(DrawnLayout& drawn, std::int64_t adapters) {
   Cluster cluster;
   const std::int64_t ranks = drawn.tensor() * drawn.sharers() * drawn.places();
@@ -285,6 +285,41 @@ RC_GTEST_PROP(Layouts, SharedLinksChangeNothingButTime, ()) {
     expect_whole(drawn, *times);
     for (std::size_t r = 0; r < times->ranks.size(); ++r)
       RC_ASSERT(times->ranks[r].bytes == apart.ranks[r].bytes);
+  }
+}
+
+// What costs nothing, however it is played, changes nothing.
+RC_GTEST_PROP(Layouts, OverlapWithoutACostIsNone, ()) {
+  const DrawnLayout drawn = draw_any();
+  LayoutPlan plan = plan_of(drawn.test, drawn.work);
+  const LayoutTimes without = only_programs(plan);
+  plan.overlap = make<Overlap>(R"({"type": "factors", "compute": 1, "collective": 1})");
+  expect_same(play_layout(plan), without);
+}
+
+// With links of its own, no step is shorter where compute and exchanges slow each other down; ranks
+// compute what their passes say, and exchange the same. Also on shared links and in messages.
+RC_GTEST_PROP(Layouts, OverlapTakesNoLessAndChangesNothingElse, ()) {
+  DrawnLayout drawn = draw_any();
+  LayoutPlan plan = plan_of(drawn.test, drawn.work);
+  const LayoutTimes without = play_layout(plan);
+  plan.overlap =
+      make<Overlap>(fmt::format(R"({{"type": "factors", "compute": {}, "collective": {}}})",
+                                1 + 0.1 * any(0, 9), 1 + 0.1 * any(0, 9)));
+  const LayoutTimes alone = play_layout(plan);
+  expect_whole(drawn, alone);
+  RC_ASSERT(alone.step >= without.step);
+  for (std::size_t r = 0; r < alone.ranks.size(); ++r)
+    RC_ASSERT(alone.ranks[r].bytes == without.ranks[r].bytes);
+  place(drawn, any(1, 4));
+  for (const bool plays_messages : {false, true}) {
+    drawn.test.plays_messages = plays_messages;
+    if (!can_be_placed(drawn)) continue;
+    LayoutPlan placed = plan_of(drawn.test, drawn.work);
+    placed.overlap = plan.overlap;
+    const LayoutTimes times = play_layout(placed);
+    expect_whole(drawn, times);
+    RC_ASSERT(times.busiest <= 1 + 1e-6);
   }
 }
 

@@ -40,5 +40,14 @@ TEST(LinkTimetable, TheBusiestLinkHasAllLines) {
   EXPECT_DOUBLE_EQ(timetable.busiest(8), 0.5);
 }
 
+// A thousand times 1.6 ns one behind the other: no nanosecond is counted that nothing works in.
+TEST(LinkTimetable, ALinkThatAlwaysWorksIsBusyAllTheTime) {
+  LinkTimetable timetable(1);
+  LinkTimetable::Line& line = timetable.add(Network::Loads{{0}});
+  for (int i = 0; i < 1000; ++i)
+    line.take(at(1600 * i), Duration(1600));
+  EXPECT_DOUBLE_EQ(timetable.busiest(1.6e-6), 1);
+}
+
 }  // namespace
 }  // namespace steptime

@@ -49,6 +49,22 @@ TEST(PlanLayout, ALayoutOfOnesIsTodaysStep) {
   }
 }
 
+// fc.b goes from 20 on for 1.5 x 1.004 = 1.506 ms, fc.w for 1.5 x 5 = 7.5 ms, to 29.006. Of the
+// backward pass, which would end at 42, half of these 9.006 ms are done by then: it ends at 46.503,
+// and conv takes 2 ms behind it.
+TEST(PlanLayout, ALayoutOfOnesPaysForOverlapAsTodaysStepDoes) {
+  const TinyFolder folder;
+  const std::string workload =
+      R"(, "workload": {"overlap": {"type": "factors", "compute": 2, "collective": 1.5}})";
+  const Result today = simulate(tiny_experiment(folder, with_strategy("", workload)));
+  const Result layout =
+      simulate(tiny_experiment(folder, with_strategy(R"("layout": {})", workload)));
+  EXPECT_EQ(layout.step_time_s, 0.048503);
+  EXPECT_EQ(layout.step_time_s, today.step_time_s);
+  EXPECT_EQ(layout.comm_busy_s, today.comm_busy_s);
+  EXPECT_EQ(layout.compute_time_s, 0.042);
+}
+
 TEST(PlanLayout, KeysOfALayoutNeedOne) {
   EXPECT_EQ(error_of(with_strategy(R"("states": "zero")")),
             "/strategy/states: expected a \"layout\" beside it");
@@ -67,9 +83,26 @@ TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
             "/strategy/embedding: unexpected with a layout; expected {\"type\": \"async\"}");
   EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "run": {"variation": "typical"})")),
             "/run/variation: unexpected with a layout, whose replicas are alike");
-  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "workload": {"overlap": "factors"})")),
-            "/workload/overlap: kernels and collectives of a layout slow each other in nothing; "
-            "expected {\"type\": \"none\"}");
+}
+
+// What is named is an all-reduce's time.
+TEST(PlanLayout, RefusesACollectiveWithoutTheOperationsThatStatesNeed) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": {"type": "zero", "stage": 2})")),
+            "/strategy/aggregation/collective: \"linear\" has no reduce-scatter of its own, which "
+            "the states of this layout need; expected one that has: nccl, ring");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "replicated")")), "");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "fsdp",
+      "aggregation": {"type": "all-reduce", "collective": null})")),
+            "");
+}
+
+TEST(PlanLayout, RefusesMorePassesAndExchangesThanCanBePlayed) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "workload": {"accumulate": 100000})")),
+            "");
+  EXPECT_EQ(
+      error_of(with_strategy(R"("layout": {})", R"(, "workload": {"global_batch": 11520000000})")),
+      "/workload/global_batch: a rank of each place of the pipeline makes about 2e+08 passes "
+      "and exchanges in a step, expected 5e+07 at most; larger micro-batches are fewer");
 }
 
 TEST(PlanLayout, ATraceCannotBeCut) {

@@ -51,6 +51,27 @@ TEST(SweepTable, ShowsWaitsForTheInputThatAreThereAndMemory) {
             "   2      16.00\n");
 }
 
+TEST(SweepTable, SaysWhatDoesNotFitWhereSomethingDoesNot) {
+  const TinyFolder folder;
+  const Sweep sweep = sweep_of(folder, R"({"/run/seed": [1, 2]})");
+  const auto text = [&](bool second) {
+    SweepTable table(sweep);
+    table.add(Json{{"point", 0}, {"memory_bytes", 16e9}, {"fits", true}});
+    table.add(Json{{"point", 1}, {"memory_bytes", 96e9}, {"fits", second}});
+    return table.text();
+  };
+  EXPECT_EQ(text(false),
+            "seed  memory GB  fits\n"
+            "----  ---------  ----\n"
+            "   1      16.00  yes\n"
+            "   2      96.00  no\n");
+  EXPECT_EQ(text(true),
+            "seed  memory GB\n"
+            "----  ---------\n"
+            "   1      16.00\n"
+            "   2      96.00\n");
+}
+
 TEST(SweepCsv, HasACellForEveryColumnAndOneLineForAnError) {
   const TinyFolder folder;
   const Sweep sweep = sweep_of(folder, R"({"/strategy/schedule": [{"type": "wfbp"}]})");
