@@ -60,7 +60,8 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
   for (std::size_t program = 0; program < programs.size(); ++program)
     ranks.emplace_back(run, programs[program], program);
   repetition.count_by([&] {
-    Repetition::Count count{.carried = roads->carried()};
+    Repetition::Count count{
+        .at = world.now(), .shared_since = roads->shared_since(), .carried = roads->carried()};
     for (const StageRank& rank : ranks)
       count.ranks.push_back(times_of(rank));
     return count;

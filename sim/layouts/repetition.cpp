@@ -10,6 +10,8 @@ namespace {
 
 /// Of fewer periods not enough could be left out.
 constexpr std::int32_t kLeastPeriods = 8;
+/// Periods of the order that may make one of the step, where it has no more places.
+constexpr std::size_t kMostAtOnce = 4;
 /// Longer steps are played, and refused there if need be: 11 days, so that no sum overflows.
 constexpr double kMostLeftOut = 1e18;
 
@@ -38,6 +40,7 @@ Repetition::Repetition(const World& world, const LayoutPlan& plan,
   looks_ = false;
   for (std::int32_t in = 1; !looks_ && in <= micro_batches_ / kLeastPeriods; ++in)
     looks_ = have_periods(in);
+  if (looks_) lengths_.resize(std::max(order.size(), kMostAtOnce));
 }
 
 /// Whether a pass and that of a period later are of the same kind and chunk, neither of them of the
@@ -115,72 +118,83 @@ void Repetition::end(Line& line) {
   if (looks_) note(line.place_, line.number_ + 1);
 }
 
-bool Repetition::is_as_before() const {
-  if (world_.now() - since_ != length_before_) return false;
+/// Of the period that ends: equal for periods that are alike. 0 where something in it is older.
+std::uint64_t Repetition::signature() const {
+  std::uint64_t hash =
+      mix(kFingerprintSeed, static_cast<std::uint64_t>((world_.now() - since_).count()));
   for (std::size_t place = 0; place < played_.size(); ++place) {
     const Played& of = played_[place];
-    if (of.hash != of.hash_before || of.next - of.next_before != orders_[place].period)
-      return false;
+    if (of.next - of.next_before != orders_[place].period) return 0;
+    hash = mix(hash, of.hash);
   }
-  return std::all_of(lines_.begin(), lines_.end(), [](const Line& line) {
-    return line.calls_ - line.ends_ == line.open_before_ && line.ends_ >= line.calls_before_;
-  });
+  for (const Line& line : lines_) {
+    if (line.ends_ < line.calls_before_) return 0;
+    hash = mix(hash, static_cast<std::uint64_t>(line.calls_ - line.ends_));
+  }
+  return hash;
 }
 
 void Repetition::end_period() {
-  alike_ = is_as_before() ? alike_ + 1 : 0;
-  const Duration length = world_.now() - since_;
-  if (alike_ > 0) {
-    Count now = count_();
-    if (alike_ > 1) leave_out(length, *counted_, now);
-    counted_ = std::move(now);
+  const std::uint64_t now = signature();
+  std::optional<Count> count;
+  for (std::int64_t length = 1; looks_ && length <= std::ssize(lengths_); ++length) {
+    Length& of = lengths_[static_cast<std::size_t>(length - 1)];
+    const bool is_alike = now != 0 && std::ssize(signatures_) >= length &&
+                          signatures_[signatures_.size() - static_cast<std::size_t>(length)] == now;
+    of.alike = is_alike ? of.alike + 1 : 0;
+    if (of.alike == 0 || of.alike % length != 0) continue;
+    if (!count) count = count_();
+    if (of.alike > length) leave_out(length, of.count, *count);
+    of.count = *count;
   }
-  length_before_ = length;
+  signatures_.push_back(now);
   since_ = world_.now();
   for (Played& of : played_) {
     of.next_before = of.next;
-    of.hash_before = std::exchange(of.hash, 0);
+    of.hash = 0;
   }
-  for (Line& line : lines_) {
+  for (Line& line : lines_)
     line.calls_before_ = line.calls_;
-    line.open_before_ = line.calls_ - line.ends_;
-  }
 }
 
 /// All but one, as the order must not yet end for who looks ahead; 0 where it does, or where the
 /// last period was not one of those that come again.
-std::int64_t Repetition::periods_left() const {
+std::int64_t Repetition::periods_left(std::int64_t length) const {
   std::int64_t periods = micro_batches_;
   for (std::size_t place = 0; place < played_.size(); ++place) {
     const Played& of = played_[place];
     const Order& order = orders_[place];
-    if (of.next - order.period < order.begin) return 0;
+    const std::int64_t passes = length * order.period;
+    if (of.next - passes < order.begin) return 0;
     const std::int64_t ahead = std::max(of.next, of.looked_at);
-    periods = std::min(periods, (order.end - 1 - ahead) / order.period - 1);
+    periods = std::min(periods, (order.end - 1 - ahead) / passes - 1);
   }
   return std::max(periods, std::int64_t{0});
 }
 
-void Repetition::leave_out(Duration length, const Count& from, Count to) {
-  const std::int64_t periods = periods_left();
-  if (periods == 0) return;
-  if (static_cast<double>(length.count()) * static_cast<double>(periods) > kMostLeftOut) return;
+/// Periods of so many of the order's, as that between the two counts.
+void Repetition::leave_out(std::int64_t length, const Count& from, const Count& to) {
+  const std::int64_t periods = periods_left(length);
+  const Duration each = to.at - from.at;
+  if (periods == 0 || to.shared_since <= from.at) return;
+  if (static_cast<double>(each.count()) * static_cast<double>(periods) > kMostLeftOut) return;
   for (std::size_t place = 0; place < played_.size(); ++place) {
     if (to.ranks[place].left != from.ranks[place].left) return;
   }
   looks_ = false;
   periods_ = periods;
-  length_ = length;
-  left_out_at_ = world_.now();
+  in_period_ *= static_cast<std::int32_t>(length);
+  length_ = each;
+  each_ = to;
+  left_out_at_ = to.at;
   micro_batches_ -= static_cast<std::int32_t>(periods_ * in_period_);
   for (std::size_t place = 0; place < played_.size(); ++place) {
     Played& of = played_[place];
     of.left_out_from = of.next;
-    of.left_out = periods_ * orders_[place].period;
-    take_away(to.ranks[place], from.ranks[place]);
+    of.left_out = periods_ * length * orders_[place].period;
+    take_away(each_.ranks[place], from.ranks[place]);
   }
-  combine(to.carried, from.carried, [](auto a, auto b) { return a - b; });
-  each_ = std::move(to);
+  combine(each_.carried, from.carried, [](auto a, auto b) { return a - b; });
 }
 
 void Repetition::complete(StageTimes& times, std::int32_t place) const {

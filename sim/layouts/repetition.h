@@ -2,13 +2,14 @@
 // period before, at the same distances in time, they do so until the order of passes changes, and
 // the periods up to there need not be played.
 //
-// A period is a number of micro-batches behind which every rank's order goes on as before. What
-// ranks do depends on how far all are and on what is under way, never on the time itself. So three
-// periods that are alike, to the picosecond, in the begin of every pass and in the begin and the
-// end of every exchange, with nothing under way that is older than a period and with the same
-// memory held at their ends, are followed by others that are alike. Periods that are left out count
-// in all figures as the last one that was played. GPipe's ranks, each of which goes ahead at its
-// own pace, have no period together.
+// A period is a number of micro-batches behind which every rank's order goes on as before, or some
+// of these: a pipeline that waits for what it sends may go through as many unlike ones in turn as
+// it has ranks. What ranks do depends on how far all are and on what is under way, never on the
+// time itself. So three periods that are alike, to the picosecond, in the begin of every pass and
+// in the begin and the end of every exchange, with nothing under way and no link shared for longer,
+// and with the same memory held at their ends, are followed by others that are alike. Periods that
+// are left out count in all figures as the last one that was played. GPipe's ranks, each of which
+// goes ahead at its own pace, have no period together.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/layouts/layout_times.h"
@@ -31,6 +32,8 @@ class Repetition {
  public:
   /// What has been counted up to an instant.
   struct Count {
+    Time at;
+    Time shared_since;              ///< the earliest from which on a link is shared without a pause
     std::vector<StageTimes> ranks;  ///< of each place
     std::vector<double> carried;    ///< over each link that exchanges share, ps
   };
@@ -73,7 +76,6 @@ class Repetition {
     std::int64_t calls_ = 0;
     std::int64_t ends_ = 0;
     std::int64_t calls_before_ = 0;  ///< at the end of the period before
-    std::int64_t open_before_ = 0;
   };
   /// A new one of the place.
   Line& line(std::int32_t place);
@@ -97,8 +99,7 @@ class Repetition {
     std::int64_t next = 0;         ///< pass
     std::int64_t next_before = 0;  ///< at the end of the period before
     mutable std::int64_t looked_at = 0;
-    std::uint64_t hash = 0;  ///< of what has happened in this period
-    std::uint64_t hash_before = 0;
+    std::uint64_t hash = 0;          ///< of what has happened in this period
     std::int64_t left_out_from = 0;  ///< pass
     std::int64_t left_out = 0;       ///< passes
   };
@@ -108,9 +109,9 @@ class Repetition {
   void call(Line& line);
   void end(Line& line);
   void end_period();
-  bool is_as_before() const;
-  std::int64_t periods_left() const;
-  void leave_out(Duration length, const Count& from, Count to);
+  std::uint64_t signature() const;
+  std::int64_t periods_left(std::int64_t length) const;
+  void leave_out(std::int64_t length, const Count& from, const Count& to);
 
   const World& world_;
   std::int32_t micro_batches_;
@@ -120,10 +121,14 @@ class Repetition {
   std::vector<Played> played_;
   std::deque<Line> lines_;
   std::function<Count()> count_;
-  Time since_{};  ///< the end of the period before
-  Duration length_before_{};
-  int alike_ = 0;  ///< so many periods were as those before them
-  std::optional<Count> counted_;
+  Time since_{};                           ///< the end of the period before
+  std::vector<std::uint64_t> signatures_;  ///< of the last periods that have ended
+  /// By how many of the order's periods may be one of the step.
+  struct Length {
+    std::int64_t alike = 0;  ///< so many of the last periods were as those so many before
+    Count count;             ///< at the last multiple of that
+  };
+  std::vector<Length> lengths_;
   std::int64_t periods_ = 0;  ///< left out
   Time left_out_at_{};
   Duration length_{};  ///< of each

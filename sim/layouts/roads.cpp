@@ -95,6 +95,10 @@ class ClosedRoads final : public LayoutRoads {
     return worked;
   }
 
+  Time shared_since() const override {
+    return network_ == nullptr ? Time::max() : network_->shared_since();
+  }
+
   double busiest(double seconds, std::span<const double> carried) const override {
     return busiest_of(carried, seconds);
   }

@@ -36,6 +36,9 @@ class LayoutRoads {
   /// How long each link that exchanges share has worked, ps, whose sum may pass int64; none where
   /// messages say it.
   virtual std::vector<double> carried() const { return {}; }
+  /// The earliest instant from which on a link has been shared without a pause; Time::max() where
+  /// none is shared.
+  virtual Time shared_since() const { return Time::max(); }
   /// Of so many seconds, how long the busiest link has worked that exchanges share: at most 1.
   /// `carried`: by all of the step.
   virtual double busiest(double seconds, std::span<const double> carried) const = 0;

@@ -285,7 +285,7 @@ void Network::settle() {
     Sharing& sharing = sharing_[share.sharing];
     if (sharing.finishes.empty()) {  // a small count is a precise one
       sharing.served = 0;
-      sharing.updated = now();
+      sharing.since = sharing.updated = now();
     }
     share.order = sharing.next_order++;
     share.bytes += served(sharing);
@@ -402,6 +402,14 @@ bool Network::ran(Item item) {
     done.sink->device_done(done.sender);
   }
   return true;
+}
+
+Time Network::shared_since() const {
+  Time since = Time::max();
+  for (const Sharing& sharing : sharing_) {
+    if (!sharing.finishes.empty()) since = std::min(since, sharing.since);
+  }
+  return since;
 }
 
 double Network::load(ChannelId channel) const {

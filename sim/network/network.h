@@ -98,6 +98,9 @@ class Network final : public Lane {
   std::int64_t messages_delivered() const { return delivered_; }
   /// Bytes that have been sent over the channel.
   std::int64_t carried(ChannelId channel) const { return states_[channel].carried; }
+  /// The earliest instant from which on some channel has been shared without a pause, whose shares
+  /// carry the roundings of all that time; Time::max() where none is shared.
+  Time shared_since() const;
   /// The rates that now add up on the channel, B/s. For checks.
   double load(ChannelId channel) const;
 
@@ -136,6 +139,7 @@ class Network final : public Lane {
     std::vector<FlowId> waiting;   ///< for a FIFO channel, in order of arrival
     std::vector<Finish> finishes;  ///< a heap; some are of flows that are not here any more
     double served = 0;             ///< bytes at `updated`
+    Time since{};                  ///< when that was 0
     Time updated{};
     double rate = 0;  ///< B/s
     std::uint32_t next_order = 0;

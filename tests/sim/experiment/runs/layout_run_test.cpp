@@ -3,6 +3,7 @@
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
+#include "sim/layouts/play.h"
 #include "tests/support/simulated.h"
 
 #include <cmath>
