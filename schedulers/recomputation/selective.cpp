@@ -1,5 +1,5 @@
 // Attention's scores, softmax and dropout, which take much memory for few operations, are computed
-// again in the backward pass.
+// again in the backward pass, one layer's at a time.
 // Source: Korthikanti et al., 2205.05198 section 5.
 #include "sim/layouts/recomputation.h"
 
