@@ -17,7 +17,8 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; a replay
                  between four network namespaces, and under Slurm; the page of "report" in Chromium;
-                 the Python module, its notebook and its package;
+                 the Python module, its notebook and its package; the Debian package in
+                 a bare root;
                  cross builds for ppc64el and arm64, whose results are equal to the byte (each
                  where it can be had); headers that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
@@ -221,7 +222,7 @@ case $mode in
     want_packages optional
     want_packages slurm
     want_packages browser
-    want_packages python
+    want_packages python package
     want_packages cross
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
@@ -241,6 +242,7 @@ case $mode in
       failed=$((failed + 1))
     fi
     check "Python package" quietly tests/python/pip_test.sh
+    check "Debian package" quietly tests/package_test.sh build/python
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime

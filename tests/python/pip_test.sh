@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The package by pip, without a network: a wheel, installed where there is no checkout, runs the
-# quickstart from its own data. Exits 77 where pip or pybind11 is not installed.
+# quickstart from its own data. Exits 77 where pip, wheel or pybind11 is not installed.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import pip, setuptools, venv' 2>/dev/null && [[ -d /usr/include/pybind11 ]] || exit 77
+"$python" -c 'import setuptools, wheel, pip, venv' 2>/dev/null && [[ -d /usr/include/pybind11 ]] || exit 77
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
