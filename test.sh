@@ -230,6 +230,7 @@ case $mode in
       build_and_test "$preset"
     done
     check "same results" quietly same_results release dev clang clang-dev
+    check "library of others" quietly tests/library_test.sh build/release configs/quickstart.json
     check "50 kills" quietly tests/sim/command/nothing_lost_test.sh build/release/steptime \
       configs/quickstart.json 50
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
