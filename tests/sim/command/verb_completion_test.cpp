@@ -25,7 +25,8 @@ TEST(VerbCompletion, RefusesAnotherShell) {
   const Outcome refused = steptime({"completion", "fish"});
   EXPECT_EQ(refused.exit, 2);
   EXPECT_EQ(refused.err,
-            "steptime: steptime completion: SHELL: unknown \"fish\"; known: bash, zsh\n");
+            "steptime: steptime completion: SHELL: unknown \"fish\" (did you mean \"bash\"?); "
+            "known: bash, zsh\n");
 }
 
 }  // namespace
