@@ -23,6 +23,19 @@ USAGE
   exit 2
 fi
 
+# Ninja's lines; where a person looks on, only how far it is.
+show_progress() {
+  local line built all bar
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ -t 2 && $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    built=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    printf -v bar '%*s' $((built * 40 / all)) ''
+    printf '\r[%-40s] %3d %%' "${bar// /#}" $((built * 100 / all)) >&2
+  done
+  [[ ! -t 2 || -z ${all:-} ]] || printf '\r%50s\r' '' >&2
+}
+
 # Quiet unless it fails.
 build_program() {
   local log=$build/build.log
@@ -30,14 +43,15 @@ build_program() {
   # Only the first time: later ninja itself configures again when it must, and the tests stay in
   # the build if test.sh put them there.
   [[ -e $build/build.ninja ]] ||
-    (cd "$root" && cmake --preset release -D STEPTIME_TESTS=OFF) >"$log" 2>&1 || return
+    (cd "$root" && cmake --preset release -D STEPTIME_TESTS=OFF -D STEPTIME_UNITY=ON) >"$log" 2>&1 ||
+    return
   if [[ ! -e $build/steptime ]]; then
     echo "building Steptime (a minute or two)" >&2
   elif [[ -n $(find "$root"/{sim,models,netmodels,schedulers,calibration} -name '*.[hc]*' \
     -newer "$build/steptime" -print -quit) ]]; then
     echo "building what changed" >&2
   fi
-  cmake --build "$build" --target steptime >"$log" 2>&1
+  cmake --build "$build" --target steptime 2>&1 | show_progress >"$log"
 }
 
 need_packages build plot

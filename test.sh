@@ -17,6 +17,8 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; a replay
                  between four network namespaces, and under Slurm; the page of "report" in Chromium;
+                 the Python module, its notebook and its package; the Debian package in
+                 a bare root;
                  cross builds for ppc64el and arm64, whose results are equal to the byte (each
                  where it can be had); headers that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
@@ -192,6 +194,12 @@ build_fuzzers() {
     fuzz_table fuzz_layer_table fuzz_import
 }
 
+# The Python module has a build of its own, without the tests of the others.
+build_python() {
+  quietly cmake --preset python || return
+  quietly cmake --build --preset python --parallel "$jobs"
+}
+
 trap close EXIT
 case $mode in
   quick)
@@ -214,6 +222,7 @@ case $mode in
     want_packages optional
     want_packages slurm
     want_packages browser
+    want_packages python package
     want_packages cross
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
@@ -221,12 +230,20 @@ case $mode in
       build_and_test "$preset"
     done
     check "same results" quietly same_results release dev clang clang-dev
+    check "library of others" quietly tests/library_test.sh build/release configs/quickstart.json
     check "50 kills" quietly tests/sim/command/nothing_lost_test.sh build/release/steptime \
       configs/quickstart.json 50
     check "replay in namespaces" tests/calibration/namespaces.sh build/release
     check "layers on the CPU" tests/calibration/layers_test.sh build/release
     check "layer tables by PyTorch" tests/models/layer_table_test.sh
     check "report in a browser" tests/sim/drawing/report_browser_test.py build/release/steptime
+    if stage "build python" build_python; then
+      stage "test python" run_tests python || true
+    else
+      failed=$((failed + 1))
+    fi
+    check "Python package" quietly tests/python/pip_test.sh
+    check "Debian package" quietly tests/package_test.sh build/python
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime

@@ -39,7 +39,7 @@ namespace steptime {
 namespace {
 
 constexpr double kPositionBytes = 8;
-constexpr double kFloatBytes = 4;
+constexpr double kWideBytes = 4;
 
 class Activations {
  public:
@@ -47,7 +47,7 @@ class Activations {
       : table_(table),
         fuses_attention_(device.fuses_attention),
         value_bytes_(static_cast<double>(bytes_of(training.precision))),
-        wide_bytes_(table.has_sequences && training.is_mixed() ? kFloatBytes : value_bytes_) {}
+        wide_bytes_(table.has_sequences && training.is_mixed() ? kWideBytes : value_bytes_) {}
 
   /// B per sample.
   double bytes() const {
@@ -64,7 +64,7 @@ class Activations {
       const auto values = static_cast<double>(result.output);
       sum += (attention_values(table_, i, parts) - values) * value_bytes_;
       // Multiply-accumulates of the scores over the result's values: tokens.
-      sum += kFloatBytes * static_cast<double>(softmax.output) * values /
+      sum += kWideBytes * static_cast<double>(softmax.output) * values /
              static_cast<double>(scores.macs);
       i += parts - 1;
     }
@@ -111,7 +111,7 @@ class Activations {
 };
 
 /// At most an exabyte, so that the sum has a value, too.
-Bytes rounded(double bytes) {
+Bytes in_bytes(double bytes) {
   return {std::llround(std::min(bytes, 1e18))};
 }
 
@@ -126,11 +126,11 @@ TrainingMemory training_memory(const LayerTable& table, const Device& device, st
   }
   const auto weight_bytes = static_cast<double>(training.weight_bytes);
   const auto casts = static_cast<double>(training.is_mixed() ? bytes_of(training.precision) : 0);
-  return {.weights = rounded(params * (weight_bytes + casts)),
-          .gradients = rounded(params * weight_bytes),
-          .optimizer = rounded(params * weight_bytes * training.optimizer.state),
+  return {.weights = in_bytes(params * (weight_bytes + casts)),
+          .gradients = in_bytes(params * weight_bytes),
+          .optimizer = in_bytes(params * weight_bytes * training.optimizer.state),
           .activations =
-              rounded(static_cast<double>(batch) * Activations(table, device, training).bytes()),
+              in_bytes(static_cast<double>(batch) * Activations(table, device, training).bytes()),
           .context = kDriverContext,
           .device = device.memory};
 }

@@ -29,7 +29,7 @@ constexpr Range kCount{.low = 1, .high = 1e6};
 constexpr Range kWords{.low = 1, .high = 1e9};
 constexpr const char* kUnprintable = "expected printable characters";
 
-const Params& provenance_params() {
+const Params& shape_provenance() {
   static const Params params{
       {.key = "source", .kind = Kind::kText, .help = "where the sizes are published"},
       {.key = "licence", .kind = Kind::kText, .help = "of the source"},
@@ -81,7 +81,7 @@ const Params& shape_params() {
   return params;
 }
 
-std::vector<std::string> read_aliases(const Config& config) {
+std::vector<std::string> aliases_of(const Config& config) {
   const Json& list = config.raw("aliases");
   if (!list.is_array()) config.fail("aliases", fmt::format("expected a list, got {}", brief(list)));
   std::vector<std::string> aliases;
@@ -95,8 +95,8 @@ std::vector<std::string> read_aliases(const Config& config) {
 }
 
 Json read_provenance(const Config& config) {
-  const Config provenance = config.object("provenance", provenance_params());
-  for (const Param& p : provenance_params()) {
+  const Config provenance = config.object("provenance", shape_provenance());
+  for (const Param& p : shape_provenance()) {
     if (p.need == Need::kRequired || provenance.has(p.key)) provenance.get<std::string>(p.key);
   }
   return provenance.node();
@@ -195,7 +195,7 @@ TransformerShape parse_transformer(const std::string& text, const std::string& f
   const auto count = [&](const char* key) { return config.get<std::int64_t>(key); };
   TransformerShape shape{
       .name = config.get<std::string>("name"),
-      .aliases = read_aliases(config),
+      .aliases = aliases_of(config),
       .layers = count("layers"),
       .hidden = count("hidden"),
       .heads = count("heads"),

@@ -29,7 +29,7 @@ const Params kParams{{.key = "file",
                       .need = Need::kDefault,
                       .fallback = "all-reduce"}};
 
-std::unique_ptr<Collective> make(const Config& c, const Cluster& cluster) {
+std::unique_ptr<Collective> make_profile(const Config& c, const Cluster& cluster) {
   if (!c.has("file") && cluster.profile.empty())
     c.fail("file", "required but missing: the cluster's preset has no measured operations");
   const std::string file = c.has("file") ? c.get<std::string>("file") : cluster.profile;
@@ -50,7 +50,7 @@ std::unique_ptr<Collective> make(const Config& c, const Cluster& cluster) {
 }
 
 const bool kRegistered = Collectives::instance().add(
-    "profile", "measured on the machine at hand, with intervals", kParams, make);
+    "profile", "measured on the machine at hand, with intervals", kParams, make_profile);
 
 }  // namespace
 }  // namespace steptime

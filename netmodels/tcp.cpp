@@ -34,7 +34,7 @@
 namespace steptime {
 namespace {
 
-struct Preset {
+struct TcpPreset {
   const char* name;
   const char* help;
   const char* bandwidth;  ///< null: that and the rates below are required
@@ -42,7 +42,7 @@ struct Preset {
   double fastest = 0;
 };
 
-constexpr Preset kPresets[] = {
+constexpr TcpPreset kTcpPresets[] = {
     {"tcp", "TCP: line rate, and ceilings of a connection and of a host", nullptr},
     {"10gbe", "TCP over 10 Gbit/s Ethernet", "10 Gbps"},
     {"25gbe", "TCP over 25 Gbit/s Ethernet", "25 Gbps", 4, 24},
@@ -61,7 +61,7 @@ constexpr double kFastLine = 1.05 * 10e9 / 8;
 
 class Tcp final : public NetworkKind {
  public:
-  Tcp(const Config& c, const Preset& preset)
+  Tcp(const Config& c, const TcpPreset& preset)
       : latency_(c.get<Duration>("latency")),
         connection_(c.get<Bandwidth>("connection").bytes_per_second) {
     const auto mtu = static_cast<double>(c.get<Bytes>("mtu").count);
@@ -102,7 +102,7 @@ class Tcp final : public NetworkKind {
   std::string outside_;
 };
 
-Params params_of(const Preset& preset) {
+Params tcp_params(const TcpPreset& preset) {
   const bool has_defaults = preset.bandwidth != nullptr;
   const auto param = [&](const char* key, Kind kind, const char* help, const char* fallback) {
     Params::value_type p{.key = key, .kind = kind, .help = help, .range = kPositive};
@@ -128,9 +128,9 @@ Params params_of(const Preset& preset) {
 }
 
 const bool kRegistered = [] {
-  for (const Preset& preset : kPresets) {
+  for (const TcpPreset& preset : kTcpPresets) {
     NetworkKinds::instance().add(
-        preset.name, preset.help, params_of(preset),
+        preset.name, preset.help, tcp_params(preset),
         [&preset](const Config& c) { return std::make_unique<Tcp>(c, preset); });
   }
   return true;

@@ -1,6 +1,6 @@
-// Naive: push hands MPI_Allreduce to the engine's threads, which take what is ready, all on one
-// communicator. Ranks whose gradients become ready in another order call in another order, and
-// deadlock: 000 section 2.3.
+// Naive: push hands MPI_Allreduce to the engine's threads, which take what is ready, all
+// on one communicator. Ranks whose gradients become ready in another order call in another order,
+// and deadlock: 000 section 2.3.
 //
 // Parameters: threads and order of the pool that runs the collectives, and those of every embedding
 // (sim/mxnet/embedding.cpp).
@@ -13,7 +13,7 @@
 namespace steptime {
 namespace {
 
-class Naive final : public Embedding {
+class NaiveEmbedding final : public Embedding {
  public:
   using Embedding::Embedding;
 
@@ -33,7 +33,8 @@ const Bindings<MxnetSettings> kKeys = collective_pool_keys().with(mxnet_keys());
 
 const bool kRegistered = Embeddings::instance().add(
     "naive", "the engine's threads all-reduce what is ready on one communicator: can deadlock",
-    kKeys.params(), [](const Config& c) { return std::make_unique<Naive>(kKeys.read(c)); });
+    kKeys.params(),
+    [](const Config& c) { return std::make_unique<NaiveEmbedding>(kKeys.read(c)); });
 
 }  // namespace
 }  // namespace steptime

@@ -29,7 +29,7 @@ class Both final : public Collective {
   LinearCost servers_;
 };
 
-Params params() {
+Params hybrid_params() {
   Params all = server_keys().params();
   all.insert(all.begin(),
              {{.key = "clients", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e7}},
@@ -61,7 +61,7 @@ void check_spread(const Config& c, const Collective& inside, const Collective& s
                             : "does not bring what rank 0 pulled to every worker");
 }
 
-std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
+std::unique_ptr<Aggregation> make_hybrid(const Config& c, const Cluster& cluster) {
   const auto clients = c.get<std::int64_t>("clients");
   ServerGroup servers = server_keys().read(c);
   if (servers.count == 0 && clients != 1) {
@@ -85,7 +85,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
 }
 
 const bool kRegistered = Aggregations::instance().add(
-    "hybrid", "MPI groups, each a client of parameter servers", params(), make);
+    "hybrid", "MPI groups, each a client of parameter servers", hybrid_params(), make_hybrid);
 
 }  // namespace
 }  // namespace steptime

@@ -54,7 +54,7 @@ Bindings<ServerGroup> keys_of_servers() {
   return server_keys().only(kKeys);
 }
 
-Params params() {
+Params kvstore_params() {
   Params all = merge_params();
   const Params own{
       {.key = "copy_threads",
@@ -126,7 +126,7 @@ IssuingThread read_issuing(const Config& c) {
 /// Whether the config says what would stand without it, as a config with all defaults written out
 /// does.
 bool is_default(const Config& c, const std::string& key) {
-  const Params all = params();
+  const Params all = kvstore_params();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Param& p) { return p.key == key; });
   return found->need == Need::kDefault && found->fallback == c.node()[key];
@@ -193,7 +193,7 @@ LinearCost whole_cost(const Cluster& cluster, const ServerGroup& merge,
   return whole;
 }
 
-std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
+std::unique_ptr<Aggregation> make_kvstore(const Config& c, const Cluster& cluster) {
   auto beyond = read_beyond(c, cluster);
   std::shared_ptr<const Merge> merge = read_merge(c, cluster);
   if (merge->place() == Merge::Place::kEngine && beyond) {
@@ -224,7 +224,7 @@ std::unique_ptr<Aggregation> make(const Config& c, const Cluster& cluster) {
 const bool kRegistered = Aggregations::instance().add(
     "kvstore",
     "MXNet's: keys merged on the GPUs or the host of a node, and with servers between nodes",
-    params(), make);
+    kvstore_params(), make_kvstore);
 
 }  // namespace
 }  // namespace steptime

@@ -16,6 +16,13 @@ packages_of() {
     # Of programs that are left out without them: MPI for `calibrate mpi` and `replay`,
     # oneDNN for `calibrate compute`.
     optional) echo libopenmpi-dev openmpi-bin libdnnl-dev ;;
+    # The Python module, and what its notebook and its tests use.
+    python)
+      echo python3-dev python3-pip python3-setuptools python3-venv python3-wheel \
+        pybind11-dev python3-pandas mypy
+      ;;
+    # What cpack finds a package's dependencies with, and a bare root to try it in.
+    package) echo dpkg-dev file debootstrap ;;
     # What test.sh all runs beside the tests: jobs under Slurm.
     slurm) echo slurmctld slurmd slurm-client munge ;;
     # The charts of a report's page, and a browser that tests it.

@@ -88,7 +88,7 @@ std::vector<Row> read_log(const Lines& lines, const std::string& file) {
   return rows;
 }
 
-std::vector<Row> read_csv(const Lines& lines) {
+std::vector<Row> read_times_csv(const Lines& lines) {
   std::vector<Row> rows;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> fields = lines[i].fields(lines[i].text(), 3);
@@ -128,7 +128,7 @@ class CaffeTime final : public Importer {
   Imported import(const ImportRequest& request) const override {
     const Lines lines = profile_lines(request);
     std::vector<Row> rows =
-        lines.front().text() == kHeader ? read_csv(lines) : read_log(lines, request.file);
+        lines.front().text() == kHeader ? read_times_csv(lines) : read_log(lines, request.file);
     const LearnableLayers learnable =
         learnable_layers(request, "caffe time prints no parameter counts");
     add_tensors(rows, learnable, request.file);

@@ -16,8 +16,8 @@
 namespace steptime {
 namespace {
 
-constexpr std::size_t kMostName = 256;
-constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMostText = 256;
+constexpr std::size_t kMostLevels = 64;
 constexpr std::int64_t kCollective = 7;           // NodeType COMM_COLL_NODE
 constexpr std::int64_t kLongest = 1'000'000'000;  // us: sums stay in 63 bits
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 52;
@@ -38,9 +38,9 @@ void check(const ChakraNode& node, const std::string& file) {
 
 /// The library calls it as it reads. Containers are counted: 1 is the root, 2 the list of nodes, 3
 /// a node, 4 a list in it.
-class Handler {
+class NodeHandler {
  public:
-  Handler(ByteStream& stream, const OnNode& on_node) : stream_(stream), on_node_(on_node) {}
+  NodeHandler(ByteStream& stream, const OnNode& on_node) : stream_(stream), on_node_(on_node) {}
 
   bool has_nodes() const { return has_nodes_; }
 
@@ -66,13 +66,13 @@ class Handler {
   bool number_float(double, const std::string&) { return true; }
   bool string(std::string& value) {
     stream_.mark();
-    if (in_node() && keys_[3] == "Name") node_.name = one_line(value.substr(0, kMostName));
+    if (in_node() && keys_[3] == "Name") node_.name = one_line(value.substr(0, kMostText));
     return true;
   }
   bool binary(Json::binary_t&) { return true; }
   bool key(std::string& value) {
     stream_.mark();
-    keys_[depth_] = value.substr(0, kMostName);
+    keys_[depth_] = value.substr(0, kMostText);
     return true;
   }
   bool start_object(std::size_t) {
@@ -108,8 +108,9 @@ class Handler {
   bool in_node() const { return depth_ == 3 && keys_[1] == "workload_graph"; }
   void open() {
     stream_.mark();
-    if (++depth_ >= kMostDepth) {
-      throw InputError(fmt::format("{}: nested deeper than {} levels", stream_.file(), kMostDepth));
+    if (++depth_ >= kMostLevels) {
+      throw InputError(
+          fmt::format("{}: nested deeper than {} levels", stream_.file(), kMostLevels));
     }
     keys_[depth_].clear();
   }
@@ -117,7 +118,7 @@ class Handler {
   ByteStream& stream_;
   const OnNode& on_node_;
   ChakraNode node_;
-  std::array<std::string, kMostDepth> keys_;  ///< by depth
+  std::array<std::string, kMostLevels> keys_;  ///< by depth
   std::size_t depth_ = 0;
   bool has_nodes_ = false;
 };
@@ -173,7 +174,7 @@ std::string schema(protozero::pbf_reader metadata) {
       metadata.skip();
     }
   }
-  return one_line(version.substr(0, kMostName));
+  return one_line(version.substr(0, kMostText));
 }
 
 ChakraNode node(protozero::pbf_reader message) {
@@ -184,7 +185,7 @@ ChakraNode node(protozero::pbf_reader message) {
         n.id = message.get_int64();
         break;
       case bytes_field(2):
-        n.name = one_line(message.get_string().substr(0, kMostName));
+        n.name = one_line(message.get_string().substr(0, kMostText));
         break;
       case number_field(3):
         n.is_collective = message.get_int64() == kCollective;
@@ -280,7 +281,7 @@ std::string read_chakra_nodes(const OpenChakra& open, const OnNode& on_node) {
   const bool json = is_json(*open());
   const std::unique_ptr<ByteStream> stream = open();
   if (!json) return read_et(*stream, on_node);
-  Handler handler(*stream, on_node);
+  NodeHandler handler(*stream, on_node);
   Json::sax_parse(ByteIterator(*stream), ByteIterator(), &handler);
   if (!handler.has_nodes()) {
     throw InputError(stream->file() + ": /workload_graph: required but missing: no Chakra trace");

@@ -143,7 +143,7 @@ Nodes read_graph(const std::vector<ProfileLine>& lines) {
   return nodes;
 }
 
-Nodes read_csv(const std::vector<ProfileLine>& lines) {
+Nodes read_graph_csv(const std::vector<ProfileLine>& lines) {
   Nodes nodes;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> fields = lines[i].fields(lines[i].text(), 6);
@@ -162,7 +162,7 @@ class PipeDream final : public Importer {
                       request.file, brief(request.layer_table)));
     }
     const std::vector<ProfileLine> lines = profile_lines(request);
-    Nodes nodes = lines.front().text() == kHeader ? read_csv(lines) : read_graph(lines);
+    Nodes nodes = lines.front().text() == kHeader ? read_graph_csv(lines) : read_graph(lines);
     Trace trace = empty_trace(request,
                               "Input nodes (the wait for data) are left out; the parameters of a "
                               "layer are one tensor of parameter bytes / 4.");

@@ -166,7 +166,7 @@ class TreeMerge final : public Merge {
   bool own_copies_;
 };
 
-Params params() {
+Params merge_params() {
   Params all = tree_params();
   all.push_back({.key = "own_copies",
                  .kind = Kind::kBoolean,
@@ -177,7 +177,7 @@ Params params() {
 }
 
 const bool kRegistered =
-    Merges::instance().add("tree", "along MXNet's trees over the links of the node", params(),
+    Merges::instance().add("tree", "along MXNet's trees over the links of the node", merge_params(),
                            [](const Config& c, const Cluster& cluster) {
                              return std::make_unique<TreeMerge>(c, cluster);
                            });

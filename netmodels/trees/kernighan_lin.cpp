@@ -27,21 +27,21 @@ namespace {
 constexpr int kMostTries = 11;
 constexpr std::mt19937::result_type kSeed = 1;
 
-std::size_t at(Gpu gpu) {
+std::size_t index_of(Gpu gpu) {
   return static_cast<std::size_t>(gpu);
 }
 }  // namespace
 
 Gpu root_in(const Partition& partition, std::int32_t group, std::span<const Gpu> roots) {
   for (const Gpu root : roots) {
-    if (partition.group[at(root)] == group) return root;
+    if (partition.group[index_of(root)] == group) return root;
   }
   return -1;
 }
 
 Gpu child_in(const Partition& partition, std::int32_t group, Gpu parent) {
   for (Gpu gpu = 0; gpu < std::ssize(partition.group); ++gpu) {
-    if (partition.group[at(gpu)] == group && gpu != parent) return gpu;
+    if (partition.group[index_of(gpu)] == group && gpu != parent) return gpu;
   }
   return -1;
 }
@@ -51,7 +51,7 @@ std::vector<Gpu> heaviest_children(const LinkMatrix& weights, const Partition& p
   std::vector<Gpu> children{-1};
   float heaviest = 0;
   for (Gpu gpu = 0; gpu < weights.gpus(); ++gpu) {
-    if (gpu == parent || partition.group[at(gpu)] != group) continue;
+    if (gpu == parent || partition.group[index_of(gpu)] != group) continue;
     const float weight = weights.at(parent, gpu);
     if (weight > heaviest) children.clear();
     if (weight < heaviest) continue;

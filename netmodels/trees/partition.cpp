@@ -10,7 +10,7 @@ namespace {
 
 using Sides = std::vector<std::int32_t>;
 
-std::size_t at(Gpu gpu) {
+std::size_t row_of(Gpu gpu) {
   return static_cast<std::size_t>(gpu);
 }
 
@@ -18,12 +18,12 @@ std::size_t at(Gpu gpu) {
 Sides random_halves(const Partition& partition, std::int32_t group, std::mt19937& random) {
   std::vector<Gpu> members;
   for (Gpu gpu = 0; gpu < std::ssize(partition.group); ++gpu) {
-    if (partition.group[at(gpu)] == group) members.push_back(gpu);
+    if (partition.group[row_of(gpu)] == group) members.push_back(gpu);
   }
   shuffle(members, random);
   Sides side(partition.group.size(), 0);
   for (std::size_t i = 0; i < members.size(); ++i)
-    side[at(members[i])] = i < members.size() / 2 ? 1 : -1;
+    side[row_of(members[i])] = i < members.size() / 2 ? 1 : -1;
   return side;
 }
 
@@ -44,12 +44,12 @@ Pass pass_over(const LinkMatrix& weights, Sides side, std::size_t half) {
       break;
     }
     pass.exchanges.push_back(best);
-    used[at(best.first)] = used[at(best.second)] = true;
-    side[at(best.first)] *= -1;
-    side[at(best.second)] *= -1;
+    used[row_of(best.first)] = used[row_of(best.second)] = true;
+    side[row_of(best.first)] *= -1;
+    side[row_of(best.second)] *= -1;
     excess = cut_excess(weights, side);
     // Only of these two: the excess of pairs that were exchanged before comes back.
-    excess[at(best.first)] = excess[at(best.second)] = 0;
+    excess[row_of(best.first)] = excess[row_of(best.second)] = 0;
   }
   return pass;
 }
@@ -71,7 +71,7 @@ void improve(const LinkMatrix& weights, Sides& side, std::size_t half) {
     }
     if (!(most > 0)) return;
     for (const PairExchange& each : std::span(pass.exchanges).first(static_cast<std::size_t>(kept)))
-      std::swap(side[at(each.first)], side[at(each.second)]);
+      std::swap(side[row_of(each.first)], side[row_of(each.second)]);
   }
 }
 
@@ -82,8 +82,8 @@ std::vector<float> cut_excess(const LinkMatrix& weights, std::span<const std::in
   for (Gpu row = 0; row < weights.gpus(); ++row) {
     float sum = 0;
     for (Gpu column = 0; column < weights.gpus(); ++column)
-      sum += weights.at(row, column) * static_cast<float>(side[at(column)]);
-    excess.push_back(sum * -static_cast<float>(side[at(row)]));
+      sum += weights.at(row, column) * static_cast<float>(side[row_of(column)]);
+    excess.push_back(sum * -static_cast<float>(side[row_of(row)]));
   }
   return excess;
 }
@@ -92,10 +92,10 @@ PairExchange best_exchange(const LinkMatrix& weights, std::span<const std::int32
                            std::span<const float> excess, const std::vector<bool>& used) {
   PairExchange best;
   for (Gpu row = 0; row < weights.gpus(); ++row) {
-    if (side[at(row)] == 0 || used[at(row)]) continue;
+    if (side[row_of(row)] == 0 || used[row_of(row)]) continue;
     for (Gpu column = row + 1; column < weights.gpus(); ++column) {
-      if (side[at(column)] == 0 || side[at(column)] == side[at(row)]) continue;
-      const float gain = excess[at(row)] + excess[at(column)] - 2 * weights.at(row, column);
+      if (side[row_of(column)] == 0 || side[row_of(column)] == side[row_of(row)]) continue;
+      const float gain = excess[row_of(row)] + excess[row_of(column)] - 2 * weights.at(row, column);
       if (gain > best.gain) best = {row, column, gain};
     }
   }

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// One program's share of the time.
-struct Part {
+struct MeasuringPart {
   std::string name;
   double share = 0;
   bool is_trace = false;  ///< of layers; else measurements
@@ -78,11 +78,12 @@ int run_child(std::vector<std::string> words, double seconds, const Terminal& te
   }
 }
 
-std::vector<Part> parts_of(const AllRequest& request) {
+std::vector<MeasuringPart> parts_of(const AllRequest& request) {
   const std::int64_t processors = std::max(2U, std::thread::hardware_concurrency());
   const std::int64_t ranks = request.ranks > 0 ? request.ranks : processors;
   const auto layers = [&](const char* name, const char* backend) {
-    return Part{name, 0.15, true, {}, {"compute", "--backend", backend, "--model", request.model}};
+    return MeasuringPart{
+        name, 0.15, true, {}, {"compute", "--backend", backend, "--model", request.model}};
   };
   return {{"mpi",
            0.4,
@@ -120,9 +121,9 @@ Exit calibrate_all(const AllRequest& request, const Terminal& terminal) {
   MeasuredRounds rounds{.provenance = {{"source", "steptime calibrate all"}}};
   Json measured_by = Json::object();
   Json traces = Json::array();
-  const std::vector<Part> parts = parts_of(request);
+  const std::vector<MeasuringPart> parts = parts_of(request);
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    const Part& part = parts[k];
+    const MeasuringPart& part = parts[k];
     const double seconds = part.share * request.seconds;
     terminal.err << fmt::format("{} of {}: calibrate {}, at most {:.0f} s\n", k + 1, parts.size(),
                                 fmt::join(part.args, " "), seconds);

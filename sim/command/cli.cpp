@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
 #include <new>
 #include <ostream>
 #include <sstream>
@@ -27,58 +28,72 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr const char* kPredict = "Predict a step";
+constexpr const char* kShorten = "Make it shorter";
+constexpr const char* kGuard = "Keep it short: regression tests";
+constexpr const char* kMeasure = "Bring in measurements";
+constexpr const char* kLookUp = "Look up";
+
 constexpr std::array kVerbs{
-    Verb{"init", "[NAME]", "lists example experiments, or writes one to start from",
+    Verb{"init", "[NAME]", "lists example experiments, or writes one to start from", kPredict,
          "steptime init ddp-a100 -o mine.json", verb_init},
-    Verb{"run", "CONFIG", "simulates one experiment and prints a summary",
+    Verb{"run", "CONFIG", "simulates one experiment and prints a summary", kPredict,
          "steptime run configs/quickstart.json --set /cluster/nodes=16", verb_run},
-    Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"",
+    Verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", kPredict,
          "steptime sweep configs/quickstart.json -o results", verb_sweep},
-    Verb{"merge", "CONFIG", "joins the shards of a sweep",
+    Verb{"merge", "CONFIG", "joins the shards of a sweep", kPredict,
          "for i in 1 2; do steptime sweep configs/quickstart.json --shard $i/2 -o shards; done && "
          "steptime merge configs/quickstart.json -o shards",
          verb_merge},
     Verb{"plot", "RESULTS...", "the figure of a sweep: lines, heat maps or panels over its axes",
+         kPredict,
          "steptime sweep configs/quickstart.json -o results && "
          "steptime plot results/quickstart.jsonl -o quickstart.svg",
          verb_plot},
-    Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
-         "steptime explain configs/quickstart.json --set /cluster/nodes=16", verb_explain},
-    Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",
-         "steptime advise configs/quickstart.json --set /cluster/nodes=16", verb_advise},
-    Verb{"compare", "A B", "two sets of results: what got worse, for regression tests",
-         "steptime pin configs/quickstart.json -o pins && steptime compare pins pins",
-         verb_compare},
-    Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A",
-         "steptime pin configs/quickstart.json -o pins", verb_pin},
-    Verb{"reproduce", "[FILTER]", "published figures beside their simulation",
-         "steptime reproduce S4-11", verb_reproduce},
+    Verb{"report", "TARGET",
+         "a page about an experiment: charts, error bars and config in one HTML file; or the links "
+         "of a preset's or a config's machine, and trees over them",
+         kPredict, "steptime report p3.16xlarge --topology", verb_report},
     Verb{
-        "collective", "[CONFIG]", "what an all-reduce takes, size by size",
+        "collective", "[CONFIG]", "what an all-reduce takes, size by size", kPredict,
         "steptime collective --preset p3.16xlarge --nodes 1 --collective nccl --nccl-version 2.4.8",
         verb_collective},
+    Verb{"explain", "CONFIG", "why a step takes as long as it does, and what would make it shorter",
+         kShorten, "steptime explain configs/quickstart.json --set /cluster/nodes=16",
+         verb_explain},
+    Verb{"advise", "CONFIG", "searches schedules, collectives and servers for a shorter step",
+         kShorten, "steptime advise configs/quickstart.json --set /cluster/nodes=16", verb_advise},
+    Verb{"pin", "CONFIG...", "writes the results that a later compare takes as A", kGuard,
+         "steptime pin configs/quickstart.json -o pins", verb_pin},
+    Verb{"compare", "A B", "two sets of results: what got worse, for regression tests", kGuard,
+         "steptime pin configs/quickstart.json -o pins && steptime compare pins pins",
+         verb_compare},
     Verb{
-        "import", "FORMAT FILE...", "converts what others measured to a trace or a table",
+        "import", "FORMAT FILE...", "converts what others measured to a trace or a table", kMeasure,
         "steptime import kineto tests/data/imports/kineto_resnet50_1xV100.json.gz --model resnet50 "
         "--device V100 --batch 32 --source kineto --date 2021-06-09 --licence BSD-3-Clause -o "
         "trace.json",
         verb_import},
     Verb{"calibrate", "WHAT [FILE...]", "measures this machine, or fits what was measured",
+         kMeasure,
          "steptime calibrate fit traces/nccl/v100_4.csv --ranks 4 --nodes 1 --source vTrain "
          "--date 2023-11-27 --licence MIT",
          verb_calibrate},
-    Verb{"replay", "CONFIG", "under mpirun: predicts a step, runs it for real, compares",
+    Verb{"replay", "CONFIG", "under mpirun: predicts a step, runs it for real, compares", kMeasure,
          "mpirun --oversubscribe -n 4 steptime replay tests/calibration/replay.json", verb_replay},
-    Verb{"report", "TARGET",
-         "a page about an experiment: charts, error bars and config in one HTML file; or the links "
-         "of a preset's or a config's machine, and trees over them",
-         "steptime report p3.16xlarge --topology", verb_report},
-    Verb{"check", "CONFIG...", "validates experiments", "steptime check configs/quickstart.json",
-         verb_check},
-    Verb{"list", "[KIND]", "the names that a config can choose from", "steptime list schedule",
-         verb_list},
-    Verb{"schema", "", "the JSON Schema of experiments", "steptime schema > steptime.schema.json",
-         verb_schema}};
+    Verb{"check", "CONFIG...", "validates experiments", kLookUp,
+         "steptime check configs/quickstart.json", verb_check},
+    Verb{"list", "[KIND]", "the names that a config can choose from", kLookUp,
+         "steptime list schedule", verb_list},
+    Verb{"schema", "",
+         "the JSON Schema; \"$schema\": \"steptime.schema.json\" in a config is for editors",
+         kLookUp, "steptime schema > steptime.schema.json", verb_schema},
+    Verb{"reproduce", "[FILTER]", "published figures beside their simulation", kLookUp,
+         "steptime reproduce S4-11", verb_reproduce},
+    Verb{"man", "[VERB]", "the manual page of a verb, or of the program", kLookUp,
+         "steptime man run", verb_man},
+    Verb{"completion", "SHELL", "completes words on the command line of bash or zsh", kLookUp,
+         "steptime completion bash > steptime.bash && source steptime.bash", verb_completion}};
 
 std::string example_of(const Verb& verb) {
   const std::string_view example = verb.example;
@@ -86,10 +101,13 @@ std::string example_of(const Verb& verb) {
 }
 
 void print_help(std::ostream& out) {
-  out << "steptime: how long does one distributed training step take, and why?\n\n"
-         "usage: steptime VERB [ARGUMENTS]    steptime VERB --help\n\n";
+  out << "steptime: " << kPurpose
+      << "\n\nusage: steptime VERB [ARGUMENTS]    steptime VERB --help\n";
+  std::string_view group;
   for (const Verb& verb : kVerbs) {
-    out << fmt::format("  {:<24}{}\n", fmt::format("{} {}", verb.name, verb.usage), verb.help);
+    if (verb.group != group) out << fmt::format("\n{}:\n", verb.group);
+    group = verb.group;
+    out << fmt::format("  {:<26}{}\n", fmt::format("{} {}", verb.name, verb.usage), verb.help);
   }
 }
 
@@ -118,8 +136,21 @@ Exit dispatch(std::span<const std::string> args, const Terminal& terminal) {
 
 }  // namespace
 
+const char* const kPurpose = "how long does one distributed training step take, and why?";
+
 std::span<const Verb> verbs() {
   return kVerbs;
+}
+
+Usage usage_of(const Verb& verb) {
+  std::ostringstream more;
+  Usage usage;
+  const std::function<void(const po::options_description&)> keep =
+      [&](const po::options_description& options) { usage.options.add(options); };
+  const std::vector<std::string> args{"--help"};
+  verb.run(verb, args, {.out = more, .err = more, .on_help = &keep});
+  usage.more = more.str();
+  return usage;
 }
 
 std::optional<po::variables_map> parse_arguments(const Verb& verb,
@@ -171,6 +202,10 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   } catch (const po::error& e) {
     throw InputError(
         fmt::format("steptime {}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
+  }
+  if (values.contains("help") && terminal.on_help != nullptr) {
+    (*terminal.on_help)(shown);
+    return std::nullopt;
   }
   if (values.contains("help")) {
     std::ostringstream text;

@@ -69,23 +69,6 @@ struct SweepFiles {
   }
 };
 
-/// A config that is wrong at every point, each time for the same reason, is wrong before any.
-void check_config(const Sweep& sweep) {
-  constexpr std::int64_t kMost = 10'000;  // points that are looked at
-  PointRunner runner(sweep);
-  std::string error;
-  for (std::int64_t point = 0; point < std::min(sweep.points(), kMost); ++point) {
-    try {
-      runner.read(point);
-      return;
-    } catch (const InputError& e) {
-      if (point > 0 && error != e.what()) return;
-      error = e.what();
-    }
-  }
-  throw InputError(error);
-}
-
 /// One sweep on its way to its files.
 class FiledSweep {
  public:
@@ -296,6 +279,22 @@ Exit exit_of(const SweepRequest& request, const RowPrinter& rows, const Terminal
 }
 
 }  // namespace
+
+void check_config(const Sweep& sweep) {
+  constexpr std::int64_t kMost = 10'000;  // points that are looked at
+  PointRunner runner(sweep);
+  std::string error;
+  for (std::int64_t point = 0; point < std::min(sweep.points(), kMost); ++point) {
+    try {
+      runner.read(point);
+      return;
+    } catch (const InputError& e) {
+      if (point > 0 && error != e.what()) return;
+      error = e.what();
+    }
+  }
+  throw InputError(error);
+}
 
 void check_sets(const Sweep& sweep, std::span<const std::string> sets) {
   for (const std::string& set : sets) {

@@ -119,7 +119,24 @@ std::map<std::string, std::vector<Entry>> everything() {
   return kinds;
 }
 
+/// `wanted`: a kind; "": of all.
+Json json_of(const std::map<std::string, std::vector<Entry>>& kinds, const std::string& wanted) {
+  Json json = Json::object();
+  for (const auto& [kind, entries] : kinds) {
+    if (!wanted.empty() && kind != wanted) continue;
+    for (const Entry& e : entries) {
+      json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
+      if (kind == "result") json[kind].back()["unit"] = e.unit;
+    }
+  }
+  return json;
+}
+
 }  // namespace
+
+Json names_by_kind() {
+  return json_of(everything(), "");
+}
 
 Exit verb_list(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
@@ -137,20 +154,20 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
       known.push_back(kind);
     check_word("list", wanted, known);
   }
-  Json json = Json::object();
+  if (format == "json") {
+    terminal.out << json_of(kinds, wanted).dump(2) << "\n";
+    return Exit::kOk;
+  }
   for (const auto& [kind, entries] : kinds) {
     if (!wanted.empty() && kind != wanted) continue;
-    if (format == "table") terminal.out << kind << "\n";
+    terminal.out << kind << "\n";
     TextTable table({{.width = 26, .align = TextTable::Align::kLeft}, {}}, {.row_mark = "  "});
     for (const Entry& e : entries) {
       const std::string more = e.keys + e.unit;
       table.add({e.name, e.help + (more.empty() ? "" : fmt::format(" [{}]", more))});
-      json[kind].push_back(Json{{"name", e.name}, {"help", e.help}});
-      if (kind == "result") json[kind].back()["unit"] = e.unit;
     }
-    if (format == "table") terminal.out << table.text();
+    terminal.out << table.text();
   }
-  if (format == "json") terminal.out << json.dump(2) << "\n";
   return Exit::kOk;
 }
 

@@ -1,6 +1,7 @@
 // The verbs of the command line. Each reads its own arguments and returns the exit code.
 #pragma once
 #include "sim/command/terminal.h"
+#include "sim/config/json.h"
 #include "sim/core/error.h"
 
 #include <optional>
@@ -16,11 +17,21 @@ struct Verb {
   const char* name;
   const char* usage;  ///< arguments, after the name
   const char* help;   ///< one line
+  const char* group;  ///< of verbs that stand together; the heading of --help's
   /// Runs in the root of a checkout, and may write into the current folder; "": none.
   const char* example;
   Exit (*run)(const Verb&, std::span<const std::string> args, const Terminal&);
 };
 std::span<const Verb> verbs();
+/// What "steptime" is, in one sentence.
+extern const char* const kPurpose;
+
+/// What a verb's --help says of its arguments, for texts that are made of it.
+struct Usage {
+  boost::program_options::options_description options;
+  std::string more;  ///< that stands below the options
+};
+Usage usage_of(const Verb& verb);
 
 /// Parses a verb's arguments; nullopt when --help was asked for and printed. `positional` names the
 /// options that arguments without a name fill: each required, unless it ends in "?" (may be left
@@ -33,6 +44,12 @@ std::optional<boost::program_options::variables_map> parse_arguments(
 class Sweep;
 /// Throws InputError for a --set of a value that the sweep sets at every point.
 void check_sets(const Sweep& sweep, std::span<const std::string> sets);
+
+/// Throws InputError for a config that is wrong at every point of its sweep for the same reason.
+void check_config(const Sweep& sweep);
+
+/// The names that a config can choose from, each with a line of help, by kind.
+Json names_by_kind();
 
 /// Throws InputError unless `format` is table, json, jsonl or csv.
 void check_format(const std::string& format);
@@ -55,5 +72,7 @@ Exit verb_report(const Verb&, std::span<const std::string> args, const Terminal&
 Exit verb_list(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_check(const Verb&, std::span<const std::string> args, const Terminal&);
 Exit verb_schema(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_man(const Verb&, std::span<const std::string> args, const Terminal&);
+Exit verb_completion(const Verb&, std::span<const std::string> args, const Terminal&);
 
 }  // namespace steptime

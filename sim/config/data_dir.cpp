@@ -1,5 +1,6 @@
 #include "sim/config/data_dir.h"
 
+#include <dlfcn.h>
 #include <filesystem>
 #include <sys/auxv.h>
 #include <system_error>
@@ -19,11 +20,26 @@ std::filesystem::path program() {
   return error ? std::filesystem::path() : path;
 }
 
+/// The shared library that this code stands in, as a Python module; empty in a program.
+std::filesystem::path library() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(&data_dir), &found) == 0) return {};
+  const std::filesystem::path path = found.dli_fname;
+  return path.extension() == ".so" ? path : std::filesystem::path();
+}
+
 std::filesystem::path find() {
   std::error_code error;
-  auto installed = program().parent_path().parent_path() / "share" / "steptime";
-  if (std::filesystem::exists(installed / "models", error)) return installed;
-  return STEPTIME_SOURCE_DIR;
+  const auto has_data = [&](const std::filesystem::path& share) {
+    return std::filesystem::exists(share / "models", error);
+  };
+  // A package of Python's has its data inside, Debian's has them in /usr.
+  auto folder = std::filesystem::absolute(library(), error).parent_path();
+  for (; !error && folder.has_relative_path(); folder = folder.parent_path()) {
+    if (has_data(folder / "share/steptime")) return folder / "share/steptime";
+  }
+  const auto installed = program().parent_path().parent_path() / "share/steptime";
+  return has_data(installed) ? installed : STEPTIME_SOURCE_DIR;
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 
 namespace steptime {
 
-/// The source tree that the program was built from, or the installed share/steptime beside it.
+/// The source tree that this was built from, or the installed share/steptime: beside a program's
+/// folder, or the next one above a Python module.
 const std::filesystem::path& data_dir();
 
 }  // namespace steptime

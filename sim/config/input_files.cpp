@@ -35,6 +35,8 @@ fs::path folder_of(const std::string& config) {
   return whole(config).parent_path();
 }
 
+thread_local InputFiles* innermost = nullptr;
+
 [[noreturn]] void refuse_change(const std::string& path) {
   throw InputError(fmt::format("{}: was edited while it was in use", path));
 }
@@ -42,8 +44,21 @@ fs::path folder_of(const std::string& config) {
 }  // namespace
 
 InputFiles& InputFiles::all() {
-  static InputFiles files;
-  return files;
+  static InputFiles of_process;
+  return innermost != nullptr ? *innermost : of_process;
+}
+
+InputFiles::Scope::Scope() : outer_(innermost) {
+  innermost = &files_;
+}
+
+InputFiles::Scope::~Scope() {
+  innermost = outer_;
+}
+
+std::uint64_t InputFiles::next_generation() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
 }
 
 void InputFiles::add(const struct stat& file) {
@@ -83,7 +98,7 @@ void InputFiles::clear() {
   digests_.clear();
   changed_.clear();
   count_ = 0;
-  ++generation_;
+  generation_ = next_generation();
 }
 
 void KeptInput::use() const {

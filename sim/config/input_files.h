@@ -19,10 +19,13 @@ namespace steptime {
 /// shipped is "steptime:" and its name there, any other one its name seen from the config's folder.
 using NamedDigests = std::map<std::string, std::string>;
 
-/// Of the process. Known by device and inode: a file has many names.
+/// Known by device and inode: a file has many names.
 class InputFiles {
  public:
+  /// Of the command that this thread works for: that of its innermost scope, else the process's.
   static InputFiles& all();
+  /// A command of its own on this thread, beside others of the process.
+  class Scope;
   void add(const struct stat& file);
   bool contains(const std::string& path) const;
   /// What is computed depends on the file at `path`, which held what has this digest.
@@ -42,7 +45,20 @@ class InputFiles {
   std::map<std::string, std::string> digests_;  ///< by path
   std::string changed_;                         ///< the path of a file with two contents
   std::atomic<std::size_t> count_{0};
-  std::atomic<std::uint64_t> generation_{1};
+  std::atomic<std::uint64_t> generation_{next_generation()};
+  static std::uint64_t next_generation();
+};
+
+class InputFiles::Scope {
+ public:
+  Scope();
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  InputFiles files_;
+  InputFiles* outer_;
 };
 
 /// A file whose content a process keeps for all of its commands.

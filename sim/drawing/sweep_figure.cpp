@@ -29,13 +29,13 @@ constexpr std::size_t kMostTicks = 7;  ///< along an axis of a single panel
 constexpr std::size_t kMostTicksOfPanels = 3;
 constexpr std::size_t kFewestOfABand = 10;
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; the marks help in print.
-constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                              "#E69F00", "#56B4E9", "#000000", "#888888"};
+constexpr std::array kCurveColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                   "#E69F00", "#56B4E9", "#000000", "#888888"};
 constexpr std::array kMarks{7, 9, 5, 13, 11, 15, 4, 6};
-static_assert(kColours.size() == kMostLines && kMarks.size() == kMostLines);
+static_assert(kCurveColours.size() == kMostLines && kMarks.size() == kMostLines);
 
 /// A swept key and its values in the order of the axis.
-struct Axis {
+struct SweptAxis {
   std::string pointer;
   std::vector<std::string> values;  ///< as cells of a table show them
   std::vector<double> places;       ///< of the values: numbers, or 1, 2, 3, ...
@@ -59,18 +59,18 @@ struct Point {
   double ideal = 0;  ///< of a speedup: the workers of the point; 0: nothing is to be shown
 };
 
-std::string quoted(std::string text) {
+std::string in_quotes(std::string text) {
   boost::replace_all(text, "'", "''");
   return "'" + text + "'";
 }
 
-std::vector<Axis> axes_of(std::span<const ResultRow* const> rows) {
-  std::vector<Axis> axes;
+std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
+  std::vector<SweptAxis> axes;
   for (const ResultRow* row : rows) {
     const Json params = row->figures.value("params", Json::object());
     for (const auto& [pointer, value] : params.items()) {
       auto axis = std::find_if(axes.begin(), axes.end(),
-                               [&name = pointer](const Axis& a) { return a.pointer == name; });
+                               [&name = pointer](const SweptAxis& a) { return a.pointer == name; });
       if (axis == axes.end()) {
         axes.push_back({.pointer = pointer});
         axis = std::prev(axes.end());
@@ -83,8 +83,8 @@ std::vector<Axis> axes_of(std::span<const ResultRow* const> rows) {
       axis->has_units |= place && !value.is_number();
     }
   }
-  std::erase_if(axes, [](const Axis& a) { return a.values.size() < 2; });
-  for (Axis& axis : axes) {
+  std::erase_if(axes, [](const SweptAxis& a) { return a.values.size() < 2; });
+  for (SweptAxis& axis : axes) {
     axis.has_numbers = std::none_of(axis.places.begin(), axis.places.end(),
                                     [](double place) { return std::isnan(place); });
     std::vector<std::pair<double, std::string>> sorted;
@@ -111,7 +111,7 @@ std::string label_of(const std::string& cell) {
 
 /// `set xtics (...)`: some of the axis' own values, at most `most` of them and far enough from each
 /// other for their labels. `by_place`: else values stand at 1, 2, 3, ...
-std::string ticks(const char* which, const Axis& axis, bool by_place, std::size_t most) {
+std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most) {
   const auto place = [&](std::size_t i) {
     if (!by_place) return static_cast<double>(i + 1);
     return axis.is_logarithmic() ? std::log(axis.places[i]) : axis.places[i];
@@ -124,7 +124,7 @@ std::string ticks(const char* which, const Axis& axis, bool by_place, std::size_
   double next = place(0);
   for (std::size_t i = 0; i < n; ++i) {
     if (place(i) < next) continue;
-    shown.push_back(fmt::format("{} {:.17g}", quoted(label_of(axis.values[i])),
+    shown.push_back(fmt::format("{} {:.17g}", in_quotes(label_of(axis.values[i])),
                                 by_place ? axis.places[i] : static_cast<double>(i + 1)));
     next = place(i) + apart;
   }
@@ -171,13 +171,13 @@ class Figure2D {
         most_ticks_(most_ticks) {}
 
   /// A panel over one axis, or two, of the points.
-  std::string panel(std::span<const Point> points, const Axis* x, std::size_t x_at,
-                    const Axis* lines, std::size_t lines_at) {
+  std::string panel(std::span<const Point> points, const SweptAxis* x, std::size_t x_at,
+                    const SweptAxis* lines, std::size_t lines_at) {
     if (lines != nullptr && lines->values.size() > kMostLines)
       return heat_map(points, *x, x_at, *lines, lines_at);
     std::string text = fmt::format(
-        "set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(swept_name(x->pointer)),
-        quoted(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
+        "set xlabel {} noenhanced\nset ylabel {} noenhanced\n", in_quotes(swept_name(x->pointer)),
+        in_quotes(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
     text += ticks("x", *x, true, most_ticks_);
     const double first = x->places.front();
     const double last = x->places.back();
@@ -192,8 +192,8 @@ class Figure2D {
     text += is_logarithmic_ ? fmt::format("set logscale y\nset yrange [{:.6g}:{:.6g}]\n",
                                           least_ / 1.1, most_ * 1.1)
                             : fmt::format("set yrange [0:{:.6g}]\n", most_ * 1.05);
-    text += lines != nullptr
-                ? fmt::format("set key title {} noenhanced\n", quoted(swept_name(lines->pointer)))
+    text += lines != nullptr           ? fmt::format("set key title {} noenhanced\n",
+                                                     in_quotes(swept_name(lines->pointer)))
             : points.front().ideal > 0 ? ""
                                        : "unset key\n";
     const std::size_t count = lines != nullptr ? lines->values.size() : 1;
@@ -215,7 +215,7 @@ class Figure2D {
                             p.high * measure_.factor);
       }
       text += "EOD\n";
-      const char* const colour = kColours[line];
+      const char* const colour = kCurveColours[line];
       const bool has_band = of_line.size() >= kFewestOfABand;
       if (has_interval_ && has_band) {
         behind.push_back(
@@ -230,7 +230,7 @@ class Figure2D {
       }
       const std::string title =
           lines == nullptr ? "notitle"
-                           : fmt::format("title {} noenhanced", quoted(lines->values[line]));
+                           : fmt::format("title {} noenhanced", in_quotes(lines->values[line]));
       front.push_back(fmt::format(
           "{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
           of_line.size() > 60 ? "lines" : "linespoints", colour,
@@ -246,7 +246,7 @@ class Figure2D {
 
  private:
   /// A dashed line of as many times the speed as there are workers; the data go to `text`.
-  std::string ideal(std::string& text, std::span<const Point> points, const Axis& x,
+  std::string ideal(std::string& text, std::span<const Point> points, const SweptAxis& x,
                     std::size_t x_at) {
     const std::string data = fmt::format("$d{}", blocks_++);
     text += data + " << EOD\n";
@@ -262,13 +262,13 @@ class Figure2D {
         data);
   }
 
-  std::string heat_map(std::span<const Point> points, const Axis& x, std::size_t x_at,
-                       const Axis& y, std::size_t y_at) {
+  std::string heat_map(std::span<const Point> points, const SweptAxis& x, std::size_t x_at,
+                       const SweptAxis& y, std::size_t y_at) {
     std::string text = fmt::format(
         "unset key\nunset logscale x\nunset logscale y\nset xlabel {} noenhanced\nset ylabel {} "
         "noenhanced\nset cblabel {} noenhanced\nset xrange [0.5:{}.5]\nset yrange [0.5:{}.5]\n",
-        quoted(swept_name(x.pointer)), quoted(swept_name(y.pointer)), quoted(measure_.label),
-        x.values.size(), y.values.size());
+        in_quotes(swept_name(x.pointer)), in_quotes(swept_name(y.pointer)),
+        in_quotes(measure_.label), x.values.size(), y.values.size());
     text += is_logarithmic_ ? "set logscale cb\n" : "";
     const auto [least, most] =
         std::minmax_element(points.begin(), points.end(),
@@ -297,11 +297,11 @@ class Figure2D {
   std::size_t blocks_ = 0;
 };
 
-std::string default_key(std::span<const Axis> axes) {
+std::string default_key(std::span<const SweptAxis> axes) {
   const bool over_nodes =
       std::any_of(axes.begin(), axes.end(),
-                  [](const Axis& a) { return a.pointer == "/cluster/nodes"; }) &&
-      std::all_of(axes.begin(), axes.end(), [](const Axis& a) {
+                  [](const SweptAxis& a) { return a.pointer == "/cluster/nodes"; }) &&
+      std::all_of(axes.begin(), axes.end(), [](const SweptAxis& a) {
         return a.pointer == "/cluster/nodes" || a.pointer == "/strategy/schedule/type";
       });
   return over_nodes ? "speedup" : "step_time_s";
@@ -337,11 +337,11 @@ constexpr const char* kLook =
 
 SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& request) {
   const std::vector<const ResultRow*> shown = chosen(rows, request);
-  std::vector<Axis> axes = axes_of(shown);
+  std::vector<SweptAxis> axes = axes_of(shown);
   if (axes.empty()) throw InputError("expected results that differ in a swept value");
   if (axes.size() > 3) {
     std::vector<std::string> pointers;
-    for (const Axis& axis : axes)
+    for (const SweptAxis& axis : axes)
       pointers.push_back(axis.pointer);
     throw InputError(
         fmt::format("{} values differ ({}), expected at most three; --where /pointer=value takes "
@@ -369,7 +369,7 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
     }
     if (key == "speedup" && figures.contains("workers"))
       point.ideal = figures["workers"].get<double>();
-    for (const Axis& axis : axes)
+    for (const SweptAxis& axis : axes)
       point.at.push_back(axis.index(swept_value(figures["params"][axis.pointer])));
     least = std::min(least, point.low);
     most = std::max({most, point.high, point.ideal});
@@ -396,20 +396,20 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
            std::pair(axes[b].values.size(), axes[b].has_numbers);
   });
   const std::size_t x_at = by_size.back();
-  const Axis* const x = &axes[x_at];
+  const SweptAxis* const x = &axes[x_at];
   const std::size_t lines_at = axes.size() > 1 ? by_size[by_size.size() - 2] : 0;
-  const Axis* const lines = axes.size() > 1 ? &axes[lines_at] : nullptr;
+  const SweptAxis* const lines = axes.size() > 1 ? &axes[lines_at] : nullptr;
 
   Figure2D panels(measure_of(key, most), has_interval, {least, most},
                   axes.size() < 3 ? kMostTicks : kMostTicksOfPanels);
   figure.commands = kLook;
   if (axes.size() < 3) {
-    figure.commands += fmt::format("set title {} noenhanced\n", quoted(request.title));
+    figure.commands += fmt::format("set title {} noenhanced\n", in_quotes(request.title));
     figure.commands += panels.panel(points, x, x_at, lines, lines_at);
     return figure;
   }
   const std::size_t of_panels = by_size.front();
-  const Axis& panel = axes[of_panels];
+  const SweptAxis& panel = axes[of_panels];
   if (panel.values.size() > kMostPanels) {
     throw InputError(
         fmt::format("{} has {} values, expected at most {} panels; --where {}=VALUE "
@@ -423,7 +423,7 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
   figure.width = 0.6 * static_cast<double>(columns);
   figure.height = 0.75 * static_cast<double>(count) + 0.1;
   figure.commands += fmt::format("set multiplot layout {},{} title {} noenhanced\n", count, columns,
-                                 quoted(request.title));
+                                 in_quotes(request.title));
   for (std::size_t i = 0; i < panel.values.size(); ++i) {
     std::vector<Point> of_panel;
     for (const Point& point : points) {
@@ -431,7 +431,7 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
     }
     if (of_panel.empty()) continue;
     figure.commands += fmt::format("set title {} noenhanced\n",
-                                   quoted(swept_name(panel.pointer) + " " + panel.values[i]));
+                                   in_quotes(swept_name(panel.pointer) + " " + panel.values[i]));
     figure.commands += panels.panel(of_panel, x, x_at, lines, lines_at);
   }
   figure.commands += "unset multiplot\n";

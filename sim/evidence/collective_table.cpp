@@ -41,13 +41,13 @@ std::string short_time(double us) {
 }
 
 /// A choice as people read it: "linear (a 1 ms, b 1 ns/B)".
-std::string shown(const Json& value) {
+std::string named(const Json& value) {
   if (value.is_string()) return one_line(value.get<std::string>());
   if (!value.is_object()) return value.dump();
   std::string parameters;
   for (const auto& [key, each] : value.items()) {
     if (key != "type")
-      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", key, shown(each));
+      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", key, named(each));
   }
   const std::string type = value.value("type", "");
   return parameters.empty() ? type : fmt::format("{} ({})", type, parameters);
@@ -114,7 +114,7 @@ std::string CollectiveModel::title() const {
   return fmt::format(
       "# collective: {}\n{}# cluster: {}{} node{} with {} GPU{}, {} rank{}\n"
       "# fidelity: {}; busbw = {:.4g} algbw\n",
-      shown(among_all ? aggregation.at("collective") : aggregation), path_line(*collective_),
+      named(among_all ? aggregation.at("collective") : aggregation), path_line(*collective_),
       preset, cluster_->nodes, cluster_->nodes == 1 ? "" : "s", cluster_->gpus_per_node,
       cluster_->gpus_per_node == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s",
       messages_ ? "message" : "analytic", bus_factor(collective_->operation(), ranks));

@@ -169,7 +169,7 @@ Verdict verdict_on(std::string_view key, const Json& before, const Json& after) 
                                                                         : Verdict::kWorse;
 }
 
-std::string shown(const Json& value) {
+std::string shown_value(const Json& value) {
   if (value.is_null()) return "none";
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   return value.is_string() ? one_line(value.get<std::string>()) : value.dump();
@@ -191,8 +191,8 @@ std::string summary(const Comparison& c) {
 }
 
 std::string sentence(const Difference& d) {
-  return fmt::format("{}: {} to {}{}", d.key.empty() ? "result" : d.key, shown(d.before),
-                     shown(d.after), d.change_pct ? fmt::format(", {}", change_of(d)) : "");
+  return fmt::format("{}: {} to {}{}", d.key.empty() ? "result" : d.key, shown_value(d.before),
+                     shown_value(d.after), d.change_pct ? fmt::format(", {}", change_of(d)) : "");
 }
 
 }  // namespace
@@ -312,7 +312,8 @@ std::string comparison_table(const Comparison& comparison) {
   if (comparison.differences.empty()) return summary(comparison);
   TextTable table({"result", "figure", "before", "after", "change", "verdict"});
   for (const Difference& d : comparison.differences)
-    table.add({d.row, d.key, shown(d.before), shown(d.after), change_of(d), word(d.verdict)});
+    table.add(
+        {d.row, d.key, shown_value(d.before), shown_value(d.after), change_of(d), word(d.verdict)});
   return table.text() + "\n" + summary(comparison);
 }
 
@@ -322,8 +323,8 @@ std::string comparison_markdown(const Comparison& comparison) {
     text = "| result | figure | before | after | change | verdict |\n|---|---|---|---|---|---|\n";
     for (const Difference& d : comparison.differences) {
       std::string cells;
-      for (const std::string& cell : {d.row, d.key, shown(d.before), shown(d.after), change_of(d),
-                                      std::string(word(d.verdict))}) {
+      for (const std::string& cell : {d.row, d.key, shown_value(d.before), shown_value(d.after),
+                                      change_of(d), std::string(word(d.verdict))}) {
         std::string escaped;
         for (const char c : cell)
           escaped += c == '|' ? "\\|" : std::string_view(&c, 1);

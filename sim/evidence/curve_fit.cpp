@@ -32,14 +32,14 @@ double median(std::vector<double> values) {
 }
 
 /// How many of so many rounds are left out on each side.
-std::size_t trimmed(std::size_t rounds) {
+std::size_t trimmed_rounds(std::size_t rounds) {
   if (rounds < 5) return (rounds - 1) / 2;
   return std::max<std::size_t>(1, static_cast<std::size_t>(kTrimmed * static_cast<double>(rounds)));
 }
 
 /// Sorts them.
 double trimmed_mean(std::vector<double>& values) {
-  const std::size_t cut = trimmed(values.size());
+  const std::size_t cut = trimmed_rounds(values.size());
   std::sort(values.begin(), values.end());
   const auto from = values.begin() + static_cast<std::ptrdiff_t>(cut);
   const auto count = static_cast<std::ptrdiff_t>(values.size() - 2 * cut);
@@ -390,7 +390,7 @@ void add_intervals(std::vector<MeasuredSegment>& segments, const Logs& logs, con
     resampled.draw(i, stream);
   const std::size_t rounds = logs.front().size();
   const boost::math::students_t_distribution<double> t(
-      static_cast<double>(rounds - 2 * trimmed(rounds) > 1 ? rounds - 1 : 1));
+      static_cast<double>(rounds - 2 * trimmed_rounds(rounds) > 1 ? rounds - 1 : 1));
   const double factor = boost::math::quantile(t, (1 + kInterval) / 2);
   for (std::size_t k = 0; k < segments.size(); ++k) {
     widen(segments[k].first, factor * resampled.deviation(2 * k));
@@ -414,7 +414,7 @@ Fit fit_curve(std::span<const SizeTimes> sizes, const FitOptions& options) {
   const Logs all_logs = logs_of(sizes);
   Points points = points_of(sizes, all_logs);
   const std::size_t rounds = sizes.front().seconds.size();
-  if (trimmed(rounds) == 0) doubt_outliers(points);  // else the rounds show it
+  if (trimmed_rounds(rounds) == 0) doubt_outliers(points);  // else the rounds show it
   Fit fit;
   Logs logs;
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -16,7 +16,7 @@ namespace steptime {
 namespace {
 
 /// What the profile's cluster says of the links, and why.
-struct Line {
+struct AlphaBetaLine {
   Duration latency{};
   Bandwidth bandwidth{};
   std::string latency_source;
@@ -31,7 +31,7 @@ double last_slope(const MeasuredOperation& operation) {
   return last > half ? (curve.fitted(last) - curve.fitted(half)) / (last - half) : 0;
 }
 
-Line line_of(const MeasuredOperations& operations) {
+AlphaBetaLine line_of(const MeasuredOperations& operations) {
   const auto of = [&](const char* name) -> const MeasuredOperation* {
     const auto found = operations.find(name);
     return found == operations.end() ? nullptr : &found->second;
@@ -55,7 +55,7 @@ Line line_of(const MeasuredOperations& operations) {
           "as if the all-reduce of the largest sizes were a ring"};
 }
 
-std::string shown(double seconds) {
+std::string microseconds(double seconds) {
   return fmt::format("{:.2f}", seconds * 1e6);
 }
 
@@ -81,7 +81,7 @@ FittedProfile fit_profile(const MeasuredRounds& rounds, const FitOptions& option
 }
 
 Json FittedProfile::json(const std::string& help) const {
-  const Line line = line_of(operations);
+  const AlphaBetaLine line = line_of(operations);
   std::int64_t ranks = 1;
   for (const auto& [name, operation] : operations)
     ranks = std::max(ranks, operation.ranks);
@@ -131,9 +131,9 @@ std::string FittedProfile::text() const {
   for (const auto& [name, operation] : operations) {
     for (const MeasuredSegment& s : operation.segments) {
       table.add({name, fmt::format("{}", operation.ranks), fmt::format("{:.0f}", s.first.bytes),
-                 fmt::format("{:.0f}", s.last.bytes), shown(s.a()),
-                 fmt::format("{:.4f}", s.b() * 1e9), shown(s.last.fitted),
-                 fmt::format("{} to {}", shown(s.last.low), shown(s.last.high))});
+                 fmt::format("{:.0f}", s.last.bytes), microseconds(s.a()),
+                 fmt::format("{:.4f}", s.b() * 1e9), microseconds(s.last.fitted),
+                 fmt::format("{} to {}", microseconds(s.last.low), microseconds(s.last.high))});
     }
   }
   std::string text = table.text();

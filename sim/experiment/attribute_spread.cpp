@@ -13,7 +13,7 @@ namespace steptime {
 namespace {
 
 constexpr double kNormal = 1.96;  ///< 97.5 % of the normal distribution
-constexpr std::size_t kLeastTestbeds = 2;
+constexpr std::size_t kLeastWithin = 2;
 constexpr unsigned kFabric = 1U << static_cast<unsigned>(Attribute::kFabric);
 constexpr unsigned kNodes = 1U << static_cast<unsigned>(Attribute::kNodes);
 
@@ -74,7 +74,7 @@ std::array<AttributeSpread, kAttributes> attribute_spreads(std::span<const Recor
   std::array<AttributeSpread, kAttributes> spreads;
   double largest = 0;
   for (std::size_t a = 0; a < kAttributes; ++a) {
-    const bool is_between = within[a].size() < kLeastTestbeds && !between[a].empty();
+    const bool is_between = within[a].size() < kLeastWithin && !between[a].empty();
     spreads[a] = spread_of(is_between ? between[a] : within[a], is_between);
     largest = std::max(largest, spreads[a].d);
   }

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::int64_t kMostPoints = 1'000'000'000;
 
-[[noreturn]] void fail(const Document& document, const std::string& pointer,
-                       const std::string& message) {
+[[noreturn]] void refuse(const Document& document, const std::string& pointer,
+                         const std::string& message) {
   throw InputError(
       fmt::format("{}: {}: {}", document.file, join_pointer("/sweep", pointer), message));
 }
@@ -35,11 +35,12 @@ void check_pointer(const Document& document, const std::string& pointer) {
                        [&](std::string_view s) { return overlap(pointer, s); });
   });
   if (pointer.empty() || !known) {
-    fail(document, pointer, "expected a JSON pointer into /workload, /cluster, /strategy or /run");
+    refuse(document, pointer,
+           "expected a JSON pointer into /workload, /cluster, /strategy or /run");
   }
   Json scratch = document.root;
   if (place_in_experiment(scratch, pointer) == nullptr) {
-    fail(document, pointer, "does not name a place in the config");
+    refuse(document, pointer, "does not name a place in the config");
   }
 }
 
@@ -61,20 +62,20 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
   for (const auto& [pointer, value] : sweep.items()) {
     for (const std::string& other : pointers()) {
       if (overlap(pointer, other)) {
-        fail(*document_, pointer, fmt::format("overlaps \"{}\"", other));
+        refuse(*document_, pointer, fmt::format("overlaps \"{}\"", other));
       }
     }
     const bool zipped = value.is_object() && value.contains("zip");
-    if (zipped && value.size() > 1) fail(*document_, pointer, "\"zip\" stands alone");
+    if (zipped && value.size() > 1) refuse(*document_, pointer, "\"zip\" stands alone");
     check_pointer(*document_, pointer);
     const std::vector<SweptValue> values =
         swept_values(*document_, pointer, zipped ? value.at("zip") : value);
     if (zipped && zip) {
       Axis& axis = axes_[*zip];
       if (axis.values.size() != values.size()) {
-        fail(*document_, pointer,
-             fmt::format("{} values, but \"{}\" has {}", values.size(), axis.pointers.front(),
-                         axis.values.size()));
+        refuse(*document_, pointer,
+               fmt::format("{} values, but \"{}\" has {}", values.size(), axis.pointers.front(),
+                           axis.values.size()));
       }
       for (std::size_t i = 0; i < values.size(); ++i)
         axis.values[i].push_back(values[i]);

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -70,6 +71,29 @@ TEST(InputFiles, AKeptOneIsNotedInEachCommandThatUsesIt) {
     kept.use();
     EXPECT_EQ(InputFiles::all().noted("/somewhere/x.json"), (NamedDigests{{"kept.json", "11"}}));
   }
+}
+
+// As two threads of Python that each run an experiment.
+TEST(InputFiles, AreOfTheInnermostScopeOfAThread) {
+  InputFiles& of_process = InputFiles::all();
+  of_process.clear();
+  const KeptInput kept("/somewhere/kept.json", "11");
+  kept.use();
+  const NamedDigests noted{{"kept.json", "11"}};
+  {
+    const InputFiles::Scope outer;
+    EXPECT_EQ(InputFiles::all().noted("/somewhere/x.json"), NamedDigests{});
+    {
+      const InputFiles::Scope inner;
+      kept.use();
+      EXPECT_EQ(InputFiles::all().noted("/somewhere/x.json"), noted);
+    }
+    EXPECT_EQ(InputFiles::all().noted("/somewhere/x.json"), NamedDigests{});
+    std::thread([&] { EXPECT_EQ(&InputFiles::all(), &of_process); }).join();
+    kept.use();  // again, though it was used in another scope last
+    EXPECT_EQ(InputFiles::all().noted("/somewhere/x.json"), noted);
+  }
+  EXPECT_EQ(&InputFiles::all(), &of_process);
 }
 
 TEST(FilesIn, AreThoseOfAnExtensionInOrder) {
