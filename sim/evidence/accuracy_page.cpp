@@ -23,8 +23,9 @@ constexpr const char* kHead =
 
 Written by `steptime reproduce --format markdown`, which simulates every published figure under
 `configs/papers/`. A figure is *predicted* when none of the inputs of its simulation was fitted to the
-source of the figure, and *fitted* when one was. A miss stays here with its reason. `steptime reproduce ID`
-prints single figures, and with `--format json` all their inputs and sources.
+source of the figure, and *fitted* when one was. It is ok within the tolerance beside it, or where a bound or
+an order holds. A miss stays here with its reason. `steptime reproduce ID` prints single figures, and with
+`--format json` all their inputs and sources.
 )";
 
 constexpr const char* kRowsHeading = "Language models";
@@ -70,14 +71,13 @@ void add_total(MarkdownTable& table, const std::string& heading,
              fmt::format("{} of {} ok", ok, rows.size()),
              fmt::format("{} of {} ok", predicted_ok, predicted),
              errors.empty() ? ""
-                            : fmt::format("{:.1f} % of {}", boost::math::statistics::median(errors),
+                            : fmt::format("{:.1f} % ({})", boost::math::statistics::median(errors),
                                           errors.size())});
 }
 
 std::string totals(const std::vector<std::pair<std::string, std::vector<const ClaimRow*>>>& papers,
                    const std::vector<ClaimRow>& rows) {
-  MarkdownTable table(
-      {"paper", "figures", "of these predicted", "typical error of predicted numbers"});
+  MarkdownTable table({"paper", "figures", "of these predicted", "their median error (numbers)"});
   for (const auto& [paper, figures] : papers)
     add_total(table, paper, figures);
   std::vector<const ClaimRow*> of_files;

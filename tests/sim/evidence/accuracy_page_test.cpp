@@ -31,7 +31,7 @@ TEST(AccuracyPage, HasTotalsReasonsAndWhatWasFitted) {
   parts.rows[3].fitted = "the rate, to T-4";
   const std::string page = accuracy_page(parts);
   // Two of four are ok; of three predictions, whose errors are 2.5, 25 and 50 %, one.
-  EXPECT_NE(page.find("\n| [tiny](#tiny) | 2 of 4 ok | 1 of 3 ok | 25.0 % of 3 |\n"),
+  EXPECT_NE(page.find("\n| [tiny](#tiny) | 2 of 4 ok | 1 of 3 ok | 25.0 % (3) |\n"),
             std::string::npos)
       << page;
   EXPECT_NE(page.find("\n| T-2 | step time | 0.4 s | 0.5 | +25.0 % | 10 % | predicted | **missed** "
