@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES, MOST_COLUMNS = 160, 120  # of README.md
-SECONDS = 300  # of a block
+SECONDS = 600  # of a block
 failures = []
 
 
