@@ -52,17 +52,18 @@ class Rdma final : public NetworkKind, public TellsLatency {
 };
 
 Params params_of(const Preset& preset) {
-  Params params{{.key = "latency", .kind = Kind::kTime, .range = kNotNegative},
-                {.key = "bandwidth",
-                 .kind = Kind::kBandwidth,
-                 .help = "line rate of one adapter in one direction",
-                 .range = kPositive},
-                {.key = "efficiency",
-                 .kind = Kind::kNumber,
-                 .help = "of the line rate that messages get",
-                 .need = Need::kDefault,
-                 .fallback = preset.efficiency,
-                 .range = {.low = .01, .high = 1}}};
+  Params params{
+      {.key = "latency", .kind = Kind::kTime, .help = "of an empty message", .range = kNotNegative},
+      {.key = "bandwidth",
+       .kind = Kind::kBandwidth,
+       .help = "line rate of one adapter in one direction",
+       .range = kPositive},
+      {.key = "efficiency",
+       .kind = Kind::kNumber,
+       .help = "of the line rate that messages get",
+       .need = Need::kDefault,
+       .fallback = preset.efficiency,
+       .range = {.low = .01, .high = 1}}};
   const auto has_default = [&](std::size_t i, const char* value) {
     if (value == nullptr) return;
     params[i].need = Need::kDefault;

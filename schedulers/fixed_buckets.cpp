@@ -14,7 +14,7 @@ namespace {
 
 const Params kParams{{.key = "capacity",
                       .kind = Kind::kBytes,
-                      .help = "a bucket of this size is closed",
+                      .help = "a bucket is closed by the gradient that brings it to this size",
                       .need = Need::kDefault,
                       .fallback = "25 MiB",
                       .range = kPositive},

@@ -31,19 +31,24 @@ class Both final : public Collective {
 
 Params hybrid_params() {
   Params all = server_keys().params();
-  all.insert(all.begin(),
-             {{.key = "clients", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e7}},
-              {.key = "collective",
-               .kind = Kind::kObject,
-               .help = "the all-reduce inside a client",
-               .need = Need::kDefault,
-               .fallback = Json{{"type", "ring"}},
-               .choice = Collective::kNoun},
-              {.key = "spread",
-               .kind = Kind::kObject,
-               .help = "what a pull brought, to all of a client; default: a pipelined chain",
-               .need = Need::kOptional,
-               .choice = Collective::kNoun}});
+  all.insert(
+      all.begin(),
+      {{.key = "clients",
+        .kind = Kind::kInteger,
+        .help = "equal groups of workers, each of which talks to the servers through its rank 0",
+        .range = {.low = 1, .high = 1e7}},
+       {.key = "collective",
+        .kind = Kind::kObject,
+        .help = "the all-reduce inside a client",
+        .need = Need::kDefault,
+        .fallback = Json{{"type", "ring"}},
+        .choice = Collective::kNoun},
+       {.key = "spread",
+        .kind = Kind::kObject,
+        .help = "the collective that takes what was pulled to the rest of a client; where "
+                "`collective` is a `reduce-scatter`, an `all-gather`; default: a pipelined chain",
+        .need = Need::kOptional,
+        .choice = Collective::kNoun}});
   return all;
 }
 

@@ -59,7 +59,8 @@ Params kvstore_params() {
   const Params own{
       {.key = "copy_threads",
        .kind = Kind::kInteger,
-       .help = "copies that a GPU has under way at once",
+       .help = "copies that a GPU has under way at once; with servers it counts at message "
+               "fidelity only",
        .need = Need::kDefault,
        .fallback = 2,
        .range = {.low = 1, .high = 1024}},
@@ -71,7 +72,8 @@ Params kvstore_params() {
        .range = {.low = 1, .high = 1024}},
       {.key = "priority",
        .kind = Kind::kText,
-       .help = "which key is copied first: the one whose gradient is ready first, or the last",
+       .help = "which key is copied first: the one whose gradient is ready first, or the last; "
+               "with servers it counts at message fidelity only",
        .need = Need::kDefault,
        .fallback = "last-key",
        .words = {"last-key", "first-key"}},

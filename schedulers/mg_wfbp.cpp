@@ -66,7 +66,11 @@ const bool kRegistered = Schedules::instance().add(
               "hand",
       .need = Need::kOptional,
       .range = kNotNegative},
-     {.key = "b", .kind = Kind::kTimePerByte, .need = Need::kOptional, .range = kNotNegative},
+     {.key = "b",
+      .kind = Kind::kTimePerByte,
+      .help = "the other half of `a`",
+      .need = Need::kOptional,
+      .range = kNotNegative},
      granularity_param()},
     [](const Config& c) {
       if (c.has("a") != c.has("b"))

@@ -24,35 +24,36 @@ namespace {
 Param count(const char* key, const char* help) {
   return {.key = key, .kind = Kind::kInteger, .help = help, .range = {.low = 1, .high = 4096}};
 }
-Param bandwidth(const char* key) {
+Param bandwidth(const char* key, const char* help) {
   return {.key = key,
           .kind = Kind::kBandwidth,
-          .help = "default: of \"network\"",
+          .help = help,
           .need = Need::kOptional,
           .range = kPositive};
 }
-Param latency(const char* key) {
+Param latency(const char* key, const char* help) {
   return {.key = key,
           .kind = Kind::kTime,
-          .help = "added by such a link",
+          .help = help,
           .need = Need::kDefault,
           .fallback = "0 s",
           .range = kNotNegative};
 }
-const Params kParams{count("groups", "of routers"),
-                     count("routers", "of a group"),
-                     count("hosts", "of a router"),
-                     {.key = "rows",
-                      .kind = Kind::kInteger,
-                      .help = "of routers in a group; links along rows and columns",
-                      .need = Need::kDefault,
-                      .fallback = 1,
-                      .range = {.low = 1, .high = 4096}},
-                     bandwidth("local_bandwidth"),
-                     bandwidth("column_bandwidth"),
-                     bandwidth("global_bandwidth"),
-                     latency("local_latency"),
-                     latency("global_latency")};
+const Params kParams{
+    count("groups", "of routers"),
+    count("routers", "of a group"),
+    count("hosts", "of a router"),
+    {.key = "rows",
+     .kind = Kind::kInteger,
+     .help = "of routers in a group; links along rows and columns",
+     .need = Need::kDefault,
+     .fallback = 1,
+     .range = {.low = 1, .high = 4096}},
+    bandwidth("local_bandwidth", "of a link along a row; default: as `network`"),
+    bandwidth("column_bandwidth", "of a link along a column; default: as `network`"),
+    bandwidth("global_bandwidth", "of a link between groups; default: as `network`"),
+    latency("local_latency", "added by a link inside a group"),
+    latency("global_latency", "added by a link between groups")};
 
 class Dragonfly final : public Fabric {
  public:

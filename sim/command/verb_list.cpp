@@ -7,6 +7,7 @@
 #include "sim/config/words.h"
 #include "sim/core/text_table.h"
 #include "sim/evidence/claims.h"
+#include "sim/evidence/key_reference.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/overrides.h"
@@ -228,10 +229,13 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
 }
 
 Exit verb_schema(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
-  const po::options_description options("options");
-  if (parse_arguments(verb, args, options, {}, terminal)) {
-    terminal.out << experiment_schema().dump(2) << "\n";
-  }
+  std::string format;
+  po::options_description options("options");
+  options.add_options()("format", po::value(&format)->default_value("json"),
+                        "json, or markdown: the page docs/keys.md");
+  if (!parse_arguments(verb, args, options, {}, terminal)) return Exit::kOk;
+  check_word("--format", format, std::vector<std::string>{"json", "markdown"});
+  terminal.out << (format == "json" ? experiment_schema().dump(2) + "\n" : key_reference());
   return Exit::kOk;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/config/words.h"
+#include "sim/evidence/accuracy_page.h"
 #include "sim/evidence/claims_table.h"
 #include "sim/evidence/record_table.h"
 #include "sim/evidence/row_claims.h"
@@ -16,8 +18,9 @@ namespace po = boost::program_options;
 namespace {
 
 void write_maps(const std::vector<SizeMap>& maps, const std::string& format, std::ostream& out) {
-  if (format == "csv")
-    throw InputError("--maps: csv has no place for maps; known: table, json, jsonl");
+  if (format == "csv" || format == "markdown")
+    throw InputError(
+        fmt::format("--maps: {} has no place for maps; known: table, json, jsonl", format));
   if (format == "table") {
     out << size_maps_text(maps);
     return;
@@ -52,7 +55,7 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   po::options_description options("options");
   std::string folder;
   options.add_options()("format", po::value(&format)->default_value("table"),
-                        "table, json, jsonl or csv")(
+                        "table, json, jsonl, csv, or markdown: the page docs/accuracy.md")(
       "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones")(
       "record",
       "only the published steps, by kind of prediction: what domains and intervals are made of; "
@@ -62,7 +65,8 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
       "maps", "only the maps of what is the fastest by size, which table shows below the figures");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
-  check_format(format);
+  check_word("--format", format,
+             std::vector<std::string>{"table", "json", "jsonl", "csv", "markdown"});
   const std::string filter =
       values->contains("FILTER") ? (*values)["FILTER"].as<std::string>() : "";
   if (values->contains("maps")) {
@@ -96,6 +100,13 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (format == "table") {
     terminal.out << claims_table(rows) << row_groups_text(rows, rows_left_out(filter, folder))
                  << size_maps_text(reproduce_maps(filter, folder, until_interrupted(terminal)));
+  } else if (format == "markdown") {
+    terminal.out << accuracy_page(
+        {.rows = rows,
+         .left_out = rows_left_out(filter, folder),
+         .maps = reproduce_maps(filter, folder, until_interrupted(terminal)),
+         .steps = recorded_steps(filter, folder, until_interrupted(terminal)),
+         .collectives = recorded_tables(filter, folder, until_interrupted(terminal))});
   } else if (format == "csv") {
     terminal.out << claims_csv(rows);
   } else if (format == "json") {

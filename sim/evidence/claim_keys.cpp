@@ -37,6 +37,7 @@ const Params& claims_params() {
                         {"/workload/rescale", nullptr}}},
       {.key = "tolerance_pct",
        .kind = Kind::kNumber,
+       .help = "how far off a figure may be and count as ok",
        .need = Need::kDefault,
        .fallback = 10,
        .range = kPositive},
@@ -55,12 +56,18 @@ const Params& claims_params() {
 
 const Params& claim_params() {
   static const Params params{
-      {.key = "id", .kind = Kind::kText},
-      {.key = "quantity", .kind = Kind::kText},
-      {.key = "unit", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "id", .kind = Kind::kText, .help = "by which `reproduce` finds it"},
+      {.key = "quantity", .kind = Kind::kText, .help = "what the figure is"},
+      {.key = "unit",
+       .kind = Kind::kText,
+       .help = "of a number",
+       .need = Need::kDefault,
+       .fallback = ""},
       {.key = "published", .kind = Kind::kAny, .help = "a number, or an ordering \"A < B\""},
       {.key = "relation",
        .kind = Kind::kText,
+       .help =
+           "of the simulated figure to the published one: equal within the tolerance, or a bound",
        .need = Need::kDefault,
        .fallback = "=",
        .words = {"=", ">=", "<="}},
@@ -69,16 +76,35 @@ const Params& claim_params() {
        .kind = Kind::kText,
        .help = "where it was measured, where the file has several",
        .need = Need::kOptional},
-      {.key = "tolerance_pct", .kind = Kind::kNumber, .need = Need::kOptional, .range = kPositive},
+      {.key = "tolerance_pct",
+       .kind = Kind::kNumber,
+       .help = "default: that of the file",
+       .need = Need::kOptional,
+       .range = kPositive},
       {.key = "kind",
        .kind = Kind::kText,
+       .help = "fitted where any input was fitted to the source of the figure",
        .need = Need::kDefault,
        .fallback = "predicted",
        .words = {"predicted", "fitted"}},
-      {.key = "inputs", .kind = Kind::kText, .need = Need::kOptional},
-      {.key = "fitted", .kind = Kind::kText, .need = Need::kOptional},
-      {.key = "note", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
-      {.key = "missed_because", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
+      {.key = "inputs",
+       .kind = Kind::kText,
+       .help = "default: those of the file",
+       .need = Need::kOptional},
+      {.key = "fitted",
+       .kind = Kind::kText,
+       .help = "default: that of the file",
+       .need = Need::kOptional},
+      {.key = "note",
+       .kind = Kind::kText,
+       .help = "what a reader should know",
+       .need = Need::kDefault,
+       .fallback = ""},
+      {.key = "missed_because",
+       .kind = Kind::kText,
+       .help = "the reason of a miss, which `reproduce` prints",
+       .need = Need::kDefault,
+       .fallback = ""},
       {.key = "settings_are_known",
        .kind = Kind::kBoolean,
        .help = "false where the source does not say all that the simulation needs: the figure then "
@@ -96,11 +122,17 @@ const Params& claim_params() {
                "is then predicted from the device",
        .need = Need::kDefault,
        .fallback = true},
-      {.key = "measure", .kind = Kind::kObject, .need = Need::kOptional},
-      {.key = "order", .kind = Kind::kObject, .need = Need::kOptional},
+      {.key = "measure",
+       .kind = Kind::kObject,
+       .help = "how the figure is simulated: a key of a result, or the ratio of two; this, or",
+       .need = Need::kOptional},
+      {.key = "order",
+       .kind = Kind::kObject,
+       .help = "what sorts several runs",
+       .need = Need::kOptional},
       {.key = "alternatives",
        .kind = Kind::kObject,
-       .help = "label: more values to set",
+       .help = "by a label, values to set: the same figure under another convention",
        .need = Need::kDefault,
        .fallback = Json::object()}};
   return params;
@@ -108,7 +140,9 @@ const Params& claim_params() {
 
 const Params& measure_params() {
   static const Params params{
-      {.key = "value", .kind = Kind::kText, .help = "a key of a result, or of a collective"},
+      {.key = "value",
+       .kind = Kind::kText,
+       .help = "a key of a result; with `bytes` `time_us`, `algbw_GBps` or `busbw_GBps`"},
       {.key = "bytes",
        .kind = Kind::kInteger,
        .help = "of one collective, without the rest of the step",
@@ -116,7 +150,8 @@ const Params& measure_params() {
        .range = {.low = 0, .high = 1e18}},
       {.key = "measured",
        .kind = Kind::kPath,
-       .help = "times of the collective, to compare powers of two with",
+       .help =
+           "a file of measured times: `value` is then `geomean_error_pct`, over its powers of two",
        .need = Need::kOptional},
       {.key = "from_bytes",
        .kind = Kind::kInteger,
@@ -130,10 +165,25 @@ const Params& measure_params() {
        .need = Need::kDefault,
        .fallback = 1'000'000'000'000'000'000,
        .range = {.low = 0, .high = 1e18}},
-      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
-      {.key = "of", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
-      {.key = "over", .kind = Kind::kObject, .need = Need::kOptional},
-      {.key = "scale", .kind = Kind::kNumber, .need = Need::kDefault, .fallback = 1}};
+      {.key = "set",
+       .kind = Kind::kObject,
+       .help = "JSON pointers into the experiment and what is set there",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
+      {.key = "of",
+       .kind = Kind::kObject,
+       .help = "the same, of the first of two runs",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
+      {.key = "over",
+       .kind = Kind::kObject,
+       .help = "the same, of the run that the first one is divided by",
+       .need = Need::kOptional},
+      {.key = "scale",
+       .kind = Kind::kNumber,
+       .help = "multiplies the value",
+       .need = Need::kDefault,
+       .fallback = 1}};
   return params;
 }
 
@@ -145,7 +195,11 @@ const Params& order_params() {
        .help = "of one collective, without the rest of the step",
        .need = Need::kOptional,
        .range = {.low = 0, .high = 1e18}},
-      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
+      {.key = "set",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and values, of all runs",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
       {.key = "over",
        .kind = Kind::kObject,
        .help = "order by the ratio to the same entry with these values",
@@ -161,27 +215,43 @@ const Params& order_params() {
        .need = Need::kDefault,
        .fallback = "order",
        .words = {"order", "smallest", "largest"}},
-      {.key = "of", .kind = Kind::kObject, .help = "label: values to set"}};
+      {.key = "of", .kind = Kind::kObject, .help = "by a label, JSON pointers and values"}};
   return params;
 }
 
 const Params& map_params() {
   static const Params params{
-      {.key = "id", .kind = Kind::kText},
-      {.key = "quantity", .kind = Kind::kText},
+      {.key = "id", .kind = Kind::kText, .help = "by which `reproduce` finds it"},
+      {.key = "quantity", .kind = Kind::kText, .help = "what the map shows"},
       {.key = "where", .kind = Kind::kText, .help = "section, figure or table"},
-      {.key = "note", .kind = Kind::kText, .need = Need::kDefault, .fallback = ""},
-      {.key = "sizes", .kind = Kind::kObject},
-      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()},
-      {.key = "of", .kind = Kind::kObject, .help = "label: values to set, of what is compared"},
-      {.key = "for", .kind = Kind::kObject, .help = "label: of a row of the map"}};
+      {.key = "note",
+       .kind = Kind::kText,
+       .help = "what a reader should know",
+       .need = Need::kDefault,
+       .fallback = ""},
+      {.key = "sizes", .kind = Kind::kObject, .help = "from where to where, and what is counted"},
+      {.key = "set",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and values, of all runs",
+       .need = Need::kDefault,
+       .fallback = Json::object()},
+      {.key = "of",
+       .kind = Kind::kObject,
+       .help = "by a label, JSON pointers and values: what is compared"},
+      {.key = "for", .kind = Kind::kObject, .help = "by a label, a line of the map"}};
   return params;
 }
 
 const Params& map_sizes_params() {
   static const Params params{
-      {.key = "from", .kind = Kind::kNumber, .range = {.low = 1, .high = 1e15}},
-      {.key = "to", .kind = Kind::kNumber, .range = {.low = 1, .high = 1e15}},
+      {.key = "from",
+       .kind = Kind::kNumber,
+       .help = "the smallest size",
+       .range = {.low = 1, .high = 1e15}},
+      {.key = "to",
+       .kind = Kind::kNumber,
+       .help = "the largest size",
+       .range = {.low = 1, .high = 1e15}},
       {.key = "unit", .kind = Kind::kText, .help = "what is counted, such as floats a key"}};
   return params;
 }
@@ -189,7 +259,11 @@ const Params& map_sizes_params() {
 const Params& map_row_params() {
   static const Params params{
       {.key = "bytes", .kind = Kind::kNumber, .help = "of one unit of size", .range = kPositive},
-      {.key = "set", .kind = Kind::kObject, .need = Need::kDefault, .fallback = Json::object()}};
+      {.key = "set",
+       .kind = Kind::kObject,
+       .help = "JSON pointers and values, of this line",
+       .need = Need::kDefault,
+       .fallback = Json::object()}};
   return params;
 }
 

@@ -69,8 +69,12 @@ const Params& rows_params() {
       table("hardware", "by a row's words: family, GPUs of a node, values to set"),
       table("precisions", "by a row's words: family, values to set"),
       table("groups",
-            "by a row's group: stack, values to set, the convention of operations, what "
-            "is assumed, why rows are missed or left out")};
+            "by a row's group, an object with some of `stack`, `set` (JSON pointers and values), "
+            "`flops` (how operations a second are counted: `hardware`, `whole`, else with half of "
+            "attention), `peak_flops` (of a share of it), `assumed`, `missed_because`, `left_out` "
+            "and `left_out_counts` (as 50 % off); `sequence_parallel`, `one_layer_a_chunk`, "
+            "`recompute` and `selective` where the rows do not say, and `by`: values to set by a "
+            "field of the row")};
   return params;
 }
 

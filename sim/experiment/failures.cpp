@@ -77,8 +77,9 @@ const Bindings<Failures>& failure_keys() {
   static const Bindings<F> keys{
       {&F::steps, "steps", "of the whole training", kRequired, between(1, 1e15)},
       {&F::per_node_and_day, "per_node_and_day",
-       "failures of a node in a day, any of which stops all nodes", 419. / (54 * 2048),
-       Range{.low = 0, .high = 1e6, .low_is_allowed = false}},
+       "failures of a node in a day, any of which stops all nodes; default: as of 2,048 nodes with "
+       "8 H100 in 54 days (Llama 3, 2024)",
+       419. / (54 * 2048), Range{.low = 0, .high = 1e6, .low_is_allowed = false}},
       {&F::checkpoint, "checkpoint", "how long one is written, while nothing is trained", kRequired,
        kNotNegative},
       {&F::restart, "restart", "from a failure until the training goes on", kRequired,

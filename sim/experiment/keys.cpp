@@ -17,7 +17,10 @@ namespace steptime {
 
 const Params& experiment_params() {
   static const Params params{
-      {.key = "$schema", .kind = Kind::kText, .help = "for editors", .need = Need::kOptional},
+      {.key = "$schema",
+       .kind = Kind::kText,
+       .help = "for editors: where the output of `steptime schema` is",
+       .need = Need::kOptional},
       {.key = "name", .kind = Kind::kText, .help = "of the experiment and of its output files"},
       {.key = "description",
        .kind = Kind::kText,
@@ -85,8 +88,9 @@ const Params& strategy_params() {
                  .choice = Transport::kNoun},
                 {.key = "stack",
                  .kind = Kind::kText,
-                 .help = "a release of a training framework, whose keys of workload and strategy "
-                         "stand where the config says none",
+                 .help = "a release of a training framework, by the name of its file in "
+                         "models/stacks/: its keys of `workload` and `strategy` stand where the "
+                         "config says none, and the `config` of a result shows all",
                  .need = Need::kOptional}};
     const Params& more = layout_strategy_params();
     keys.insert(keys.end(), more.begin(), more.end());
@@ -113,13 +117,16 @@ const Params& run_params() {
   static const Params params{
       {.key = "fidelity",
        .kind = Kind::kText,
-       .help = "a collective is one operation of cost a + bM, or its messages",
+       .help = "in `analytic` a collective is one operation of cost a + bM, in `message` it is its "
+               "messages, which share the links of the cluster with all that is under way",
        .need = Need::kDefault,
        .fallback = "analytic",
        .words = {"analytic", "message"}},
       {.key = "steps",
        .kind = Kind::kInteger,
-       .help = "training steps; default: as many as the update needs",
+       .help = "training steps that are reported; the run plays those before its steady state, "
+               "too; default: 1, of `asgd` and `tensor-fusion` 20, of `esgd` and `local-sgd` their "
+               "`interval`",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e6}},
       {.key = "seed",
@@ -130,7 +137,8 @@ const Params& run_params() {
        .range = {.low = 0, .high = 9e18}},
       {.key = "variation",
        .kind = Kind::kObject,
-       .help = "how workers differ in speed: \"typical\", or",
+       .help = "how workers differ in speed; a worker is as fast in a step of a seed whatever is "
+               "scheduled",
        .need = Need::kOptional,
        .words = variation_presets(),
        .table = variation_params},

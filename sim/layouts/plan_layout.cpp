@@ -177,8 +177,9 @@ const Params& layout_strategy_params() {
              ContextExchange::kNoun),
       {.key = "beside_compute",
        .kind = Kind::kList,
-       .help = "of a layout: what travels while a rank computes: gradients, weights, tensor, "
-               "pipeline, context; default: all but tensor",
+       .help = "of a layout: what travels while a rank computes, a list of some of `gradients`, "
+               "`weights` (without it units of `fsdp` come one at a time), `tensor`, `pipeline`, "
+               "`context`; default: all but `tensor`",
        .need = Need::kOptional}};
   return params;
 }

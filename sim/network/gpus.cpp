@@ -59,7 +59,10 @@ const Bindings<GpuNode>& gpu_keys() {
   static const Bindings<G> keys{
       {&G::links, "links", "what joins the GPUs of a node", kRequired,
        one_of("nvlink", "nvswitch", "pcie")},
-      {&G::link_bandwidth, "link_bandwidth", "of one link in one direction", kRequired, kPositive},
+      {&G::link_bandwidth, "link_bandwidth",
+       "of one link in one direction, as NCCL counts it: 18 GB/s for NVLink of P100, 20 to 22 of "
+       "V100 and later",
+       kRequired, kPositive},
       Bindings<G>::Binding{{.key = "links_per_gpu",
                             .kind = Kind::kInteger,
                             .help = "links to the NVSwitch",
@@ -71,16 +74,24 @@ const Bindings<GpuNode>& gpu_keys() {
                             .need = Need::kOptional}},
       {&G::pcie_bandwidth, "pcie_bandwidth", "of a ring that NVLink does not close", "12 GB/s",
        kPositive},
-      {&G::compute_capability, "compute_capability", "70 for 7.0; NCCL 2 needs 30", kRequired,
+      {&G::compute_capability, "compute_capability",
+       "70 for 7.0; NCCL 2 needs 30, and its protocol LL128 70, 80 or 90", kRequired,
        between(30, 200)},
-      {&G::cpu, "cpu", "", "intel", one_of("intel", "amd", "power")},
+      {&G::cpu, "cpu",
+       "whose processors a node has: NCCL counts with other bandwidths between their sockets",
+       "intel", one_of("intel", "amd", "power")},
       {&G::nic_near_gpu, "nic_near_gpu", "every GPU reaches its NIC without crossing a CPU", false},
-      Bindings<G>::Binding{{.key = "nics",
-                            .kind = Kind::kInteger,
-                            .help = "NICs of a node; default: those of \"node\", else one",
-                            .need = Need::kOptional,
-                            .range = {.low = 1, .high = kMostNics}}},
-      {&G::launch, "launch", "time that starting a kernel takes", "0 s", kNotNegative}};
+      Bindings<G>::Binding{
+          {.key = "nics",
+           .kind = Kind::kInteger,
+           .help = "adapters of a node: the first ones of `node`, for every collective; without "
+                   "`node` only NCCL's rules know of them; default: those of `node`, else one",
+           .need = Need::kOptional,
+           .range = {.low = 1, .high = kMostNics}}},
+      {&G::launch, "launch",
+       "from the call to the start of a kernel; with `gpus_per_process` of `nccl`, of each of a "
+       "process's kernels, which run while the next ones start",
+       "0 s", kNotNegative}};
   return keys;
 }
 

@@ -131,28 +131,35 @@ const Params& cluster_params() {
   static const Params params{
       {.key = "preset",
        .kind = Kind::kText,
-       .help = "a shipped machine, or a file like theirs; other keys override it",
+       .help = "a shipped machine, or a file like theirs, such as a profile of `calibrate fit`; "
+               "the other keys override it",
        .need = Need::kOptional},
-      {.key = "nodes", .kind = Kind::kInteger, .range = {.low = 1, .high = kMostNodes}},
+      {.key = "nodes",
+       .kind = Kind::kInteger,
+       .help = "workers are nodes times GPUs of a node; required without a preset",
+       .range = {.low = 1, .high = kMostNodes}},
       {.key = "gpus_per_node",
        .kind = Kind::kInteger,
+       .help = "that work; the first ones of a machine that has more",
        .need = Need::kDefault,
        .fallback = 1,
        .range = {.low = 1, .high = kMostGpusPerNode}},
       {.key = "network",
        .kind = Kind::kObject,
-       .help = "between nodes",
+       .help = "between nodes; where these have a `node`, between two of its adapters; required "
+               "without a preset",
        .choice = NetworkKind::kNoun},
       {.key = "intra_node",
        .kind = Kind::kObject,
-       .help = "between the GPUs of a node; required where it has several and neither \"node\" "
-               "nor \"gpus\"",
+       .help = "the same between the GPUs of a node, where no `node` says more; required where it "
+               "has several and neither `node` nor `gpus`, which `nccl` goes by",
        .need = Need::kOptional,
        .choice = NetworkKind::kNoun},
       {.key = "intra_node_beside_kernels",
        .kind = Kind::kNumber,
        .help = "how many times as long a byte takes between the GPUs of a node while their kernels "
-               "run, where \"intra_node\" joins them; default: 1",
+               "run, where `intra_node` joins them, as where kernels of NCCL copy through the "
+               "host's memory; with the overlap `none`, and by default, 1",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 100}},
       {.key = "reduction",
@@ -163,12 +170,14 @@ const Params& cluster_params() {
        .range = kNotNegative},
       {.key = "node",
        .kind = Kind::kObject,
-       .help = "the inside of a node as a graph, for message fidelity",
+       .help =
+           "the inside of a node as a graph; default: its GPUs on one switch, over `intra_node`",
        .need = Need::kOptional,
        .table = topology_params},
       {.key = "fabric",
        .kind = Kind::kObject,
-       .help = "what connects the nodes, for message fidelity; default: one switch",
+       .help = "what connects the nodes; closed forms know one up to 4,096 ranks, and take a "
+               "larger one for a switch; default: one switch",
        .need = Need::kOptional,
        .choice = Fabric::kNoun},
       {.key = "messages",

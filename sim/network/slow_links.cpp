@@ -82,8 +82,10 @@ const Bindings<SlowLinks>& slow_link_keys() {
   static const Bindings<S> keys{
       {&S::factor, "factor", "how many times as long a byte takes on them", kRequired,
        between(1, kMostFactor)},
-      {&S::chance, "chance", "of a node, that its links to the network are slow; by the seed", 0,
-       between(0, 1)},
+      {&S::chance, "chance",
+       "of a node, that its links to the network are slow; by the seed; a larger chance keeps "
+       "those of a smaller one",
+       0, between(0, 1)},
       {{.key = "nodes",
         .kind = Kind::kList,
         .help = "numbers of nodes, from 0 on, whose links to the network are slow",

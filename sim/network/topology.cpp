@@ -176,8 +176,17 @@ const Bindings<Topology::LinkInfo>& link_keys() {
 
 const Params& topology_params() {
   static const Params params{
-      {.key = "vertices", .kind = Kind::kList, .help = "{name, kind}"},
-      {.key = "links", .kind = Kind::kList, .help = "{ends, latency, bandwidth, count, kind}"},
+      {.key = "vertices",
+       .kind = Kind::kList,
+       .help = "a list of objects such as `{\"name\": \"gpu0\", \"kind\": \"gpu\"}`, of the kinds "
+               "`gpu`, `host-memory`, `socket`, `pcie-switch`, `nvlink-switch` and `nic`; the GPUs "
+               "are the workers, in this order, the first `gpus_per_node` of them; sockets and "
+               "switches pass messages on, the others do not"},
+      {.key = "links",
+       .kind = Kind::kList,
+       .help = "a list of objects such as `{\"ends\": [\"gpu0\", \"plx0\"], \"latency\": \"1 us\", "
+               "\"bandwidth\": \"12 GB/s\", \"count\": 1, \"kind\": \"pcie\"}`: the bandwidth is "
+               "that of each direction, and `count` parallel links add up"},
       {.key = "routes",
        .kind = Kind::kText,
        .help = "least latency, or greatest bandwidth",

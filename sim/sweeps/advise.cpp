@@ -93,7 +93,8 @@ std::vector<Way> ways(const Json& config, std::int64_t nodes) {
   for (const char* name : {"ring", "halving-doubling", "recursive-doubling", "double-binary-tree",
                            "hierarchical", "nccl"}) {
     if (name == own) continue;
-    // Between nodes NCCL's times are off by 14 % (README), more than what is to be gained by it.
+    // Between nodes NCCL's times are off by 14 % (docs/accuracy.md), more than what is to be gained
+    // by it.
     if (name == std::string_view("nccl") && nodes > 1) continue;
     all.push_back({name, Json{{"type", "all-reduce"}, {"collective", Json{{"type", name}}}}});
   }

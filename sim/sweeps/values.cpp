@@ -91,31 +91,6 @@ std::optional<Amount> amount_in(const Json& json) {
   return std::nullopt;
 }
 
-const Params& range_params() {
-  static const Params params{{.key = "from"},
-                             {.key = "to"},
-                             {.key = "times",
-                              .kind = Kind::kNumber,
-                              .need = Need::kOptional,
-                              .range = {.low = 1, .low_is_allowed = false}},
-                             {.key = "plus", .need = Need::kOptional},
-                             {.key = "random",
-                              .kind = Kind::kInteger,
-                              .need = Need::kOptional,
-                              .range = {.low = 1, .high = static_cast<double>(kMostValues)}},
-                             {.key = "scale",
-                              .kind = Kind::kText,
-                              .need = Need::kDefault,
-                              .fallback = "linear",
-                              .words = {"linear", "log"}},
-                             {.key = "seed",
-                              .kind = Kind::kInteger,
-                              .need = Need::kDefault,
-                              .fallback = 1,
-                              .range = {.low = 0, .high = 9e18}}};
-  return params;
-}
-
 double of_six_digits(double value) {
   const std::string text = fmt::format("{:.6g}", value);
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -134,7 +109,7 @@ class Span {
                            Document{document.file, Json{{"sweep", Json{{pointer, range}}}}}),
                        wrapper_)
                     .object("sweep", level_)
-                    .object(pointer, range_params())),
+                    .object(pointer, swept_range_params())),
         from_(amount("from")),
         to_(like_from("to").base() / from_.one) {
     if (from_.number > to_)
@@ -288,6 +263,38 @@ bool has_label(const Json& value) {
 }
 
 }  // namespace
+
+const Params& swept_range_params() {
+  static const Params params{
+      {.key = "from",
+       .help = "the first value, or the low end of a random sample: a number, a quantity, or a "
+               "factor of what the file has, such as \"x0.5\""},
+      {.key = "to", .help = "no value is beyond it; a whole number between whole numbers"},
+      {.key = "times",
+       .kind = Kind::kNumber,
+       .help = "from one value to the next; this, or",
+       .need = Need::kOptional,
+       .range = {.low = 1, .low_is_allowed = false}},
+      {.key = "plus", .help = "from one value to the next; this, or", .need = Need::kOptional},
+      {.key = "random",
+       .kind = Kind::kInteger,
+       .help = "how many values are drawn, of six digits each; they depend on seed and key only",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = static_cast<double>(kMostValues)}},
+      {.key = "scale",
+       .kind = Kind::kText,
+       .help = "of a random sample: on which values are drawn evenly",
+       .need = Need::kDefault,
+       .fallback = "linear",
+       .words = {"linear", "log"}},
+      {.key = "seed",
+       .kind = Kind::kInteger,
+       .help = "of a random sample",
+       .need = Need::kDefault,
+       .fallback = 1,
+       .range = {.low = 0, .high = 9e18}}};
+  return params;
+}
 
 std::vector<SweptValue> swept_values(const Document& document, const std::string& pointer,
                                      const Json& values) {

@@ -13,6 +13,9 @@
 
 namespace steptime {
 
+/// The keys of an object that stands for a progression or a random sample.
+const Params& swept_range_params();
+
 struct SweptValue {
   Json value;
   std::string label;      ///< of a cell

@@ -43,7 +43,9 @@ const Bindings<Variation>& variation_keys() {
   static const Bindings<V> keys{
       Bindings<V>::Binding{{.key = "preset",
                             .kind = Kind::kText,
-                            .help = "how workers differ usually; other keys override it",
+                            .help = "how workers differ usually: a `spread` of 1.5 %, as measured "
+                                    "of equal GPUs in five clusters (Sinha et al. 2022, \"Not All "
+                                    "GPUs Are Created Equal\"); the other keys override it",
                             .need = Need::kOptional,
                             .words = variation_presets()}},
       {&V::spread, "spread", "standard deviation of speed between workers", 0, between(0, 1)},
@@ -52,8 +54,10 @@ const Bindings<Variation>& variation_keys() {
       {&V::straggle_chance, "straggle_chance", "of a worker in a step", 0, between(0, 1)},
       {&V::straggle_factor, "straggle_factor", "how much longer a straggler computes", 1,
        between(1, 1e6)},
-      {&V::seeds, "seeds", "how often the run is repeated, with seed, seed + 1, ...", 1,
-       between(1, 1e6)}};
+      {&V::seeds, "seeds",
+       "how often the run is repeated, with `seed`, `seed` + 1, ...; several give the mean step "
+       "and its percentiles",
+       1, between(1, 1e6)}};
   return keys;
 }
 

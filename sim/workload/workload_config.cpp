@@ -16,7 +16,9 @@ const Params& workload_params() {
   static const Params params{
       {.key = "trace",
        .kind = Kind::kPath,
-       .help = "file of measured per-layer times, or the name of a shipped one",
+       .help = "file of measured per-layer times (traces/README.md says how they are written), or "
+               "the name of a shipped one that `steptime list trace` shows, such as "
+               "`k80/googlenet`; this, or `model`, `device` and `batch`",
        .need = Need::kOptional},
       {.key = "model",
        .kind = Kind::kPath,
@@ -36,12 +38,15 @@ const Params& workload_params() {
        .choice = DeviceModel::kNoun},
       {.key = "batch",
        .kind = Kind::kInteger,
-       .help = "samples per worker and step; default: the trace's",
+       .help = "samples per worker and step, with `accumulate` or a layout per replica and "
+               "micro-batch; default: the trace's, whose times another one scales, as the `domain` "
+               "of the result says",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e9}},
       {.key = "sequence",
        .kind = Kind::kInteger,
-       .help = "tokens of a sample, of a layer table that counts per token; default: its usual one",
+       .help = "tokens of a sample, up to what the file of the model allows, of a layer table that "
+               "counts per token; default: its usual one",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e6}},
       {.key = "dtype",
@@ -52,15 +57,20 @@ const Params& workload_params() {
        .words = {"float32", "float16", "bfloat16", "float64"}},
       {.key = "precision",
        .kind = Kind::kText,
-       .help = "of a layer table's products and activations; float16 and bfloat16 beside gradients "
-               "of float32 are mixed precision; default: dtype",
+       .help = "of a layer table's products and activations, as far as the device has it; float16 "
+               "and bfloat16 beside gradients of float32 are mixed precision; default: `dtype`",
        .need = Need::kOptional,
        .words = {"float32", "tf32", "float16", "bfloat16", "float64"}},
       {.key = "optimizer",
        .kind = Kind::kText,
        .help =
-           "what a layer table's weights are updated by: sgd, sgd-momentum, adam or adamw; with "
-           "\"-foreach\" the last three as PyTorch does by default; default: sgd-momentum",
+           "what updates a layer table's weights, in time of the forward pass: `sgd`, "
+           "`sgd-momentum`, `adam`, `adamw` (each value read and written once), `lamb` (Apex's: 13 "
+           "values in a few kernels over all tensors), `sgd-momentum-foreach`, `adam-foreach`, "
+           "`adamw-foreach` (as PyTorch does by default), `sgd-momentum-loop`, `adam-loop`, "
+           "`adamw-loop` (its loops over tensors, all that it had before 1.9; on K80, P100 and "
+           "V100, whose time per kernel was fitted with that of whole layers, they come out too "
+           "slow), `bert-adam` (the one of NVIDIA's BERT); default: `sgd-momentum`",
        .need = Need::kOptional},
       {.key = "framework",
        .kind = Kind::kText,
@@ -77,19 +87,20 @@ const Params& workload_params() {
        .words = {"tuned", "eager", "autocast"}},
       {.key = "shape",
        .kind = Kind::kObject,
-       .help = "sizes of a transformer other than its file's, such as {\"layers\": 12}",
+       .help = "sizes of a transformer other than its file's, such as `{\"layers\": 12, "
+               "\"positions\": 4096}`",
        .need = Need::kOptional},
       {.key = "products",
        .kind = Kind::kText,
        .help = "of a transformer: the recipe of its layers' products in a narrower type than the "
-               "precision; default: none",
+               "precision, as far as the device has rates; inputs are cast, attention and logits "
+               "stay; default: none",
        .need = Need::kOptional,
        .words = {"float8", "float8-rowwise", "mxfp8", "nvfp4"}},
       {.key = "attention",
        .kind = Kind::kText,
-       .help =
-           "of a transformer: unfused, with scores in memory, or a fused kernel of the first or "
-           "a later generation; default: as the device's file says",
+       .help = "of a transformer: unfused, with scores in memory, or a fused kernel of the first "
+               "or a later generation, such as cuDNN's; default: as the device's file says",
        .need = Need::kOptional,
        .words = {"unfused", "flash-attention-1", "flash-attention-2"}},
       {.key = "operators",
@@ -105,13 +116,14 @@ const Params& workload_params() {
        .words = {"float32", "fused"}},
       {.key = "host_per_kernel",
        .kind = Kind::kTime,
-       .help = "what the framework's host thread takes to launch a kernel; default: 0, the GPU "
-               "never waits",
+       .help = "what the framework's host thread takes to launch a kernel: where all of them take "
+               "longer than the GPU, it waits; default: 0, as in a CUDA graph",
        .need = Need::kOptional,
        .range = kNotNegative},
       {.key = "compute_time",
        .kind = Kind::kTime,
-       .help = "forward plus backward: scales the trace to it",
+       .help = "forward plus backward pass, of one micro-batch, when it is known better than the "
+               "trace has it: scales the trace to it",
        .need = Need::kOptional,
        .range = kPositive},
       {.key = "rescale",
@@ -123,7 +135,8 @@ const Params& workload_params() {
        .words = {"both", "forward"}},
       {.key = "forward_share",
        .kind = Kind::kNumber,
-       .help = "of the forward pass in compute_time, when it is known; default: as in the trace",
+       .help = "of the forward pass in `compute_time`, when it is known: the passes are scaled "
+               "apart; default: as in the trace",
        .need = Need::kOptional,
        .range = {.low = 0, .high = 1}},
       {.key = "overlap",
@@ -135,7 +148,8 @@ const Params& workload_params() {
       {.key = "accumulate",
        .kind = Kind::kInteger,
        .help = "micro-batches of a step, each of `batch` samples, whose gradients are added up "
-               "before they are sent",
+               "before they are sent, in the backward pass of the last one; the optimizer runs "
+               "once, and `forward_time_s` counts all but that pass",
        .need = Need::kDefault,
        .fallback = 1,
        .range = {.low = 1, .high = 1e6}},
@@ -147,13 +161,13 @@ const Params& workload_params() {
        .range = {.low = 1, .high = 1e12}},
       {.key = "input",
        .kind = Kind::kNumber,
-       .help = "samples a second that a node's input pipeline makes ready; default: as many as it "
-               "takes",
+       .help = "samples a second that a node's input pipeline makes ready, as far ahead as it can: "
+               "a step that has none waits; default: as many as it takes",
        .need = Need::kOptional,
        .range = kPositive},
       {.key = "dataset_samples",
        .kind = Kind::kInteger,
-       .help = "samples of one epoch",
+       .help = "samples of one epoch; adds `epoch_time_s` to the result",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e15}}};
   return params;

@@ -85,8 +85,9 @@ struct Effect {
 };
 
 // Asynchronous tensor parallelism; bfloat16 over FP8 of 70B and 175B on the fewest GPUs; FSDP from
-// 8 to 128 GPUs; the ladders of weak scaling to 2,048 GPUs that come within 4 points. What README
-// names as missed is not here: 340B in FP8, four ladders, full recomputation over selective.
+// 8 to 128 GPUs; the ladders of weak scaling to 2,048 GPUs that come within 4 points. What
+// docs/models/layouts.md names as missed is not here: 340B in FP8, four ladders, full recomputation
+// over selective.
 TEST(LanguageModels, RatiosOfStepsAreAsPublished) {
   constexpr Effect kEffects[] = {
       {"titan-8b-2506-bf16-vanilla", "titan-8b-2506-bf16-async", 0.05},

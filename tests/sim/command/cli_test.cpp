@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "--format: unknown \"csv\"; known: table, json"},
         UsageCase{"ReproduceFormat",
                   {"reproduce", "--format", "xml"},
-                  "--format: unknown \"xml\"; known: table, json, jsonl, csv"},
+                  "--format: unknown \"xml\"; known: table, json, jsonl, csv, markdown"},
         UsageCase{"AbsentConfig",
                   {"run", "/nonexistent/x.json"},
                   "/nonexistent/x.json: cannot be read: No such file or directory"},

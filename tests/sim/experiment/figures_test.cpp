@@ -94,15 +94,6 @@ TEST(Figures, AttributionAddsUpToTheStep) {
     {"cause": "collectives", "resource": "known by their time only", "seconds": 0.001}])"));
 }
 
-TEST(Figures, EveryKeyIsInTheKeyReference) {
-  const std::string reference = read_file(STEPTIME_SOURCE_DIR "/configs/README.md");
-  for (const Figure& f : figures()) {
-    const std::string row = fmt::format("\n| `{}` |{}| {} |\n", f.key,
-                                        f.unit.empty() ? " " : fmt::format(" {} ", f.unit), f.help);
-    EXPECT_NE(reference.find(row), std::string::npos) << "configs/README.md has no" << row;
-  }
-}
-
 TEST(Shown, ScalesRoundsAndSaysNever) {
   Result r;
   r.step_time_s = 0.0123456;

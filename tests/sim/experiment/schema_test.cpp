@@ -136,44 +136,5 @@ TEST(Schema, AcceptsEveryNumberThatTheProgramReads) {
   }
 }
 
-/// The words inside the backquotes of a text.
-std::set<std::string> quoted_words(const std::string& text) {
-  std::set<std::string> words;
-  std::string word;
-  bool inside = false;
-  for (const char c : text) {
-    const bool is_part = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                         (c >= '0' && c <= '9') || c == '_' || c == '$';
-    if (inside && is_part) word += c;
-    if (!is_part && !word.empty()) words.insert(std::exchange(word, ""));
-    if (c == '`') inside = !inside;
-  }
-  return words;
-}
-
-/// The keys of an object's schema, and of the objects in it.
-void add_keys(const Json& schema, std::set<std::string>& keys) {
-  const Json properties = schema.value("properties", Json::object());
-  for (const auto& [key, value] : properties.items()) {
-    keys.insert(key);
-    add_keys(value, keys);
-  }
-  for (const char* alternatives : {"oneOf", "anyOf"}) {
-    const Json choices = schema.value(alternatives, Json::array());
-    for (const Json& one : choices)
-      add_keys(one, keys);
-  }
-}
-
-TEST(Schema, EveryKeyIsInTheKeyReference) {
-  const std::set<std::string> words =
-      quoted_words(read_file(STEPTIME_SOURCE_DIR "/configs/README.md"));
-  std::set<std::string> keys;
-  add_keys(experiment_schema(), keys);
-  EXPECT_GT(keys.size(), 100U);
-  for (const std::string& key : keys)
-    EXPECT_TRUE(words.contains(key)) << key << " is not in configs/README.md";
-}
-
 }  // namespace
 }  // namespace steptime
