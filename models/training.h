@@ -16,6 +16,8 @@ struct Training {
   Optimizer optimizer = optimizer_named("sgd-momentum");
   Duration host_per_kernel{};  ///< the framework's host thread launches one kernel in this time
 
+  bool channels_first = false;  ///< convolutions convert, where tensor cores want channels last
+
   /// Products in a narrower type than the weights'.
   bool is_mixed() const { return weight_bytes > bytes_of(precision); }
 };

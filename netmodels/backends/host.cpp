@@ -3,14 +3,20 @@
 //
 //   2 M / copy + T(M)
 //
+// Ranks of a node copy and add up in one memory, at the same time: each of g gets a g-th of what
+// either takes alone, so copy is divided and gamma multiplied by g / memories, where that is more
+// than 1.
+//
 // Of several programs each begins as soon as its own part is copied, so that the messages take
 // less, down to 1 / (number of programs).
 //
 // Scope: a GPU copies, or its host adds up, one message at a time, as one communicating thread
-// does; GPUs of a node have a link each to their host. Parameters: copy [B/s], reduction [s/B].
-// Source: pinned copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft pull 82);
-// a CPU thread adds two arrays of floats at about the bandwidth of memory, 4 GB/s of sums for three
-// passes over 12 GB/s.
+// does; GPUs of a node have a link each to their host; which of memory and its threads it is that
+// they share, no row tells. Parameters: copy [B/s], reduction [s/B], memories. Source: pinned
+// copies over PCIe 3 x16 of 12.2 to 12.9 GB/s (mpicbg-scicomp/gearshifft pull 82); a CPU thread
+// adds two arrays of floats at about the bandwidth of memory, 4 GB/s of sums for three passes over
+// 12 GB/s. That ranks share it: with nothing fitted, Horovod over Intel MPI on 4 V100 a node
+// (configs/papers/clusters/azure-horovod.json) is 14 % off in the mean, and 47 % without.
 #include "netmodels/backends/host.h"
 
 #include "sim/collective/backend.h"
@@ -36,7 +42,13 @@ const Params kParams{{.key = "copy",
                       .help = "gamma of the host: the time to add one more byte of gradients",
                       .need = Need::kDefault,
                       .fallback = "0.25 ns/B",
-                      .range = kNotNegative}};
+                      .range = kNotNegative},
+                     {.key = "memories",
+                      .kind = Kind::kInteger,
+                      .help = "of a host, which its ranks share: sockets whose ranks keep to them",
+                      .need = Need::kDefault,
+                      .fallback = 1,
+                      .range = {.low = 1, .high = 64}}};
 
 /// A program between copies to the host and one back, of which each rank's device does both.
 class CopiedProgram final : public Program {
@@ -132,28 +144,39 @@ class Copied final : public Collective {
 
 class Host final : public Backend {
  public:
-  explicit Host(HostCopies copies) : copies_(copies) {}
+  /// `copies`: of a rank that has the memory to itself.
+  Host(HostCopies copies, std::int64_t memories) : copies_(copies), memories_(memories) {}
   Cluster seen(Cluster cluster) const override {
-    cluster.reduction = copies_.reduction;
+    cluster.reduction = shared(cluster).reduction;
     return cluster;
   }
-  std::shared_ptr<const Collective> all_reduce(
-      std::shared_ptr<const Collective> plain) const override {
-    return on_host(std::move(plain), copies_);
+  std::shared_ptr<const Collective> all_reduce(std::shared_ptr<const Collective> plain,
+                                               const Cluster& cluster) const override {
+    return on_host(std::move(plain), shared(cluster));
   }
   std::string outside_domain() const override {
     return "copies to the host and its sums take what the config says, or an estimate";
   }
 
  private:
+  HostCopies shared(const Cluster& cluster) const {
+    const double ranks = static_cast<double>(cluster.gpus_per_node);
+    const double more = std::max(1.0, ranks / static_cast<double>(memories_));
+    HostCopies copies = copies_;
+    copies.copy.seconds_per_byte *= more;
+    copies.reduction.seconds_per_byte *= more;
+    return copies;
+  }
   HostCopies copies_;
+  std::int64_t memories_;
 };
 
 const bool kRegistered = Backends::instance().add(
     "host", "collectives work on the hosts' memory, whose CPUs add up", kParams,
     [](const Config& c) {
       return std::make_unique<Host>(HostCopies{.copy = inverse(c.get<Bandwidth>("copy")),
-                                               .reduction = c.get<TimePerByte>("reduction")});
+                                               .reduction = c.get<TimePerByte>("reduction")},
+                                    c.get<std::int64_t>("memories"));
     });
 
 }  // namespace

@@ -16,10 +16,10 @@ class Backend {
   virtual ~Backend() = default;
   /// The cluster as the collective finds it: its `reduction` is that of who adds up.
   virtual Cluster seen(Cluster cluster) const { return cluster; }
-  /// The all-reduce of GPUs' gradients that is made of `plain`, a collective on seen(); `plain`
-  /// itself where nothing is added.
-  virtual std::shared_ptr<const Collective> all_reduce(
-      std::shared_ptr<const Collective> plain) const {
+  /// The all-reduce of GPUs' gradients that is made of `plain`, a collective on seen(cluster);
+  /// `plain` itself where nothing is added.
+  virtual std::shared_ptr<const Collective> all_reduce(std::shared_ptr<const Collective> plain,
+                                                       const Cluster& /*cluster*/) const {
     return plain;
   }
   /// Of a library that brings its own all-reduce, the collective that stands where the aggregation

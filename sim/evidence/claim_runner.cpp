@@ -171,9 +171,7 @@ std::vector<ClaimRunner::Step> ClaimRunner::steps(const Config& claims, const Co
       if (one.cluster->workers() > 1) return;
       simulated /= figure_of(simulate(one, nullptr, on_progress_), key);
       // What was published is over a measured step of one worker.
-      auto kind = std::make_shared<KindOfStep>(*prediction.kind);
-      (*kind)[Attribute::kCompute] = "measured";
-      prediction.kind = std::move(kind);
+      prediction.kind[Attribute::kCompute] = "measured";
       prediction.modelled.reset();
     }
     steps.push_back({std::move(prediction), experiment.workload->workload.trace.model, simulated});

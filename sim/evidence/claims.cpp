@@ -180,10 +180,8 @@ class ClaimFile {
   RecordedStep recorded(const Config& figure, ClaimRunner::Step step) const {
     Prediction& prediction = step.prediction;
     if (claims_->has("fabric")) {  // of the node that the nodes of the cluster stand for
-      auto kind = std::make_shared<KindOfStep>(*prediction.kind);
-      (*kind)[Attribute::kFabric] = claims_->get<std::string>("fabric");
-      (*kind)[Attribute::kNodes] = "one";
-      prediction.kind = std::move(kind);
+      prediction.kind[Attribute::kFabric] = claims_->get<std::string>("fabric");
+      prediction.kind[Attribute::kNodes] = "one";
       prediction.gpus_per_node = prediction.workers;
     }
     const auto published = figure.raw("published").get<double>();
@@ -197,7 +195,7 @@ class ClaimFile {
         .testbed = figure.has("testbed")
                        ? figure.get<std::string>("testbed")
                        : claims_->get<std::string>(claims_->has("testbed") ? "testbed" : "source"),
-        .kind = *prediction.kind,
+        .kind = prediction.kind,
         .workers = prediction.workers,
         .gpus_per_node = prediction.gpus_per_node,
         .samples = prediction.samples,

@@ -74,11 +74,14 @@ CollectiveKind collective_kind(const std::shared_ptr<const Document>& document,
   const auto transport = Transports::instance().make(strategy, "transport");
   const KindOfStep kind = exchange_kind(strategy, *transport, cluster,
                                         network_name(config.object("cluster", cluster_params())));
-  return {.library = kind[Attribute::kLibrary],
+  const Config aggregation = Aggregations::instance().chosen(strategy, "aggregation");
+  const bool is_nccl = Catalogue::type_of(aggregation, Collective::kNoun) == "nccl";
+  return {.library = is_nccl ? nccl_rules(aggregation.raw(Collective::kNoun), cluster)
+                             : kind[Attribute::kLibrary].text(),
           .operation = operation_name(operation),
           .compute_capability = cluster.gpus ? cluster.gpus->compute_capability : 0,
-          .fabric = kind[Attribute::kFabric],
-          .nodes = kind[Attribute::kNodes],
+          .fabric = kind[Attribute::kFabric].text(),
+          .nodes = kind[Attribute::kNodes].text(),
           .is_large = bytes >= kLarge};
 }
 

@@ -2,7 +2,7 @@
 // reproduce --collectives` writes them to traces/collectives.jsonl. A collective by itself gets its
 // domain and an interval from them, as a step does from published steps.
 //
-// A table is of a collective's kind where library with its family of releases, operation,
+// A table is of a collective's kind where library with the releases that estimate alike, operation,
 // generation of the GPUs, fabric (one node or several) and class of sizes, below or from 1 MiB, are
 // the same. The interval is time x exp(+-w): w = t rms, the root mean square over tables of the rms
 // of their ln(measured / simulated), and Student's t (97.5 %) for as many tables. Where fewer than

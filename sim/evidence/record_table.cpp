@@ -129,7 +129,7 @@ std::string record_table(std::span<const RecordedStep> steps) {
     // The first prediction of a step is that from the most that is known.
     const bool is_best = known.insert({row.testbed, row.id}).second;
     (is_best ? best : by_device).add(each);
-    const bool reduces = row.kind[Attribute::kSchedule].starts_with("all-reduce");
+    const bool reduces = row.kind[Attribute::kSchedule].text().starts_with("all-reduce");
     groups[0][reduces ? "all-reduce" : "servers"].add(each);
     groups[1][row.kind.text(Attribute::kNodes)].add(each);
     groups[2][row.kind.text(Attribute::kCompute)].add(each);

@@ -25,6 +25,7 @@ std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence) {
                     static_cast<double>(memory->device->count) / 1e9));
   }
   if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
+  if (e.workload_kind) add(unlike_gpus(*e.workload_kind, *e.cluster));
   if (e.run->slow_links) add("which links are slow is the experiment's own");
   if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
     add("the schedule's plan is the best one only for all-reduces one after another that cost "
@@ -71,7 +72,9 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<st
   const auto batch = static_cast<double>(workload.trace.batch);
   if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
   r.throughput_samples_per_s = workers * batch / r.step_time_s;
-  r.scaling_efficiency = r.compute_time_s / r.step_time_s;
+  const double alone =
+      e.alone ? to_seconds(e.alone->passes.forward + e.alone->passes.backward) : r.compute_time_s;
+  r.scaling_efficiency = alone / r.step_time_s;
   r.speedup = workers * r.scaling_efficiency;
   r.workers = e.cluster->workers();
   if (workload.dataset_samples) {

@@ -13,6 +13,7 @@
 #include "sim/servers/transport.h"
 #include "sim/step/schedule.h"
 #include "sim/step/step.h"
+#include "sim/workload/bucket_copies.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -30,12 +31,19 @@ struct PreparedWorkload {
       : workload(std::move(of)),
         passes(passes_of(workload)),
         by_tensor(workload.units(Granularity::kTensor)),
-        by_layer(workload.units(Granularity::kLayer)) {}
+        by_layer(workload.units(Granularity::kLayer)) {
+    if (auto copying = with_bucket_copies(workload); copying) {
+      copying->trace.copies.reset();  // which it has in its layers
+      in_buckets = std::make_shared<PreparedWorkload>(*std::move(copying));
+    }
+  }
 
   Workload workload;
   PassTimes passes;
   std::vector<GradientUnit> by_tensor;
   std::vector<GradientUnit> by_layer;
+  /// Of a worker among others whose schedule copies gradients; null: nothing is known of copies.
+  std::shared_ptr<const PreparedWorkload> in_buckets{};
 
   const std::vector<GradientUnit>& units(Granularity granularity) const {
     return granularity == Granularity::kTensor ? by_tensor : by_layer;
@@ -62,10 +70,11 @@ class Execution;
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
   std::string name;
-  std::string file;  ///< for messages
-  std::shared_ptr<const PreparedWorkload> workload;
-  std::shared_ptr<const KindOfStep> workload_kind;  ///< what it says of the step's kind
-  std::shared_ptr<const NetworkKind> network;       ///< the cluster's
+  std::string file;                                  ///< for messages
+  std::shared_ptr<const PreparedWorkload> alone{};   ///< of a worker that is the only one
+  std::shared_ptr<const PreparedWorkload> workload;  ///< of a worker among the others
+  std::shared_ptr<const KindOfStep> workload_kind;   ///< what it says of the step's kind
+  std::shared_ptr<const NetworkKind> network;        ///< the cluster's
   std::shared_ptr<const std::string> network_name;
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Aggregation> aggregation;
@@ -73,9 +82,9 @@ struct Experiment {
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Transport> transport;
   std::shared_ptr<const Schedule> schedule;
-  std::shared_ptr<const std::string> schedule_word;  ///< the kind's, of schedule and embedding
-  std::shared_ptr<const Embedding> embedding;        ///< built with the schedule
-  std::shared_ptr<const LayoutPlan> layout{};        ///< null: every GPU has a whole model
+  KindWord schedule_word;                      ///< the kind's, of schedule and embedding
+  std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
+  std::shared_ptr<const LayoutPlan> layout{};  ///< null: every GPU has a whole model
   /// What cluster, aggregation and transport say of the step's kind.
   std::shared_ptr<const KindOfStep> exchange_kind;
   std::shared_ptr<const RunSettings> run;

@@ -6,10 +6,11 @@
 #include "sim/servers/aggregation.h"
 #include "sim/servers/tcp_connections.h"
 #include "sim/step/coordinator.h"
+#include "sim/workload/software_words.h"
 
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
+#include <array>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -20,27 +21,6 @@ namespace steptime {
 namespace {
 
 constexpr double kSameRate = 2;
-
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (char& c : low)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
-struct Sign {
-  const char* part;  ///< of a name in lower case
-  const char* word;
-};
-
-/// The word of the first sign that `name` has; itself where it has none.
-std::string word_of(const std::string& name, std::initializer_list<Sign> signs) {
-  const std::string low = lower(name);
-  const auto* const found = std::find_if(signs.begin(), signs.end(), [&](const Sign& sign) {
-    return low.find(sign.part) != std::string::npos;
-  });
-  return found == signs.end() ? name : found->word;
-}
 
 /// NVIDIA's architectures, by what a device or a trace is called.
 std::string gpu_word(const std::string& device) {
@@ -77,30 +57,12 @@ std::string model_word(const std::string& model) {
                                                       {"densenet", "DenseNet"}});
 }
 
-/// Without "framework" the one whose layer table it is, in the generation of today; of tables
-/// without a framework's name, none.
-std::string framework_word(const Config& workload, const std::string& model) {
-  const auto slash = model.find('/');
-  const std::string named = workload.has("framework")    ? workload.get<std::string>("framework")
-                            : slash == std::string::npos ? ""
-                                                         : model.substr(0, slash);
-  return word_of(named, {{"pytorch-1", "PyTorch 1"},
-                         {"torch", "PyTorch 2"},
-                         {"tensorflow-2", "TensorFlow 2"},
-                         {"tensorflow", "TensorFlow 1"},
-                         {"tf", "TensorFlow 1"},
-                         {"mxnet", "MXNet"},
-                         {"caffe", "Caffe"}});
-}
-
-/// How the time of a worker is known.
-std::string compute_word(const Config& workload, const Trace& trace, const std::string& framework) {
-  if (!trace.modelled) return "measured";
-  if (workload.has("kernels")) return workload.get<std::string>("kernels");
-  if (!framework.starts_with("PyTorch")) return "tuned";
-  const auto precision =
-      workload.get<std::string>(workload.has("precision") ? "precision" : "dtype");
-  return precision == "float16" || precision == "bfloat16" ? "autocast" : "eager";
+/// How the time of a worker is known. What is no device model's is measured, but a transformer's
+/// shape, whose passes a device's rates reckon.
+std::string compute_word(const Config& workload, const Trace& trace) {
+  const std::string kernels = kernels_word(workload, trace.model);
+  const bool is_shape = workload.has("model") && !workload.has("compute_time");
+  return trace.modelled || is_shape ? kernels : "measured";
 }
 
 std::string fabric_word(const std::string& network) {
@@ -114,21 +76,28 @@ std::string inside_word(const Cluster& cluster) {
   return cluster.gpus->links == GpuNode::Links::kPcie ? "pcie" : "nvlink";
 }
 
-/// Releases whose estimates and kernels are much alike: up to 2.4, 2.5 to 2.18, later.
-std::string nccl_word(const Json& collective, const Cluster& cluster) {
+/// The minor number of the release that a collective "nccl" is of.
+int nccl_minor(const Json& collective, const Cluster& cluster) {
   const std::string version =
       collective.is_object() ? collective.value("version", "auto") : std::string("auto");
-  constexpr std::int64_t kFirstWithLater = 89;  // compute capability, as the version "auto" has it
-  if (version == "auto") {
-    const bool is_later = cluster.gpus && cluster.gpus->compute_capability >= kFirstWithLater;
-    return is_later ? "NCCL 2.19" : "NCCL 2.5";
+  if (version == "auto") {  // by compute capability, as netmodels/libraries/nccl.cpp has it
+    const std::int64_t capability = cluster.gpus ? cluster.gpus->compute_capability : 0;
+    return capability < 89 ? 12 : capability < 100 ? 27 : 28;
   }
   const std::string_view text = version;
   const auto from = text.find('.') + 1;
-  const auto minor = number_in<int>(text.substr(from, text.find('.', from) - from));
-  if (!minor || *minor < 5) return "NCCL 2.3";
-  return *minor < 19 ? "NCCL 2.5" : "NCCL 2.19";
+  return number_in<int>(text.substr(from, text.find('.', from) - from)).value_or(0);
 }
+
+/// Releases whose estimates and kernels are much alike: up to 2.4, 2.5 to 2.18, later.
+std::string nccl_word(const Json& collective, const Cluster& cluster) {
+  const int minor = nccl_minor(collective, cluster);
+  return minor < 5 ? "NCCL 2.3" : minor < 19 ? "NCCL 2.5" : "NCCL 2.19";
+}
+
+/// Minor numbers of the releases whose estimates differ from those before them on GPUs up to
+/// Hopper, but for what few tables tell (netmodels/libraries/nccl_tuning.cpp).
+constexpr int kNcclSteps[] = {3, 4, 5, 7, 12, 18, 19, 21, 23, 27};
 
 std::string type_in(const Json& choice) {
   return choice.is_string() ? choice.get<std::string>() : choice.value("type", "");
@@ -171,7 +140,7 @@ unsigned KindOfStep::differs_from(const KindOfStep& other) const {
 }
 
 std::string KindOfStep::text(Attribute a) const {
-  const std::string& word = (*this)[a];
+  const std::string& word = (*this)[a].text();
   if (a == Attribute::kFabric) return fmt::format("{} at {:.3g} Gbit/s", word, rate * 8e-9);
   if (a == Attribute::kNodes) return word == "one" ? "one node" : word + " nodes";
   if (a == Attribute::kCompute) return word + (word == "measured" ? " compute" : " kernels");
@@ -188,10 +157,38 @@ std::string KindOfStep::text() const {
 KindOfStep workload_kind(const Config& workload, const Trace& trace) {
   KindOfStep kind;
   kind[Attribute::kFramework] = framework_word(workload, trace.model);
-  kind[Attribute::kCompute] = compute_word(workload, trace, kind[Attribute::kFramework]);
+  kind[Attribute::kCompute] = compute_word(workload, trace);
   kind[Attribute::kGpu] = gpu_word(trace.device);
   kind[Attribute::kModel] = model_word(trace.model);
   return kind;
+}
+
+std::string unlike_gpus(const KindOfStep& workload, const Cluster& cluster) {
+  struct Generation {
+    std::int64_t first;  ///< compute capability
+    KindWord word;
+  };
+  static const std::array generations{
+      Generation{30, "Kepler"}, Generation{50, "Maxwell"}, Generation{60, "Pascal"},
+      Generation{70, "Volta"},  Generation{75, "Turing"},  Generation{80, "Ampere"},
+      Generation{89, "Ada"},    Generation{90, "Hopper"},  Generation{100, "Blackwell"}};
+  const std::int64_t capability = cluster.gpus ? cluster.gpus->compute_capability : 0;
+  const KindWord worked = workload[Attribute::kGpu];
+  const auto* const known =
+      std::find_if(generations.begin(), generations.end(),
+                   [&](const Generation& generation) { return generation.word == worked; });
+  if (capability == 0 || known == generations.end()) return "";
+  const auto* const next = std::next(known);
+  if (capability >= known->first && (next == generations.end() || capability < next->first))
+    return "";
+  return fmt::format("compute times of {} on a cluster of GPUs of compute capability {}.{}",
+                     worked.text(), capability / 10, capability % 10);
+}
+
+std::string nccl_rules(const Json& collective, const Cluster& cluster) {
+  const int minor = nccl_minor(collective, cluster);
+  const auto* const next = std::upper_bound(std::begin(kNcclSteps), std::end(kNcclSteps), minor);
+  return fmt::format("NCCL 2.{}", next == std::begin(kNcclSteps) ? minor : *std::prev(next));
 }
 
 std::string network_name(const Config& cluster) {
@@ -220,18 +217,17 @@ KindOfStep exchange_kind(const Config& strategy, const Transport& transport, con
   return kind;
 }
 
-std::string schedule_word(const Config& strategy) {
+KindWord schedule_word(const Config& strategy) {
   const std::string embedding = Catalogue::type_of(strategy, "embedding");
   return Catalogue::type_of(strategy, "schedule") + (embedding == "async" ? "" : ", " + embedding);
 }
 
-KindOfStep joined(const KindOfStep& workload, const KindOfStep& exchange,
-                  const std::string& schedule) {
+KindOfStep joined(const KindOfStep& workload, const KindOfStep& exchange, KindWord schedule) {
   KindOfStep kind = exchange;
   for (const Attribute a :
        {Attribute::kFramework, Attribute::kCompute, Attribute::kGpu, Attribute::kModel})
     kind[a] = workload[a];
-  kind[Attribute::kSchedule] += ", " + schedule;
+  kind[Attribute::kSchedule] = KindWord::joined(kind[Attribute::kSchedule], schedule);
   return kind;
 }
 

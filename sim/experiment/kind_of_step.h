@@ -2,8 +2,8 @@
 // good the prediction of another one is as far as the two share them.
 //
 //   framework   with its generation                    "PyTorch 2"
-//   compute     how a worker's time is known: it was measured, or a device model reckons it for
-//               tuned kernels, for PyTorch's own or for autocast
+//   compute     how a worker's time is known: it was measured, or a device model or rates of
+//               transformers reckon it for tuned kernels, for PyTorch's own or for autocast
 //   GPU         its generation                         "Volta"
 //   library     what carries gradients, with its major release, and its coordinator
 //   fabric      between the nodes, of a single one between its GPUs, with the rate that is really
@@ -13,6 +13,7 @@
 //   nodes       one, or several
 #pragma once
 #include "sim/config/config.h"
+#include "sim/experiment/kind_word.h"
 #include "sim/network/cluster.h"
 #include "sim/servers/transport.h"
 #include "sim/workload/workload.h"
@@ -38,11 +39,11 @@ inline constexpr std::size_t kAttributes = 8;
 const std::array<const char*, kAttributes>& attribute_names();
 
 struct KindOfStep {
-  std::array<std::string, kAttributes> words{};
+  std::array<KindWord, kAttributes> words{};
   double rate = 0;  ///< of the fabric, B/s
 
-  std::string& operator[](Attribute a) { return words[static_cast<std::size_t>(a)]; }
-  const std::string& operator[](Attribute a) const { return words[static_cast<std::size_t>(a)]; }
+  KindWord& operator[](Attribute a) { return words[static_cast<std::size_t>(a)]; }
+  KindWord operator[](Attribute a) const { return words[static_cast<std::size_t>(a)]; }
   auto operator<=>(const KindOfStep&) const = default;
   /// Bit a is set where attribute a is not shared.
   unsigned differs_from(const KindOfStep& other) const;
@@ -55,6 +56,12 @@ struct KindOfStep {
 /// Framework, compute, GPU and model of a "workload" section and what was read from it.
 KindOfStep workload_kind(const Config& workload, const Trace& trace);
 
+/// Why the GPUs of a cluster are not those that a workload was timed on: "" where they may be.
+std::string unlike_gpus(const KindOfStep& workload, const Cluster& cluster);
+
+/// Of a collective "nccl": "NCCL 2.21" for it and the releases after it that estimate alike.
+std::string nccl_rules(const Json& collective, const Cluster& cluster);
+
 /// The name of what connects the nodes of a "cluster" section, its preset's included.
 std::string network_name(const Config& cluster);
 
@@ -64,10 +71,9 @@ KindOfStep exchange_kind(const Config& strategy, const Transport& transport, con
                          const std::string& network);
 
 /// The schedule's own words: when gradients are sent, and by which thread.
-std::string schedule_word(const Config& strategy);
+KindWord schedule_word(const Config& strategy);
 
 /// The parts of a kind as one.
-KindOfStep joined(const KindOfStep& workload, const KindOfStep& exchange,
-                  const std::string& schedule);
+KindOfStep joined(const KindOfStep& workload, const KindOfStep& exchange, KindWord schedule);
 
 }  // namespace steptime

@@ -4,8 +4,6 @@
 #include "sim/servers/tcp_connections.h"
 
 #include <algorithm>
-#include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace steptime {
@@ -26,14 +24,10 @@ double server_ports_s(const Experiment& e) {
 
 Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
   // What was put together part by part may name none of these.
-  const auto or_none = [](const auto& part) {
-    return part ? *part : std::remove_cvref_t<decltype(*part)>();
-  };
-  KindOfStep kind =
-      joined(or_none(e.workload_kind), or_none(e.exchange_kind), or_none(e.schedule_word));
+  const auto or_none = [](const auto& part) { return part ? *part : KindOfStep(); };
   const bool is_one = e.cluster->nodes == 1;
   Prediction prediction{
-      .kind = std::make_shared<KindOfStep>(std::move(kind)),
+      .kind = joined(or_none(e.workload_kind), or_none(e.exchange_kind), e.schedule_word),
       .workers = e.cluster->workers(),
       .gpus_per_node = e.cluster->gpus_per_node,
       .samples = e.workload->workload.trace.batch,

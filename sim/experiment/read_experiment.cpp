@@ -117,8 +117,9 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
     case Part::kWorkload: {
       const Config workload = config.object("workload", workload_params());
       const bool is_cut = has_layout(config.object("strategy", strategy_params()));
-      experiment.workload = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
-                                                                      : read_workload(workload));
+      experiment.alone = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
+                                                                   : read_workload(workload));
+      experiment.workload = experiment.alone;
       experiment.workload_kind = std::make_shared<KindOfStep>(
           workload_kind(workload, experiment.workload->workload.trace));
       return;
@@ -155,7 +156,7 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
       const Config strategy = config.object("strategy", strategy_params());
       experiment.schedule = Schedules::instance().make(strategy, "schedule");
       experiment.embedding = Embeddings::instance().make(strategy, "embedding");
-      experiment.schedule_word = std::make_shared<std::string>(schedule_word(strategy));
+      experiment.schedule_word = schedule_word(strategy);
       return;
     }
     case Part::kLayout: {
@@ -210,7 +211,7 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
             ->inside;
   }
   for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
-    if (*made) *made = backend.all_reduce(*made);
+    if (*made) *made = backend.all_reduce(*made, cluster);
   }
   return aggregation;
 }

@@ -42,7 +42,7 @@ std::string record_text(std::span<const RecordRow> rows) {
   for (const RecordRow& row : rows) {
     Json json{{"id", row.id}, {"testbed", row.testbed}};
     for (std::size_t a = 0; a < kAttributes; ++a)
-      json[attribute_names()[a]] = row.kind.words[a];
+      json[attribute_names()[a]] = row.kind.words[a].text();
     json["rate_gbps"] = std::round(row.kind.rate * 8e-9 * 1e4) / 1e4;
     json["workers"] = row.workers;
     json["gpus_per_node"] = row.gpus_per_node;
@@ -69,7 +69,7 @@ std::vector<RecordRow> parse_record(const std::string& text, const std::string& 
     kind.rate = row.get<double>("rate_gbps") * 1e9 / 8;
     rows.push_back({.id = row.get<std::string>("id"),
                     .testbed = row.get<std::string>("testbed"),
-                    .kind = std::move(kind),
+                    .kind = kind,
                     .workers = row.get<std::int64_t>("workers"),
                     .gpus_per_node = row.get<std::int64_t>("gpus_per_node"),
                     .samples = row.get<std::int64_t>("samples"),

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -124,7 +123,6 @@ struct TrackRecord::State {
   };
   std::vector<Cell> cells;
   std::array<AttributeSpread, kAttributes> spreads;
-  std::array<std::size_t, kAttributes> order{};  ///< the smallest d first
 
   explicit State(std::vector<RecordRow> all) : rows(std::move(all)) {
     std::map<std::string, std::size_t> known;
@@ -140,9 +138,6 @@ struct TrackRecord::State {
       cell.squares += rows[i].log_error() * rows[i].log_error();
     }
     spreads = attribute_spreads(rows);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return spreads[a].d < spreads[b].d; });
   }
 
   static std::uint64_t next_number() {
@@ -156,23 +151,45 @@ struct TrackRecord::State {
     unsigned missing = 0;  ///< attributes that none of the steps behind it shares
   };
 
-  /// By the cells that share all that is not given up; nothing when these are of too few testbeds.
-  std::optional<Width> width(const Prediction& p, std::span<const unsigned> differing,
-                             unsigned given_up, std::size_t least_testbeds) const {
-    std::vector<double> squares(testbeds.size());
-    std::vector<std::size_t> counts(testbeds.size());
-    unsigned missing = ~0U;
+  /// Cells of one testbed that differ from a kind in the same attributes.
+  struct Likes {
+    unsigned differing = 0;
+    std::size_t testbed = 0;
+    double squares = 0;
+    double rows = 0;
+  };
+  std::vector<Likes> likes(std::span<const unsigned> differing) const {
+    std::map<std::pair<unsigned, std::size_t>, Likes> found;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      if ((differing[c] & ~given_up) != 0) continue;
-      squares[cells[c].testbed] += cells[c].squares;
-      counts[cells[c].testbed] += cells[c].rows.size();
-      missing &= differing[c];
+      Likes& all = found[{differing[c], cells[c].testbed}];
+      all.differing = differing[c];
+      all.testbed = cells[c].testbed;
+      all.squares += cells[c].squares;
+      all.rows += static_cast<double>(cells[c].rows.size());
+    }
+    std::vector<Likes> sorted;
+    sorted.reserve(found.size());
+    for (const auto& [key, all] : found)
+      sorted.push_back(all);
+    return sorted;
+  }
+
+  /// By what shares all that is not given up; nothing when that is of too few testbeds.
+  std::optional<Width> width(const Prediction& p, std::span<const Likes> all, unsigned given_up,
+                             std::size_t least_testbeds, std::vector<Likes>& by_testbed) const {
+    by_testbed.assign(testbeds.size(), {});
+    unsigned missing = ~0U;
+    for (const Likes& each : all) {
+      if ((each.differing & ~given_up) != 0) continue;
+      by_testbed[each.testbed].squares += each.squares;
+      by_testbed[each.testbed].rows += each.rows;
+      missing &= each.differing;
     }
     double sum = 0;
     std::size_t n = 0;
-    for (std::size_t t = 0; t < testbeds.size(); ++t) {
-      if (counts[t] == 0) continue;
-      sum += squares[t] / static_cast<double>(counts[t]);
+    for (const Likes& testbed : by_testbed) {
+      if (testbed.rows == 0) continue;
+      sum += testbed.squares / testbed.rows;
       ++n;
     }
     if (n < least_testbeds) return std::nullopt;
@@ -188,13 +205,13 @@ struct TrackRecord::State {
   }
 
   Width narrowest(const Prediction& p, std::span<const unsigned> differing) const {
+    const std::vector<Likes> all = likes(differing);
+    std::vector<Likes> by_testbed;
     std::optional<Width> best;
     for (const std::size_t least : {kLeastTestbeds, std::size_t{1}}) {
-      unsigned given_up = 0;
-      for (std::size_t k = 0; k <= kAttributes; ++k) {
-        const auto found = width(p, differing, given_up, least);
+      for (unsigned given_up = 0; given_up < 1U << kAttributes; ++given_up) {
+        const auto found = width(p, all, given_up, least, by_testbed);
         if (found && (!best || found->squared < best->squared)) best = found;
-        if (k < kAttributes) given_up |= 1U << order[k];
       }
       if (best) return *best;
     }
@@ -355,7 +372,7 @@ struct TrackRecord::Behind {
   std::vector<std::string> beyond{};
 
   bool is_of(const State& of, const Prediction& p, const std::optional<double>& its_device) const {
-    return record == of.number && device == its_device && kind == *p.kind;
+    return record == of.number && device == its_device && kind == p.kind;
   }
 };
 
@@ -364,9 +381,9 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
   std::vector<unsigned> differing;
   differing.reserve(s.cells.size());
   for (const State::Cell& cell : s.cells)
-    differing.push_back(p.kind->differs_from(cell.kind));
+    differing.push_back(p.kind.differs_from(cell.kind));
 
-  Behind found{.record = s.number, .kind = *p.kind};
+  Behind found{.record = s.number, .kind = p.kind};
   if (p.modelled) found.device = device_width(*p.modelled);
   std::set<std::size_t> testbeds;
   std::vector<double> errors_pct;
@@ -389,9 +406,9 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
   if (found.n < kLeastRows) {
     found.beyond.push_back(fmt::format("{} measured step{} of its kind ({}), expected {}",
                                        found.n == 0 ? "no" : std::to_string(found.n),
-                                       found.n == 1 ? "" : "s", p.kind->text(), kLeastRows));
+                                       found.n == 1 ? "" : "s", p.kind.text(), kLeastRows));
     if (width.missing != 0)
-      found.beyond.push_back("none of the nearest has " + named(*p.kind, width.missing));
+      found.beyond.push_back("none of the nearest has " + named(p.kind, width.missing));
   }
   return found;
 }

@@ -12,8 +12,8 @@
 //   3. w0 = t rms: the root mean square over testbeds of the rms of their ln(published /
 //   predicted),
 //      as far as the network's range does not explain it, and Student's t (97.5 %) for as many.
-//      Behind it are the steps that share all, or all but the attributes with the smallest d, of
-//      three testbeds or more: as many attributes are given up as make the interval the narrowest.
+//      Behind it are the steps that share all, or all but some attributes, of three testbeds or
+//      more: those attributes are given up that make the interval the narrowest.
 //   4. d = 1.96 rms: over testbeds, of the differences between mean logarithmic errors of a
 //      testbed's kinds that differ in that attribute alone (one node and several: in the fabric,
 //      too). Fewer than two testbeds that tell: between testbeds; none: the largest other d.
@@ -49,7 +49,7 @@ inline constexpr double kLeastShare = 0.1;
 
 /// What a domain and an interval depend on.
 struct Prediction {
-  std::shared_ptr<const KindOfStep> kind;
+  KindOfStep kind{};
   std::int64_t workers = 1;
   std::int64_t gpus_per_node = 1;
   std::int64_t samples = 1;  ///< of a worker and step

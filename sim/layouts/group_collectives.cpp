@@ -82,7 +82,7 @@ GroupCosts group_costs(const Config& strategy, const Backend& backend, const Clu
   const Config aggregation = Aggregations::instance().chosen(strategy, "aggregation");
   const std::string type = Catalogue::type_of(aggregation, Collective::kNoun);
   GroupCosts costs;
-  costs.all_reduce = backend.all_reduce(read_collective(aggregation, cluster));
+  costs.all_reduce = backend.all_reduce(read_collective(aggregation, cluster), cluster);
   costs.reduce_scatter = operation(aggregation, type, "reduce-scatter", cluster);
   costs.all_gather = operation(aggregation, type, "all-gather", cluster);
   costs.all_to_all = operation(aggregation, type, "all-to-all", cluster);

@@ -48,7 +48,7 @@ void check_roles(const Config& strategy, const Transport& transport, const Aggre
   if (sums_inside) return;
   const Backend& backend = *transport.backend;
   const bool has_sums = !backend.library().empty() ||
-                        backend.all_reduce(aggregation.inside).get() != aggregation.inside.get();
+                        backend.all_reduce(aggregation.inside, {}) != aggregation.inside;
   if (has_sums) {
     strategy.fail("transport",
                   "its backend makes all-reduces, and each worker is a client by itself; expected "

@@ -84,6 +84,8 @@ class Schedule {
   /// Whether its plan is the best one only where all-reduces go one after another, in step, and
   /// cost kernels nothing.
   virtual bool plans_for_the_recurrence() const { return false; }
+  /// Whether gradients are copied into buckets and back (sim/workload/bucket_copies.h).
+  virtual bool copies_gradients() const { return false; }
   /// Steps that a mean step time needs, when the config does not say.
   virtual std::int64_t default_steps() const { return 1; }
 

@@ -4,6 +4,7 @@
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/runs/execution_of.h"
+#include "sim/layouts/plan_layout.h"
 
 #include <algorithm>
 #include <iterator>
@@ -40,10 +41,12 @@ struct PointRunner::State {
     for (const std::string& pointer : sweep.pointers()) {
       place_in_experiment(document->root, pointer);
     }
+    const bool may_have_layout = speaks_of_layout();
     for (std::size_t a = 0; a < sweep.axes().size(); ++a) {
       for (const std::string& pointer : sweep.axes()[a].pointers) {
         slots.push_back(place_in_experiment(document->root, pointer));
         for (const Part part : kParts) {
+          if (part == Part::kLayout && !may_have_layout) continue;
           const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
           if (std::any_of(all.begin(), all.end(),
@@ -57,6 +60,19 @@ struct PointRunner::State {
     const Config config(document, experiment_params());
     experiment.name = read_name(config);
     experiment.file = document->file;
+  }
+
+  /// Any point's strategy may. What speaks of none has none at every point.
+  bool speaks_of_layout() const {
+    const auto& swept = sweep.pointers();
+    if (std::any_of(swept.begin(), swept.end(),
+                    [](std::string_view pointer) { return overlap(pointer, "/strategy/layout"); }))
+      return true;
+    const Json strategy = document->root.value("strategy", Json::object());
+    const Params& keys = layout_strategy_params();
+    return !strategy.is_object() || strategy.contains("stack") ||
+           std::any_of(keys.begin(), keys.end(),
+                       [&](const Param& p) { return strategy.contains(p.key); });
   }
 
   /// The places on a part's axes as one number.
@@ -103,7 +119,8 @@ namespace {
 void take_part(Part part, const Experiment& from, Experiment& to) {
   switch (part) {
     case Part::kWorkload:
-      to.workload = from.workload;
+      to.alone = from.alone;
+      to.workload = from.alone;
       to.workload_kind = from.workload_kind;
       return;
     case Part::kNetwork:

@@ -41,6 +41,14 @@ struct TrainingMemory {
   bool is_too_much() const { return device && total() > *device; }
 };
 
+/// What copying arrays within a GPU's memory takes, and how many a framework keeps beside the
+/// weights.
+struct ArrayCopies {
+  Duration start{};             ///< of the kernel of each copy
+  double bytes_per_second = 1;  ///< that are read or written
+  std::int64_t buffers = 0;     ///< mean, variance and number of batches of each batch norm
+};
+
 struct Layer {
   std::string name;
   Duration forward{};
@@ -65,6 +73,7 @@ struct Trace {
   double forward_wait = 0;  ///< share of the pass in which the GPU waits for the host
   double backward_wait = 0;
   std::optional<TrainingMemory> memory{};  ///< where a device model knows it
+  std::optional<ArrayCopies> copies{};     ///< the same
 
   Duration forward() const;  ///< forward_total, or the sum over the layers
   Duration backward() const;

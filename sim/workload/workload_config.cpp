@@ -80,9 +80,10 @@ const Params& workload_params() {
        .words = {"pytorch-1", "pytorch-2", "tensorflow-1", "tensorflow-2", "mxnet", "caffe"}},
       {.key = "kernels",
        .kind = Kind::kText,
-       .help = "whose times are those of the same kind: a graph's, \"tuned\" to shapes and "
-               "layouts, PyTorch's own, \"eager\", or under \"autocast\"; default: of PyTorch the "
-               "last for float16 and bfloat16, else eager; of others tuned",
+       .help = "whose times they are: a graph's, \"tuned\" to shapes and layouts, PyTorch's own, "
+               "\"eager\", or under \"autocast\", where convolutions convert their layouts; "
+               "default: of PyTorch the last for float16 and bfloat16, else eager; of others "
+               "tuned",
        .need = Need::kOptional,
        .words = {"tuned", "eager", "autocast"}},
       {.key = "shape",

@@ -55,6 +55,12 @@ TEST(FixedBuckets, ABucketIsReadyWithItsLastGradient) {
   EXPECT_EQ(step_of(workload_of(gradients), *schedule, line(1 * kMs, {})).step, 7 * kMs);
 }
 
+TEST(FixedBuckets, GradientsAreCopiedUnlessTheyAreViews) {
+  EXPECT_TRUE(make<Schedule>(R"({"type": "fixed-buckets"})")->copies_gradients());
+  EXPECT_FALSE(make<Schedule>(R"({"type": "fixed-buckets", "views": true})")->copies_gradients());
+  EXPECT_FALSE(make<Schedule>(R"({"type": "wfbp"})")->copies_gradients());
+}
+
 TEST(FixedBuckets, NothingToSend) {
   EXPECT_TRUE(sizes_of("", {}).empty());
 }

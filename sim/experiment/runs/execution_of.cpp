@@ -22,6 +22,12 @@ const Execution& execution_of(const Experiment& e) {
 }
 
 void complete(Experiment& e, const Execution::DocumentOf& document) {
+  if (e.alone) {
+    const bool copies = !e.layout && e.cluster->workers() > 1 &&
+                        e.aggregation->servers.count == 0 && e.schedule->copies_gradients() &&
+                        e.alone->in_buckets;
+    e.workload = copies ? e.alone->in_buckets : e.alone;
+  }
   e.execution = &execution_of(e);
   e.execution->check(e, document);
 }

@@ -66,9 +66,7 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
 }
 
 void LayoutPrograms::tell(Prediction& prediction) const {
-  KindOfStep kind = *prediction.kind;
-  kind[Attribute::kSchedule] = "layout";
-  prediction.kind = std::make_shared<KindOfStep>(std::move(kind));
+  prediction.kind[Attribute::kSchedule] = "layout";
   prediction.modelled.reset();
 }
 

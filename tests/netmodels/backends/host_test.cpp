@@ -18,7 +18,7 @@ constexpr const char* kHost = R"({"type": "host", "copy": "1 GB/s", "reduction":
 
 std::shared_ptr<const Collective> on_host(const std::string& collective, const Cluster& cluster) {
   const auto host = make<Backend>(kHost);
-  return host->all_reduce(collective_of(collective, host->seen(cluster)));
+  return host->all_reduce(collective_of(collective, host->seen(cluster)), cluster);
 }
 
 TEST(Host, CopiesBeforeAndAfter) {
@@ -41,6 +41,28 @@ TEST(Host, CopiesBeforeAndAfter) {
   // 2 x 3/4 of the wire's 0.8 ns/B and 3/4 of 0.5 ns/B, and 2 ns/B of copies.
   const double wire = 1 / cluster.network.bandwidth.bytes_per_second;
   EXPECT_NEAR(line->b.seconds_per_byte, 1.5 * wire + 0.375e-9 + 2e-9, 1e-21);
+}
+
+// Two nodes of two ranks: each copies at 0.5 GB/s and adds at 1 ns/B. Where each rank has a memory
+// of its own, as with one rank a node.
+TEST(Host, RanksOfANodeShareItsMemory) {
+  Cluster cluster = star_cluster(4);
+  cluster.nodes = 2;
+  cluster.gpus_per_node = 2;
+  const auto seen = [&](const std::string& more) {
+    const auto host =
+        make<Backend>(R"({"type": "host", "copy": "1 GB/s", "reduction": "0.5 ns/B")" + more + "}");
+    EXPECT_EQ(
+        host->all_reduce(collective_of(R"({"type": "linear", "a": "0 s", "b": "1 ns/B"})", cluster),
+                         cluster)
+            ->time({1'000'000}),
+        from_seconds(more.empty() ? 5e-3 : 3e-3))
+        << more;
+    return host->seen(cluster).reduction.seconds_per_byte;
+  };
+  EXPECT_DOUBLE_EQ(seen(""), 1e-9);
+  EXPECT_DOUBLE_EQ(seen(R"(, "memories": 2)"), 0.5e-9);
+  EXPECT_DOUBLE_EQ(seen(R"(, "memories": 4)"), 0.5e-9);
 }
 
 TEST(Host, MessagesTakeAsLong) {

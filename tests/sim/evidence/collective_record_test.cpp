@@ -90,6 +90,15 @@ TEST(CollectiveRecord, TheShippedOneKnowsTheOpenTables) {
   EXPECT_EQ(worth(kHopper, 1 << 25), "validated");
 }
 
+// Its estimates and kernels are taken from tables of 2.27 to 2.29.
+TEST(CollectiveRecord, AReleaseByTheNumbersOfAnotherIsNotValidated) {
+  EXPECT_EQ(worth(R"({"name": "a", "workload": {"trace": "k80/googlenet"},
+    "cluster": {"preset": "dgx-h100"}, "strategy": {"aggregation": {"type": "all-reduce",
+      "collective": {"type": "nccl", "version": "2.21.5"}}}})",
+                  1 << 25),
+            "unvalidated");
+}
+
 // Blackwell by Hopper's preset, with all that follows from the number.
 TEST(CollectiveRecord, AGpuWithoutATableOfItsFabricIsNot) {
   EXPECT_EQ(worth(R"({"name": "a", "workload": {"trace": "k80/googlenet"},

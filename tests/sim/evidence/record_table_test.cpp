@@ -1,7 +1,6 @@
 // Does the table count what lies within the interval that other testbeds give?
 #include "sim/evidence/record_table.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@ RecordedStep step(const std::string& id, const std::string& testbed, double erro
   const KindOfStep kind{.words = {"PyTorch 2", "tuned", "Volta", "NCCL 2.5", "tcp",
                                   "all-reduce, wfbp", "ResNet", "several"},
                         .rate = 10e9 / 8};
-  const Prediction prediction{.kind = std::make_shared<KindOfStep>(kind),
+  const Prediction prediction{.kind = kind,
                               .workers = 8,
                               .gpus_per_node = 4,
                               .samples = 32,

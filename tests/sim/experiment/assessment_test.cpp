@@ -13,7 +13,7 @@ namespace {
 std::string schedule_of(const std::string& patch) {
   const TinyFolder folder;
   const Experiment e = tiny_experiment(folder, patch);
-  return (*prediction_of(e, simulate(e), {}).kind)[Attribute::kSchedule];
+  return prediction_of(e, simulate(e), {}).kind[Attribute::kSchedule].text();
 }
 
 TEST(Assessment, ALayoutIsAKindOfItsOwn) {

@@ -1,8 +1,10 @@
 // Does an experiment's step have the kind that its parts say?
 #include "sim/experiment/kind_of_step.h"
 
+#include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/read_experiment.h"
+#include "tests/support/messages.h"
 
 #include <memory>
 #include <string>
@@ -16,7 +18,7 @@ namespace {
 std::string kind_of(const char* text) {
   const Experiment e =
       read_experiment(std::make_shared<Document>(Document{"test.json", Json::parse(text)}));
-  return joined(*e.workload_kind, *e.exchange_kind, *e.schedule_word).text();
+  return joined(*e.workload_kind, *e.exchange_kind, e.schedule_word).text();
 }
 
 TEST(KindOfStep, IsSaidByTheParts) {
@@ -51,6 +53,42 @@ TEST(KindOfStep, HalfPrecisionOfPyTorchIsAutocastUnlessSaidOtherwise) {
   EXPECT_EQ(compute(R"(, "compute_time": "50 ms")"), "measured");
 }
 
+TEST(KindOfStep, KernelsAreCheckedWhereTimesAreMeasured) {
+  EXPECT_EQ(message_of<InputError>([] {
+              kind_of(R"({"name": "a", "workload": {"model": "torch/resnet50", "device": "v100",
+                "batch": 32, "compute_time": "50 ms", "kernels": "tunned"},
+                "cluster": {"preset": "dgx-1-v100"}})");
+            }),
+            "test.json: /workload/kernels: unknown \"tunned\" (did you mean \"tuned\"?); known: "
+            "tuned, eager, autocast");
+}
+
+TEST(KindOfStep, AShapeIsNotMeasured) {
+  const Experiment e = read_experiment(std::make_shared<Document>(Document{
+      "t", Json::parse(R"({"name": "a", "workload": {"model": "llama-2-7b", "device": "a100",
+        "batch": 1, "sequence": 4096, "dtype": "bfloat16"}, "cluster": {"preset": "dgx-a100"},
+        "strategy": {"layout": {"tensor": 8}}})")}));
+  EXPECT_EQ((*e.workload_kind)[Attribute::kCompute], "tuned");
+}
+
+TEST(KindOfStep, GpusOfAnotherGenerationAreNamed) {
+  KindOfStep kind;
+  Cluster cluster;
+  kind[Attribute::kGpu] = "Blackwell";
+  EXPECT_EQ(unlike_gpus(kind, cluster), "");
+  cluster.gpus = GpuNode{};
+  cluster.gpus->compute_capability = 90;
+  EXPECT_EQ(unlike_gpus(kind, cluster),
+            "compute times of Blackwell on a cluster of GPUs of compute capability 9.0");
+  cluster.gpus->compute_capability = 103;
+  EXPECT_EQ(unlike_gpus(kind, cluster), "");
+  kind[Attribute::kGpu] = "Ampere";
+  cluster.gpus->compute_capability = 86;
+  EXPECT_EQ(unlike_gpus(kind, cluster), "");
+  cluster.gpus->compute_capability = 89;
+  EXPECT_NE(unlike_gpus(kind, cluster), "");
+}
+
 TEST(KindOfStep, ReleasesOfNcclAreOfThreeFamilies) {
   const auto library = [](const std::string& collective, const char* preset) {
     const Json config = Json::parse(
@@ -68,6 +106,19 @@ TEST(KindOfStep, ReleasesOfNcclAreOfThreeFamilies) {
   EXPECT_EQ(library(R"("nccl")", "dgx-1-v100"), "NCCL 2.5");
   EXPECT_EQ(library(R"("nccl")", "dgx-h100"), "NCCL 2.19");
   EXPECT_EQ(library(R"("double-binary-tree")", "dgx-1-v100"), "double-binary-tree");
+}
+
+TEST(KindOfStep, ReleasesOfNcclThatEstimateAlikeAreOne) {
+  const Cluster cluster;
+  const auto rules = [&](const char* version) {
+    return nccl_rules(Json{{"type", "nccl"}, {"version", version}}, cluster);
+  };
+  EXPECT_EQ(rules("2.3.7"), "NCCL 2.3");
+  EXPECT_EQ(rules("2.6.4"), "NCCL 2.5");
+  EXPECT_EQ(rules("2.17.1"), "NCCL 2.12");
+  EXPECT_EQ(rules("2.20.5"), "NCCL 2.19");
+  EXPECT_EQ(rules("2.30.3"), "NCCL 2.27");
+  EXPECT_EQ(nccl_rules("nccl", cluster), "NCCL 2.12");
 }
 
 // 10 and 20 Gbit/s are within a factor of two, 10 and 21 are not.

@@ -2,7 +2,6 @@
 #include "sim/experiment/track_record.h"
 
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,7 @@ std::vector<RecordRow> rows() {
 
 // A share of 0.1 + max(0.3 / 0.8, 0.2 / 1).
 Prediction prediction(const KindOfStep& of = kind()) {
-  return {.kind = std::make_shared<KindOfStep>(of),
+  return {.kind = of,
           .workers = 8,
           .gpus_per_node = 4,
           .samples = 32,
