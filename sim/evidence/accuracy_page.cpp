@@ -156,7 +156,7 @@ std::string coverage(const std::vector<RecordedStep>& steps) {
   for (std::size_t a = 0; a < kAttributes; ++a) {
     std::map<std::string, int> counts;
     for (const RecordedStep& step : steps)
-      ++counts[step.row.kind.words[a]];
+      ++counts[step.row.kind.words[a].text()];
     std::vector<std::string> values;
     values.reserve(counts.size());
     for (const auto& [value, count] : counts)
@@ -173,7 +173,7 @@ std::string uncovered(const std::vector<RecordedStep>& steps, const char* noun, 
   std::vector<std::string> names;
   for (const auto& [name, unused] : Catalogue::all().at(noun)->items()) {
     const bool is_there = std::any_of(steps.begin(), steps.end(), [&](const RecordedStep& step) {
-      const std::string words = ", " + step.row.kind[attribute] + ", ";
+      const std::string words = ", " + step.row.kind[attribute].text() + ", ";
       return words.find(", " + name + ", ") != std::string::npos;
     });
     if (!is_there && name != usual) names.push_back(code(name));

@@ -15,7 +15,7 @@ TEST(Device, AddsNothing) {
   const Cluster cluster = star_cluster(4, {1e-9});
   EXPECT_EQ(device->seen(cluster).reduction.seconds_per_byte, 1e-9);
   const std::shared_ptr<const Collective> ring = collective_of(R"({"type": "ring"})", cluster);
-  EXPECT_EQ(device->all_reduce(ring), ring);
+  EXPECT_EQ(device->all_reduce(ring, cluster), ring);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(AccuracyPage, SaysWhatTheRecordCoversAndWhatItDoesNot) {
   step.row.kind.words = {"PyTorch 2", "measured",         "Volta",  "horovod, NCCL 2.5",
                          "tcp",       "all-reduce, wfbp", "ResNet", "one"};
   step.prediction.step_s = 1;
-  step.prediction.kind = std::make_shared<KindOfStep>(step.row.kind);
+  step.prediction.kind = step.row.kind;
   parts.steps = {step, step};
   const std::string page = accuracy_page(parts);
   EXPECT_NE(page.find("\n| GPU | Volta (2) |\n"), std::string::npos) << page;
