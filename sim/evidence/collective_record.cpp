@@ -75,7 +75,13 @@ CollectiveKind collective_kind(const std::shared_ptr<const Document>& document,
   const KindOfStep kind = exchange_kind(strategy, *transport, cluster,
                                         network_name(config.object("cluster", cluster_params())));
   const Config aggregation = Aggregations::instance().chosen(strategy, "aggregation");
-  const bool is_nccl = Catalogue::type_of(aggregation, Collective::kNoun) == "nccl";
+  const std::string type = Catalogue::type_of(strategy, Aggregation::kNoun);
+  const auto& params = Aggregations::instance().items().at(type).params;
+  const bool has_collective = std::any_of(params.begin(), params.end(), [](const Param& param) {
+    return param.key == Collective::kNoun;
+  });
+  const bool is_nccl =
+      has_collective && Catalogue::type_of(aggregation, Collective::kNoun) == "nccl";
   return {.library = is_nccl ? nccl_rules(aggregation.raw(Collective::kNoun), cluster)
                              : kind[Attribute::kLibrary].text(),
           .operation = operation_name(operation),

@@ -118,19 +118,16 @@ void Repetition::end(Line& line) {
   if (looks_) note(line.place_, line.number_ + 1);
 }
 
-/// Of the period that ends: equal for periods that are alike. 0 where something in it is older.
+/// Of the order's period that ends: equal for those that are alike.
 std::uint64_t Repetition::signature() const {
   std::uint64_t hash =
       mix(kFingerprintSeed, static_cast<std::uint64_t>((world_.now() - since_).count()));
   for (std::size_t place = 0; place < played_.size(); ++place) {
     const Played& of = played_[place];
-    if (of.next - of.next_before != orders_[place].period) return 0;
-    hash = mix(hash, of.hash);
+    hash = mix(mix(hash, static_cast<std::uint64_t>(of.next - of.next_before)), of.hash);
   }
-  for (const Line& line : lines_) {
-    if (line.ends_ < line.calls_before_) return 0;
+  for (const Line& line : lines_)
     hash = mix(hash, static_cast<std::uint64_t>(line.calls_ - line.ends_));
-  }
   return hash;
 }
 
@@ -139,11 +136,17 @@ void Repetition::end_period() {
   std::optional<Count> count;
   for (std::int64_t length = 1; looks_ && length <= std::ssize(lengths_); ++length) {
     Length& of = lengths_[static_cast<std::size_t>(length - 1)];
-    const bool is_alike = now != 0 && std::ssize(signatures_) >= length &&
+    const bool is_alike = std::ssize(signatures_) >= length &&
                           signatures_[signatures_.size() - static_cast<std::size_t>(length)] == now;
     of.alike = is_alike ? of.alike + 1 : 0;
     if (of.alike == 0 || of.alike % length != 0) continue;
-    if (!count) count = count_();
+    if (!count) {
+      count = count_();
+      for (const Played& played : played_)
+        count->next.push_back(played.next);
+      for (const Line& line : lines_)
+        count->calls.push_back(line.calls_);
+    }
     if (of.alike > length) leave_out(length, of.count, *count);
     of.count = *count;
   }
@@ -153,8 +156,6 @@ void Repetition::end_period() {
     of.next_before = of.next;
     of.hash = 0;
   }
-  for (Line& line : lines_)
-    line.calls_before_ = line.calls_;
 }
 
 /// All but one, as the order must not yet end for who looks ahead; 0 where it does, or where the
@@ -180,6 +181,10 @@ void Repetition::leave_out(std::int64_t length, const Count& from, const Count& 
   if (static_cast<double>(each.count()) * static_cast<double>(periods) > kMostLeftOut) return;
   for (std::size_t place = 0; place < played_.size(); ++place) {
     if (to.ranks[place].left != from.ranks[place].left) return;
+    if (to.next[place] - from.next[place] != length * orders_[place].period) return;
+  }
+  for (std::size_t line = 0; line < from.calls.size(); ++line) {
+    if (lines_[line].ends_ < from.calls[line]) return;
   }
   looks_ = false;
   periods_ = periods;

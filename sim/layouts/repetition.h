@@ -36,6 +36,9 @@ class Repetition {
     Time shared_since;              ///< the earliest from which on a link is shared without a pause
     std::vector<StageTimes> ranks;  ///< of each place
     std::vector<double> carried;    ///< over each link that exchanges share, ps
+    // Filled in here.
+    std::vector<std::int64_t> next{};   ///< pass of each place
+    std::vector<std::int64_t> calls{};  ///< of each line
   };
 
   /// `order`: the passes of each place. All must outlive it. `looks`: periods may be left out.
@@ -75,7 +78,6 @@ class Repetition {
     std::uint64_t number_ = 0;
     std::int64_t calls_ = 0;
     std::int64_t ends_ = 0;
-    std::int64_t calls_before_ = 0;  ///< at the end of the period before
   };
   /// A new one of the place.
   Line& line(std::int32_t place);
