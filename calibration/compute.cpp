@@ -20,7 +20,8 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr Verb kVerb{"calibrate", "compute", "times a model's layers on this machine", "", nullptr};
+constexpr Verb kVerb{"calibrate", "compute", "times a model's layers on this machine",
+                     "",          "",        nullptr};
 
 double wall_time() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -24,9 +24,9 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr Verb kCuda{"calibrate", "cuda", "measures copies, sums and launches on the GPUs here", "",
-                     nullptr};
-constexpr Verb kNccl{"calibrate", "nccl", "measures NCCL between the GPUs here", "", nullptr};
+constexpr Verb kCuda{"calibrate", "cuda", "measures copies, sums and launches on the GPUs here",
+                     "",          "",     nullptr};
+constexpr Verb kNccl{"calibrate", "nccl", "measures NCCL between the GPUs here", "", "", nullptr};
 
 /// Measures what `make` makes for sizes up to the largest, and writes it.
 template <class Make>

@@ -22,7 +22,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr Verb kVerb{"calibrate", "mpi", "measures the ranks that mpirun started", "", nullptr};
+constexpr Verb kVerb{"calibrate", "mpi", "measures the ranks that mpirun started", "", "", nullptr};
 
 /// From the smallest tensor to all of them together, in steps of sqrt 2.
 std::vector<std::int64_t> sizes_of_config(const std::string& path) {

@@ -32,7 +32,10 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr Verb kVerb{"replay", "CONFIG", "predicts, runs for real under mpirun, compares",
+constexpr Verb kVerb{"replay",
+                     "CONFIG",
+                     "predicts, runs for real under mpirun, compares",
+                     "",
                      "mpirun --oversubscribe -n 4 steptime replay tests/calibration/replay.json",
                      nullptr};
 constexpr double kApart = 1.1;  // predictions whose order must be right

@@ -64,8 +64,8 @@ class SharedCounter {
 }  // namespace
 
 Exit sweep(const MpiProcesses& world, std::span<const std::string> args, const Terminal& terminal) {
-  const Verb verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"", "",
-                  nullptr};
+  const Verb verb{"sweep", "CONFIG", "simulates every point of the config's \"sweep\"",
+                  "",      "",       nullptr};
   const auto request = parse_sweep(verb, args, terminal, process_environment());
   if (!request) return Exit::kOk;
   if (request->folder.empty())
