@@ -1,6 +1,7 @@
 #include "sim/evidence/accuracy_page.h"
 
 #include "sim/config/registry.h"
+#include "sim/evidence/claims_table.h"
 #include "sim/evidence/collective_record.h"
 #include "sim/evidence/markdown.h"
 #include "sim/evidence/record_table.h"
@@ -18,7 +19,7 @@
 namespace steptime {
 namespace {
 
-constexpr const char* kHead =
+constexpr const char* kPageHead =
     R"(# How accurate is Steptime?
 
 Written by `steptime reproduce --format markdown`, which simulates every published figure under
@@ -29,10 +30,6 @@ an order holds. A miss stays here with its reason. `steptime reproduce ID` print
 )";
 
 constexpr const char* kRowsHeading = "Language models";
-
-std::string shown(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : fmt::format("{:.4g}", value.get<double>());
-}
 
 std::string fenced(const std::string& text) {
   return "```\n" + text + (text.ends_with("\n") ? "```\n" : "\n```\n");
@@ -171,7 +168,8 @@ std::string coverage(const std::vector<RecordedStep>& steps) {
 std::string uncovered(const std::vector<RecordedStep>& steps, const char* noun, Attribute attribute,
                       const std::string& usual) {
   std::vector<std::string> names;
-  for (const auto& [name, unused] : Catalogue::all().at(noun)->items()) {
+  for (const auto& item : Catalogue::all().at(noun)->items()) {
+    const std::string& name = item.first;  // clang 14 captures no structured binding
     const bool is_there = std::any_of(steps.begin(), steps.end(), [&](const RecordedStep& step) {
       const std::string words = ", " + step.row.kind[attribute].text() + ", ";
       return words.find(", " + name + ", ") != std::string::npos;
@@ -212,7 +210,7 @@ row has these:
 
 std::string accuracy_page(const AccuracyParts& parts) {
   const auto papers = by_paper(parts.rows);
-  std::string text = kHead;
+  std::string text = kPageHead;
   if (!parts.rows.empty()) text += "\n## Totals\n\n" + totals(papers, parts.rows);
   text += rows_section(parts) + record_section(parts.steps);
   if (!parts.collectives.empty())

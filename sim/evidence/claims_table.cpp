@@ -8,11 +8,12 @@
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
 
 std::string shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : fmt::format("{:.4g}", value.get<double>());
 }
+
+namespace {
 
 /// A paragraph: why the figure is missed, and what it would be under other conventions; or "".
 std::string notes_on(const ClaimRow& row) {

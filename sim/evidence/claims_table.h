@@ -7,6 +7,8 @@
 
 namespace steptime {
 
+/// A figure, published or simulated: a word, or a number to four digits.
+std::string shown(const Json& value);
 /// With a paragraph for each that is missed or has alternatives, and totals.
 std::string claims_table(const std::vector<ClaimRow>& rows);
 /// The keys of ClaimRow::json() but the alternatives.

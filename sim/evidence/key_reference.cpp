@@ -191,7 +191,9 @@ class Page {
     for (const Row& row : rows) {
       std::vector<std::string> of;
       std::vector<std::pair<std::string, std::vector<std::string>>> by_fallback;
-      for (const auto& [type, fallback] : row.fallbacks) {
+      for (const auto& each : row.fallbacks) {
+        const auto& type = each.first;  // clang 14 captures no structured binding
+        const auto& fallback = each.second;
         of.push_back(code(type));
         auto found = std::find_if(by_fallback.begin(), by_fallback.end(),
                                   [&](const auto& one) { return one.first == fallback; });
