@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,8 +124,7 @@ std::shared_ptr<const Overlap> overlap_of(const LayoutPlan& plan, const Workload
 }
 
 /// What a step plays must fit into memory, and end.
-void expect_calls(const LayoutPlan& plan, const Config& workload) {
-  const double calls = calls_of(plan);
+void expect_calls(double calls, const Config& workload) {
   if (calls <= kMostCalls) return;
   workload.fail(workload.has("global_batch") ? "global_batch" : "accumulate",
                 fmt::format("a rank of each place of the pipeline makes about {:.1g} passes and "
@@ -240,9 +238,12 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
       .beside = read_beside(strategy),
       .work = request.workload_section.has("trace") ? work_of(request.workload)
                                                     : read_shape(request.workload_section, cut)});
-  plan->micro_batches = static_cast<std::int32_t>(std::min<std::int64_t>(
-      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data()),
-      std::numeric_limits<std::int32_t>::max()));  // which are too many in any case
+  const std::int64_t micro_batches =
+      micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data());
+  // Each has a pass forward and one back in every place.
+  expect_calls(2.0 * plan->layout.pipeline() * static_cast<double>(micro_batches),
+               request.workload_section);
+  plan->micro_batches = static_cast<std::int32_t>(micro_batches);
   if (const std::string refusal = plan->order->refusal(plan->shape()); !refusal.empty())
     strategy.fail("pipeline_order", refusal);
   const std::int64_t shards = plan->states->shard_group(plan->sharers());
@@ -274,7 +275,7 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
                       .schedule = request.schedule,
                       .has_schedule = stated.node().contains("schedule"),
                       .sequence_parallel = settings.sequence_parallel});
-  expect_calls(*plan, request.workload_section);
+  expect_calls(calls_of(*plan), request.workload_section);
   expect_own_operations(*plan, strategy);
   return plan;
 }
