@@ -89,6 +89,8 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
                     .messages = roads->messages(),
                     .left_out = repetition.left_out()};
   times.ranks.resize(static_cast<std::size_t>(places), {.end = Duration::min()});
+  spdlog::debug("programs of {} places, {} micro-batches: {} periods left out", places,
+                plan.micro_batches, repetition.left_out());
   for (const StageRank& rank : ranks) {
     StageTimes of = times_of(rank);
     repetition.complete(of, rank.place());

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 namespace steptime {
@@ -82,8 +83,22 @@ class ClosedRoads final : public LayoutRoads {
     return links_.are_alone(plan_.place(rank), kind);
   }
 
+  bool are_among_own(std::int32_t rank, GroupKind kind) const override {
+    return links_.are_among_own(plan_.place(rank), kind);
+  }
+
+  void passed(std::int32_t rank, const Segment& segment) override {
+    if (links_.channels() == 0) return;
+    const auto [at, is_new] = work_of_.try_emplace(&segment);
+    if (is_new) at->second = links_.work_of(plan_.place(rank), segment);
+    if (worked_.empty()) worked_.resize(static_cast<std::size_t>(links_.channels()));
+    for (const auto& [channel, work] : at->second)
+      worked_[channel] += work;
+  }
+
   std::vector<double> carried() const override {
-    std::vector<double> worked(static_cast<std::size_t>(links_.channels()));
+    std::vector<double> worked = worked_;
+    worked.resize(static_cast<std::size_t>(links_.channels()));
     const auto add = [&worked](const Network::Loads& loads, double work) {
       for (const Network::Load& load : loads)
         worked[load.channel] += work;
@@ -118,6 +133,8 @@ class ClosedRoads final : public LayoutRoads {
   Network* network_ = nullptr;  ///< null: nothing shares a link
   std::deque<GroupLinks> made_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
+  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;  ///< of segments that passed
+  std::vector<double> worked_;                                     ///< ps, by all of these
 };
 
 /// Messages from each of some ranks to one other, all at once.
@@ -202,6 +219,8 @@ class MessageRoads final : public LayoutRoads {
   }
 
   bool are_alone(std::int32_t, GroupKind) const override { return false; }
+  bool are_among_own(std::int32_t, GroupKind) const override { return false; }
+  void passed(std::int32_t, const Segment&) override {}
   std::int64_t messages() const override { return network_.messages_delivered(); }
   double busiest(double seconds, std::span<const double>) const override {
     double most = 0;

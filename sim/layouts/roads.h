@@ -3,6 +3,7 @@
 #pragma once
 #include "sim/collective/link_use.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/segments.h"
 #include "sim/layouts/shared_gpu.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
@@ -33,6 +34,10 @@ class LayoutRoads {
   virtual std::unique_ptr<Medium> neighbour(std::int32_t rank, bool back) = 0;
   /// Whether these exchanges of the rank meet no others on their links.
   virtual bool are_alone(std::int32_t rank, GroupKind kind) const = 0;
+  /// Whether they meet none but the rank's own collectives of other kinds.
+  virtual bool are_among_own(std::int32_t rank, GroupKind kind) const = 0;
+  /// The rank has made all exchanges of the segment, which met no others.
+  virtual void passed(std::int32_t rank, const Segment& segment) = 0;
   /// How long each link that exchanges share has worked, ps, whose sum may pass int64; none where
   /// messages say it.
   virtual std::vector<double> carried() const { return {}; }

@@ -5,20 +5,22 @@
 namespace steptime {
 namespace {
 
+void add(Segment& segment, const Leg& leg) {
+  segment.legs.push_back(&leg);
+  segment.spent[static_cast<std::size_t>(leg.what)] += leg.compute;
+  segment.length += std::max(leg.compute, leg.alone);
+  if (leg.exchange.collective == nullptr) return;
+  const auto group = static_cast<std::size_t>(leg.exchange.group);
+  segment.bytes[group] += leg.exchange.bytes.count;
+  segment.exchanging += leg.alone;
+  ++segment.exchanges;
+  segment.spent[static_cast<std::size_t>(spent_on(leg.exchange.group))] +=
+      std::max(Duration{}, leg.alone - leg.compute);
+}
+
 void add(Segment& segment, const Legs& legs) {
-  if (legs.empty()) return;
-  segment.legs.push_back(&legs);
-  for (const Leg& leg : legs) {
-    segment.spent[static_cast<std::size_t>(leg.what)] += leg.compute;
-    segment.length += std::max(leg.compute, leg.alone);
-    if (leg.exchange.collective == nullptr) continue;
-    const auto group = static_cast<std::size_t>(leg.exchange.group);
-    segment.bytes[group] += leg.exchange.bytes.count;
-    segment.exchanging += leg.alone;
-    ++segment.exchanges;
-    segment.spent[static_cast<std::size_t>(spent_on(leg.exchange.group))] +=
-        std::max(Duration{}, leg.alone - leg.compute);
-  }
+  for (const Leg& leg : legs)
+    add(segment, leg);
 }
 
 /// Buckets that end at a layer or below it; they are in the order of the backward pass.
@@ -47,6 +49,13 @@ Spent spent_on(GroupKind group) {
     default:
       return Spent::kGradients;
   }
+}
+
+Segment rest_of(const Segment& segment, std::size_t over) {
+  Segment rest{.needs = segment.needs, .makes = segment.makes};
+  for (std::size_t leg = over; leg < segment.legs.size(); ++leg)
+    add(rest, *segment.legs[leg]);
+  return rest;
 }
 
 std::vector<Segment> forward_segments(const StageWork& stage, bool cut) {

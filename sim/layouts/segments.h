@@ -16,9 +16,9 @@ using TimesSpent = std::array<Duration, kSpent>;
 using BytesOfGroups = std::array<std::int64_t, kGroupKinds>;
 
 struct Segment {
-  std::vector<const Legs*> legs;  ///< one layer's after another's
-  TimesSpent spent{};             ///< with nothing else on their links
-  Duration length{};              ///< the sum of that
+  std::vector<const Leg*> legs;  ///< one layer's after another's
+  TimesSpent spent{};            ///< with nothing else on their links
+  Duration length{};             ///< the sum of that
   BytesOfGroups bytes{};
   Duration exchanging{};  ///< of all exchanges, each by itself
   std::int64_t exchanges = 0;
@@ -28,6 +28,9 @@ struct Segment {
   /// Buckets whose gradients are there at its end, in a backward pass: up to this one.
   std::size_t makes = 0;
 };
+
+/// What is left of a segment when so many of its legs are over.
+Segment rest_of(const Segment& segment, std::size_t over);
 
 /// Which of a layer's legs a pass goes through.
 using LegsOf = std::span<Legs StageLayer::*const>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -38,24 +39,58 @@ SharedLinks::SharedLinks(const LayoutPlan& plan) : plan_(plan) {
     for (const bool back : {false, true})
       hops_[index(place, back)].links = links_of_hop(place, back);
   }
-  // Of each channel: kinds of exchanges, and places.
-  std::vector<std::int32_t> users(static_cast<std::size_t>(links_->channels()));
-  for (const auto* all : {&groups_, &hops_}) {
-    for (const User& user : *all) {
-      for (const Network::Loads* loads : {&user.links.in_node, &user.links.between_nodes}) {
-        for (const Network::Load& each : *loads)
-          ++users[each.channel];
+  find_users();
+}
+
+/// Of each channel all of its users, and those that are collectives of one place's ranks.
+void SharedLinks::find_users() {
+  const auto channels = static_cast<std::size_t>(links_->channels());
+  const auto each_load = [](const User& user, const auto& visit) {
+    for (const Network::Loads* loads : {&user.links.in_node, &user.links.between_nodes}) {
+      for (const Network::Load& each : *loads)
+        visit(each.channel);
+    }
+  };
+  std::vector<std::int32_t> all(channels);
+  for (const auto* users : {&groups_, &hops_}) {
+    for (const User& user : *users)
+      each_load(user, [&](ChannelId channel) { ++all[channel]; });
+  }
+  std::vector<std::int32_t> own(channels);
+  for (std::int32_t place = 0; place < plan_.layout.pipeline(); ++place) {
+    // The first and the last place make the calls of kEnds together.
+    constexpr std::array kOwn{GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                              GroupKind::kReplicas};
+    for (const int step : {1, 0, -1}) {
+      for (const GroupKind kind : kOwn) {
+        User& user = groups_[index(place, kind)];
+        each_load(user, [&](ChannelId channel) {
+          own[channel] += step;
+          if (step == 0) user.is_among_own = user.is_among_own && own[channel] == all[channel];
+        });
       }
     }
   }
-  for (auto* all : {&groups_, &hops_}) {
-    for (User& user : *all) {
-      for (const Network::Loads* loads : {&user.links.in_node, &user.links.between_nodes}) {
-        for (const Network::Load& each : *loads)
-          user.is_alone = user.is_alone && users[each.channel] == 1;
-      }
+  for (auto* users : {&groups_, &hops_}) {
+    for (User& user : *users)
+      each_load(user,
+                [&](ChannelId channel) { user.is_alone = user.is_alone && all[channel] == 1; });
+  }
+}
+
+SharedLinks::Work SharedLinks::work_of(std::int32_t place, const Segment& segment) const {
+  std::map<ChannelId, double> work;
+  for (const Leg* leg : segment.legs) {
+    const GroupCall& call = leg->exchange;
+    if (call.collective == nullptr || are_alone(place, call.group)) continue;
+    const GroupLinks& links = of_group(place, call.group);
+    for (const Stage& stage : stages_on(links, *call.collective, call.bytes)) {
+      const bool in_node = stage.where == Pairs::kInNode;
+      for (const Network::Load& each : in_node ? links.in_node : links.between_nodes)
+        work[each.channel] += static_cast<double>(stage.work.count());
     }
   }
+  return {work.begin(), work.end()};
 }
 
 GroupLinks SharedLinks::links_of(std::int32_t place, GroupKind kind) const {

@@ -3,12 +3,14 @@
 #pragma once
 #include "sim/layouts/place_links.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/segments.h"
 #include "sim/network/network.h"
 #include "sim/runtime/mediums.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -35,14 +37,23 @@ class SharedLinks {
   bool are_alone(std::int32_t place, GroupKind kind) const {
     return !links_ || groups_[index(place, kind)].is_alone;
   }
+  /// Whether nothing else uses them but collectives of the same ranks.
+  bool are_among_own(std::int32_t place, GroupKind kind) const {
+    return !links_ || groups_[index(place, kind)].is_among_own;
+  }
   bool is_hop_alone(std::int32_t place, bool back) const {
     return !links_ || hops_[index(place, back)].is_alone;
   }
+  /// How long the exchanges of a segment, each by itself, work on each channel that others of the
+  /// same ranks use, too: ps.
+  using Work = std::vector<std::pair<ChannelId, double>>;
+  Work work_of(std::int32_t place, const Segment& segment) const;
 
  private:
   struct User {
     GroupLinks links{};
     bool is_alone = true;
+    bool is_among_own = true;
   };
   static std::size_t index(std::int32_t place, GroupKind kind) {
     return static_cast<std::size_t>(place) * kGroupKinds + static_cast<std::size_t>(kind);
@@ -50,6 +61,7 @@ class SharedLinks {
   static std::size_t index(std::int32_t place, bool back) {
     return 2 * static_cast<std::size_t>(place) + (back ? 1 : 0);
   }
+  void find_users();
   GroupLinks links_of(std::int32_t place, GroupKind kind) const;
   GroupLinks links_of_hop(std::int32_t place, bool back) const;
 

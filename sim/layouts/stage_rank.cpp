@@ -27,8 +27,11 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
                 run.repetition.line(place_), drawing_, "gradients"),
       made_(static_cast<std::size_t>(run.plan.order->chunks())) {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
-    passes_as_time_[static_cast<std::size_t>(kind)] =
+    const auto at = static_cast<std::size_t>(kind);
+    are_alone_[at] =
         takes(FastPath::kCollectivesAlone, gpu_ == nullptr && run.roads.are_alone(rank, kind));
+    are_among_own_[at] =
+        takes(FastPath::kCollectivesAlone, gpu_ == nullptr && run.roads.are_among_own(rank, kind));
   }
   const auto gathering = gathering_of(plan());
   std::vector<std::size_t> units;
@@ -74,6 +77,21 @@ void StageRank::Computing::await_suspend(Suspended program) const {
   World& world = me.run_.world;
   if (me.gpu_ != nullptr) return me.gpu_->compute(program, work);
   world.wake(program, world.engine.until(world.present(), work, Reason{}), Phase::kNormal);
+}
+
+bool StageRank::passes_as_time(GroupKind kind) const {
+  const auto at = static_cast<std::size_t>(kind);
+  return are_alone_[at] || (are_among_own_[at] && !has_calls_under_way());
+}
+
+/// Beside which those of passes might be on one link. It calls no others within a segment, and
+/// those within one go one after another.
+bool StageRank::has_calls_under_way() const {
+  const auto is_under_way = [this](GroupKind kind) {
+    const Seat& seat = called(kind);
+    return seat.group != nullptr && seat.group->has_open();
+  };
+  return is_under_way(GroupKind::kShards) || is_under_way(GroupKind::kReplicas);
 }
 
 void StageRank::spend(Spent what, Time since) {
@@ -192,7 +210,7 @@ Task StageRank::exchanges(const Leg& leg) {
   const Time since = world.now();
   const GroupCall& call = leg.exchange;
   Duration slowed{};
-  if (passes_as_time(call.group)) {
+  if (are_alone_[static_cast<std::size_t>(call.group)]) {
     count(call.group, call.bytes, leg.alone);
     const Duration length = std::max(leg.compute, leg.alone);
     co_await world.at(world.engine.until(world.present(), length, Reason{}));
@@ -207,27 +225,39 @@ Task StageRank::exchanges(const Leg& leg) {
       world.now() - since - leg.compute - slowed;
 }
 
+/// Leg by leg, as long as what has been called before may be on the legs' links.
 Task StageRank::works(const Segment& segment) {
-  World& world = run_.world;
-  if (passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext)) {
-    co_await world.at(world.engine.until(world.present(), segment.length, Reason{}));
-    spend(segment.spent);
-    for (std::size_t i = 0; i < kGroupKinds; ++i)
-      bytes_[i] += segment.bytes[i];
-    exchanging_ += segment.exchanging;
-    exchanges_ += segment.exchanges;
-    co_return;
-  }
-  for (const Legs* legs : segment.legs) {
-    for (const Leg& leg : *legs) {
-      if (leg.exchange.collective != nullptr) {
-        co_await exchanges(leg);
-        continue;
-      }
-      spent_[static_cast<std::size_t>(Spent::kOverlap)] += co_await computes(leg.compute);
-      spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
+  for (std::size_t l = 0; l < segment.legs.size(); ++l) {
+    if (passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext)) {
+      co_await goes_by(rest(segment, l));
+      co_return;
     }
+    const Leg& leg = *segment.legs[l];
+    if (leg.exchange.collective != nullptr) {
+      co_await exchanges(leg);
+      continue;
+    }
+    spent_[static_cast<std::size_t>(Spent::kOverlap)] += co_await computes(leg.compute);
+    spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
   }
+}
+
+const Segment& StageRank::rest(const Segment& segment, std::size_t over) {
+  if (over == 0) return segment;
+  const auto [at, is_new] = rests_.try_emplace({&segment, over});
+  if (is_new) at->second = rest_of(segment, over);
+  return at->second;
+}
+
+Task StageRank::goes_by(const Segment& segment) {
+  World& world = run_.world;
+  co_await world.at(world.engine.until(world.present(), segment.length, Reason{}));
+  run_.roads.passed(rank_, segment);
+  spend(segment.spent);
+  for (std::size_t i = 0; i < kGroupKinds; ++i)
+    bytes_[i] += segment.bytes[i];
+  exchanging_ += segment.exchanging;
+  exchanges_ += segment.exchanges;
 }
 
 /// Buckets whose gradients are there are summed up, or wait until nothing is computed any more.

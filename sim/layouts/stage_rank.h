@@ -14,9 +14,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -90,9 +92,9 @@ class StageRank final {
   std::int32_t stage_of(Pass pass) const { return pass.chunk * plan().layout.pipeline() + place_; }
   bool is_last(Pass pass) const { return pass.micro_batch + 1 == run_.repetition.micro_batches(); }
   bool sums(Pass pass) const { return is_last(pass) || plan().states->sums_every_micro_batch(); }
-  bool passes_as_time(GroupKind kind) const {
-    return passes_as_time_[static_cast<std::size_t>(kind)];
-  }
+  /// An exchange of a pass that begins now, or all of a segment.
+  bool passes_as_time(GroupKind kind) const;
+  bool has_calls_under_way() const;
   /// Awaited: so much is computed. Returns by how much longer that took.
   struct Computing {
     StageRank& me;
@@ -114,6 +116,9 @@ class StageRank final {
   void count(GroupKind kind, Bytes bytes, Duration alone);
   void sum_over_replicas(Bytes bytes);
   Task works(const Segment& segment);
+  /// Awaited: it is over, with nothing else on its links.
+  Task goes_by(const Segment& segment);
+  const Segment& rest(const Segment& segment, std::size_t over);
   Task exchanges(const Leg& leg);
   Task works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward);
   Task receives(Pass pass, Arrivals& from, const PipelineLink& link);
@@ -132,7 +137,9 @@ class StageRank final {
   std::vector<Chunk> chunks_;
   std::array<Seat, kGroupKinds> seats_{};
   std::array<Repetition::Line*, kGroupKinds> lines_{};  ///< null: nobody asks
-  std::array<bool, kGroupKinds> passes_as_time_{};
+  std::array<bool, kGroupKinds> are_alone_{};      ///< exchanges of a pass, whenever they begin
+  std::array<bool, kGroupKinds> are_among_own_{};  ///< where no call of its own is under way
+  std::map<std::pair<const Segment*, std::size_t>, Segment> rests_;
   RankDrawing drawing_;
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before

@@ -92,6 +92,8 @@ class Group final : public Callee {
     std::int64_t call = 0;
     Subject subject;
   };
+  /// Whether there are any.
+  bool has_open() const { return !open_.empty(); }
   /// By call and member.
   std::vector<Open> open() const;
   /// What such a call is for; none: the member has not made it, or it is over.
