@@ -37,19 +37,27 @@ CallLine::Call CallLine::call(const Collective& collective, Bytes bytes, Time fr
   return {ends_.emplace_back(start + known.alone), known.alone};
 }
 
+void CameAt::grow() {
+  std::vector<Time> more(2 * times_.size());
+  for (std::int64_t i = first_; i < end_; ++i)
+    more[static_cast<std::size_t>(i) & (more.size() - 1)] = time(i);
+  times_ = std::move(more);
+}
+
 EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
                            LinkTimetable& timetable, const std::vector<ChunkPasses>& passes,
-                           std::span<const Pass> order, std::int32_t place)
+                           std::span<const Pass> order, std::int32_t place, bool remembers)
     : plan_(plan),
       order_(order),
       place_(place),
-      last_stage_(static_cast<std::int32_t>(plan.stages.size()) - 1),
+      sums_every_micro_batch_(plan.states->sums_every_micro_batch()),
       forward_(outflow(links, timetable, false)),
       backward_(outflow(links, timetable, true)),
       shards_(timetable, shared(links, GroupKind::kShards)),
       replicas_(timetable, shared(links, GroupKind::kReplicas)),
       ends_(timetable, place == 0 ? shared(links, GroupKind::kEnds) : nullptr),
-      count_(std::ssize(order)) {
+      count_(std::ssize(order)),
+      remembers_(remembers) {
   const auto gathering = gathering_of(plan);
   std::vector<std::size_t> units;
   for (const ChunkPasses& chunk : passes) {
@@ -61,12 +69,7 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
     learn(chunk, gathering.has_value());
   activations_.resize(passes.size());
   gradients_.resize(passes.size());
-  const auto micro_batches = static_cast<std::size_t>(plan.micro_batches);
-  for (auto* inflow : {&activations_, &gradients_}) {
-    for (std::vector<Arrival>& chunk : *inflow)
-      chunk.reserve(micro_batches);
-  }
-  made_.reserve(static_cast<std::size_t>(count_));
+  if (remembers_) made_.reserve(static_cast<std::size_t>(count_));
   if (plan.gathered_boundary.count > 0)
     gather_ = plan.costs(GroupKind::kTensor).all_gather->time(plan.gathered_boundary);
   if (gather_ > kMostCounted) is_in_range_ = false;
@@ -111,6 +114,31 @@ EarliestRank::Outflow EarliestRank::outflow(const SharedLinks& links, LinkTimeta
   return flow;
 }
 
+void EarliestRank::join(EarliestRank& before, EarliestRank& after) {
+  before_ = &before;
+  after_ = &after;
+  const std::int32_t places = plan_.layout.pipeline();
+  const auto stages = static_cast<std::int32_t>(plan_.stages.size());
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    Kind& kind = kinds_[k];
+    const auto chunk = k / kWays;
+    const std::int32_t stage = static_cast<std::int32_t>(chunk) * places + place_;
+    const auto way = static_cast<Way>(k % kWays);
+    if (way == kWeight || way == kLastWeight) continue;
+    const bool is_forward = way == kForward || way == kFirstForward;
+    if (is_forward ? stage > 0 : stage + 1 < stages) {
+      kind.comes = &(is_forward ? activations_ : gradients_)[chunk];
+      kind.travels = is_forward ? before.forward_.alone : after.backward_.alone;
+    }
+    const std::int32_t next = is_forward ? stage + 1 : stage - 1;
+    if (next < 0 || next == stages) continue;
+    kind.out = is_forward ? &forward_ : &backward_;
+    kind.receiver = is_forward ? &after : &before;
+    kind.to = &(is_forward ? kind.receiver->activations_
+                           : kind.receiver->gradients_)[static_cast<std::size_t>(next / places)];
+  }
+}
+
 /// The chunk's ways.
 void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
   const StageWork& stage = *chunk.stage;
@@ -126,7 +154,8 @@ void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
            .activations = stage.working,
            .let_go = stage.working + stage.kept,
            .logits_let_go = stage.logits},
-      Kind{.segments = &chunk.last_backward,
+      Kind{.sums = true,
+           .segments = &chunk.last_backward,
            .is_plain = !has_calls,
            .activations = stage.working,
            .let_go = stage.working + stage.kept,
@@ -136,7 +165,8 @@ void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
            .activations = stage.working,
            .let_go = stage.working},
       Kind{.segments = &chunk.weight, .let_go = stage.kept, .logits_let_go = stage.logits},
-      Kind{.segments = &chunk.last_weight,
+      Kind{.sums = true,
+           .segments = &chunk.last_weight,
            .is_plain = !has_calls,
            .let_go = stage.kept,
            .logits_let_go = stage.logits}};
@@ -199,37 +229,32 @@ void EarliestRank::gathers_updates() {
 }
 
 EarliestRank::Way EarliestRank::way_of(Pass pass) const {
+  const bool is_last = pass.micro_batch + 1 == plan_.micro_batches;
   switch (pass.kind) {
     case PassKind::kForward:
       return pass.micro_batch == 0 ? kFirstForward : kForward;
     case PassKind::kBackward:
-      return sums(pass) ? kLastBackward : kBackward;
+      return is_last || sums_every_micro_batch_ ? kLastBackward : kBackward;
     case PassKind::kInputGradient:
       return kInput;
     default:
-      return sums(pass) ? kLastWeight : kWeight;
+      return is_last || sums_every_micro_batch_ ? kLastWeight : kWeight;
   }
 }
 
 /// False: it has not come yet.
-bool EarliestRank::receive(Pass pass, bool& receives) {
-  const std::int32_t stage = pass.chunk * plan_.layout.pipeline() + place_;
-  const bool is_forward = pass.kind == PassKind::kForward;
-  receives = is_forward ? stage > 0 : pass.kind != PassKind::kWeightGradient && stage < last_stage_;
-  if (!receives) return true;
-  const std::vector<Arrival>& come =
-      (is_forward ? activations_ : gradients_)[static_cast<std::size_t>(pass.chunk)];
-  if (come.size() <= static_cast<std::size_t>(pass.micro_batch)) {
-    waits_for_ = &come;
+bool EarliestRank::receive(const Kind& kind, std::int32_t micro_batch) {
+  if (!kind.comes->has(micro_batch)) {
+    waits_for_ = kind.comes;
     return false;
   }
   ++received_;
-  const Arrival& arrival = come[static_cast<std::size_t>(pass.micro_batch)];
-  if (arrival.at <= at_) return true;
-  const Duration travelled = arrival.at - std::max(at_, arrival.since);
+  const Time came = kind.comes->use(micro_batch);
+  if (came <= at_) return true;
+  const Duration travelled = std::min(came - at_, kind.travels);
   spend(Spent::kPipeline, travelled);
-  wait_until(arrival.at - travelled, Spent::kBubble);
-  at_ = arrival.at;
+  wait_until(came - travelled, Spent::kBubble);
+  at_ = came;
   return true;
 }
 
@@ -239,7 +264,6 @@ void EarliestRank::work_through(Pass pass, const Kind& kind) {
   const std::size_t buckets = stages_[chunk]->buckets.size();
   const bool is_backward =
       pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient;
-  const bool makes = is_backward && sums(pass);
   std::size_t made = 0;
   for (const Segment& segment : *kind.segments) {
     const bool visits = units_ && segment.needs < buckets && pass.kind != PassKind::kWeightGradient;
@@ -248,7 +272,7 @@ void EarliestRank::work_through(Pass pass, const Kind& kind) {
       call = static_cast<std::int64_t>(buckets_before_[chunk] + buckets - segment.needs);
     if (call > 0) wait_until(shards_.end_of(call), Spent::kWeights);
     at_ += segment.length;
-    if (makes && plan_.beside.gradients && segment.makes > made) {
+    if (kind.sums && plan_.beside.gradients && segment.makes > made) {
       make_buckets(pass.chunk, made, segment.makes);
       made = segment.makes;
     }
@@ -257,23 +281,14 @@ void EarliestRank::work_through(Pass pass, const Kind& kind) {
 }
 
 /// As StageRank's does.
-void EarliestRank::sums_by_itself(Pass pass) {
-  if (plan_.beside.gradients || !plan_.states->sums_every_micro_batch()) return;
-  if (pass.kind != PassKind::kBackward && pass.kind != PassKind::kWeightGradient) return;
-  make_buckets(pass.chunk, 0, stages_[static_cast<std::size_t>(pass.chunk)]->buckets.size());
+void EarliestRank::sums_by_itself(std::int32_t chunk) {
+  make_buckets(chunk, 0, stages_[static_cast<std::size_t>(chunk)]->buckets.size());
   wait_until(shards_.over(), Spent::kGradients);
   wait_until(replicas_.over(), Spent::kGradients);
 }
 
-void EarliestRank::send(Pass pass, std::vector<EarliestRank*>& woken) {
-  if (pass.kind == PassKind::kWeightGradient) return;
-  const bool is_forward = pass.kind == PassKind::kForward;
-  const std::int32_t places = plan_.layout.pipeline();
-  const std::int32_t stage = pass.chunk * places + place_;
-  const std::int32_t next = is_forward ? stage + 1 : stage - 1;
-  if (next < 0 || next > last_stage_) return;
-  Outflow& flow = is_forward ? forward_ : backward_;
-  EarliestRank& to = is_forward ? *after_ : *before_;
+void EarliestRank::send(const Kind& kind, std::vector<EarliestRank*>& woken) {
+  Outflow& flow = *kind.out;
   const Time start = std::max(at_, flow.over);
   Time at = start;
   for (const Stage& part : flow.stages) {
@@ -282,40 +297,36 @@ void EarliestRank::send(Pass pass, std::vector<EarliestRank*>& woken) {
     at += part.work;
   }
   flow.over = start + flow.alone;
-  flow.ends.push_back(flow.over);
-  auto& come =
-      (is_forward ? to.activations_ : to.gradients_)[static_cast<std::size_t>(next / places)];
-  come.push_back({flow.over, start});
-  if (to.waits_for_ == &come) {
-    to.waits_for_ = nullptr;
-    woken.push_back(&to);
+  ++flow.sent;
+  if (remembers_) flow.ends.push_back(flow.over);
+  kind.to->add(flow.over);
+  if (kind.receiver->waits_for_ == kind.to) {
+    kind.receiver->waits_for_ = nullptr;
+    woken.push_back(kind.receiver);
   }
   if (!plan_.beside.pipeline) wait_until(flow.over, Spent::kPipeline);
 }
 
 void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
-  while (next_ < count_) {
+  const bool sums_by_itself = !plan_.beside.gradients && sums_every_micro_batch_;
+  for (; is_in_range_ && next_ < count_; ++next_) {
     const Pass pass = order_[static_cast<std::size_t>(next_)];
-    bool receives = false;
-    if (!receive(pass, receives)) return;
     const auto number = static_cast<std::uint32_t>(pass.chunk * kWays + way_of(pass));
     Kind& kind = kinds_[number];
+    const bool receives = kind.comes != nullptr;
+    if (receives && !receive(kind, pass.micro_batch)) return;
     ++kind.made;
-    Made& made = made_.emplace_back(Made{.received = at_, .kind = number, .receives = receives});
+    const Time received = at_;
     if (receives) at_ += gather_;
     if (kind.is_plain)
       at_ += kind.length;
     else
       work_through(pass, kind);
-    made.end = at_;
-    sums_by_itself(pass);
-    send(pass, woken);
-    ++next_;
-    if (since_start(at_) <= kMostCounted && since_start(forward_.over) <= kMostCounted &&
-        since_start(backward_.over) <= kMostCounted && is_in_range())
-      continue;
-    is_in_range_ = false;
-    next_ = count_;
+    if (remembers_) made_.push_back({received, at_, number, receives});
+    if (kind.sums && sums_by_itself) this->sums_by_itself(pass.chunk);
+    if (kind.out != nullptr) send(kind, woken);
+    const Time latest = kind.out == nullptr ? at_ : std::max(at_, kind.out->over);
+    if (since_start(latest) > kMostCounted || !calls_are_in_range()) is_in_range_ = false;
   }
 }
 
@@ -380,10 +391,11 @@ RankMemory EarliestRank::remember() const {
       reach(begin);
     }
     memory.acquire(HeldFor::kActivations, kind.activations, begin);
-    memory.acquire(HeldFor::kLogits, kind.logits, begin);
+    if (kind.logits.count > 0) memory.acquire(HeldFor::kLogits, kind.logits, begin);
     reach(made.end);
     memory.release(HeldFor::kActivations, kind.let_go, made.end);
-    memory.release(HeldFor::kLogits, kind.logits_let_go, made.end);
+    if (kind.logits_let_go.count > 0)
+      memory.release(HeldFor::kLogits, kind.logits_let_go, made.end);
   }
   return memory;
 }
@@ -400,7 +412,7 @@ StageTimes EarliestRank::times() {
     }
   }
   for (const Outflow* flow : {&forward_, &backward_})
-    count(GroupKind::kPipeline, plan_.boundary, flow->alone, std::ssize(flow->ends));
+    count(GroupKind::kPipeline, plan_.boundary, flow->alone, flow->sent);
   if (plan_.gathered_boundary.count > 0) {
     count(GroupKind::kTensor, plan_.gathered_boundary, gather_, received_);
     spend(Spent::kTensor, gather_ * received_);

@@ -1,6 +1,7 @@
 // A rank of a place of the pipeline as earliest_starts.h goes through its step: what StageRank
 // (stage_rank.h) is to programs.
 #pragma once
+#include "sim/core/error.h"
 #include "sim/layouts/layout_times.h"
 #include "sim/layouts/link_timetable.h"
 #include "sim/layouts/plan.h"
@@ -54,19 +55,42 @@ class CallLine {
   bool is_in_range_ = true;
 };
 
+/// When micro-batches came for a chunk, from the first that is not used yet on.
+class CameAt {
+ public:
+  /// Of the next micro-batch.
+  void add(Time at) {
+    if (end_ - first_ == std::ssize(times_)) grow();
+    time(end_++) = at;
+  }
+  bool has(std::int64_t micro_batch) const { return micro_batch < end_; }
+  /// Micro-batches are used in turn.
+  Time use(std::int64_t micro_batch) {
+    STEPTIME_CHECK(micro_batch == first_, "a chunk takes its micro-batches in turn");
+    return time(first_++);
+  }
+
+ private:
+  Time& time(std::int64_t micro_batch) {
+    return times_[static_cast<std::size_t>(micro_batch) & (times_.size() - 1)];
+  }
+  void grow();
+
+  std::vector<Time> times_{std::vector<Time>(8)};  ///< as many as a power of two
+  std::int64_t first_ = 0;
+  std::int64_t end_ = 0;
+};
+
 class EarliestRank {
  public:
-  /// `order`: its passes. All must outlive it.
+  /// `order`: its passes. All must outlive it. `remembers`: what its memory holds.
   EarliestRank(const LayoutPlan& plan, const SharedLinks& links, LinkTimetable& timetable,
                const std::vector<ChunkPasses>& passes, std::span<const Pass> order,
-               std::int32_t place);
+               std::int32_t place, bool remembers);
   EarliestRank(const EarliestRank&) = delete;
   EarliestRank& operator=(const EarliestRank&) = delete;
   /// Its neighbours in the ring.
-  void join(EarliestRank& before, EarliestRank& after) {
-    before_ = &before;
-    after_ = &after;
-  }
+  void join(EarliestRank& before, EarliestRank& after);
 
   // In this order.
   void gathers_updates();
@@ -80,31 +104,25 @@ class EarliestRank {
   Time sums_ends(Time from);
   void ends_are_summed(Time end);
   void ends_step(Time all_there);
-  /// What it has done, with its memory.
+  /// What it has done, with its memory. For one that remembers.
   StageTimes times();
 
   Time at() const { return at_; }
   /// False: its step may be longer than what is counted.
-  bool is_in_range() const {
-    return is_in_range_ && shards_.is_in_range() && replicas_.is_in_range() && ends_.is_in_range();
-  }
+  bool is_in_range() const { return is_in_range_ && calls_are_in_range(); }
 
  private:
-  /// When a micro-batch came, and since when it was on its way.
-  struct Arrival {
-    Time at;
-    Time since;
-  };
   /// Of each chunk.
-  using Inflow = std::vector<std::vector<Arrival>>;
+  using Inflow = std::vector<CameAt>;
   /// To one neighbour.
   struct Outflow {
     Duration alone{};
     std::vector<Stage> stages{};  ///< on shared links
     LinkTimetable::Line* in_node = nullptr;
     LinkTimetable::Line* between_nodes = nullptr;
+    std::int64_t sent = 0;
     Time over{};               ///< of the last that was sent
-    std::vector<Time> ends{};  ///< of each
+    std::vector<Time> ends{};  ///< of each, where ranks remember
   };
   /// Whose costs a pass has: a segment's weights may be waited for, and its gradients summed.
   enum Way : std::uint8_t {
@@ -119,6 +137,12 @@ class EarliestRank {
   };
   /// What all passes of a way through a chunk have in common.
   struct Kind {
+    CameAt* comes = nullptr;  ///< what it waits for; null: nothing
+    Duration travels{};       ///< that, by itself
+    Outflow* out = nullptr;   ///< where it sends what it has made; null: nowhere
+    CameAt* to = nullptr;
+    EarliestRank* receiver = nullptr;
+    bool sums = false;  ///< its gradients are summed up
     const std::vector<Segment>* segments = nullptr;
     Duration length{};
     bool is_plain = true;  ///< it calls nothing, and waits for nothing once it has begun
@@ -143,13 +167,13 @@ class EarliestRank {
   Outflow outflow(const SharedLinks& links, LinkTimetable& timetable, bool back);
   void learn(const ChunkPasses& chunk, bool has_units);
   Way way_of(Pass pass) const;
-  bool sums(Pass pass) const {
-    return pass.micro_batch + 1 == plan_.micro_batches || plan_.states->sums_every_micro_batch();
+  bool calls_are_in_range() const {
+    return shards_.is_in_range() && replicas_.is_in_range() && ends_.is_in_range();
   }
-  bool receive(Pass pass, bool& receives);
+  bool receive(const Kind& kind, std::int32_t micro_batch);
   void work_through(Pass pass, const Kind& kind);
-  void send(Pass pass, std::vector<EarliestRank*>& woken);
-  void sums_by_itself(Pass pass);
+  void send(const Kind& kind, std::vector<EarliestRank*>& woken);
+  void sums_by_itself(std::int32_t chunk);
   void launch(const Collective& collective, Bytes bytes);
   void sum_over_replicas(Bytes bytes, Time from);
   void count(GroupKind kind, Bytes bytes, Duration alone, std::int64_t times = 1);
@@ -165,7 +189,7 @@ class EarliestRank {
   const LayoutPlan& plan_;
   std::span<const Pass> order_;
   std::int32_t place_;
-  std::int32_t last_stage_;
+  bool sums_every_micro_batch_;
   bool is_in_range_ = true;
   EarliestRank* before_ = nullptr;
   EarliestRank* after_ = nullptr;
@@ -176,7 +200,7 @@ class EarliestRank {
   Outflow backward_;
   Inflow activations_;
   Inflow gradients_;
-  const std::vector<Arrival>* waits_for_ = nullptr;
+  const CameAt* waits_for_ = nullptr;
   CallLine shards_;
   CallLine replicas_;
   CallLine ends_;
@@ -186,7 +210,8 @@ class EarliestRank {
   std::int64_t updates_ = 0;  ///< gatherings of updated weights
   std::int64_t next_ = 0;     ///< pass
   std::int64_t count_;
-  std::vector<Made> made_;
+  bool remembers_;
+  std::vector<Made> made_;  ///< where it remembers
   std::int64_t received_ = 0;
   Time at_{};
   TimesSpent spent_{};

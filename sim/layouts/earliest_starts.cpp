@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 namespace steptime {
 namespace {
@@ -78,38 +79,62 @@ void end_step(const LayoutPlan& plan, std::deque<EarliestRank>& ranks) {
     rank.ends_step(all_there);
 }
 
+/// A step that is over.
+struct Step {
+  LinkTimetable timetable;
+  std::deque<EarliestRank> ranks{};
+};
+
+/// None: it does not know.
+std::unique_ptr<Step> step_of(const LayoutPlan& plan,
+                              const std::vector<std::vector<ChunkPasses>>& passes,
+                              const std::vector<std::vector<Pass>>& order, bool remembers) {
+  const SharedLinks links(plan);
+  if (!knows(plan, links, passes)) return nullptr;
+  auto step = std::make_unique<Step>(Step{LinkTimetable(links.channels())});
+  std::deque<EarliestRank>& ranks = step->ranks;
+  const std::size_t places = passes.size();
+  for (std::size_t place = 0; place < places; ++place) {
+    ranks.emplace_back(plan, links, step->timetable, passes[place], order[place],
+                       static_cast<std::int32_t>(place), remembers);
+  }
+  for (std::size_t place = 0; place < places; ++place)
+    ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);
+  if (!make_passes(ranks, step->timetable)) return nullptr;
+  end_step(plan, ranks);
+  const bool is_in_range = std::all_of(ranks.begin(), ranks.end(),
+                                       [](const EarliestRank& rank) { return rank.is_in_range(); });
+  return is_in_range && !step->timetable.meet() ? std::move(step) : nullptr;
+}
+
 }  // namespace
 
 std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
                                            const std::vector<std::vector<ChunkPasses>>& passes,
                                            const std::vector<std::vector<Pass>>& order) {
-  const SharedLinks links(plan);
-  if (!knows(plan, links, passes)) return std::nullopt;
-  LinkTimetable timetable(links.channels());
-  std::deque<EarliestRank> ranks;
-  const std::size_t places = passes.size();
-  for (std::size_t place = 0; place < places; ++place) {
-    ranks.emplace_back(plan, links, timetable, passes[place], order[place],
-                       static_cast<std::int32_t>(place));
-  }
-  for (std::size_t place = 0; place < places; ++place)
-    ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);
-  if (!make_passes(ranks, timetable)) return std::nullopt;
-  end_step(plan, ranks);
-  const bool is_in_range = std::all_of(ranks.begin(), ranks.end(),
-                                       [](const EarliestRank& rank) { return rank.is_in_range(); });
-  if (!is_in_range || timetable.meet()) return std::nullopt;
-
+  const auto step = step_of(plan, passes, order, true);
+  if (step == nullptr) return std::nullopt;
   LayoutTimes times{.fingerprint = kFingerprintSeed};
-  for (EarliestRank& rank : ranks) {
+  for (EarliestRank& rank : step->ranks) {
     const StageTimes& of = times.ranks.emplace_back(rank.times());
     times.step = std::max(times.step, of.end);
     times.fingerprint =
         mix(times.fingerprint, static_cast<std::uint64_t>(of.end.count() + of.peak));
   }
   times.close();
-  if (times.step > Duration{}) times.busiest = timetable.busiest(to_seconds(times.step));
+  if (times.step > Duration{}) times.busiest = step->timetable.busiest(to_seconds(times.step));
   return times;
+}
+
+std::optional<Duration> earliest_step(const LayoutPlan& plan,
+                                      const std::vector<std::vector<ChunkPasses>>& passes,
+                                      const std::vector<std::vector<Pass>>& order) {
+  const auto step = step_of(plan, passes, order, false);
+  if (step == nullptr) return std::nullopt;
+  Time end{};
+  for (const EarliestRank& rank : step->ranks)
+    end = std::max(end, rank.at());
+  return since_start(end);
 }
 
 }  // namespace steptime

@@ -23,4 +23,9 @@ std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
                                            const std::vector<std::vector<ChunkPasses>>& passes,
                                            const std::vector<std::vector<Pass>>& order);
 
+/// How long the step takes, and nothing else of it.
+std::optional<Duration> earliest_step(const LayoutPlan& plan,
+                                      const std::vector<std::vector<ChunkPasses>>& passes,
+                                      const std::vector<std::vector<Pass>>& order);
+
 }  // namespace steptime

@@ -38,6 +38,11 @@ class Layout {
 
   std::int32_t rank(const Coordinates& at) const;
   Coordinates coordinates(std::int32_t rank) const;
+  /// One of these.
+  std::int32_t coordinate(std::int32_t rank, Dimension d) const {
+    const auto i = static_cast<std::size_t>(d);
+    return rank / strides_[i] % degrees_[i];
+  }
   /// The ranks that differ from `of` in these dimensions only, in ascending order.
   std::vector<std::int32_t> group(std::int32_t of, std::span<const Dimension> in) const;
 

@@ -23,7 +23,10 @@ PlaceLinks::PlaceLinks(const Layout& layout, const Cluster& cluster)
   using Places = std::vector<std::int32_t>;
   std::set<Places> known;
   Places here;
+  Places last_here;  // of the adapter before: most are alike
   const auto end_adapter = [&] {
+    if (here == last_here) return here.clear();
+    last_here = here;
     std::sort(here.begin(), here.end());
     here.erase(std::unique(here.begin(), here.end()), here.end());
     if (!here.empty() && known.insert(here).second) {
@@ -50,7 +53,7 @@ PlaceLinks::PlaceLinks(const Layout& layout, const Cluster& cluster)
         rank / gpus * of_node + of_gpu[static_cast<std::size_t>(rank % gpus)];
     if (adapter != last) end_adapter();
     last = adapter;
-    here.push_back(layout.coordinates(rank)[static_cast<std::size_t>(Dimension::kPipeline)]);
+    here.push_back(layout.coordinate(rank, Dimension::kPipeline));
   }
   end_adapter();
 }

@@ -168,7 +168,7 @@ struct LayoutPlan {
   const Hop& hop(std::int32_t place) const { return hops[static_cast<std::size_t>(place)]; }
   /// Of a rank, in the pipeline.
   std::int32_t place(std::int32_t rank) const {
-    return layout.coordinates(rank)[static_cast<std::size_t>(Dimension::kPipeline)];
+    return layout.coordinate(rank, Dimension::kPipeline);
   }
   /// The ranks of the group of a rank, in ascending order: just itself where it has none.
   std::vector<std::int32_t> group(GroupKind kind, std::int32_t rank) const;

@@ -110,25 +110,44 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
   return times;
 }
 
-}  // namespace
-
-LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
+/// Of each place.
+std::vector<std::vector<ChunkPasses>> passes_of(const LayoutPlan& plan) {
   std::vector<std::vector<ChunkPasses>> passes;
-  const std::int32_t places = plan.layout.pipeline();
-  for (std::int32_t place = 0; place < places; ++place)
+  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     passes.push_back(passes_of(plan, place));
-  const Step step{plan, passes, passes_in_order(plan), timeline};
-  const bool goes_by_itself = timeline == nullptr && plan.overlap == nullptr;
-  if (takes(FastPath::kEarliestStarts, goes_by_itself)) {
-    auto times = earliest_starts(plan, passes, step.order);
-    spdlog::debug("a step of {} places: {}", places,
-                  times ? "earliest starts" : "programs, as exchanges meet on links");
-    if (times) return std::move(*times);
-  }
-  if (takes(FastPath::kPeriodsLeftOut, goes_by_itself && !plan.plays_messages)) {
+  return passes;
+}
+
+LayoutTimes play(const Step& step) {
+  const bool goes_by_itself =
+      step.timeline == nullptr && step.plan.overlap == nullptr && !step.plan.plays_messages;
+  if (takes(FastPath::kPeriodsLeftOut, goes_by_itself)) {
     if (auto times = play_programs(step, true)) return std::move(*times);
   }
   return *play_programs(step, false);
+}
+
+}  // namespace
+
+LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
+  const auto passes = passes_of(plan);
+  const Step step{plan, passes, passes_in_order(plan), timeline};
+  if (takes(FastPath::kEarliestStarts, timeline == nullptr && plan.overlap == nullptr)) {
+    auto times = earliest_starts(plan, passes, step.order);
+    spdlog::debug("a step of {} places: {}", plan.layout.pipeline(),
+                  times ? "earliest starts" : "programs, as exchanges meet on links");
+    if (times) return std::move(*times);
+  }
+  return play(step);
+}
+
+Duration step_time(const LayoutPlan& plan) {
+  const auto passes = passes_of(plan);
+  const Step step{plan, passes, passes_in_order(plan)};
+  if (takes(FastPath::kEarliestStarts, plan.overlap == nullptr)) {
+    if (const auto time = earliest_step(plan, passes, step.order)) return *time;
+  }
+  return play(step).step;
 }
 
 }  // namespace steptime

@@ -24,4 +24,7 @@ struct PlayedLayout {
 /// ModelFailure when ranks wait for each other.
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline = nullptr);
 
+/// How long the step takes, as play_layout says.
+Duration step_time(const LayoutPlan& plan);
+
 }  // namespace steptime

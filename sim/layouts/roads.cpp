@@ -88,7 +88,8 @@ class ClosedRoads final : public LayoutRoads {
   }
 
   void passed(std::int32_t rank, const Segment& segment) override {
-    if (links_.channels() == 0) return;
+    const auto is_alone = [this, rank](GroupKind kind) { return are_alone(rank, kind); };
+    if (is_alone(GroupKind::kTensor) && is_alone(GroupKind::kContext)) return;
     const auto [at, is_new] = work_of_.try_emplace(&segment);
     if (is_new) at->second = links_.work_of(plan_.place(rank), segment);
     if (worked_.empty()) worked_.resize(static_cast<std::size_t>(links_.channels()));

@@ -178,7 +178,8 @@ Task StageRank::gathers_updates() {
   spend(Spent::kWeights, since);
 }
 
-Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link) {
+Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link, bool comes) {
+  if (!comes) co_return;
   World& world = run_.world;
   const Time since = world.now();
   co_await from.at_least(pass.micro_batch + 1);
@@ -197,12 +198,12 @@ Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link) {
 }
 
 Task StageRank::receives_activations(Pass pass) {
-  if (stage_of(pass) > 0) co_await receives(pass, *chunk(pass).activations, before_->forward_);
+  return receives(pass, *chunk(pass).activations, before_->forward_, stage_of(pass) > 0);
 }
 
 Task StageRank::receives_gradients(Pass pass) {
-  if (stage_of(pass) + 1 < static_cast<std::int32_t>(plan().stages.size()))
-    co_await receives(pass, *chunk(pass).gradients, after_->backward_);
+  return receives(pass, *chunk(pass).gradients, after_->backward_,
+                  stage_of(pass) + 1 < static_cast<std::int32_t>(plan().stages.size()));
 }
 
 Task StageRank::exchanges(const Leg& leg) {
@@ -229,7 +230,10 @@ Task StageRank::exchanges(const Leg& leg) {
 Task StageRank::works(const Segment& segment) {
   for (std::size_t l = 0; l < segment.legs.size(); ++l) {
     if (passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext)) {
-      co_await goes_by(rest(segment, l));
+      World& world = run_.world;
+      const Segment& left = rest(segment, l);
+      co_await world.at(world.engine.until(world.present(), left.length, Reason{}));
+      went_by(left);
       co_return;
     }
     const Leg& leg = *segment.legs[l];
@@ -249,9 +253,7 @@ const Segment& StageRank::rest(const Segment& segment, std::size_t over) {
   return at->second;
 }
 
-Task StageRank::goes_by(const Segment& segment) {
-  World& world = run_.world;
-  co_await world.at(world.engine.until(world.present(), segment.length, Reason{}));
+void StageRank::went_by(const Segment& segment) {
   run_.roads.passed(rank_, segment);
   spend(segment.spent);
   for (std::size_t i = 0; i < kGroupKinds; ++i)
@@ -354,16 +356,17 @@ Task StageRank::weight_gradient(Pass pass) {
   co_await sums_by_itself(pass);
 }
 
-Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {
+Task StageRank::sends(PipelineLink& link, Arrivals* to, StageRank& receiver) {
+  if (to == nullptr) co_return;
   const Bytes bytes = plan().boundary;
   if (&receiver == this) {  // two chunks of one rank
     memory_.acquire(HeldFor::kBuffers, bytes, run_.world.now());
-    to.add();
+    to->add();
     co_return;
   }
   const Hop& hop = plan().hop(&link == &forward_ ? place_ : before_->place_);
   count(GroupKind::kPipeline, bytes, hop.send->time(bytes));
-  link.send(bytes, to, receiver.memory_);
+  link.send(bytes, *to, receiver.memory_);
   if (plan().beside.pipeline) co_return;
   const Time since = run_.world.now();
   co_await link.over();
@@ -372,16 +375,15 @@ Task StageRank::sends(PipelineLink& link, Arrivals& to, StageRank& receiver) {
 
 Task StageRank::sends_activations(Pass pass) {
   const std::int32_t next = stage_of(pass) + 1;
-  if (next == static_cast<std::int32_t>(plan().stages.size())) co_return;
+  const bool is_last = next == static_cast<std::int32_t>(plan().stages.size());
   const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
-  co_await sends(forward_, *after_->chunks_[place].activations, *after_);
+  return sends(forward_, is_last ? nullptr : after_->chunks_[place].activations.get(), *after_);
 }
 
 Task StageRank::sends_gradients(Pass pass) {
   const std::int32_t next = stage_of(pass) - 1;
-  if (next < 0) co_return;
   const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
-  co_await sends(backward_, *before_->chunks_[place].gradients, *before_);
+  return sends(backward_, next < 0 ? nullptr : before_->chunks_[place].gradients.get(), *before_);
 }
 
 Task StageRank::sums_gradients() {

@@ -116,13 +116,15 @@ class StageRank final {
   void count(GroupKind kind, Bytes bytes, Duration alone);
   void sum_over_replicas(Bytes bytes);
   Task works(const Segment& segment);
-  /// Awaited: it is over, with nothing else on its links.
-  Task goes_by(const Segment& segment);
+  /// It is over, with nothing else on its links.
+  void went_by(const Segment& segment);
   const Segment& rest(const Segment& segment, std::size_t over);
   Task exchanges(const Leg& leg);
   Task works_through(Pass pass, const std::vector<Segment>& segments, bool is_backward);
-  Task receives(Pass pass, Arrivals& from, const PipelineLink& link);
-  Task sends(PipelineLink& link, Arrivals& to, StageRank& receiver);
+  /// `comes`: else there is nothing to wait for.
+  Task receives(Pass pass, Arrivals& from, const PipelineLink& link, bool comes);
+  /// `to` null: there is nobody who needs it.
+  Task sends(PipelineLink& link, Arrivals* to, StageRank& receiver);
   Task sums_by_itself(Pass pass);
   void make_buckets(Pass pass, std::size_t from, std::size_t to);
 

@@ -103,7 +103,7 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.throughput_samples_per_s = samples_of(plan) / r.step_time_s;
   const LayoutPlan alone = plan_of_replica(plan);
   const double replicas = plan.layout.data();
-  r.scaling_efficiency = replicas == 1 ? 1 : to_seconds(play_layout(alone).step) / r.step_time_s;
+  r.scaling_efficiency = replicas == 1 ? 1 : to_seconds(step_time(alone)) / r.step_time_s;
   r.speedup = replicas * r.scaling_efficiency;
   if (const auto& samples = e.workload->workload.dataset_samples)
     r.epoch_time_s = std::ceil(static_cast<double>(*samples) / samples_of(plan)) * r.step_time_s;
