@@ -1,5 +1,5 @@
-// A layout of ones, with a copy of the model on every GPU, is the step without a layout: also where
-// compute and collectives slow each other down, and in messages that meet nothing.
+// A layout of ones, with a copy of the model on every GPU, is the step without a layout, in closed
+// form: also where compute and collectives slow each other down.
 #include "tests/support/drawn_layout.h"
 #include "tests/support/simulated.h"
 
