@@ -15,20 +15,24 @@
 //                              the first gradient
 //   add, concat, embedding     none
 //
+// or what the table says that it keeps: none of an input that an earlier layer has kept, as the
+// products of queries, keys and values have one. So a model's table and its shape
+// (models/transformer_work.cpp) count the same, and memory_bytes is that of a layout of ones but
+// for what memory_test.cpp derives: logits, indices of the embedding, norms under autocast.
+//
 // Fused attention keeps queries, keys and values, and a float32 sum of each head's softmax for each
 // token; its result counts where it goes in. Values have the precision's bytes; in mixed precision
 // those of layer norm and softmax in networks on sequences are float32, and a copy of the weights
 // in the precision is kept.
 //
-// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device. Shapes of
-// transformers count the same operators as Megatron-LM has them (models/transformer_work.cpp), with
-// norms and softmax in the precision. Not counted: workspaces of cuDNN, what the allocator cannot
-// use, copies of gradients in buckets (DistributedDataParallel without gradient_as_bucket_view): it
-// is the least that a step needs. Layers that share an input keep it once, but count it each.
-// Parameters: none. kDriverContext: PyTorch with CUDA 11.7 or later loads kernels as they are
-// needed: 300 to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
-// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 12 %
-// higher.
+// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device; shapes
+// are as Megatron-LM has them, with norms and softmax in the precision. Not counted: workspaces of
+// cuDNN, what the allocator cannot use, copies of gradients in buckets (DistributedDataParallel
+// without gradient_as_bucket_view): it is the least that a step needs. Branches of convolutional
+// networks that share an input count it each. Parameters: none. kDriverContext: PyTorch with
+// CUDA 11.7 or later loads kernels as they are needed: 300 to 430 MB (pytorch/pytorch issues 107667
+// and 109888); before, 1.0 to 1.4 GB. Validation: tests/models/memory_test.cpp: three published
+// peaks of BERT-Large are 4 to 12 % higher.
 #include "models/memory.h"
 
 #include <algorithm>
@@ -76,6 +80,7 @@ class Activations {
     const TableLayer& layer = table_.layers[i];
     const auto x = static_cast<double>(layer.input);
     const auto y = static_cast<double>(layer.output);
+    if (layer.keeps) return static_cast<double>(*layer.keeps) * value_bytes_;
     switch (layer.kind) {
       case LayerKind::kConvolution:
       case LayerKind::kDepthwiseConvolution:
