@@ -32,7 +32,7 @@
 // networks that share an input count it each. Parameters: none. kDriverContext: PyTorch with
 // CUDA 11.7 or later loads kernels as they are needed: 300 to 430 MB (pytorch/pytorch issues 107667
 // and 109888); before, 1.0 to 1.4 GB. Validation: tests/models/memory_test.cpp: three published
-// peaks of BERT-Large are 4 to 12 % higher.
+// peaks of BERT-Large are 4 to 13 % higher.
 #include "models/memory.h"
 
 #include <algorithm>
