@@ -104,8 +104,8 @@ const Params& layer_params() {
                              {.key = "output", .kind = Kind::kAny, .help = "values per sample"},
                              {.key = "keeps",
                               .kind = Kind::kAny,
-                              .help = "values per sample for its backward pass that no other layer "
-                                      "keeps; default: what its kind does",
+                              .help = "of its input, for its backward pass, where no layer before "
+                                      "does; default: what its kind does",
                               .need = Need::kOptional},
                              {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
   return params;

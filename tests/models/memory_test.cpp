@@ -5,6 +5,7 @@
 #include "tests/support/simulated.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,12 +107,20 @@ TEST(TrainingMemory, OfABlockIsWhatItsShapeKeeps) {
   }
 }
 
-TEST(TrainingMemory, ALayerKeepsWhatTheTableSays) {
-  LayerTable two = table({{"q", LayerKind::kFullyConnected, 100, 10, 10, {{"w", 100}}},
-                          {"k", LayerKind::kFullyConnected, 100, 10, 10, {{"w", 100}}, 0}});
-  EXPECT_EQ(training_memory(two, device(), 1, {}).activations, Bytes{4 * 10});
-  two.layers[1].keeps = 3;
-  EXPECT_EQ(training_memory(two, device(), 1, {}).activations, Bytes{4 * (10 + 3)});
+// Of its input; 5 positions of a pooling are its own, and an addition keeps what it says it does.
+TEST(TrainingMemory, ALayerKeepsOfItsInputWhatTheTableSays) {
+  const auto bytes = [](LayerKind kind, std::optional<std::int64_t> keeps) {
+    const LayerTable one = table({{"x", kind, 100, 10, 5, {}, keeps}});
+    return training_memory(one, device(), 1, {}).activations.count;
+  };
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, {}), 4 * 10);
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, 3), 4 * 3);
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, 0), 0);
+  EXPECT_EQ(bytes(LayerKind::kPooling, 0), 8 * 5);
+  EXPECT_EQ(bytes(LayerKind::kAdd, {}), 0);
+  EXPECT_EQ(bytes(LayerKind::kAdd, 5), 4 * 5);
+  EXPECT_EQ(bytes(LayerKind::kActivation, {}), 0);
+  EXPECT_EQ(bytes(LayerKind::kActivation, 2), 4 * 2);
 }
 
 /// memory_bytes of a GPU that trains a model with Adam, a sample at a time.
