@@ -102,6 +102,11 @@ const Params& layer_params() {
                               .need = Need::kOptional},
                              {.key = "input", .kind = Kind::kAny, .help = "values per sample"},
                              {.key = "output", .kind = Kind::kAny, .help = "values per sample"},
+                             {.key = "keeps",
+                              .kind = Kind::kAny,
+                              .help = "of its input, for its backward pass, where no layer before "
+                                      "does; default: what its kind does",
+                              .need = Need::kOptional},
                              {.key = "tensors", .kind = Kind::kList, .need = Need::kOptional}};
   return params;
 }
@@ -154,7 +159,7 @@ bool multiplies_weights(LayerKind kind) {
 
 /// A count, or for `tokens` of a sample one that grows with them.
 std::int64_t read_count(const Config& config, std::string_view key, double most,
-                        std::optional<std::int64_t> tokens) {
+                        std::optional<std::int64_t> tokens, double least = 1) {
   const Json& value = config.raw(key);
   double count = 0;
   if (value.is_object() && tokens) {
@@ -168,8 +173,10 @@ std::int64_t read_count(const Config& config, std::string_view key, double most,
     config.fail(key, fmt::format("expected an integer{}, got {}",
                                  tokens ? " or {\"token\", \"pair\"}" : "", brief(value)));
   }
-  if (count < 1 || count > most)
-    config.fail(key, fmt::format("must be at least 1 and at most {:.0f}, got {:.0f}", most, count));
+  if (count < least || count > most) {
+    config.fail(key, fmt::format("must be at least {:.0f} and at most {:.0f}, got {:.0f}", least,
+                                 most, count));
+  }
   return static_cast<std::int64_t>(count);
 }
 
@@ -191,6 +198,7 @@ TableLayer read_layer(const Config& config, std::optional<std::int64_t> tokens) 
   if (!has_work && config.has("macs")) {
     config.fail("macs", fmt::format("unexpected, as the layer is of kind \"{}\"", *kind));
   }
+  if (config.has("keeps")) layer.keeps = read_count(config, "keeps", kMostValues, tokens, 0);
   if (has_work) layer.macs = read_count(config, "macs", kMostMacs, tokens);
   if (config.has("tensors")) {
     for (const Config& tensor : config.objects("tensors", tensor_params())) {

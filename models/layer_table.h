@@ -3,8 +3,9 @@
 //
 // Scope: one sample through a fixed graph in the order of the definition; branches are flattened.
 // Parameters: macs (forward multiply-accumulates per sample, without bias), input and output
-// (activation values per sample), params (values per tensor). A count of a network on sequences of
-// S tokens may be {"token": t, "pair": p}: t S + p S^2.
+// (activation values per sample), keeps (of its input what is kept for its backward pass, where its
+// kind does not say it: 0 of what a layer before keeps), params (values per tensor). A count of a
+// network on sequences of S tokens may be {"token": t, "pair": p}: t S + p S^2.
 // Validation: tests/models/layer_tables.json, against the published totals.
 // Source: each file's "provenance".
 #pragma once
@@ -43,6 +44,9 @@ struct TableLayer {
   std::int64_t input = 0;   ///< values per sample, all inputs together
   std::int64_t output = 0;  ///< values per sample
   std::vector<Tensor> tensors{};
+  /// Values per sample of its inputs that are kept for its backward pass, and by no layer before;
+  /// none: what its kind says, see models/memory.cpp.
+  std::optional<std::int64_t> keeps{};
 
   /// Of a layer with macs: the weights without bias.
   std::int64_t weights() const;

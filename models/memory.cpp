@@ -15,19 +15,25 @@
 //                              the first gradient
 //   add, concat, embedding     none
 //
+// where X are the values that the table says are kept, of those that say so: none of an input that
+// an earlier layer has kept, as the products of queries, keys and values have one. So a model's
+// table and its shape (models/transformer_work.cpp) count the same, and memory_bytes is that of a
+// layout of ones but for what memory_test.cpp derives: logits, indices of the embedding, norms
+// under autocast.
+//
 // Fused attention keeps queries, keys and values, and a float32 sum of each head's softmax for each
 // token; its result counts where it goes in. Values have the precision's bytes; in mixed precision
 // those of layer norm and softmax in networks on sequences are float32, and a copy of the weights
 // in the precision is kept.
 //
-// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device. Shapes of
-// transformers count the same operators as Megatron-LM has them (models/transformer_work.cpp), with
-// norms and softmax in the precision. Not counted: workspaces of cuDNN, what the allocator cannot
-// use, copies of gradients in buckets (DistributedDataParallel without gradient_as_bucket_view): it
-// is the least that a step needs. Layers that share an input keep it once, but count it each.
+// Scope: PyTorch without checkpointing, in mixed precision under autocast, on one device; shapes
+// are as Megatron-LM has them, with norms and softmax in the precision. Not counted: workspaces of
+// cuDNN, what the allocator cannot use, copies of gradients in buckets (DistributedDataParallel
+// without gradient_as_bucket_view): it is the least that a step needs. Branches of convolutional
+// networks that share an input count it each.
 // Parameters: none. kDriverContext: PyTorch with CUDA 11.7 or later loads kernels as they are
 // needed: 300 to 430 MB (pytorch/pytorch issues 107667 and 109888); before, 1.0 to 1.4 GB.
-// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 12 %
+// Validation: tests/models/memory_test.cpp: three published peaks of BERT-Large are 4 to 13 %
 // higher.
 #include "models/memory.h"
 
@@ -74,7 +80,7 @@ class Activations {
  private:
   double kept(std::size_t i) const {
     const TableLayer& layer = table_.layers[i];
-    const auto x = static_cast<double>(layer.input);
+    const auto x = static_cast<double>(layer.keeps.value_or(layer.input));
     const auto y = static_cast<double>(layer.output);
     switch (layer.kind) {
       case LayerKind::kConvolution:
@@ -86,7 +92,7 @@ class Activations {
       case LayerKind::kLayerNorm:
         return x * wide_bytes_;
       case LayerKind::kActivation:
-        return table_.has_sequences ? x * value_bytes_ : 0;
+        return table_.has_sequences || layer.keeps ? x * value_bytes_ : 0;
       case LayerKind::kDropout:
         return y;
       case LayerKind::kPooling:
@@ -99,7 +105,7 @@ class Activations {
       case LayerKind::kAdd:
       case LayerKind::kConcat:
       case LayerKind::kEmbedding:
-        return 0;
+        return layer.keeps ? x * value_bytes_ : 0;
     }
     return 0;
   }

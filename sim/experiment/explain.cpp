@@ -165,13 +165,15 @@ class Variants {
   Places places_;
 };
 
-/// Shares a listener's range among parts that take about the same time.
+/// Shares a listener's range among parts that take about the same time, and tells it of the begin
+/// of each, as a run of one step says nothing itself.
 class Parts {
  public:
   Parts(OnProgress listener, double count) : listener_(std::move(listener)), count_(count) {}
   OnProgress next() {
     if (!listener_) return {};
     const double begin = done_++ / count_;
+    listener_(std::min(1.0, begin));
     return [this, begin](double share) { listener_(std::min(1.0, begin + share / count_)); };
   }
 

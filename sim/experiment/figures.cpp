@@ -216,10 +216,15 @@ constexpr std::array kFigures{
                 "ones; both: and the intervals of the profile's collectives",
         .raw = [](std::string& json,
                   const Result& r) { json += r.profile_interval_s ? R"("both")" : R"("claims")"; }},
-    number("speedup", "", "throughput over that of one worker of the same trace",
+    number("speedup", "",
+           "throughput over that of one worker of the same trace; of a layout over that of one "
+           "replica alone on its ranks",
            of_step<&Result::speedup>),
-    number("scaling_efficiency", "", "speedup / workers = compute_time_s / step_time_s",
-           of_step<&Result::scaling_efficiency>),
+    number(
+        "scaling_efficiency", "",
+        "speedup / workers = compute_time_s / step_time_s; of a layout speedup / replicas, above 1 "
+        "where each of them updates only a part of what one alone would",
+        of_step<&Result::scaling_efficiency>),
     integer("workers", "nodes x GPUs per node", of_step<&Result::workers>),
     integer("messages", "all-reduces of a step; with servers, pushes and pulls that carry bytes",
             of_step<&Result::messages>),

@@ -40,7 +40,7 @@ struct Result {
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
   double throughput_samples_per_s = 0;      ///< all workers' together
   double speedup = 0;             ///< throughput over that of one worker of the same trace
-  double scaling_efficiency = 0;  ///< speedup / workers
+  double scaling_efficiency = 0;  ///< speedup / workers; of a layout / replicas
   std::int64_t workers = 0;
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is

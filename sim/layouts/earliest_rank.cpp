@@ -84,15 +84,23 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
           .gather =
               [this](std::int32_t c, std::size_t unit) {
                 const Bytes weights = stages_[static_cast<std::size_t>(c)]->buckets[unit].weights;
-                gathered_.push_back({at_, weights});
+                gathers(weights);
                 launch(*plan_.costs(GroupKind::kShards).all_gather, weights);
                 return shards_.calls();
               },
           .let_go =
               [this](std::int32_t c, std::size_t unit) {
-                gathered_.push_back(
-                    {at_, Bytes{} - stages_[static_cast<std::size_t>(c)]->buckets[unit].weights});
+                gathers(Bytes{} - stages_[static_cast<std::size_t>(c)]->buckets[unit].weights);
               }});
+}
+
+/// More weights are there, or less. What is let go as something else is gathered is one change: a
+/// step has two for each unit of each pass, which are most of what is kept of it.
+void EarliestRank::gathers(Bytes more) {
+  if (!gathered_.empty() && gathered_.back().when == at_)
+    gathered_.back().more += more;
+  else
+    gathered_.push_back({at_, more});
 }
 
 const GroupLinks* EarliestRank::shared(const SharedLinks& links, GroupKind kind) const {

@@ -163,6 +163,7 @@ class EarliestRank {
     Bytes more;
   };
 
+  void gathers(Bytes more);
   const GroupLinks* shared(const SharedLinks& links, GroupKind kind) const;
   Outflow outflow(const SharedLinks& links, LinkTimetable& timetable, bool back);
   void learn(const ChunkPasses& chunk, bool has_units);

@@ -1,5 +1,6 @@
 // In which order the ranks of a pipeline work: what rank r does k-th. An order knows nothing of
-// time, memory or communication. Implemented in schedulers/pipeline_orders/, one file each.
+// time, memory or communication, and has no state: it is asked for any k, again and again.
+// Implemented in schedulers/pipeline_orders/, one file each.
 #pragma once
 #include "sim/config/registry.h"
 
@@ -29,6 +30,12 @@ struct PipelineShape {
   std::int32_t micro_batches = 1;
 };
 
+/// Of each micro-batch in each of its chunks a rank makes a forward pass and then either a backward
+/// pass or its two halves, the inputs' gradients and behind them the weights', each of them once.
+/// Forward passes of a chunk take micro-batches in turn, 0 first, and so do its backward passes or
+/// each of their halves, as a rank counts what comes to it; playing an order checks that. Ranks
+/// must not wait for each other in a circle. What is sent, waited for and held follows.
+/// tests/property/ check all of this for each order that is registered.
 class PipelineOrder {
  public:
   static constexpr const char* kNoun = "pipeline-order";

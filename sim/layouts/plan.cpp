@@ -301,6 +301,15 @@ void plan_buckets(const LayoutPlan& plan, const LayoutParts& parts, StageWork& s
   }
 }
 
+/// Gradients of the tied embedding that both ends of a pipeline sum up. Of them a rank holds a part
+/// where its states keep parts only. Megatron-LM@00c2c0ad core/distributed/finalize_model_grads.py
+/// (_allreduce_word_embedding_grads) sums up the whole main_grad with its distributed optimizer,
+/// and what FSDP manages with that.
+Bytes tied_gradients(const LayoutPlan& plan) {
+  const std::int64_t parts = plan.states->parts(plan.sharers()).gradients;
+  return {(plan.work.tied_params * plan.work.parameter.gradient + parts - 1) / parts};
+}
+
 }  // namespace
 
 void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
@@ -310,11 +319,7 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
     // The last stage has a copy of the embedding. Its gradients are summed up as all others of the
     // rank are, and then over both ends.
     plan.work.layers.back().tensors.push_back({"tied embedding", plan.work.tied_params});
-    // Of them a rank holds a part where its states keep parts only. Megatron-LM@00c2c0ad
-    // core/distributed/finalize_model_grads.py (_allreduce_word_embedding_grads) sums up the whole
-    // main_grad with its distributed optimizer, and what FSDP manages with that.
-    const std::int64_t parts = plan.states->parts(plan.sharers()).gradients;
-    plan.tied = {(plan.work.tied_params * plan.work.parameter.gradient + parts - 1) / parts};
+    plan.tied = tied_gradients(plan);
   }
   std::size_t next = 0;
   std::int64_t block = 0;
@@ -397,6 +402,7 @@ LayoutPlan plan_of_replica(const LayoutPlan& plan) {
   LayoutPlan alone = plan;
   alone.layout = plan.layout.without(Dimension::kData);
   alone.groups[static_cast<std::size_t>(GroupKind::kShards)] = plan.costs(GroupKind::kContext);
+  if (plan.tied.count > 0) alone.tied = tied_gradients(alone);
   return alone;
 }
 

@@ -269,12 +269,16 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   const auto context = ContextExchanges::instance().make(strategy, "context_exchange");
   const std::vector<std::int64_t> layers =
       layers_of_stages(section, plan->work.blocks(), settings.pipeline * plan->order->chunks());
-  plan_stages(*plan, {.layers = layers,
-                      .recomputation = *recomputation,
-                      .context = *context,
-                      .schedule = request.schedule,
-                      .has_schedule = stated.node().contains("schedule"),
-                      .sequence_parallel = settings.sequence_parallel});
+  try {
+    plan_stages(*plan, {.layers = layers,
+                        .recomputation = *recomputation,
+                        .context = *context,
+                        .schedule = request.schedule,
+                        .has_schedule = stated.node().contains("schedule"),
+                        .sequence_parallel = settings.sequence_parallel});
+  } catch (const RangeError& e) {  // of times that several keys say together
+    strategy.fail("layout", e.what());
+  }
   expect_calls(calls_of(*plan), request.workload_section);
   expect_own_operations(*plan, strategy);
   return plan;

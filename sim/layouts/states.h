@@ -24,6 +24,11 @@ struct UnitGathering {
   std::int64_t at_once = 2;  ///< units that are gathered at a time at most
 };
 
+/// What is cut must be consistent, as tests/property/states_test.cpp checks of each that is
+/// registered: weights in parts are gathered (`gathering`); where they are whole but states are in
+/// parts, each rank updates a part and all gather these (`gathers_updates`), also behind an
+/// all-reduce of gradients; gradients in parts are summed by reduce-scatter after every
+/// micro-batch.
 class States {
  public:
   static constexpr const char* kNoun = "states";

@@ -120,8 +120,11 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
   // Servers may add up gradients that a client has in parts; its own descent needs all of them.
   const bool in_parts = aggregation.gathers && !update.sends_parameters();
   if (!in_parts && aggregation.inside->operation() != Operation::kAllReduce) {
-    strategy.object("aggregation", any_keys())
-        .fail("collective", "does not leave every worker with the sum");
+    const Config section = Aggregations::instance().chosen(strategy, "aggregation");
+    section.fail("collective",
+                 fmt::format("found \"{}\", expected one that leaves every worker with the sum, as "
+                             "\"ring\" does",
+                             Catalogue::type_of(section, Collective::kNoun)));
   }
   const bool beyond = aggregation.beyond.has_value();
   const std::string refusal =

@@ -248,8 +248,9 @@ std::vector<std::string> labels_of(const std::vector<Json>& values) {
               return o.contains(name) && o[name] == own;
             });
         if (is_common) continue;
-        label +=
-            fmt::format("{}{}={}", label.empty() ? "" : " ", swept_name(key), swept_value(leaf));
+        // What is empty is null in the flat object.
+        label += fmt::format("{}{}={}", label.empty() ? "" : " ", swept_name(key),
+                             swept_value(value.at(Json::json_pointer(key))));
       }
     }
     labels.push_back(label.empty() ? swept_value(value) : label);

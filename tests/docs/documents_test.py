@@ -180,7 +180,8 @@ def check_totals(lines):
 def check_written(command):
     written = subprocess.run([steptime, *command], capture_output=True, text=True)
     if written.stdout != document.read_text():
-        fail(1, f"steptime {' '.join(command)} writes something else")
+        path = document.relative_to(ROOT)
+        fail(1, f"not what the program writes: run steptime {' '.join(command)} > {path}")
 
 
 def check_blocks(lines):

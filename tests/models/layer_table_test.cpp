@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,6 +35,23 @@ std::string table_text(std::string_view layers, std::string_view input = "[3, 2,
 
 std::string error_of(const std::string& text) {
   return message_of<InputError>([&] { parse_layer_table(text, "x.json"); });
+}
+
+// An input of three values that the layer before keeps, and of three others one.
+TEST(LayerTable, SaysWhatALayerKeeps) {
+  const auto keeps = [](const char* text) {
+    return parse_layer_table(
+               table_text(fmt::format(
+                   R"([{{"name": "k", "kind": "activation", "input": 3, "output": 3{}}}])", text)),
+               "x.json")
+        .layers[0]
+        .keeps;
+  };
+  EXPECT_EQ(keeps(""), std::nullopt);
+  EXPECT_EQ(keeps(R"(, "keeps": 0)"), 0);
+  EXPECT_EQ(keeps(R"(, "keeps": 1)"), 1);
+  EXPECT_EQ(message_of<InputError>([&] { keeps(R"(, "keeps": -1)"); }),
+            "x.json: /layers/0/keeps: must be at least 0 and at most 1000000000000, got -1");
 }
 
 TEST(LayerTable, HoldsWhatTheFileSays) {

@@ -2,8 +2,10 @@
 #include "models/memory.h"
 
 #include "models/transformer_work.h"
+#include "tests/support/simulated.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,23 +96,80 @@ double values_of_shape(const char* model, bool fuses_attention) {
   return static_cast<double>(memory.whole().count) / (4 * 2 * 512);
 }
 
-// In float32 both count a block's operators alike. In mixed precision the table has float32 norms
-// and softmax, as autocast does, and the shape has not.
+// In float32 both count a block's operators alike, those that read one input its values once. In
+// mixed precision the table has float32 norms and softmax, as autocast does, and the shape has not.
 TEST(TrainingMemory, OfABlockIsWhatItsShapeKeeps) {
   for (const bool fuses_attention : {false, true}) {
     EXPECT_DOUBLE_EQ(values_of_block("gpt2-xl", ".h.0.", fuses_attention),
                      values_of_shape("gpt2-xl", fuses_attention));
+    EXPECT_DOUBLE_EQ(values_of_block("llama-2-7b", ".layers.0.", fuses_attention),
+                     values_of_shape("llama-2-7b", fuses_attention));
   }
 }
 
-// Of h = 4,096 values: products of queries, keys and values count their common input three times,
-// those of the gate theirs twice, and rotary positions theirs, 2h + h + 2h; of f = 11,008: the
-// product of gate and values, which a table has as an addition, keeps none of its two inputs, of
-// which the shape has one.
-TEST(TrainingMemory, OfAGatedBlockCountsSharedInputsEach) {
-  for (const bool fuses_attention : {false, true}) {
-    EXPECT_DOUBLE_EQ(values_of_block("llama-2-7b", ".layers.0.", fuses_attention),
-                     values_of_shape("llama-2-7b", fuses_attention) + 5 * 4096 - 11'008);
+// Of its input; 5 positions of a pooling are its own, and an addition keeps what it says it does.
+TEST(TrainingMemory, ALayerKeepsOfItsInputWhatTheTableSays) {
+  const auto bytes = [](LayerKind kind, std::optional<std::int64_t> keeps) {
+    const LayerTable one = table({{"x", kind, 100, 10, 5, {}, keeps}});
+    return training_memory(one, device(), 1, {}).activations.count;
+  };
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, {}), 4 * 10);
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, 3), 4 * 3);
+  EXPECT_EQ(bytes(LayerKind::kFullyConnected, 0), 0);
+  EXPECT_EQ(bytes(LayerKind::kPooling, 0), 8 * 5);
+  EXPECT_EQ(bytes(LayerKind::kAdd, {}), 0);
+  EXPECT_EQ(bytes(LayerKind::kAdd, 5), 4 * 5);
+  EXPECT_EQ(bytes(LayerKind::kActivation, {}), 0);
+  EXPECT_EQ(bytes(LayerKind::kActivation, 2), 4 * 2);
+}
+
+/// memory_bytes of a GPU that trains a model with Adam, a sample at a time.
+double memory_bytes(const char* model, std::int64_t tokens, const char* precision, bool by_shape) {
+  const TinyFolder folder;
+  Json patch{{"workload",
+              {{"trace", nullptr},
+               {"model", model},
+               {"device", "a100"},
+               {"batch", 1},
+               {"sequence", tokens},
+               {"precision", precision},
+               {"optimizer", "adam"}}},
+             {"cluster", {{"nodes", 1}}}};
+  if (by_shape) patch["strategy"] = {{"layout", Json::object()}};
+  const Result result = simulate(tiny_experiment(folder, patch.dump()));
+  return static_cast<double>(result.memory.value().total().count);
+}
+
+// A layer table and the shape of the same model, in a layout of ones, need the same but for
+//   8 B of each token: its number, which the shape's embedding keeps;
+//   logits: PyTorch's loss keeps three values of 4 B of each, itself, its logarithm and the first
+//     gradient; Megatron's is made in place, so that a shape keeps the value in the precision, in
+//     mixed precision a float32 copy, and the gradient of 4 B: 4 + 4 in float32, 2 + 4 + 4 else;
+//   norms: under autocast their inputs are float32, 2 B more than the precision's, of two norms of
+//     each of L layers and the last one; so is the result of a softmax that a dropout follows, for
+//     each pair of tokens and head.
+TEST(TrainingMemory, OfATableIsThatOfItsShapeInALayoutOfOnes) {
+  struct Model {
+    const char* name;
+    std::int64_t tokens;
+    double hidden;
+    double layers;
+    double vocabulary;
+    double softmaxes;  ///< which a dropout follows
+  };
+  for (const Model& model : {Model{"llama-2-7b", 2048, 4096, 32, 32'000, 0},
+                             {"llama-2-7b", 512, 4096, 32, 32'000, 0},
+                             {"gpt2-xl", 1024, 1600, 48, 50'257, 48 * 25}}) {
+    const auto tokens = static_cast<double>(model.tokens);
+    const auto more = [&](const char* precision) {
+      return memory_bytes(model.name, model.tokens, precision, false) -
+             memory_bytes(model.name, model.tokens, precision, true);
+    };
+    EXPECT_EQ(more("float32"), tokens * ((12 - 8) * model.vocabulary - 8)) << model.name;
+    EXPECT_EQ(more("bfloat16"),
+              tokens * ((12 - 10) * model.vocabulary - 8 +
+                        2 * (2 * model.layers + 1) * model.hidden + 2 * model.softmaxes * tokens))
+        << model.name;
   }
 }
 

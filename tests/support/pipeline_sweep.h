@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <ostream>
-#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -104,25 +104,25 @@ inline PipelineSweep sweep(const PipelineOrder& order, const PipelineShape& shap
   return result;
 }
 
-/// Whether every rank makes each pass of each micro-batch and chunk exactly once.
+/// Whether every rank makes each pass of each micro-batch and chunk exactly once, and takes the
+/// micro-batches of a chunk in turn.
 inline bool makes_each_once(const PipelineOrder& order, const PipelineShape& shape) {
   for (std::int32_t r = 0; r < shape.ranks; ++r) {
-    std::set<std::tuple<std::int32_t, std::int32_t, int>> made;  // 0 F, 1 I, 2 W
-    std::int64_t parts = 0;
+    std::map<std::pair<std::int32_t, char>, std::int32_t> made;  // chunk; F, I or W
+    const auto is_next = [&made](const Pass& pass, char part) {
+      return pass.micro_batch == made[{pass.chunk, part}]++;
+    };
     for (const Pass& pass : passes_of(order, shape, r)) {
-      if (pass.micro_batch < 0 || pass.micro_batch >= shape.micro_batches || pass.chunk < 0 ||
-          pass.chunk >= order.chunks())
-        return false;
-      const auto make = [&](int part) {
-        made.emplace(pass.micro_batch, pass.chunk, part);
-        ++parts;
-      };
-      if (pass.kind == PassKind::kForward) make(0);
-      if (pass.kind == PassKind::kBackward || pass.kind == PassKind::kInputGradient) make(1);
-      if (pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient) make(2);
+      const bool both = pass.kind == PassKind::kBackward;
+      if (pass.chunk < 0 || pass.chunk >= order.chunks()) return false;
+      if (pass.kind == PassKind::kForward && !is_next(pass, 'F')) return false;
+      if ((both || pass.kind == PassKind::kInputGradient) && !is_next(pass, 'I')) return false;
+      if ((both || pass.kind == PassKind::kWeightGradient) && !is_next(pass, 'W')) return false;
     }
-    const std::int64_t expected = std::int64_t{3} * shape.micro_batches * order.chunks();
-    if (parts != expected || static_cast<std::int64_t>(made.size()) != expected) return false;
+    if (std::ssize(made) != std::int64_t{3} * order.chunks()) return false;
+    for (const auto& [part, count] : made) {
+      if (count != shape.micro_batches) return false;
+    }
   }
   return true;
 }

@@ -101,6 +101,7 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.workers = e.cluster->workers();
   r.fingerprint = times.fingerprint;
   r.throughput_samples_per_s = samples_of(plan) / r.step_time_s;
+  if (wanted.on_progress) wanted.on_progress(0.5);
   const LayoutPlan alone = plan_of_replica(plan);
   const double replicas = plan.layout.data();
   r.scaling_efficiency = replicas == 1 ? 1 : to_seconds(step_time(alone)) / r.step_time_s;

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -144,6 +145,19 @@ TEST(Explain, VariesAKvstoreToo) {
       "aggregation": {"type": "kvstore", "collective": null}}})");
   EXPECT_LT(elasticity(explanation, "/cluster/intra_node/bandwidth"), 0);
   EXPECT_TRUE(explanation.fixed.empty());
+}
+
+// A layout's step is played in one go: who waits is told of each run as it begins.
+TEST(Explain, TellsOfEachRunOfALayout) {
+  const TinyFolder folder;
+  std::vector<double> shares;
+  const Explanation explanation =
+      explain(load_document(folder.experiment(R"({"strategy": {"layout": {}}})"), {}),
+              [&](double share) { shares.push_back(share); });
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  const auto runs = std::unique(shares.begin(), shares.end()) - shares.begin();
+  // The step as it is, a quantity more and less for each that counts, and 1, 2, 4, 8 and 16 nodes.
+  EXPECT_GE(runs, 1 + 2 * std::ssize(explanation.elasticities) + 5);
 }
 
 TEST(Explain, WithoutCommunicationTheStepIsCompute) {

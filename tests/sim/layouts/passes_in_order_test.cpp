@@ -1,7 +1,11 @@
 #include "sim/layouts/passes_in_order.h"
 
+#include "sim/core/error.h"
 #include "tests/support/layouts.h"
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,6 +26,56 @@ TEST(PassesInOrder, AreThoseOfEachPlaceForThePlanThatIsAskedFor) {
         EXPECT_EQ(of[static_cast<std::size_t>(k)], plan.order->pass(plan.shape(), place, k));
     }
   }
+}
+
+/// Two micro-batches on each rank.
+class Listed final : public PipelineOrder {
+ public:
+  explicit Listed(std::vector<Pass> list) : list_(std::move(list)) {}
+  std::int64_t passes(const PipelineShape&, std::int32_t) const override {
+    return std::ssize(list_);
+  }
+  Pass pass(const PipelineShape&, std::int32_t, std::int64_t k) const override {
+    return list_[static_cast<std::size_t>(k)];
+  }
+
+ private:
+  std::vector<Pass> list_;
+};
+
+std::string fault_of(std::vector<Pass> list) {
+  LayoutPlan plan = plan_of({.micro_batches = 2}, work_of_blocks(1, {1, 1, 1}));
+  plan.order = std::make_shared<Listed>(std::move(list));
+  try {
+    passes_in_order(plan);
+  } catch (const InternalError& error) {
+    const std::string what = error.what();
+    return what.substr(what.rfind(": ") + 2);
+  }
+  return "";
+}
+
+TEST(PassesInOrder, AnOrderTakesMicroBatchesInTurn) {
+  using enum PassKind;
+  EXPECT_EQ(fault_of({{kForward, 0}, {kForward, 1}, {kBackward, 0}, {kBackward, 1}}), "");
+  EXPECT_EQ(fault_of({{kForward, 0},
+                      {kForward, 1},
+                      {kInputGradient, 0},
+                      {kInputGradient, 1},
+                      {kWeightGradient, 0},
+                      {kWeightGradient, 1}}),
+            "");
+  // The last one first, as GPipe is drawn: what comes is counted, and would be taken for the other.
+  EXPECT_EQ(
+      fault_of({{kForward, 0}, {kForward, 1}, {kBackward, 1}, {kBackward, 0}}),
+      "pass 2 of place 0 in the pipeline is backward of micro-batch 1 in chunk 0, out of turn");
+  EXPECT_EQ(
+      fault_of({{kForward, 0}, {kInputGradient, 0}, {kWeightGradient, 1}}),
+      "pass 2 of place 0 in the pipeline is weight gradients of micro-batch 1 in chunk 0, out "
+      "of turn");
+  EXPECT_EQ(
+      fault_of({{kForward, 0, 1}}),
+      "pass 0 of place 0 in the pipeline is forward of micro-batch 0 in chunk 1, out of turn");
 }
 
 }  // namespace

@@ -55,6 +55,12 @@ TEST(SweptValues, FactorsMultiplyWhatTheConfigHas) {
             "no value there");
 }
 
+TEST(SweptValues, WhatIsEmptyIsShownAsItStands) {
+  EXPECT_EQ(labels(R"([{"layout": {}}, {"layout": {"tensor": 2}}])", "/strategy"),
+            "[layout={}][tensor=2]");
+  EXPECT_EQ(labels("[{}, null]", "/strategy/layout"), "[{}][null]");
+}
+
 TEST(SweptValues, RandomSamplesDependOnSeedAndPointerOnly) {
   const std::string spec = R"({"random": 3, "from": "1 us", "to": "1 ms")";
   const std::string once = values(spec + "}");

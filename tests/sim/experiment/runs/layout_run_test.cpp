@@ -15,21 +15,21 @@
 namespace steptime {
 namespace {
 
-/// GPT of 1.7 billion parameters on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, two
-/// replicas.
+/// GPT of 1.7 billion parameters on two nodes of four GPUs: 2 tensor x 2 pipeline ranks, a replica
+/// on each node.
 Result run(const std::string& strategy = "", const std::string& layout = "",
-           std::vector<SentBucket>* buckets = nullptr) {
+           std::vector<SentBucket>* buckets = nullptr, int nodes = 2) {
   const TinyFolder folder;
   folder.write("x.json", fmt::format(R"({{
     "name": "x",
     "workload": {{"model": "gpt-1.7b", "device": "a100", "batch": 2, "sequence": 1024,
                   "accumulate": 4, "precision": "float16", "optimizer": "adam",
                   "dataset_samples": 1600}},
-    "cluster": {{"nodes": 2, "gpus_per_node": 4,
+    "cluster": {{"nodes": {}, "gpus_per_node": 4,
                  "network": {{"type": "switch", "latency": "5 us", "bandwidth": "25 GB/s"}},
                  "intra_node": {{"type": "switch", "latency": "1 us", "bandwidth": "250 GB/s"}}}},
     "strategy": {{"layout": {{"tensor": 2, "pipeline": 2{}}}{}}}}})",
-                                     layout, strategy));
+                                     nodes, layout, strategy));
   return simulate(read_experiment(load_document(folder.path("x.json"), {})), buckets);
 }
 
@@ -45,6 +45,23 @@ TEST(LayoutRun, CountsReplicasNotWorkers) {
   EXPECT_GT(figure_of(r, "mfu"), 0);
   EXPECT_DOUBLE_EQ(figure_of(r, "mfu"), figure_of(r, "hfu"));  // nothing is computed again
   EXPECT_LT(figure_of(r, "mfu"), figure_of(run(R"(, "recompute": "full")"), "hfu") * 2);
+}
+
+// A replica a node, so that on one of them there is one alone: 33.1 samples a second, whatever its
+// states. Where nothing is waited for (gradients are summed up beside the backward pass), ZeRO's
+// two update half of the parameters each, and together make more than twice as many samples.
+TEST(LayoutRun, SpeedupIsOverOneReplicaAlone) {
+  const char* const outermost = R"(, "order": "tensor-context-pipeline-data")";
+  const Result alone = run("", outermost, nullptr, 1);
+  EXPECT_EQ(alone.speedup, 1);
+  EXPECT_EQ(alone.scaling_efficiency, 1);
+  for (const char* states : {"replicated", "zero", "fsdp"}) {
+    const Result two = run(fmt::format(R"(, "states": "{}")", states), outermost);
+    EXPECT_DOUBLE_EQ(two.speedup, two.throughput_samples_per_s / alone.throughput_samples_per_s);
+    EXPECT_DOUBLE_EQ(two.scaling_efficiency, two.speedup / 2);
+  }
+  EXPECT_LT(run().scaling_efficiency, 1);
+  EXPECT_GT(run(R"(, "states": "zero")").scaling_efficiency, 1);
 }
 
 TEST(LayoutRun, AttributionAddsUpToTheStepOnEveryRank) {
