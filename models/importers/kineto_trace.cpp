@@ -1,5 +1,6 @@
 #include "models/importers/kineto_trace.h"
 
+#include "models/importers/kineto_steps.h"
 #include "models/importers/profile_text.h"
 #include "sim/core/error.h"
 
@@ -36,8 +37,9 @@ std::string milliseconds(double s) {
 
 class TraceMaker {
  public:
-  TraceMaker(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole)
-      : request_(request), ranks_(ranks), whole_(whole) {
+  TraceMaker(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole,
+             std::vector<std::string> missing)
+      : request_(request), ranks_(ranks), whole_(whole), missing_(std::move(missing)) {
     for (const KinetoProfile& rank : ranks) {
       for (const ProfiledStep& step : rank.steps)
         steps_.push_back(&step);
@@ -109,18 +111,6 @@ class TraceMaker {
                          "profiler's record_shapes)",
                          ranks_.front().steps.front().name));
     }
-  }
-
-  static std::string difference_of(const std::vector<ProfiledLayer>& a,
-                                   const std::vector<ProfiledLayer>& b) {
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      if (a[i].name != b[i].name)
-        return fmt::format("layer {} in place of {}", brief(b[i].name), brief(a[i].name));
-      if (a[i].gradients != b[i].gradients)
-        return fmt::format("other gradients in layer {}", brief(b[i].name));
-    }
-    if (a.size() != b.size()) return fmt::format("{} layers, not {}", b.size(), a.size());
-    return "";
   }
 
   /// The trace has tensors in forward order: the gradients' from the last to the first.
@@ -373,9 +363,9 @@ class TraceMaker {
 
 }  // namespace
 
-Imported trace_of(const ImportRequest& request, const std::vector<KinetoProfile>& ranks,
-                  bool whole) {
-  return TraceMaker(request, ranks, whole).make();
+Imported trace_of(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole,
+                  std::vector<std::string> missing) {
+  return TraceMaker(request, ranks, whole, std::move(missing)).make();
 }
 
 }  // namespace steptime

@@ -127,8 +127,9 @@ TEST(CurveFit, OneOutlierOfAFewSizesMovesNothing) {
         if (bytes < after.first_bytes() || bytes > after.last_bytes()) continue;
         // On which side of the change of protocols the size itself is, only its own time tells.
         const bool is_at_change = i == at && (clean[i].bytes == 16384 || clean[i].bytes == 32768);
-        if (!is_at_change)
+        if (!is_at_change) {
           EXPECT_NEAR(after.fitted(bytes) / before.fitted(bytes), 1, 0.1) << at << " " << i;
+        }
         const double was = std::log(before.high(bytes) / before.low(bytes));
         EXPECT_LE(std::log(after.high(bytes) / after.low(bytes)), was * 4 / 3) << at << " " << i;
       }
