@@ -7,7 +7,9 @@
 // apart; steps: which of them. A step with other layers than most is left out, and said. Limits:
 // the trace's device times stand beside its host times, but a run takes the device's alone;
 // optimizer, copies, collectives and the host's share stand under "measured". Parameters have no
-// names in a trace: a tensor is named by its layer and shape.
+// names in a trace: a tensor is named by its layer and
+// shape, or as in a layer table, which is held against the shapes, and takes their place where
+// there are none.
 #include "models/importers/byte_stream.h"
 #include "models/importers/kineto_profile.h"
 #include "models/importers/kineto_records.h"
@@ -47,10 +49,6 @@ class Kineto final : public Importer {
   bool streams() const override { return true; }
 
   Imported import(const ImportRequest& request) const override {
-    if (!request.layer_table.empty()) {
-      throw InputError(fmt::format("{}: expected no layer table, as the trace has shapes, got {}",
-                                   request.file, brief(request.layer_table)));
-    }
     std::vector<KinetoProfile> ranks;
     if (request.paths.empty()) {
       ranks.push_back(profile_of(read_kineto_records(

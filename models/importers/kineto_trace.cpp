@@ -49,6 +49,7 @@ class TraceMaker {
   Imported make() {
     if (!whole_) check_layers();
     std::vector<Layer> layers = whole_ ? whole_layer() : each_layer();
+    if (!request_.layer_table.empty()) take_names(layers);
     Json measured{{"from", "PyTorch's profiler"},
                   {"ranks", ranks_.size()},
                   {"steps", steps_json()},
@@ -147,7 +148,8 @@ class TraceMaker {
     const ProfiledStep& first = *steps_.front();
     for (auto layer = first.layers.rbegin(); layer != first.layers.rend(); ++layer)
       gradients.insert(gradients.end(), layer->gradients.begin(), layer->gradients.end());
-    if (gradients.empty()) {
+    const bool has_table = !request_.layer_table.empty();
+    if (gradients.empty() && !has_table) {
       for (const ProfiledCollective& c : first.collectives) {
         if (c.operation == "all-reduce" && c.bytes > 0)
           gradients.push_back({"all-reduced", (c.bytes + 3) / 4});
@@ -162,6 +164,41 @@ class TraceMaker {
              .forward = mean(sum(StepPart::kForward)),
              .backward = mean(sum(StepPart::kBackward)),
              .tensors = tensors("step", gradients)}};
+  }
+
+  /// Of the layer table, whose tensors are the trace's, one by one; or, where no gradient has a
+  /// shape, are taken for the whole step's.
+  void take_names(std::vector<Layer>& layers) {
+    const LearnableLayers table = learnable_layers(request_, "");
+    std::vector<Tensor> named;
+    for (const Layer& layer : table.layers)
+      named.insert(named.end(), layer.tensors.begin(), layer.tensors.end());
+    std::vector<Tensor*> own;
+    for (Layer& layer : layers) {
+      for (Tensor& tensor : layer.tensors)
+        own.push_back(&tensor);
+    }
+    if (own.empty()) {
+      layers.front().tensors = std::move(named);
+      missing_.push_back(
+          fmt::format("No gradient has a shape: the tensors are those of {}.", table.table));
+      return;
+    }
+    if (own.size() != named.size()) {
+      throw InputError(
+          fmt::format("{}: --layer-table {}: expected the trace's {} gradients, got {}",
+                      request_.file, table.table, own.size(), named.size()));
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i]->params != named[i].params) {
+        throw InputError(
+            fmt::format("{}: --layer-table {}: expected {} values as {} of the trace, "
+                        "got {} of {}",
+                        request_.file, table.table, own[i]->params, brief(own[i]->name),
+                        named[i].params, brief(named[i].name)));
+      }
+      own[i]->name = named[i].name;
+    }
   }
 
   std::int64_t sum(StepPart part) const {
