@@ -24,7 +24,8 @@ TEST(VerbExplain, TakesAMeasuredTime) {
   EXPECT_NE(out.out.find("measured: 50.000 ms, +13.6 % of what is predicted"), std::string::npos)
       << out.out << out.err;
   EXPECT_EQ(steptime({"explain", folder.experiment(), "--measured", "50"}).err,
-            "steptime: --measured: \"50\" is not a number followed by one of h, min, s, ms, us, ns, ps\n");
+            "steptime: --measured: \"50\" is not a number followed by one of h, min, s, ms, us, "
+            "ns, ps\n");
   EXPECT_EQ(steptime({"explain", folder.experiment(), "--measured", "0 s"}).err,
             "steptime: --measured: expected more than 0, got \"0 s\"\n");
 }
