@@ -47,6 +47,7 @@ struct Request {
   std::int64_t rounds = 12;
   std::string all_reduce;
   std::string compute;
+  std::string from;
   double most_waiting_pct = 0;
   std::optional<double> tolerance_pct;
   std::string folder;
@@ -76,6 +77,27 @@ struct Waits {
   double machine_pct = 0;
   double own_pct = 0;  ///< what a rank waited, on average
 };
+
+/// From when it is made.
+class WaitClock {
+ public:
+  Waits waits(const MpiProcesses& world, double of_other_threads_s = 0) const {
+    const double machine = machine_wait_s() - machine_;
+    const double own = thread_wait_s() - own_ + of_other_threads_s;
+    const double wall = std::chrono::duration<double>(Clock::now() - start_).count();
+    return {machine / wall * 100, world.sum(own) / world.ranks() / wall * 100};
+  }
+
+ private:
+  double machine_ = machine_wait_s();
+  double own_ = thread_wait_s();
+  Clock::time_point start_ = Clock::now();
+};
+
+/// Of two times of a run, the one with more.
+Waits worse_of(const Waits& a, const Waits& b) {
+  return a.own_pct > b.own_pct ? a : b;
+}
 
 /// Throws InputError for what an engine cannot be replayed with.
 class Replayable final : public RealSteps {
@@ -130,16 +152,18 @@ std::vector<std::int64_t> sizes_of(const Experiment& e) {
   return size_grid(std::max<std::int64_t>(4, least), all, std::sqrt(2.0));
 }
 
-/// Puts the measured all-reduce in the place of the config's, and predicts.
+/// With the measured all-reduce in the place of the config's; null: with the config's own.
 void predict(Replayed& replayed, const std::shared_ptr<const Collective>& measured) {
   Experiment& e = replayed.experiment;
-  auto aggregation = std::make_shared<Aggregation>(*e.aggregation);
-  aggregation->inside = measured;
-  e.aggregation = std::move(aggregation);
-  e.collective = measured;
+  if (measured) {
+    auto aggregation = std::make_shared<Aggregation>(*e.aggregation);
+    aggregation->inside = measured;
+    e.aggregation = std::move(aggregation);
+    e.collective = measured;
+  }
   const auto& units = e.workload->units(e.schedule->granularity());
-  replayed.plan = plan_step(e.workload->workload, units, e.schedule->plan(units, *measured),
-                            *measured, e.cluster->workers());
+  replayed.plan = plan_step(e.workload->workload, units, e.schedule->plan(units, *e.collective),
+                            *e.collective, e.cluster->workers());
   replayed.predicted = simulate(e);
 }
 
@@ -147,8 +171,8 @@ Json json_of(const Replayed& r) {
   const auto& interval = r.predicted.profile_interval_s;
   Json json{{"schedule", r.schedule},
             {"messages", r.predicted.messages},
-            {"predicted_s", r.predicted.step_time_s},
-            {"interval_s", {interval->low, interval->high}}};
+            {"predicted_s", r.predicted.step_time_s}};
+  if (interval) json["interval_s"] = {interval->low, interval->high};
   if (r.seconds.empty()) return json;
   json["measured_s"] = r.median();
   json["p10_s"] = r.quantile(0.1);
@@ -178,7 +202,7 @@ Order order_of(const std::vector<Replayed>& all) {
 
 /// The file: the prediction alone, or with what was measured.
 Json file_of(const Request& request, const MpiProcesses& world, const std::vector<Replayed>& all,
-             const MeasuredOperation& operation, const std::optional<Waits>& waits) {
+             const std::optional<MeasuredOperation>& operation, const std::optional<Waits>& waits) {
   Json list = Json::array();
   for (const Replayed& r : all)
     list.push_back(json_of(r));
@@ -188,6 +212,7 @@ Json file_of(const Request& request, const MpiProcesses& world, const std::vecto
             {"version", 1},
             {"name", all.front().experiment.name},
             {"status", status},
+            {"from", request.from},
             {"mpi", world.library()},
             {"ranks", world.ranks()},
             {"nodes", world.nodes()}};
@@ -200,19 +225,19 @@ Json file_of(const Request& request, const MpiProcesses& world, const std::vecto
     json["pairs_in_order"] = order.right;
   }
   json["schedules"] = list;
-  json["operations"] = operations_json({{"all-reduce", operation}});
+  if (operation) json["operations"] = operations_json({{"all-reduce", *operation}});
   return json;
 }
 
 std::string table_of(const std::vector<Replayed>& all) {
-  TextTable table({"schedule", "messages", "predicted ms", "95 % interval", "measured ms",
+  TextTable table({"schedule", "messages", "predicted ms", "by its all-reduces", "measured ms",
                    "10 to 90 %", "error %"});
   const auto ms = [](double seconds) { return fmt::format("{:.1f}", seconds * 1e3); };
   for (const Replayed& r : all) {
     const auto& interval = r.predicted.profile_interval_s;
     const bool ran = !r.seconds.empty();
     table.add({r.schedule, fmt::format("{}", r.predicted.messages), ms(r.predicted.step_time_s),
-               fmt::format("{} to {}", ms(interval->low), ms(interval->high)),
+               interval ? fmt::format("{} to {}", ms(interval->low), ms(interval->high)) : "-",
                ran ? ms(r.median()) : "",
                ran ? fmt::format("{} to {}", ms(r.quantile(0.1)), ms(r.quantile(0.9))) : "",
                ran ? fmt::format("{:+.1f}", r.error_pct()) : ""});
@@ -286,27 +311,18 @@ Waits run_steps(const Request& request, const MpiProcesses& world, AllReduce& al
   Runners runners(request, world, all_reduce);
   for (const Replayed& r : all)
     runners.add(r);
-  double machine = 0;
-  double own = 0;
-  auto start = Clock::now();
+  const WaitClock clock;
   for (std::int64_t step = -1; step < request.steps; ++step) {
-    if (step == 0) {
-      machine = machine_wait_s();
-      own = thread_wait_s();
-      start = Clock::now();
-    }
     for (std::size_t k = 0; k < all.size(); ++k) {
       const double seconds = runners.runs[k]();
       if (step >= 0) all[k].seconds.push_back(seconds);
     }
     on_progress(static_cast<double>(step + 1) / static_cast<double>(request.steps));
   }
-  machine = machine_wait_s() - machine;
-  own = thread_wait_s() - own;
-  const double wall = std::chrono::duration<double>(Clock::now() - start).count();
+  double communication = 0;
   for (const auto& runner : runners.of_schedules)
-    own += runner->communication_waited_s();
-  return {machine / wall * 100, world.sum(own) / world.ranks() / wall * 100};
+    communication += runner->communication_waited_s();
+  return clock.waits(world, communication);
 }
 
 /// "a,b": a and b.
@@ -330,7 +346,8 @@ Request read_request(const po::variables_map& values, Request request) {
   }
   for (const auto& [name, value, words] :
        {std::tuple{"--all-reduce", request.all_reduce, std::array{"mpi", "program"}},
-        {"--compute", request.compute, std::array{"sleep", "work"}}}) {
+        {"--compute", request.compute, std::array{"sleep", "work"}},
+        {"--from", request.from, std::array{"measured", "profile"}}}) {
     if (value != words[0] && value != words[1])
       throw InputError(fmt::format("{}: unknown {}; known: {}, {}", name, brief(Json(value)),
                                    words[0], words[1]));
@@ -358,6 +375,9 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
       "mpi: MPI's own; program: the messages of the config's collective")(
       "compute", po::value(&request.compute)->default_value("sleep"),
       "sleep until absolute deadlines, or work: keep a processor busy until then")(
+      "from", po::value(&request.from)->default_value("measured"),
+      "measured: predicts with all-reduces that are measured just before; profile: with those of "
+      "the config's own collective, as a profile or a network model has them")(
       "most-waiting", po::value(&request.most_waiting_pct)->default_value(10),
       "per cent of the time that a rank may wait for a processor; beyond, the machine was "
       "disturbed")(
@@ -382,14 +402,19 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
 
   const Experiment& first = all.front().experiment;
   AllReduce all_reduce(world, request.all_reduce == "program" ? first.collective : nullptr);
-  MeasuredOperation operation = [&] {
+  std::optional<MeasuredOperation> operation;
+  std::shared_ptr<const Collective> measured;
+  Waits waits;
+  if (request.from == "measured") {
+    const WaitClock clock;
     ProgressLine line(terminal);
-    return fit_curve(measure_all_reduce(world, all_reduce, sizes_of(first), request.rounds,
-                                        line.listener()))
-        .operation;
-  }();
-  operation.ranks = world.ranks();
-  const auto measured = std::make_shared<MeasuredCollective>(operation, "this run");
+    operation = fit_curve(measure_all_reduce(world, all_reduce, sizes_of(first), request.rounds,
+                                             line.listener()))
+                    .operation;
+    operation->ranks = world.ranks();
+    measured = std::make_shared<MeasuredCollective>(*operation, "this run");
+    waits = clock.waits(world);
+  }
   for (Replayed& r : all)
     predict(r, measured);
   if (world.is_first() && !request.folder.empty()) {
@@ -399,17 +424,20 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
     terminal.err << "wrote " << path << "\n";
   }
 
-  const Waits waits = [&] {
+  {
     ProgressLine line(terminal);
-    return run_steps(request, world, all_reduce, all, line.listener());
-  }();
+    waits = worse_of(waits, run_steps(request, world, all_reduce, all, line.listener()));
+  }
   const Order order = order_of(all);
   const bool disturbed = waits.own_pct > request.most_waiting_pct;
   terminal.out
       << table_of(all)
       << fmt::format(
+             "compute: as the config has it; all-reduces: {}; when each is sent, and what waits: "
+             "simulated\n"
              "{} of {} pairs that are predicted at least 10 % apart come in that order\n"
              "a rank waited {:.1f} % of the time for a processor (the machine: {:.1f} %): {}\n",
+             measured ? "measured just before" : "predicted by the config's collective",
              order.right, order.pairs, waits.own_pct, waits.machine_pct,
              disturbed ? fmt::format("disturbed, not measured; the limit is {} %",
                                      request.most_waiting_pct)

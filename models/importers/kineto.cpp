@@ -4,12 +4,16 @@
 // does not grow with the file. Scope: one step is what lies between two ProfilerStep marks; a trace
 // without marks is one step. Collectives are NCCL's kernels, with the sizes of the annotation
 // around their launch. Parameters: layers: "each", or "whole" where the trace cannot tell them
-// apart. Limits: the trace's device times stand beside its host times, but a run takes the device's
-// alone; optimizer, copies, collectives and the host's share stand under "measured". Parameters
-// have no names in a trace: a tensor is named by its layer and shape.
+// apart; steps: which of them. A step with other layers than most is left out, and said. Limits:
+// the trace's device times stand beside its host times, but a run takes the device's alone;
+// optimizer, copies, collectives and the host's share stand under "measured". Parameters have no
+// names in a trace: a tensor is named by its layer and
+// shape, or as in a layer table, which is held against the shapes, and takes their place where
+// there are none.
 #include "models/importers/byte_stream.h"
 #include "models/importers/kineto_profile.h"
 #include "models/importers/kineto_records.h"
+#include "models/importers/kineto_steps.h"
 #include "models/importers/kineto_trace.h"
 #include "sim/core/error.h"
 
@@ -24,24 +28,27 @@
 namespace steptime {
 namespace {
 
-const Params kParams{{.key = "layers",
-                      .kind = Kind::kText,
-                      .help = "each, or whole: the step as one layer",
-                      .need = Need::kDefault,
-                      .fallback = "each",
-                      .words = {"each", "whole"}}};
+const Params kParams{
+    {.key = "layers",
+     .kind = Kind::kText,
+     .help = "each, or whole: the step as one layer",
+     .need = Need::kDefault,
+     .fallback = "each",
+     .words = {"each", "whole"}},
+    {.key = "steps",
+     .kind = Kind::kText,
+     .help = "numbers of the ProfilerSteps to take, as 7, 5-8 or 5-6,9; default: all",
+     .need = Need::kDefault,
+     .fallback = ""}};
 
 class Kineto final : public Importer {
  public:
-  explicit Kineto(const Config& c) : whole_(c.get<std::string>("layers") == "whole") {}
+  explicit Kineto(const Config& c)
+      : whole_(c.get<std::string>("layers") == "whole"), steps_(c.get<std::string>("steps")) {}
 
   bool streams() const override { return true; }
 
   Imported import(const ImportRequest& request) const override {
-    if (!request.layer_table.empty()) {
-      throw InputError(fmt::format("{}: expected no layer table, as the trace has shapes, got {}",
-                                   request.file, brief(request.layer_table)));
-    }
     std::vector<KinetoProfile> ranks;
     if (request.paths.empty()) {
       ranks.push_back(profile_of(read_kineto_records(
@@ -59,7 +66,11 @@ class Kineto final : public Importer {
                         ranks[i].file, ranks[i].header.rank, ranks[i - 1].file));
       }
     }
-    return trace_of(request, ranks, whole_);
+    choose_steps(ranks, steps_);
+    check_trains(ranks);
+    std::vector<std::string> missing;
+    if (!whole_) missing = leave_odd_steps_out(ranks);
+    return trace_of(request, ranks, whole_, std::move(missing));
   }
 
  private:
@@ -77,6 +88,7 @@ class Kineto final : public Importer {
   }
 
   bool whole_;
+  std::string steps_;
 };
 
 const bool kRegistered =

@@ -1,5 +1,6 @@
 #include "models/importers/kineto_trace.h"
 
+#include "models/importers/kineto_steps.h"
 #include "models/importers/profile_text.h"
 #include "sim/core/error.h"
 
@@ -36,8 +37,9 @@ std::string milliseconds(double s) {
 
 class TraceMaker {
  public:
-  TraceMaker(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole)
-      : request_(request), ranks_(ranks), whole_(whole) {
+  TraceMaker(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole,
+             std::vector<std::string> missing)
+      : request_(request), ranks_(ranks), whole_(whole), missing_(std::move(missing)) {
     for (const KinetoProfile& rank : ranks) {
       for (const ProfiledStep& step : rank.steps)
         steps_.push_back(&step);
@@ -47,6 +49,7 @@ class TraceMaker {
   Imported make() {
     if (!whole_) check_layers();
     std::vector<Layer> layers = whole_ ? whole_layer() : each_layer();
+    if (!request_.layer_table.empty()) take_names(layers);
     Json measured{{"from", "PyTorch's profiler"},
                   {"ranks", ranks_.size()},
                   {"steps", steps_json()},
@@ -111,18 +114,6 @@ class TraceMaker {
     }
   }
 
-  static std::string difference_of(const std::vector<ProfiledLayer>& a,
-                                   const std::vector<ProfiledLayer>& b) {
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      if (a[i].name != b[i].name)
-        return fmt::format("layer {} in place of {}", brief(b[i].name), brief(a[i].name));
-      if (a[i].gradients != b[i].gradients)
-        return fmt::format("other gradients in layer {}", brief(b[i].name));
-    }
-    if (a.size() != b.size()) return fmt::format("{} layers, not {}", b.size(), a.size());
-    return "";
-  }
-
   /// The trace has tensors in forward order: the gradients' from the last to the first.
   static std::vector<Tensor> tensors(const std::string& layer,
                                      const std::vector<ProfiledGradient>& gradients) {
@@ -157,7 +148,8 @@ class TraceMaker {
     const ProfiledStep& first = *steps_.front();
     for (auto layer = first.layers.rbegin(); layer != first.layers.rend(); ++layer)
       gradients.insert(gradients.end(), layer->gradients.begin(), layer->gradients.end());
-    if (gradients.empty()) {
+    const bool has_table = !request_.layer_table.empty();
+    if (gradients.empty() && !has_table) {
       for (const ProfiledCollective& c : first.collectives) {
         if (c.operation == "all-reduce" && c.bytes > 0)
           gradients.push_back({"all-reduced", (c.bytes + 3) / 4});
@@ -172,6 +164,41 @@ class TraceMaker {
              .forward = mean(sum(StepPart::kForward)),
              .backward = mean(sum(StepPart::kBackward)),
              .tensors = tensors("step", gradients)}};
+  }
+
+  /// Of the layer table, whose tensors are the trace's, one by one; or, where no gradient has a
+  /// shape, are taken for the whole step's.
+  void take_names(std::vector<Layer>& layers) {
+    const LearnableLayers table = learnable_layers(request_, "");
+    std::vector<Tensor> named;
+    for (const Layer& layer : table.layers)
+      named.insert(named.end(), layer.tensors.begin(), layer.tensors.end());
+    std::vector<Tensor*> own;
+    for (Layer& layer : layers) {
+      for (Tensor& tensor : layer.tensors)
+        own.push_back(&tensor);
+    }
+    if (own.empty()) {
+      layers.front().tensors = std::move(named);
+      missing_.push_back(
+          fmt::format("No gradient has a shape: the tensors are those of {}.", table.table));
+      return;
+    }
+    if (own.size() != named.size()) {
+      throw InputError(
+          fmt::format("{}: --layer-table {}: expected the trace's {} gradients, got {}",
+                      request_.file, table.table, own.size(), named.size()));
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i]->params != named[i].params) {
+        throw InputError(
+            fmt::format("{}: --layer-table {}: expected {} values as {} of the trace, "
+                        "got {} of {}",
+                        request_.file, table.table, own[i]->params, brief(own[i]->name),
+                        named[i].params, brief(named[i].name)));
+      }
+      own[i]->name = named[i].name;
+    }
   }
 
   std::int64_t sum(StepPart part) const {
@@ -373,9 +400,9 @@ class TraceMaker {
 
 }  // namespace
 
-Imported trace_of(const ImportRequest& request, const std::vector<KinetoProfile>& ranks,
-                  bool whole) {
-  return TraceMaker(request, ranks, whole).make();
+Imported trace_of(const ImportRequest& request, const std::vector<KinetoProfile>& ranks, bool whole,
+                  std::vector<std::string> missing) {
+  return TraceMaker(request, ranks, whole, std::move(missing)).make();
 }
 
 }  // namespace steptime

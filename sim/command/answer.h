@@ -5,6 +5,7 @@
 #include "sim/config/words.h"
 #include "sim/experiment/overrides.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,25 +13,28 @@
 
 namespace steptime {
 
-/// of(config, listener) has text() and json(). Throws InputError.
+/// of(config, line) has text() and json(), and is_partial where the user wanted no more.
+/// `own`: options of the verb beside the common ones. Throws InputError.
 template <class Of>
 Exit print_answer(const Verb& verb, std::span<const std::string> args, const Terminal& terminal,
-                  Of of) {
+                  const boost::program_options::options_description& own, Of of) {
   std::string format;
   std::vector<std::string> sets;
   boost::program_options::options_description options("options");
   options.add_options()("format", boost::program_options::value(&format)->default_value("table"),
                         "table or json")("set", boost::program_options::value(&sets)->composing(),
                                          "/pointer=value: replaces a value of the config");
+  for (const auto& option : own.options())
+    options.add(option);
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
   check_word("--format", format, std::vector<std::string>{"table", "json"});
   const auto answer = [&] {
     ProgressLine line(terminal);
-    return of(load_document((*values)["CONFIG"].as<std::string>(), sets), line.listener());
+    return of(load_document((*values)["CONFIG"].as<std::string>(), sets), line);
   }();
   terminal.out << (format == "table" ? answer.text() : answer.json().dump(2) + "\n");
-  return Exit::kOk;
+  return answer.is_partial ? Exit::kInterrupted : Exit::kOk;
 }
 
 }  // namespace steptime

@@ -25,7 +25,7 @@ void ProgressLine::show(double share, const std::string& what) {
 OnProgress ProgressLine::listener() {
   return [this, listen = until_interrupted(terminal_)](double share) {
     listen(share);
-    show(share);
+    show(share, what_);
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace steptime {
 
@@ -17,6 +18,8 @@ class ProgressLine {
 
   /// "WHAT12 %, 3 s left", at most ten times a second; nothing where nobody looks.
   void show(double share, const std::string& what = "");
+  /// What the listener says in front of the share from now on; not while it is called.
+  void note(std::string what) { what_ = std::move(what); }
   /// Shows the share, and throws Interrupted when the user wants no more. The line must outlive it.
   OnProgress listener();
 
@@ -25,6 +28,7 @@ class ProgressLine {
   const Terminal& terminal_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
+  std::string what_;
   bool shown_ = false;
 };
 

@@ -40,9 +40,10 @@ MeasuredRounds read_rounds(const FitRequest& request) {
     rounds.provenance.update(request.provenance);
     return rounds;
   }
-  auto measured = rounds_of_tables(request.files);
+  TableRounds measured =
+      rounds_of_tables(request.files, {request.operation, request.ranks, request.nodes});
   std::vector<std::string> missing;
-  if (request.ranks == 0) missing.emplace_back("--ranks");
+  if (measured.ranks == 0) missing.emplace_back("--ranks");
   for (const char* key : {"source", "date", "licence"}) {
     if (!request.provenance.contains(key)) missing.push_back(fmt::format("--{}", key));
   }
@@ -51,14 +52,15 @@ MeasuredRounds read_rounds(const FitRequest& request) {
         fmt::format("steptime calibrate fit: expected {}, which the table does not say",
                     fmt::join(missing, ", ")));
   }
-  if (request.ranks < 2)
-    throw InputError(fmt::format("--ranks: expected at least 2, got {}", request.ranks));
-  MeasuredRounds rounds{request.nodes > 0 ? request.nodes : request.ranks, request.provenance, {}};
-  if (request.ranks % rounds.nodes != 0) {
-    throw InputError(fmt::format("--nodes: expected a divisor of {} ranks, got {}", request.ranks,
+  if (measured.ranks < 2)
+    throw InputError(fmt::format("--ranks: expected at least 2, got {}", measured.ranks));
+  MeasuredRounds rounds{
+      measured.nodes > 0 ? measured.nodes : measured.ranks, request.provenance, {}};
+  if (measured.ranks % rounds.nodes != 0) {
+    throw InputError(fmt::format("--nodes: expected a divisor of {} ranks, got {}", measured.ranks,
                                  rounds.nodes));
   }
-  rounds.series.push_back({request.operation, request.ranks, std::move(measured)});
+  rounds.series.push_back({request.operation, measured.ranks, std::move(measured.sizes)});
   return rounds;
 }
 
@@ -68,9 +70,11 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
   std::string source, date, licence, device, help, path;
   po::options_description options("options of fit");
   options.add_options()("operation", po::value(&request.operation)->default_value("all-reduce"),
-                        "that a table of others is of")("ranks", po::value(&request.ranks),
-                                                        "that a table of others is of")(
-      "nodes", po::value(&request.nodes), "that a table of others is of; default: one per rank")(
+                        "that a table of others is of")(
+      "ranks", po::value(&request.ranks),
+      "that a table of others is of; default: as its list of devices or its command says")(
+      "nodes", po::value(&request.nodes),
+      "that a table of others is of; default: as its list of devices says, or one per rank")(
       "source", po::value(&source), "where a table of others comes from")(
       "date", po::value(&date), "when it was measured, as 2026-01-31")(
       "licence", po::value(&licence), "of the table")("device", po::value(&device),

@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/random.h"
+#include "sim/evidence/outliers.h"
 
 #include <algorithm>
 #include <array>
@@ -17,19 +18,9 @@
 namespace steptime {
 namespace {
 
-constexpr double kTrimmed = 0.2;           // of the rounds, on each side
-constexpr double kOutlier = 5;             // standard deviations
-constexpr std::ptrdiff_t kNeighbours = 3;  // on each side, that a size must agree with
-constexpr double kTukey = 4.685;           // 95 % efficient for normal errors
-constexpr double kMad = 1.4826;            // standard deviation of a normal distribution per MAD
+constexpr double kTrimmed = 0.2;  // of the rounds, on each side
+constexpr double kTukey = 4.685;  // 95 % efficient for normal errors
 constexpr double kInterval = 0.95;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 /// How many of so many rounds are left out on each side.
 std::size_t trimmed_rounds(std::size_t rounds) {
@@ -44,66 +35,6 @@ double trimmed_mean(std::vector<double>& values) {
   const auto from = values.begin() + static_cast<std::ptrdiff_t>(cut);
   const auto count = static_cast<std::ptrdiff_t>(values.size() - 2 * cut);
   return std::accumulate(from, from + count, 0.0) / static_cast<double>(count);
-}
-
-struct Point {
-  double bytes = 0;
-  double seconds = 0;
-  double weight = 1;  ///< 0 to 1: how much it is believed
-};
-using Points = std::vector<Point>;
-
-/// ln of what the line through two points (in logarithms of both) gives for the size; sizes of 0 B
-/// count as 1.
-double log_time(const Point& left, const Point& right, double bytes) {
-  const auto place = [](double b) { return std::log(std::max(1.0, b)); };
-  const double run = place(right.bytes) - place(left.bytes);
-  const double share = run > 0 ? (place(bytes) - place(left.bytes)) / run : 0;
-  return std::lerp(std::log(left.seconds), std::log(right.seconds), share);
-}
-
-/// ln(time / what the neighbours on one side expect): the median over their pairs; nothing where
-/// there are fewer than two.
-std::optional<double> surprise(const Points& points, std::ptrdiff_t i, std::ptrdiff_t first,
-                               std::ptrdiff_t last) {
-  first = std::max<std::ptrdiff_t>(0, first);
-  last = std::min(last, static_cast<std::ptrdiff_t>(points.size()) - 1);
-  std::vector<double> expected;
-  const Point& here = points[static_cast<std::size_t>(i)];
-  for (std::ptrdiff_t j = first; j < last; ++j) {
-    for (std::ptrdiff_t k = j + 1; k <= last; ++k) {
-      if (j == i || k == i) continue;
-      expected.push_back(log_time(points[static_cast<std::size_t>(j)],
-                                  points[static_cast<std::size_t>(k)], here.bytes));
-    }
-  }
-  if (expected.empty()) return std::nullopt;
-  return std::log(here.seconds) - median(std::move(expected));
-}
-
-/// Weight 0 for what agrees neither with the sizes below nor with those above nor with both, by
-/// more than sizes nearby do. The outermost sizes have too few neighbours to be told from a change.
-void doubt_outliers(Points& points) {
-  constexpr std::size_t kNearby = 8;
-  constexpr double kLeast = 0.1;  // what is less is left to Tukey's weights
-  constexpr double kDense = 4;    // the neighbours' largest size over their smallest
-  std::vector<double> least;
-  for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(points.size()); ++i) {
-    double found = std::numeric_limits<double>::infinity();
-    for (const auto& [first, last] :
-         {std::pair{i - kNeighbours, i - 1}, {i + 1, i + kNeighbours}, {i - 2, i + 2}}) {
-      if (const auto s = surprise(points, i, first, last)) found = std::min(found, std::abs(*s));
-    }
-    least.push_back(found);
-  }
-  for (std::size_t i = kNeighbours; i + kNeighbours < points.size(); ++i) {
-    if (points[i + kNeighbours].bytes > kDense * points[i - kNeighbours].bytes) continue;
-    const auto from = least.begin() + static_cast<std::ptrdiff_t>(i > kNearby ? i - kNearby : 0);
-    const auto to =
-        least.begin() + static_cast<std::ptrdiff_t>(std::min(points.size(), i + kNearby + 1));
-    const double spread = kMad * median({from, to});
-    if (least[i] > std::max(kLeast, kOutlier * spread)) points[i].weight = 0;
-  }
 }
 
 struct Line {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,23 +94,81 @@ bool is_rounds(const std::string& text) {
   return text.substr(0, 200).find(fmt::format("\"{}\"", kFormat)) != std::string::npos;
 }
 
-std::vector<SizeTimes> rounds_of_tables(std::span<const std::string> paths) {
+namespace {
+
+bool can_be(const MeasuredTable& table, const std::string& operation) {
+  if (operation.empty()) return true;
+  if (!table.operation.empty()) return table.operation == operation;
+  const bool adds_up =
+      operation == "all-reduce" || operation == "reduce" || operation == "reduce-scatter";
+  return table.reduces || !adds_up;
+}
+
+std::string names_of(const std::vector<MeasuredTable>& tables) {
+  std::string names;
+  for (const MeasuredTable& table : tables)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", table.name());
+  return names;
+}
+
+/// The tables of a file that are of what is asked.
+std::vector<MeasuredTable> asked_tables(const std::string& path, const TableRequest& request) {
+  const std::vector<MeasuredTable> tables = parse_tables(read_file(path), path);
+  std::vector<MeasuredTable> asked;
+  for (const MeasuredTable& table : tables) {
+    if (can_be(table, request.operation)) asked.push_back(table);
+  }
+  if (asked.empty()) {
+    throw InputError(fmt::format("{}: --operation: expected {}, got {}{}", path, request.operation,
+                                 names_of(tables),
+                                 tables[0].reduces ? "" : " that adds nothing up"));
+  }
+  if (request.ranks == 0) return asked;
+  std::erase_if(asked, [&](const MeasuredTable& table) {
+    return table.ranks > 0 && table.ranks != request.ranks;
+  });
+  if (asked.empty()) {
+    throw InputError(fmt::format("{}: --ranks: expected a table of {} ranks, got {}", path,
+                                 request.ranks, names_of(tables)));
+  }
+  return asked;
+}
+
+}  // namespace
+
+TableRounds rounds_of_tables(std::span<const std::string> paths, const TableRequest& request) {
   std::map<std::int64_t, std::vector<double>> times;
+  std::optional<MeasuredTable> before;
   for (const std::string& path : paths) {
-    for (const Measurement& m : read_measurements(path))
-      times[m.bytes].push_back(m.time_us * 1e-6);
+    for (const MeasuredTable& table : asked_tables(path, request)) {
+      if (before && (before->operation != table.operation || before->ranks != table.ranks)) {
+        throw InputError(fmt::format(
+            "{}: expected tables of one operation and as many ranks, got {} and {}; --operation "
+            "and --ranks choose",
+            path, before->name(), table.name()));
+      }
+      before = table;
+      for (const Measurement& m : table.rows)
+        times[m.bytes].push_back(m.time_us * 1e-6);
+    }
+  }
+  TableRounds rounds{request.ranks > 0 ? request.ranks : before->ranks,
+                     request.nodes > 0 ? request.nodes : before->nodes,
+                     {}};
+  if (request.nodes > 0 && before->nodes > 0 && request.nodes != before->nodes) {
+    throw InputError(fmt::format("{}: --nodes: expected {}, as the devices are on, got {}",
+                                 paths.back(), before->nodes, request.nodes));
   }
   const auto& [first, of_first] = *times.begin();
-  const std::size_t rounds = of_first.size();
-  std::vector<SizeTimes> sizes;
+  const std::size_t count = of_first.size();
   for (auto& [bytes, seconds] : times) {
-    if (seconds.size() != rounds) {
+    if (seconds.size() != count) {
       throw InputError(fmt::format("{}: expected {} rounds of {} B, as of {} B, got {}",
-                                   paths.back(), rounds, bytes, first, seconds.size()));
+                                   paths.back(), count, bytes, first, seconds.size()));
     }
-    sizes.push_back({bytes, std::move(seconds)});
+    rounds.sizes.push_back({bytes, std::move(seconds)});
   }
-  return sizes;
+  return rounds;
 }
 
 }  // namespace steptime

@@ -44,8 +44,24 @@ MeasuredRounds parse_rounds(const std::string& text, const std::string& file);
 /// Whether the text is of this format; other tables are not.
 bool is_rounds(const std::string& text);
 
+/// What is asked of tables that benchmarks print; "" and 0: what they say themselves.
+struct TableRequest {
+  std::string operation{};
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+};
+/// Of one operation on one number of ranks; 0: neither the tables nor the request say how many.
+struct TableRounds {
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+  std::vector<SizeTimes> sizes;
+};
 /// Tables that benchmarks print (sim/evidence/measurements.h), each of which is a round, or several
-/// where it has each size several times. Throws InputError.
-std::vector<SizeTimes> rounds_of_tables(std::span<const std::string> paths);
+/// where it has each size several times. Throws InputError for what is of another operation or of
+/// other ranks than is asked, or than other tables are.
+TableRounds rounds_of_tables(std::span<const std::string> paths, const TableRequest& request);
+inline std::vector<SizeTimes> rounds_of_tables(std::span<const std::string> paths) {
+  return rounds_of_tables(paths, {}).sizes;
+}
 
 }  // namespace steptime

@@ -3,13 +3,17 @@
 #include "sim/config/json.h"
 #include "sim/config/text_lines.h"
 #include "sim/core/error.h"
+#include "sim/evidence/launcher_prefix.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +22,8 @@ namespace steptime {
 namespace {
 
 constexpr double kMostMicroseconds = 1e12;
+
+enum class TableKind { kNone, kNccl, kTimes };
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -35,29 +41,87 @@ std::string lower(std::string_view text) {
   return low;
 }
 
+/// With a space in place of each "[12]".
+std::string without_labels(std::string_view line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::size_t end = line[i] == '[' ? line.find_first_not_of("0123456789", i + 1) : i;
+    const bool is_label = end != line.npos && end > i + 1 && line[end] == ']';
+    text += is_label ? ' ' : line[i];
+    if (is_label) i = end;
+  }
+  return text;
+}
+
+/// Of the program's or the title's name, without what stands around it; "": none that is known.
+std::string operation_of(std::string_view name) {
+  constexpr std::pair<std::string_view, const char*> kOperations[] = {
+      {"allreduce", "all-reduce"},
+      {"allgather", "all-gather"},
+      {"allr", "all-reduce"},
+      {"allg", "all-gather"},
+      {"reducescatter", "reduce-scatter"},
+      {"redsct", "reduce-scatter"},
+      {"broadcast", "broadcast"},
+      {"bcast", "broadcast"},
+      {"reduce", "reduce"},
+      {"alltoall", "all-to-all"},
+      {"alltoallpersonalizedexchange", "all-to-all"},
+      {"latency", "ping-pong"},
+      {"", "ping-pong"}};
+  std::string letters;
+  for (const char c : lower(name)) {
+    if (c >= 'a' && c <= 'z') letters += c;
+  }
+  for (const auto& [known, operation] : kOperations) {
+    if (letters == known) return operation;
+  }
+  return letters;
+}
+
+/// What has been said of a run before its first row.
+struct Preamble {
+  std::string operation;
+  std::int64_t tasks = 0;  ///< processes that the command starts
+  std::int64_t last_rank = -1;
+  std::int64_t listed = 0;       ///< devices; a paste may begin in the middle of them
+  std::int64_t first_ranks = 0;  ///< how many programs call themselves rank 0
+  std::set<std::string, std::less<>> hosts;
+
+  std::int64_t ranks() const { return last_rank >= 0 ? last_rank + 1 : tasks; }
+  std::int64_t nodes() const {
+    return listed == last_rank + 1 ? static_cast<std::int64_t>(hosts.size()) : 0;
+  }
+};
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file)
       : file_(file), text_(text), lines_(text_lines(file, text)) {}
 
-  std::vector<Measurement> read() {
+  std::vector<MeasuredTable> read() {
     const auto first = text_.find_first_not_of(" \t\r\n");
-    if (first != text_.npos && (text_[first] == '{' || text_[first] == '[')) {
-      json();
-    } else {
-      const bool osu = std::any_of(lines_.begin(), lines_.end(), [](const TextLine& line) {
-        return line.text().find("# OSU") != std::string_view::npos;
-      });
-      const bool nccl = std::any_of(lines_.begin(), lines_.end(), is_nccl_head);
-      if (osu)
-        this->osu();
-      else if (nccl)
-        nccl_tests();
-      else
-        csv();
+    bool is_json = first != text_.npos && (text_[first] == '{' || text_[first] == '[');
+    if (is_json) {  // "[1,0]<stdout>:" begins like a list
+      const std::string_view line = trimmed(lines_.front().text());
+      const std::string_view said = without_launcher_prefix(line);
+      is_json = said.empty() || said == line;
     }
-    if (rows_.empty()) throw InputError(file_ + ": no measurement found");
-    return std::move(rows_);
+    if (is_json) {
+      tables_.emplace_back();
+      json();
+    } else if (std::any_of(lines_.begin(), lines_.end(), [](const TextLine& line) {
+                 const std::string_view said = without_launcher_prefix(line.text());
+                 return is_osu_title(said) || !nccl_head(said).empty();
+               })) {
+      benchmarks();
+    } else {
+      tables_.emplace_back();
+      csv();
+    }
+    std::erase_if(tables_, [](const MeasuredTable& table) { return table.rows.empty(); });
+    if (tables_.empty()) throw InputError(file_ + ": no measurement found");
+    return std::move(tables_);
   }
 
  private:
@@ -68,54 +132,220 @@ class Reader {
     if (!value || !(*value > 0) || *value * unit_us > kMostMicroseconds) {
       line.fail("a positive time", time);
     }
-    rows_.push_back({*bytes, *value * unit_us});
+    tables_.back().rows.push_back({*bytes, *value * unit_us});
   }
 
-  /// "#   size   count  type  redop  root   time ..." or, of old, "#   bytes  N  type  op  time".
-  static bool is_nccl_head(const TextLine& line) {
-    if (!line.is_comment()) return false;
-    const auto words = words_of(line.text().substr(1));
-    return !words.empty() && (words[0] == "size" || words[0] == "bytes") &&
-           std::find(words.begin(), words.end(), "time") != words.end();
+  /// The columns of "#   size   count  type  redop  root   time ...", of old "#   bytes  N  type op
+  /// time", or of "size(B) count(elems) type time(us) ..."; none: it is no such line. The mark may
+  /// have been lost where a text was pasted.
+  static std::vector<std::string> nccl_head(std::string_view line) {
+    const bool is_comment = line.starts_with('#');
+    if (is_comment) line.remove_prefix(1);
+    std::vector<std::string> columns;
+    for (const std::string_view word : words_of(line))
+      columns.push_back(lower(word));
+    const auto has = [&](std::string_view what) {
+      return std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
+        return column.substr(0, column.find('(')) == what;
+      });
+    };
+    if (columns.size() < 3 || !has("time")) return {};
+    const std::string first = columns[0].substr(0, columns[0].find('('));
+    if (first != "size" && first != "bytes") return {};
+    return is_comment || (has("count") && has("type")) ? columns : std::vector<std::string>{};
+  }
+  /// "# OSU MPI-CUDA Allreduce Latency Test v7.3".
+  static bool is_osu_title(std::string_view line) {
+    return line.starts_with("# OSU") ||
+           (line.starts_with("OSU MPI") && line.find(" Test") != line.npos);
   }
 
-  void nccl_tests() {
-    std::size_t column = 0;
-    double unit_us = 1;
-    for (const TextLine& line : lines_) {
-      if (is_nccl_head(line)) {
-        const auto words = words_of(line.text().substr(1));
-        column =
-            static_cast<std::size_t>(std::find(words.begin(), words.end(), "time") - words.begin());
-        // Versions before 2 name no units; theirs are milliseconds.
-        unit_us = words[0] == "bytes" ? 1000 : 1;
+  /// What is said from here on is about the next table. Rows may still come: a log may name the
+  /// program in between.
+  void begin_run() {
+    if (!is_next_) preamble_ = {};
+    is_next_ = true;
+  }
+
+  /// The program and how many processes it is started with, of the command of a shell or the title
+  /// of a run: "mpirun -np 16 ... all_reduce_perf -g 1".
+  void hear_command(const std::vector<std::string_view>& words) {
+    std::int64_t tasks = 0;
+    std::int64_t each = 1;
+    bool starts_tasks = false;
+    std::string operation;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string_view name = words[i].substr(words[i].find_last_of("/") + 1);
+      const auto perf = name.find("_perf");
+      if (operation.empty() && (perf != name.npos || name.starts_with("osu_"))) {
+        operation =
+            perf != name.npos ? operation_of(name.substr(0, perf)) : operation_of(name.substr(4));
         continue;
       }
-      const auto words = words_of(line.text());
-      if (column == 0 || !number_in<std::int64_t>(words[0])) continue;
-      if (words.size() <= column) {
-        line.fail(fmt::format("at least {} columns", column + 1));
+      if (name.starts_with("mpirun") || name.starts_with("mpiexec") || name == "srun")
+        starts_tasks = true;
+      const auto value = i + 1 < words.size() ? number_in<std::int64_t>(words[i + 1])
+                                              : std::optional<std::int64_t>();
+      if (!value || *value <= 0 || *value > 1'000'000) continue;
+      if (operation.empty() && (words[i] == "-np" || words[i] == "--np" || words[i] == "-n"))
+        tasks = *value;
+      if (!operation.empty() && (words[i] == "-g" || words[i] == "-t")) each *= *value;
+    }
+    if (operation.empty()) return;
+    is_next_ = false;
+    begin_run();
+    preamble_.operation = operation;
+    preamble_.tasks = starts_tasks ? tasks * each : 0;
+  }
+
+  /// "Rank  0 Group  0 Pid   6899 on HOST device  0 [0x04] NAME".
+  bool hear_device(std::vector<std::string_view> words) {
+    if (!words.empty() && words[0] == "#") words.erase(words.begin());
+    if (words.size() < 6 || words[0] != "Rank") return false;
+    const auto rank = number_in<std::int64_t>(words[1]);
+    const auto on = std::find(words.begin(), words.end(), "on");
+    if (!rank || *rank < 0 || *rank > 1'000'000'000 || on + 1 >= words.end()) return false;
+    begin_run();
+    preamble_.last_rank = std::max(preamble_.last_rank, *rank);
+    if (*rank == 0) ++preamble_.first_ranks;
+    ++preamble_.listed;
+    preamble_.hosts.emplace(*(on + 1));
+    return true;
+  }
+
+  void begin_table(const TextLine& line, TableKind kind) {
+    if (preamble_.first_ranks > 1) {
+      line.fail(fmt::format("one run of all ranks, got {} that know nothing of each other "
+                            "(nccl-tests are built with MPI=1 for several processes)",
+                            preamble_.first_ranks),
+                trimmed(line.text()));
+    }
+    kind_ = kind;
+    is_next_ = false;
+    tables_.push_back(
+        {.operation = preamble_.operation, .ranks = preamble_.ranks(), .nodes = preamble_.nodes()});
+  }
+
+  void benchmarks() {
+    for (const TextLine& line : lines_) {
+      const std::string_view said = without_launcher_prefix(line.text());
+      const auto words = words_of(said);
+      if (words.empty()) continue;
+      if (is_osu_title(said)) {
+        osu_title(line, said);
+      } else if (auto columns = nccl_head(said); !columns.empty()) {
+        // Again in front of every page of an old version's.
+        if (kind_ == TableKind::kNccl && columns == columns_ && !is_next_ &&
+            tables_.back().rows.empty())
+          continue;
+        begin_table(line, TableKind::kNccl);
+        columns_ = std::move(columns);
+        row_kind_.clear();
+      } else if (hear_device(words)) {
+        continue;
+      } else if (said.find("Collective test starting:") != said.npos) {
+        begin_run();
+        preamble_.operation = operation_of(words.back().substr(0, words.back().find("_perf")));
+      } else if (said.find("Out of bounds values :") != said.npos && words.back() == "FAILED") {
+        line.fail("results that the benchmark itself found right", said);
+      } else if (kind_ == TableKind::kNccl) {
+        nccl_row(line, said, words);
+      } else if (kind_ == TableKind::kTimes) {
+        osu_row(line, said, words);
       }
-      add(line, words[0], words[column], unit_us);
+      if (said.starts_with('#')) continue;
+      // A command may go over several lines of a shell.
+      command_.insert(command_.end(), words.begin(), words.end());
+      if (words.back() == "\\") continue;
+      hear_command(command_);
+      command_.clear();
     }
   }
 
-  void osu() {
-    for (const TextLine& line : lines_) {
-      if (line.is_comment()) continue;
-      const auto words = words_of(line.text());
-      // Some builds put the number of ranks in front: "2,1024".
-      const std::string_view size = words[0].substr(words[0].rfind(',') + 1);
-      if (!number_in<std::int64_t>(size)) continue;
-      if (words.size() < 2) line.fail("a size and a latency");
-      add(line, size, words[1], 1);
+  /// Where the time stands in a row of so many words. Old versions leave the kind of sum blank
+  /// where nothing is added up.
+  std::size_t time_column(const std::vector<std::string_view>& words) const {
+    const auto at = [&](std::string_view name) {
+      return static_cast<std::size_t>(
+          std::find_if(columns_.begin(), columns_.end(),
+                       [&](const std::string& column) { return column.starts_with(name); }) -
+          columns_.begin());
+    };
+    const std::size_t column = at("time");
+    const std::size_t sum = at("redop");
+    const bool is_blank =
+        sum < column && sum < words.size() && number_in<double>(words[sum]).has_value();
+    return is_blank ? column - 1 : column;
+  }
+
+  void nccl_row(const TextLine& line, std::string_view said, std::vector<std::string_view> words) {
+    const auto bytes = number_in<std::int64_t>(words[0]);
+    if (!bytes || (words.size() > 1 && !number_in<std::int64_t>(words[1]))) return;
+    // Of each flush of its output, MPICH labels the first character: "sum      -1[0]    75.38".
+    const std::string unlabelled = without_labels(said);
+    words = words_of(unlabelled);
+    const std::size_t column = time_column(words);
+    if (words.size() <= column) line.fail(fmt::format("at least {} columns", column + 1));
+    if (!number_in<double>(words[column])) line.fail("a row that is not cut by another line", said);
+    if (*bytes == 0) return;  // less than one element a rank: nothing is sent
+    std::string kind;         // type and sum
+    for (std::size_t i = 2; i < column && i < 4; ++i)
+      kind += fmt::format("{}{}", i == 2 ? "" : " ", words[i]);
+    MeasuredTable& table = tables_.back();
+    if (row_kind_.empty()) {
+      row_kind_ = kind;
+      const bool has_sum = std::find(columns_.begin(), columns_.end(), "redop") != columns_.end();
+      table.reduces = !has_sum || (column > 3 && words[3] != "none");
     }
+    if (kind != row_kind_) line.fail(fmt::format("rows of one type and sum ({})", row_kind_), said);
+    check_interleaving(line, *bytes);
+    // Versions before 2 name no units; theirs are milliseconds.
+    add(line, words[0], words[column], columns_[0] == "bytes" ? 1000 : 1);
+  }
+
+  /// Of two runs at once rows come in turn: 128, 256, 8, 512, 16, 1024, ...
+  void check_interleaving(const TextLine& line, std::int64_t bytes) {
+    const std::vector<Measurement>& rows = tables_.back().rows;
+    if (rows.size() < 2) return;
+    const std::int64_t before = rows[rows.size() - 2].bytes;
+    const std::int64_t last = rows.back().bytes;
+    if (before > last && bytes > before && rows.front().bytes < before)
+      line.fail("sizes in the order of one run",
+                fmt::format("{} B after {} and {}", bytes, before, last));
+  }
+
+  /// Tables of bandwidths and of what takes no size are no times of sizes.
+  void osu_title(const TextLine& line, std::string_view said) {
+    begin_run();
+    const auto begin = said.find("MPI");
+    const auto name = begin == said.npos ? begin : said.find(' ', begin);
+    const auto end = said.find(" Latency Test");
+    if (end != said.npos && name != said.npos && name <= end)
+      preamble_.operation = operation_of(said.substr(name, end - name));
+    const bool is_bandwidth =
+        end == said.npos && (said.find(" Test") != said.npos || said.find("Rate") != said.npos);
+    const bool has_no_size = preamble_.operation == "barrier" || preamble_.operation == "init";
+    begin_table(line, is_bandwidth || has_no_size ? TableKind::kNone : TableKind::kTimes);
+  }
+
+  void osu_row(const TextLine& line, std::string_view said,
+               const std::vector<std::string_view>& words) {
+    if (said.starts_with('#')) return;
+    // Some builds put the number of ranks in front: "2,1024".
+    const auto comma = words[0].rfind(',');
+    const std::string_view size = words[0].substr(comma == words[0].npos ? 0 : comma + 1);
+    if (!number_in<std::int64_t>(size)) return;
+    if (words.size() < 2) line.fail("a size and a latency", said);
+    if (comma != words[0].npos && tables_.back().ranks == 0)
+      tables_.back().ranks = number_in<std::int64_t>(words[0].substr(0, comma)).value_or(0);
+    add(line, size, words[1], 1);
   }
 
   /// Microseconds per unit of the time column of this name; 0 when it is none.
   static double time_unit(const std::string& name) {
-    for (const char* what : {"time", "latency"}) {
-      for (const auto& [unit, us] : {std::pair{"ns", 1e-3}, {"us", 1.0}, {"ms", 1e3}, {"s", 1e6}}) {
+    for (const char* what : {"time", "latency", "avg_time"}) {
+      for (const auto& [unit, us] :
+           {std::pair{"ns", 1e-3}, {"us", 1.0}, {"ms", 1e3}, {"s", 1e6}, {"seconds", 1e6}}) {
         if (name == fmt::format("{}_{}", what, unit) || name == fmt::format("{}({})", what, unit))
           return us;
       }
@@ -123,34 +353,49 @@ class Reader {
     return 0;
   }
 
-  void csv() {
-    std::optional<std::size_t> size_column;
-    std::optional<std::size_t> time_column;
+  struct CsvColumns {
+    std::size_t size = kNoColumn;
+    std::size_t time = kNoColumn;
     double unit_us = 0;
+    bool are_found() const { return size != kNoColumn && time != kNoColumn; }
+  };
+  static constexpr std::size_t kNoColumn = ~std::size_t{0};
+
+  static CsvColumns csv_columns(const std::vector<std::string>& cells) {
+    CsvColumns columns;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      std::string name = lower(cells[i]);
+      std::erase(name, ' ');
+      if (columns.size == kNoColumn &&
+          (name == "bytes" || name == "size" || name == "size(b)" || name == "size(bytes)"))
+        columns.size = i;
+      if (columns.time == kNoColumn && time_unit(name) > 0) {
+        columns.time = i;
+        columns.unit_us = time_unit(name);
+      }
+    }
+    return columns;
+  }
+
+  void csv() {
+    CsvColumns columns;
+    const TextLine* first = nullptr;
     for (const TextLine& line : lines_) {
       if (line.is_comment()) continue;
       const std::vector<std::string> cells = line.cells();
-      if (!size_column) {
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-          const std::string name = lower(trimmed(cells[i]));
-          if (!size_column && (name == "bytes" || name == "size" || name == "size(b)"))
-            size_column = i;
-          if (!time_column && time_unit(name) > 0) {
-            time_column = i;
-            unit_us = time_unit(name);
-          }
-        }
-        if (!size_column || !time_column) {
-          line.fail(
-              "output of nccl-tests or of OSU, or CSV with a header that names a size and a time "
-              "(\"bytes,time_us\")");
-        }
+      if (!columns.are_found()) {
+        if (first == nullptr) first = &line;
+        columns = csv_columns(cells);
         continue;
       }
-      if (cells.size() <= std::max(*size_column, *time_column)) {
-        line.fail(fmt::format("at least {} columns", std::max(*size_column, *time_column) + 1));
-      }
-      add(line, cells[*size_column], cells[*time_column], unit_us);
+      const std::size_t last = std::max(columns.size, columns.time);
+      if (cells.size() <= last) line.fail(fmt::format("at least {} columns", last + 1));
+      add(line, cells[columns.size], cells[columns.time], columns.unit_us);
+    }
+    if (first != nullptr && !columns.are_found()) {
+      first->fail(
+          "output of nccl-tests or of OSU, or CSV with a header that names a size and a time "
+          "(\"bytes,time_us\")");
     }
   }
 
@@ -170,7 +415,7 @@ class Reader {
     if (!time.is_number() || !(time.get<double>() > 0) || time.get<double>() > kMostMicroseconds) {
       fail_at(time_pointer, "a positive time", time);
     }
-    rows_.push_back({size->get<std::int64_t>(), time.get<double>()});
+    tables_.back().rows.push_back({size->get<std::int64_t>(), time.get<double>()});
   }
 
   /// The file that nccl-tests -J writes, or a list of {"bytes", "time_us"}.
@@ -202,13 +447,37 @@ class Reader {
   const std::string& file_;
   std::string_view text_;
   std::vector<TextLine> lines_;
-  std::vector<Measurement> rows_;
+  std::vector<MeasuredTable> tables_;
+  Preamble preamble_;
+  TableKind kind_ = TableKind::kNone;      ///< of the table that is being read
+  bool is_next_ = true;                    ///< the preamble is of a table that has not begun
+  std::vector<std::string> columns_;       ///< of nccl-tests
+  std::string row_kind_;                   ///< type and sum of the first row
+  std::vector<std::string_view> command_;  ///< the words of a shell's so far
 };
 
 }  // namespace
 
-std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file) {
+std::string MeasuredTable::name() const {
+  return fmt::format("{}{}", operation.empty() ? "a collective" : operation,
+                     ranks > 0 ? fmt::format(" on {} rank{}", ranks, ranks == 1 ? "" : "s") : "");
+}
+
+std::vector<MeasuredTable> parse_tables(std::string_view text, const std::string& file) {
   return Reader(text, file).read();
+}
+
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file) {
+  const auto tables = parse_tables(text, file);
+  std::vector<Measurement> rows;
+  for (const MeasuredTable& table : tables) {
+    if (table.operation != tables[0].operation || table.ranks != tables[0].ranks) {
+      throw InputError(fmt::format("{}: expected one collective, got {} and {}", file,
+                                   tables[0].name(), table.name()));
+    }
+    rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  }
+  return rows;
 }
 
 std::vector<Measurement> read_measurements(const std::string& path) {

@@ -5,20 +5,20 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/read_experiment.h"
-#include "sim/experiment/simulate.h"
+#include "sim/experiment/variants.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <functional>
-#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
 
 namespace steptime {
 namespace {
@@ -26,224 +26,266 @@ namespace {
 constexpr double kStep = 1.01;      // by which a quantity is changed
 constexpr double kSmallest = 5e-5;  // an elasticity that is shown
 constexpr double kNoTime = 1e-9;    // what a limit makes of times
-constexpr const char* kComputeTime = "/workload/compute_time";
+/// The slopes of two sides of a quantity with another plan differ by more than this where the step
+/// jumps; below it a plan changes where both are equally good.
+constexpr double kKink = 0.02;
+/// A step is made of times that grow at most in proportion to a quantity or its inverse.
+constexpr double kSteepest = 1.5;
+constexpr const char* kInput = "/workload/input";
 
 std::string milliseconds(double seconds) {
   return fmt::format("{:.3f}", seconds * 1e3);
 }
 
-using Quantity = std::variant<Duration, Bandwidth, TimePerByte, Bytes>;
-
-template <class T>
-std::optional<Quantity> parsed(const std::string& text) {
-  try {
-    return parse_quantity<T>(text);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
-std::optional<Quantity> quantity_in(const Json& value) {
-  if (!value.is_string()) return std::nullopt;
-  const auto text = value.get<std::string>();
-  for (const auto& found : {parsed<Duration>(text), parsed<Bandwidth>(text),
-                            parsed<TimePerByte>(text), parsed<Bytes>(text)}) {
-    if (found) return found;
-  }
-  return std::nullopt;
-}
-
-std::string scaled(const Quantity& quantity, double factor) {
-  struct Scale {
-    double factor;
-    std::string operator()(Duration d) const {
-      return format_quantity(from_seconds(to_seconds(d) * factor));
-    }
-    std::string operator()(Bandwidth b) const {
-      return format_quantity(Bandwidth{b.bytes_per_second * factor});
-    }
-    std::string operator()(TimePerByte t) const {
-      return format_quantity(TimePerByte{t.seconds_per_byte * factor});
-    }
-    std::string operator()(Bytes b) const {
-      return format_quantity(Bytes{std::llround(static_cast<double>(b.count) * factor)});
-    }
-  };
-  return std::visit(Scale{factor}, quantity);
-}
-
-bool is_zero(const Quantity& quantity) {
-  struct Zero {
-    bool operator()(Duration d) const { return d == Duration{}; }
-    bool operator()(Bandwidth b) const { return b.bytes_per_second == 0; }
-    bool operator()(TimePerByte t) const { return t.seconds_per_byte == 0; }
-    bool operator()(Bytes b) const { return b.count == 0; }
-  };
-  return std::visit(Zero{}, quantity);
-}
-
 /// What a step may wait for, whatever else it does.
 constexpr const char* kSamples = "waits for samples";
 
-/// Places of a config that hold one quantity, or those of a list's elements.
-struct Place {
-  std::vector<Json::json_pointer> pointers;
-  Quantity quantity;  ///< at the first of them
-  std::string text;
-};
-using Places = std::map<std::string, Place>;
+/// Runs of one explanation, at once where there are processors.
+class Runs {
+ public:
+  Runs(const Variants& variants, const Plans* held, OnProgress listener)
+      : variants_(variants), held_(held), listener_(std::move(listener)) {}
 
-void find_places(const Json& node, const Json::json_pointer& at, const std::string& name,
-                 Places& places) {
-  if (node.is_object()) {
-    for (const auto& [key, value] : node.items())
-      find_places(value, at / key, join_pointer(name, key), places);
+  /// Its number.
+  std::size_t add(Json config) {
+    configs_.push_back(std::move(config));
+    return configs_.size() - 1;
+  }
+  /// Returns whether none was interrupted; what others throw but InputError goes on.
+  bool run() {
+    runs_.resize(configs_.size());
+    tbb::parallel_for(std::size_t{0}, configs_.size(), [&](std::size_t i) {
+      if (is_interrupted_) return;
+      double told = 0;
+      const OnProgress on_progress = [&](double share) { tell(std::min(1., share), told); };
+      try {
+        tell(0, told);
+        runs_[i] = variants_.run(configs_[i], held_, on_progress);
+        tell(1, told);
+      } catch (const InputError&) {  // refused
+        done_ = done_ + 1 - told;
+      } catch (const Interrupted&) {
+        is_interrupted_ = true;
+      }
+    });
+    return !is_interrupted_;
+  }
+  /// Null: it was refused, or there was no time for it.
+  const PlannedRun* of(std::size_t number) const {
+    return runs_[number] ? &*runs_[number] : nullptr;
+  }
+  bool was_interrupted() const { return is_interrupted_; }
+
+ private:
+  void tell(double share, double& told) {
+    done_ += share - std::exchange(told, share);
+    const std::unique_lock lock(telling_, std::try_to_lock);
+    if (lock && listener_) listener_(std::min(1., done_ / static_cast<double>(configs_.size())));
+  }
+
+  const Variants& variants_;
+  const Plans* held_;
+  OnProgress listener_;
+  std::vector<Json> configs_;
+  std::vector<std::optional<PlannedRun>> runs_;
+  std::atomic<double> done_ = 0;
+  std::atomic<bool> is_interrupted_ = false;
+  std::mutex telling_;
+};
+
+/// A run with more of a quantity and one with less.
+struct Sides {
+  std::string name;
+  const Place* place = nullptr;
+  std::size_t more = 0;
+  std::size_t less = 0;
+};
+
+void add_slope(const Sides& sides, const PlannedRun& as_it_is, const PlannedRun& less,
+               const PlannedRun& more, Explanation& explanation) {
+  const double step = as_it_is.result.step_time_s;
+  const double scale = std::log(kStep);
+  const double down = std::log(step / less.result.step_time_s) / scale;
+  const double up = std::log(more.result.step_time_s / step) / scale;
+  const auto has_its_messages = [&](const PlannedRun& run) {
+    return same_plans(run.plans, as_it_is.plans) && run.result.messages == as_it_is.result.messages;
+  };
+  const bool same_below = has_its_messages(less);
+  const bool same_above = has_its_messages(more);
+  const bool jumps = (!(same_below && same_above) && std::abs(up - down) > kKink) ||
+                     std::max(std::abs(up), std::abs(down)) > kSteepest;
+  if (jumps) {
+    explanation.jumps.push_back(
+        {sides.name,
+         sides.place->text,
+         (less.result.step_time_s / step - 1) * 100,
+         (more.result.step_time_s / step - 1) * 100,
+         {less.result.messages, as_it_is.result.messages, more.result.messages},
+         !same_plans(less.plans, as_it_is.plans) || !same_plans(more.plans, as_it_is.plans)});
     return;
   }
-  if (node.is_array()) {
-    for (std::size_t i = 0; i < node.size(); ++i)
-      find_places(node[i], at / i, fmt::format("{}/*", name), places);
-    return;
-  }
-  const auto quantity = quantity_in(node);
-  if (!quantity || is_zero(*quantity)) return;
-  Place& place =
-      places.try_emplace(name, Place{{}, *quantity, node.get<std::string>()}).first->second;
-  place.pointers.push_back(at);
+  const double per_cent = (up + down) / 2;
+  if (std::abs(per_cent) < kSmallest) return;
+  explanation.elasticities.push_back({sides.name, sides.place->text, per_cent});
 }
 
-/// The experiment of a config, changed.
-class Variants {
- public:
-  explicit Variants(const std::shared_ptr<const Document>& config)
-      : file_(config->file), config_(resolved(config->root)) {
-    config_.erase("sweep");
-    config_.erase("claims");
-    for (const char* section : {"workload", "cluster", "strategy"})
-      find_places(config_.at(section), Json::json_pointer(std::string("/") + section),
-                  std::string("/") + section, places_);
+/// 1, 2, 4, ... nodes up to four times as many, with the number itself among them.
+std::vector<std::int64_t> node_counts(std::int64_t nodes) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t n = 1; n <= 4 * nodes; n *= 2) {
+    counts.push_back(n);
+    if (n < nodes && 2 * n > nodes) counts.push_back(nodes);
   }
+  return counts;
+}
 
-  const Places& places() const { return places_; }
-  const Json& config() const { return config_; }
-  /// The trace's own compute time, so that it can be changed like one that the config names.
-  void add_compute_time(double seconds) {
-    if (places_.contains(kComputeTime) || !(seconds > 0)) return;
-    const Duration time = from_seconds(seconds);
-    places_.emplace(kComputeTime, Place{{Json::json_pointer(kComputeTime)},
-                                        time,
-                                        fmt::format("{} ms", milliseconds(seconds))});
+/// The key compute_time is of one micro-batch, without what a worker among others does beside its
+/// layers, such as copies of gradients: that comes on top.
+void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Variants& variants) {
+  if (variants.config().at("workload").value("accumulate", 1) != 1) return;
+  const double seconds = as_it_is.compute_time_s;
+  Json changed = variants.config();
+  if (changed["workload"].contains("compute_time")) return;
+  changed["workload"]["compute_time"] = format_quantity(from_seconds(seconds));
+  try {
+    const Result with = variants.run(changed, nullptr, on_progress).result;
+    variants.add_compute_time(seconds - (with.compute_time_s - seconds));
+  } catch (const InputError&) {  // as with a layout: then it is said that it cannot be changed
+    variants.add_compute_time(seconds);
   }
+}
 
-  Result run(const Json& config, const OnProgress& on_progress) const {
-    return simulate(read_experiment(std::make_shared<Document>(Document{file_, config})), nullptr,
-                    on_progress);
+void check_fixed_plan(const Experiment& e) {
+  if (e.layout) throw InputError("--fixed-plan: a layout plans no messages by cost: expected none");
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+    throw InputError(
+        fmt::format("--fixed-plan: schedule or transport decide while the step runs: expected a "
+                    "schedule that plans beforehand, as fixed-buckets or mg-wfbp"));
   }
-  Json with(const Place& place, double factor) const {
-    Json changed = config_;
-    for (const auto& pointer : place.pointers) {
-      changed[pointer] = scaled(
-          config_.contains(pointer) ? *quantity_in(config_.at(pointer)) : place.quantity, factor);
-    }
-    return changed;
-  }
-  /// All quantities below /cluster and /strategy of this type, times a factor.
-  template <class T>
-  Json with_all(double factor) const {
-    Json changed = config_;
-    for (const auto& [name, place] : places_) {
-      if (!std::holds_alternative<T>(place.quantity) || name.starts_with("/workload")) continue;
-      for (const auto& pointer : place.pointers)
-        changed[pointer] = scaled(*quantity_in(config_.at(pointer)), factor);
-    }
-    return changed;
-  }
+}
 
- private:
-  std::string file_;
-  Json config_;
-  Places places_;
-};
-
-/// Shares a listener's range among parts that take about the same time, and tells it of the begin
-/// of each, as a run of one step says nothing itself.
-class Parts {
- public:
-  Parts(OnProgress listener, double count) : listener_(std::move(listener)), count_(count) {}
-  OnProgress next() {
-    if (!listener_) return {};
-    const double begin = done_++ / count_;
-    listener_(std::min(1.0, begin));
-    return [this, begin](double share) { listener_(std::min(1.0, begin + share / count_)); };
+/// Every quantity with a slope, and the rate of samples, where no wait for them is modelled.
+std::vector<Suspect> suspects_of(const Explanation& explanation, const Variants& variants,
+                                 std::int64_t nodes, double measured) {
+  std::vector<Suspect> suspects;
+  const auto add = [&](const std::string& pointer, double elasticity) {
+    const Place& place = variants.places().at(pointer);
+    suspects.push_back({pointer, place.text, elasticity,
+                        [&](double factor) { return variants.with(place, factor); },
+                        [&](double factor) { return scaled_text(place.text, factor); }});
+  };
+  for (const Elasticity& e : explanation.elasticities)
+    add(e.pointer, e.per_cent);
+  for (const Jump& jump : explanation.jumps)
+    add(jump.pointer, (jump.more_pct - jump.less_pct) / 2);
+  if (measured > explanation.result.step_time_s &&
+      !variants.config().at("workload").contains("input")) {
+    // Samples of a node in the step as it is; a factor is that of the time for them.
+    const double rate = explanation.result.throughput_samples_per_s / static_cast<double>(nodes);
+    suspects.push_back(
+        {kInput, "none", 1,
+         [&variants, rate](double factor) {
+           Json changed = variants.config();
+           changed["workload"]["input"] = rate / factor;
+           return changed;
+         },
+         [rate](double factor) { return fmt::format("{:.4g} samples/s a node", rate / factor); }});
   }
+  return suspects;
+}
 
- private:
-  OnProgress listener_;
-  double count_;
-  double done_ = 0;
-};
+/// The messages are those that were planned for what the config says, as a framework's would be:
+/// nobody told it what else is the case.
+MeasuredStep measured_step(const Explanation& explanation, const Variants& variants,
+                           const Experiment& e, const PlannedRun& as_it_is, double measured,
+                           const OnProgress& on_progress) {
+  const OnProgress listener = [&](double) {
+    if (on_progress) on_progress(1);
+  };
+  const auto time_of = [&](const Json& config) {
+    return variants.run(config, &as_it_is.plans, listener).result.step_time_s;
+  };
+  return {measured,
+          likely_causes(suspects_of(explanation, variants, e.cluster->nodes, measured),
+                        explanation.result.step_time_s, measured, time_of),
+          !as_it_is.plans.empty()};
+}
 
 }  // namespace
 
-Explanation explain(const std::shared_ptr<const Document>& config, const OnProgress& on_progress) {
+Explanation explain(const std::shared_ptr<const Document>& config, const ExplainOptions& options,
+                    const OnProgress& on_progress) {
   auto as_it_is = std::make_shared<Document>(*config);
   as_it_is->root.erase("sweep");
   if (as_it_is->root.contains("run") && as_it_is->root["run"].is_object())
     as_it_is->root["run"].erase("convergence");  // a step takes as long with or without
   const Experiment experiment = read_experiment(as_it_is);
+  if (options.fixed_plan) check_fixed_plan(experiment);
   Variants variants(as_it_is);
-  const std::int64_t nodes = experiment.cluster->nodes;
-  std::vector<std::int64_t> node_counts;
-  for (std::int64_t n = 1; n <= 4 * nodes; n *= 2) {
-    node_counts.push_back(n);
-    if (n < nodes && 2 * n > nodes) node_counts.push_back(nodes);
-  }
-  const double runs = 1 + 2 * (static_cast<double>(variants.places().size()) + 1) + 5 +
-                      static_cast<double>(node_counts.size());
-  Parts parts(on_progress, runs);
 
   Explanation explanation;
   explanation.name = experiment.name;
-  explanation.result = simulate(experiment, &explanation.buckets, parts.next());
   // What is varied is the config with its defaults written out: it has to be a config by itself.
-  variants.run(variants.config(), {});
+  const auto quietly = [&](double) {
+    if (on_progress) on_progress(0);
+  };
+  const PlannedRun base = variants.run(variants.config(), nullptr, quietly, &explanation.buckets);
+  explanation.result = base.result;
   const double step = explanation.result.step_time_s;
-  // compute_time is that of one micro-batch.
-  if (variants.config().at("workload").value("accumulate", 1) == 1)
-    variants.add_compute_time(explanation.result.compute_time_s);
+  add_compute_time(explanation.result, quietly, variants);
 
+  Runs runs(variants, options.fixed_plan ? &base.plans : nullptr, on_progress);
+  std::vector<Sides> all_sides;
   for (const auto& [name, place] : variants.places()) {
-    try {
-      const double more = variants.run(variants.with(place, kStep), parts.next()).step_time_s;
-      const double less = variants.run(variants.with(place, 1 / kStep), parts.next()).step_time_s;
-      const double per_cent = std::log(more / less) / (2 * std::log(kStep));
-      if (std::abs(per_cent) < kSmallest) continue;
-      explanation.elasticities.push_back({name, place.text, per_cent});
-    } catch (const InputError&) {
-      explanation.fixed.push_back(name);
-    }
+    all_sides.push_back({name, &place, runs.add(variants.with(place, kStep)),
+                         runs.add(variants.with(place, 1 / kStep))});
   }
-  std::stable_sort(explanation.elasticities.begin(), explanation.elasticities.end(),
-                   [](const Elasticity& a, const Elasticity& b) {
-                     return std::abs(a.per_cent) > std::abs(b.per_cent);
-                   });
-
-  const auto add_limit = [&](const char* without, const Json& changed) {
-    try {
-      const double time = variants.run(changed, parts.next()).step_time_s;
-      if (time < step * (1 - kSmallest)) explanation.limits.push_back({without, time});
-    } catch (const InputError&) {
-      explanation.fixed.emplace_back(without);
-    }
+  std::vector<std::pair<const char*, std::size_t>> limits;
+  const auto add_limit = [&](const char* without, Json changed) {
+    limits.emplace_back(without, runs.add(std::move(changed)));
   };
   add_limit("start-ups and latencies", variants.with_all<Duration>(kNoTime));
   add_limit("limits of bandwidth", variants.with_all<Bandwidth>(1 / kNoTime));
   add_limit("times per byte of sums and hosts", variants.with_all<TimePerByte>(kNoTime));
   Json endless = variants.config();
-  if (endless["workload"].erase("input") > 0) add_limit(kSamples, endless);
+  if (endless["workload"].erase("input") > 0) add_limit(kSamples, std::move(endless));
   Json apart = variants.config();
   apart["workload"]["overlap"] = "none";
-  add_limit("costs of overlap", apart);
+  add_limit("costs of overlap", std::move(apart));
+  std::vector<std::pair<std::int64_t, std::size_t>> scales;
+  for (const std::int64_t n : node_counts(experiment.cluster->nodes)) {
+    Json changed = variants.config();
+    changed["cluster"]["nodes"] = n;
+    scales.emplace_back(n, runs.add(std::move(changed)));
+  }
+  explanation.is_partial = !runs.run();
+  if (explanation.is_partial && !options.keeps_partial) throw Interrupted();
+
+  const auto refused = [&](std::string what) {
+    if (!explanation.is_partial) explanation.fixed.push_back(std::move(what));
+  };
+  for (const Sides& sides : all_sides) {
+    const PlannedRun* less = runs.of(sides.less);
+    const PlannedRun* more = runs.of(sides.more);
+    if (less == nullptr || more == nullptr)
+      refused(sides.name);
+    else
+      add_slope(sides, base, *less, *more, explanation);
+  }
+  std::stable_sort(explanation.elasticities.begin(), explanation.elasticities.end(),
+                   [](const Elasticity& a, const Elasticity& b) {
+                     return std::abs(a.per_cent) > std::abs(b.per_cent);
+                   });
+  std::stable_sort(explanation.jumps.begin(), explanation.jumps.end(),
+                   [](const Jump& a, const Jump& b) { return a.size_pct() > b.size_pct(); });
+
+  for (const auto& [without, number] : limits) {
+    const PlannedRun* run = runs.of(number);
+    if (run == nullptr)
+      refused(without);
+    else if (run->result.step_time_s < step * (1 - kSmallest))
+      explanation.limits.push_back({without, run->result.step_time_s});
+  }
   // Where samples come too late, there is nothing to gain from the rest.
   if (explanation.result.compute_time_s < step &&
       explanation.result.exposed_input_s.value_or(0) == 0)
@@ -252,18 +294,36 @@ Explanation explain(const std::shared_ptr<const Document>& config, const OnProgr
       explanation.limits.begin(), explanation.limits.end(),
       [](const StepLimit& a, const StepLimit& b) { return a.step_time_s < b.step_time_s; });
 
-  for (const std::int64_t n : node_counts) {
-    Json changed = variants.config();
-    changed["cluster"]["nodes"] = n;
+  for (const auto& [n, number] : scales) {
+    const PlannedRun* run = runs.of(number);
+    if (run == nullptr) continue;  // refused, such as one node less than there are servers
+    const Result& r = run->result;
+    explanation.scaling.push_back(
+        {n, r.step_time_s, r.speedup, r.scaling_efficiency, r.step_time_interval_s});
+  }
+  if (options.measured && !explanation.is_partial) {
     try {
-      const Result r = variants.run(changed, parts.next());
-      explanation.scaling.push_back(
-          {n, r.step_time_s, r.speedup, r.scaling_efficiency, r.step_time_interval_s});
-    } catch (const InputError&) {  // such as one node less than there are servers
-      continue;
+      explanation.measured = measured_step(explanation, variants, experiment, base,
+                                           to_seconds(*options.measured), on_progress);
+    } catch (const Interrupted&) {
+      if (!options.keeps_partial) throw;
+      explanation.is_partial = true;
     }
   }
   return explanation;
+}
+
+double Jump::size_pct() const {
+  return std::max(std::abs(less_pct), std::abs(more_pct));
+}
+
+std::string Jump::change() const {
+  if (messages[0] != messages[1] || messages[2] != messages[1]) {
+    return messages[0] == messages[2]
+               ? fmt::format("{}, else {}", messages[0], messages[1])
+               : fmt::format("{}, {}, {}", messages[0], messages[1], messages[2]);
+  }
+  return fmt::format("{}{}", messages[1], replans ? ", of other sizes" : "");
 }
 
 std::int64_t Explanation::knee() const {
@@ -313,19 +373,27 @@ std::string Explanation::text() const {
   for (const Elasticity& e : elasticities)
     changes.add({e.pointer, e.value, fmt::format("{:+.4f} %", e.per_cent)});
   if (!elasticities.empty()) text += fmt::format("\n{}", changes.text());
+  TextTable turns({"the step jumps with", "which is", "1 % less", "1 % more", "messages a step"});
+  for (const Jump& jump : jumps) {
+    turns.add({jump.pointer, jump.value, fmt::format("{:+.4f} %", jump.less_pct),
+               fmt::format("{:+.4f} %", jump.more_pct), jump.change()});
+  }
+  if (!jumps.empty()) text += fmt::format("\n{}", turns.text());
   TextTable scales({"nodes", "step ms", "speedup", "efficiency %"});
   for (const ScalePoint& point : scaling) {
     scales.add({fmt::format("{}", point.nodes), milliseconds(point.step_time_s),
                 fmt::format("{:.2f}", point.speedup),
                 fmt::format("{:.1f}", point.scaling_efficiency * 100)});
   }
-  text += fmt::format("\n{}", scales.text());
+  if (!scaling.empty()) text += fmt::format("\n{}", scales.text());
   if (knee() > 0)
     text += fmt::format("\nfrom {} node{} on, twice as many gain less than 1.5 times the speed\n",
                         knee(), knee() == 1 ? "" : "s");
   if (!fixed.empty())
     text += fmt::format("\nnot varied, as a change is refused: {}\n", fmt::join(fixed, ", "));
+  if (measured) text += fmt::format("\n{}", measured->text(step, result.step_time_interval_s));
   if (!result.domain.is_validated()) text += fmt::format("\n{}\n", result.domain.text());
+  if (is_partial) text += "\ninterrupted: what was found until then\n";
   return text;
 }
 
@@ -333,6 +401,15 @@ Json Explanation::json() const {
   Json sensitive = Json::array();
   for (const Elasticity& e : elasticities)
     sensitive.push_back({{"pointer", e.pointer}, {"value", e.value}, {"elasticity", e.per_cent}});
+  Json turns = Json::array();
+  for (const Jump& jump : jumps) {
+    turns.push_back({{"pointer", jump.pointer},
+                     {"value", jump.value},
+                     {"less_pct", jump.less_pct},
+                     {"more_pct", jump.more_pct},
+                     {"messages", jump.messages},
+                     {"replans", jump.replans}});
+  }
   Json less = Json::array();
   for (const StepLimit& limit : limits)
     less.push_back({{"without", limit.without}, {"step_time_s", limit.step_time_s}});
@@ -345,17 +422,21 @@ Json Explanation::json() const {
                       {"step_time_interval_s",
                        {point.step_time_interval_s.low, point.step_time_interval_s.high}}});
   }
-  return {{"name", name},
-          {"step_time_s", result.step_time_s},
-          {"compute_time_s", result.compute_time_s},
-          {"bottleneck", bottleneck()},
-          {"attribution", causes_json(result.attribution)},
-          {"limits", less},
-          {"elasticities", sensitive},
-          {"scaling", scales},
-          {"knee_nodes", knee()},
-          {"not_varied", fixed},
-          {"domain", Json::parse(result.domain.json())}};
+  Json all{{"name", name},
+           {"step_time_s", result.step_time_s},
+           {"compute_time_s", result.compute_time_s},
+           {"bottleneck", bottleneck()},
+           {"attribution", causes_json(result.attribution)},
+           {"limits", less},
+           {"elasticities", sensitive},
+           {"jumps", turns},
+           {"scaling", scales},
+           {"knee_nodes", knee()},
+           {"not_varied", fixed},
+           {"domain", Json::parse(result.domain.json())}};
+  if (measured) all["measured"] = measured->json();
+  if (is_partial) all["partial"] = true;
+  return all;
 }
 
 }  // namespace steptime

@@ -5,10 +5,13 @@
 #include "sim/config/config.h"
 #include "sim/config/json.h"
 #include "sim/core/limits.h"
+#include "sim/core/units.h"
+#include "sim/experiment/likely_causes.h"
 #include "sim/experiment/result.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +19,25 @@ namespace steptime {
 
 /// By how many per cent a step gets longer when one quantity of the config grows by one per cent,
 /// all else being equal: d ln(step) / d ln(quantity), from a run with 1 % more and one with 1 %
-/// less. A schedule plans anew in each of them.
+/// less. A schedule plans anew in each of them, unless the plan is held.
 struct Elasticity {
   std::string pointer;  ///< of the quantity; "*" where all elements of a list change together
   std::string value;    ///< that it has
   double per_cent = 0;
+};
+
+/// What the step does with one per cent less and more of a quantity where it has no slope, as the
+/// schedule plans other messages on a side, or something else turns.
+struct Jump {
+  std::string pointer;
+  std::string value;
+  double less_pct = 0;  ///< change of the step with 1 % less of the quantity
+  double more_pct = 0;
+  std::int64_t messages[3]{};  ///< of a step: with less, as it is, and with more
+  bool replans = false;        ///< the schedule's plan is another one on a side
+
+  double size_pct() const;     ///< of the larger side
+  std::string change() const;  ///< of the messages, for people: "4, 4, 5"
 };
 
 /// A step in which something costs nothing.
@@ -44,9 +61,12 @@ struct Explanation {
   std::vector<SentBucket> buckets;  ///< in send order
   std::vector<Elasticity>
       elasticities;                 ///< the strongest first; those that do nothing are left out
+  std::vector<Jump> jumps;          ///< in no elasticity; the largest first
   std::vector<StepLimit> limits;    ///< what gains most first; only what gains something
   std::vector<ScalePoint> scaling;  ///< from 1 node to four times as many as asked for
   std::vector<std::string> fixed;   ///< quantities that cannot be changed alone
+  std::optional<MeasuredStep> measured{};  ///< where a measured time was given
+  bool is_partial = false;                 ///< ended before all of it was found
 
   /// The number of nodes from which twice as many make less than half of the gain that they could:
   /// speedup grows by less than 1.5; 0 where no such number was tried.
@@ -57,9 +77,21 @@ struct Explanation {
   Json json() const;
 };
 
-/// `config`: an experiment; its sweep is not read. Progress is that of the whole. Throws what
-/// simulate() throws for the experiment as it is.
-Explanation explain(const std::shared_ptr<const Document>& config,
+struct ExplainOptions {
+  /// Messages are those that the schedule plans for the experiment as it is, whatever is changed.
+  bool fixed_plan = false;
+  std::optional<Duration> measured{};  ///< what a step really took
+  /// What the listener throws to interrupt ends the search, not the explanation.
+  bool keeps_partial = false;
+};
+
+/// `config`: an experiment; its sweep is not read. Progress is that of the whole, told from any
+/// thread. Throws what simulate() throws for the experiment as it is.
+Explanation explain(const std::shared_ptr<const Document>& config, const ExplainOptions& options,
                     const OnProgress& on_progress = {});
+inline Explanation explain(const std::shared_ptr<const Document>& config,
+                           const OnProgress& on_progress = {}) {
+  return explain(config, ExplainOptions{}, on_progress);
+}
 
 }  // namespace steptime

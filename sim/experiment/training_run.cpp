@@ -3,9 +3,9 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
-#include "sim/core/limits.h"
 #include "sim/events/mean_causes.h"
 #include "sim/experiment/played_cluster.h"
+#include "sim/experiment/training_work.h"
 #include "sim/training/play.h"
 
 #include <algorithm>
@@ -49,33 +49,6 @@ std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
     if (point) values.push_back(get(*point));
   }
   return values;
-}
-
-/// A worker's speed, an all-reduce and a message are one, two and five events; measured, at 60 to
-/// 200 ns each.
-void check_training_work(const Experiment& e, const TrainingPlan& plan) {
-  double pieces = 0;
-  for (const auto& of_bucket : plan.pieces)
-    pieces += static_cast<double>(of_bucket.size());
-  const auto workers = static_cast<double>(e.cluster->workers());
-  const auto clients = static_cast<double>(plan.aggregation.clients);
-  const double states = clients * (pieces + static_cast<double>(plan.pieces.size()));
-  // With those that are under way, at most about 100 B each: they fit into 2 GiB.
-  constexpr double kMost = 2e7;
-  if (plan.aggregation.servers.count > 0 && states > kMost) {
-    throw PlacedError(
-        fmt::format("/cluster: {} clients of servers with {} messages each are more than fit in "
-                    "memory; larger buckets are fewer",
-                    clients, pieces));
-  }
-  double beyond = 0;  // of a node; four events more for its copies
-  for (const auto& of_piece : plan.pieces_beyond)
-    beyond += 10 * static_cast<double>(of_piece.size()) + 4;
-  const double step = workers + 2 * static_cast<double>(plan.trainers()) +
-                      clients * (2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces) +
-                      static_cast<double>(e.cluster->nodes) * beyond;
-  check_events(step * static_cast<double>(plan.played_steps()) * static_cast<double>(seeds_of(e)),
-               "/run/steps", "events", "fewer steps, workers or servers are fewer");
 }
 
 }  // namespace
@@ -251,7 +224,7 @@ TrainingPlan plan_training(const Experiment& e) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));
   }
-  check_training_work(e, plan);
+  check_training_work(e, plan, seeds_of(e));
   return plan;
 }
 

@@ -111,7 +111,7 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
 }
 
 /// Of each place.
-std::vector<std::vector<ChunkPasses>> passes_of(const LayoutPlan& plan) {
+std::vector<std::vector<ChunkPasses>> all_passes(const LayoutPlan& plan) {
   std::vector<std::vector<ChunkPasses>> passes;
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     passes.push_back(passes_of(plan, place));
@@ -130,7 +130,7 @@ LayoutTimes play(const Step& step) {
 }  // namespace
 
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
-  const auto passes = passes_of(plan);
+  const auto passes = all_passes(plan);
   const Step step{plan, passes, passes_in_order(plan), timeline};
   if (takes(FastPath::kEarliestStarts, timeline == nullptr && plan.overlap == nullptr)) {
     auto times = earliest_starts(plan, passes, step.order);
@@ -142,7 +142,7 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
 }
 
 Duration step_time(const LayoutPlan& plan) {
-  const auto passes = passes_of(plan);
+  const auto passes = all_passes(plan);
   const Step step{plan, passes, passes_in_order(plan)};
   if (takes(FastPath::kEarliestStarts, plan.overlap == nullptr)) {
     if (const auto time = earliest_step(plan, passes, step.order)) return *time;

@@ -32,7 +32,11 @@ ranks 2 replay "$config" "${small[@]}" --schedules wfbp,sync-easgd,tensor-fusion
 [[ $(grep -cE '^(wfbp|sync-easgd|tensor-fusion|priority) ' "$scratch/out") == 4 ]] ||
   fail "replay said: $(cat "$scratch/out")"
 grep -q '"status": "predicted"' "$scratch/ladder.prediction.json" || fail "no prediction"
+grep -q 'all-reduces: measured just before;' "$scratch/out" || fail "what was measured is not said"
 ranks 2 replay "$config" "${small[@]}" --compute work >/dev/null 2>&1 || fail "MPI's all-reduce"
+ranks 2 replay "$config" "${small[@]}" --from profile >"$scratch/out" 2>/dev/null
+grep -q "all-reduces: predicted by the config's collective;" "$scratch/out" ||
+  fail "replay from a profile said: $(cat "$scratch/out")"
 
 # MXNet's engine keeps pace with the wall; a barrier of ConCum's is a real one.
 ranks 2 replay "$config" "${small[@]}" --embeddings funnel,concum,depcha >"$scratch/out" 2>/dev/null

@@ -85,6 +85,23 @@ TEST(Kineto, ResNet50sTensorsAreTheModelsInOrder) {
   EXPECT_EQ(tensors[0]->params, 9408);
 }
 
+/// The layer table's tensors are the trace's, one by one; VGG-16 has 32, not 161.
+TEST(Kineto, ALayerTableGivesNamesAndIsHeldAgainstTheShapes) {
+  ImportRequest request = request_of("");
+  request.paths = {data("kineto_resnet50_1xV100")};
+  request.file = request.paths.front();
+  request.layer_table = "torch/resnet50";
+  const Trace trace = *make<Importer>(kEach)->import(request).trace;
+  EXPECT_EQ(trace.params(), 25'557'032);
+  const auto first = std::find_if(trace.layers.begin(), trace.layers.end(),
+                                  [](const Layer& layer) { return !layer.tensors.empty(); });
+  EXPECT_EQ(first->tensors.front().name, "conv1.weight");
+  request.layer_table = "torch/vgg16";
+  EXPECT_EQ(
+      message_of<InputError>([&] { make<Importer>(kEach)->import(request); }),
+      request.file + ": --layer-table torch/vgg16: expected the trace's 161 gradients, got 32");
+}
+
 TEST(Kineto, TwoGpusHaveCollectivesButNoLayers) {
   const std::string file = data("kineto_compiled_2xV100_rank1");
   EXPECT_EQ(message_of<InputError>([&] { import_files(kEach, {file}); }),

@@ -18,6 +18,18 @@ TEST(VerbExplain, SaysWhyAsATableOrAsJson) {
   EXPECT_EQ(parse_json(json.out, "stdout").at("step_time_s"), 0.044);
 }
 
+TEST(VerbExplain, TakesAMeasuredTime) {
+  const TinyFolder folder;
+  const Outcome out = steptime({"explain", folder.experiment(), "--measured", "50 ms"});
+  EXPECT_NE(out.out.find("measured: 50.000 ms, +13.6 % of what is predicted"), std::string::npos)
+      << out.out << out.err;
+  EXPECT_EQ(steptime({"explain", folder.experiment(), "--measured", "50"}).err,
+            "steptime: --measured: \"50\" is not a number followed by one of h, min, s, ms, us, "
+            "ns, ps\n");
+  EXPECT_EQ(steptime({"explain", folder.experiment(), "--measured", "0 s"}).err,
+            "steptime: --measured: expected more than 0, got \"0 s\"\n");
+}
+
 TEST(VerbExplain, BadInputIsNamed) {
   const TinyFolder folder;
   EXPECT_EQ(steptime({"explain", folder.experiment(), "--format", "csv"}).err,

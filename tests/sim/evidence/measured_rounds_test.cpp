@@ -56,5 +56,44 @@ TEST(MeasuredRounds, TablesAreRoundsEach) {
             more.path() + ": expected 1 rounds of 8 B, as of 4 B, got 2");
 }
 
+std::string nccl_table(const std::string& operation, int ranks, const std::string& time) {
+  std::string text = "# Collective test starting: " + operation + "_perf\n";
+  for (int rank = 0; rank < ranks; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 7 on host device  0 [0x00] GPU\n";
+  return text + "#  size  count  type  redop  root  time\n 8 2 float sum -1 " + time +
+         "\n 16 4 float sum -1 " + time + "\n";
+}
+
+TEST(MeasuredRounds, WhatTablesSayOfThemselvesIsTakenOrChecked) {
+  const ScratchFile four("four.txt", nccl_table("all_reduce", 4, "10"));
+  const TableRounds as_said = rounds_of_tables(std::vector{four.path()}, {"all-reduce", 0, 0});
+  EXPECT_EQ(as_said.ranks, 4);
+  EXPECT_EQ(as_said.nodes, 1);
+  EXPECT_EQ(message_of<InputError>([&] {
+              rounds_of_tables(std::vector{four.path()}, {"all-reduce", 8, 0});
+            }),
+            four.path() + ": --ranks: expected a table of 8 ranks, got all-reduce on 4 ranks");
+  EXPECT_EQ(message_of<InputError>([&] {
+              rounds_of_tables(std::vector{four.path()}, {"broadcast", 4, 0});
+            }),
+            four.path() + ": --operation: expected broadcast, got all-reduce on 4 ranks");
+  EXPECT_EQ(message_of<InputError>([&] {
+              rounds_of_tables(std::vector{four.path()}, {"all-reduce", 4, 4});
+            }),
+            four.path() + ": --nodes: expected 1, as the devices are on, got 4");
+}
+
+TEST(MeasuredRounds, TablesOfOtherRanksAreNeverOneAverage) {
+  const ScratchFile both("both.txt",
+                         nccl_table("all_reduce", 4, "10") + nccl_table("all_reduce", 2, "5"));
+  EXPECT_EQ(message_of<InputError>([&] { rounds_of_tables(std::vector{both.path()}); }),
+            both.path() +
+                ": expected tables of one operation and as many ranks, got all-reduce on "
+                "4 ranks and all-reduce on 2 ranks; --operation and --ranks choose");
+  const TableRounds chosen = rounds_of_tables(std::vector{both.path()}, {"all-reduce", 2, 0});
+  ASSERT_EQ(chosen.sizes[0].seconds.size(), 1U);
+  EXPECT_DOUBLE_EQ(chosen.sizes[0].seconds[0], 5e-6);
+}
+
 }  // namespace
 }  // namespace steptime

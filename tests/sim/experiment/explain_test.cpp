@@ -3,12 +3,15 @@
 #include "sim/experiment/explain.h"
 
 #include "sim/config/data_dir.h"
+#include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
+#include "tests/support/messages.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -123,6 +126,86 @@ TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
                        "bottleneck: compute: 95.5 % of the step\n"))  // 42 / 44
       << text;
   EXPECT_NE(text.find("/workload/compute_time"), std::string::npos);
+}
+
+/// fc.b and fc.w bring the first bucket to 4.004 MB, but not to 1 % more: then conv comes along.
+///
+///   fc | conv    20 .. 25.004, 42 .. 44
+///   all in one   42 .. 42 + 1 + 5.004 = 48.004
+TEST(Explain, AStepThatJumpsHasNoSlopeThere) {
+  const Explanation explanation = explained(R"({"strategy": {"schedule":
+      {"type": "fixed-buckets", "first_capacity": "4.004 MB"}}})");
+  ASSERT_EQ(explanation.jumps.size(), 1U) << explanation.text();
+  const Jump& jump = explanation.jumps[0];
+  EXPECT_EQ(jump.pointer, "/strategy/schedule/first_capacity");
+  EXPECT_EQ(jump.less_pct, 0);
+  EXPECT_NEAR(jump.more_pct, (48.004 / 44 - 1) * 100, 1e-9);
+  EXPECT_EQ(jump.change(), "2, 2, 1");
+  EXPECT_TRUE(jump.replans);
+  EXPECT_EQ(elasticity(explanation, jump.pointer), 0);
+  EXPECT_NE(explanation.text().find("the step jumps with"), std::string::npos);
+  EXPECT_EQ(explanation.json()["jumps"][0]["messages"], Json({2, 2, 1}));
+}
+
+/// MG-WFBP would merge more messages with a longer start-up; held, one start-up, that of conv's
+/// message, is on the critical path.
+TEST(Explain, APlanCanBeHeld) {
+  const TinyFolder folder;
+  const auto config =
+      load_document(folder.experiment(R"({"strategy": {"schedule": {"type": "mg-wfbp"}}})"), {});
+  const Explanation held = explain(config, {.fixed_plan = true});
+  EXPECT_TRUE(held.jumps.empty());
+  EXPECT_NEAR(elasticity(held, "/strategy/aggregation/collective/a"), 1.0 / 44, 1e-4);
+  const auto decides = load_document(
+      folder.experiment(R"({"strategy": {"schedule": {"type": "tensor-fusion"}}})"), {});
+  const std::string message =
+      message_of<InputError>([&] { (void)explain(decides, {.fixed_plan = true}); });
+  EXPECT_EQ(message,
+            "--fixed-plan: schedule or transport decide while the step runs: expected a schedule "
+            "that plans beforehand, as fixed-buckets or mg-wfbp");
+}
+
+/// 50 ms instead of 44: 32 samples of each of four workers in 50 ms (a step that is 1.136 times as
+/// long); 48 ms of compute instead of 42 (1.143); b = 5.396 ns/B, as fc's messages then hold up
+/// conv's: 20 ms + 3 x 1 ms + 5.004 MB x b. With a = 7 ms they do not.
+TEST(Explain, SaysWhatWouldMakeAStepTakeWhatWasMeasured) {
+  const TinyFolder folder;
+  const Explanation explanation =
+      explain(load_document(folder.experiment(), {}), {.measured = from_seconds(0.050)});
+  const auto& causes = explanation.measured.value().causes;
+  ASSERT_EQ(causes.size(), 3U);
+  EXPECT_EQ(causes[0].pointer, "/workload/input");
+  EXPECT_EQ(causes[0].needed, "640 samples/s a node");
+  EXPECT_EQ(causes[1].pointer, "/workload/compute_time");
+  EXPECT_NEAR(causes[1].factor, 48.0 / 42, 1e-4);
+  EXPECT_EQ(causes[1].needed, "48 ms");
+  EXPECT_NEAR(causes[2].factor, 27 / 5.004, 0.01);
+  EXPECT_EQ(explanation.json()["measured"]["causes"].size(), 3U);
+}
+
+TEST(Explain, AnInterruptedOneIsAnExceptionOrWhatWasFound) {
+  const TinyFolder folder;
+  const auto config = load_document(folder.experiment(), {});
+  std::atomic<int> told = 0;
+  const OnProgress listener = [&](double) {
+    if (++told > 10) throw Interrupted();
+  };
+  EXPECT_THROW((void)explain(config, listener), Interrupted);
+  told = 0;
+  const Explanation partial = explain(config, {.keeps_partial = true}, listener);
+  EXPECT_TRUE(partial.is_partial);
+  EXPECT_NEAR(partial.result.step_time_s, 0.044, 1e-12);
+  EXPECT_TRUE(partial.text().ends_with("interrupted: what was found until then\n"));
+}
+
+/// Copies of gradients come on top of the compute time that a config names, so that it is not what
+/// the step shows: 1 % more of it are about 1 % of the step, not the copies once more.
+TEST(Explain, ComputeTimeIsWithoutWhatComesOnTopOfIt) {
+  const Explanation explanation =
+      explain(load_document((data_dir() / "configs/examples/ddp-a100.json").string(), {}));
+  const double slope = elasticity(explanation, "/workload/compute_time");
+  EXPECT_GT(slope, 0.8);
+  EXPECT_LT(slope, 1);
 }
 
 /// What is varied is the config with its defaults written out, which has to be a config again.

@@ -90,6 +90,46 @@ TEST(Advise, SaysItForPeopleAndForPrograms) {
             std::string::npos);
 }
 
+/// Ten servers' worth of bytes on the links of four nodes: 4 workers x 5.004 MB / 4 servers on
+/// 1 GB/s are 5 ms, of which 3 / 4 leave their node. That is less than the exposed time of a ring
+/// with latencies of 10 us, so that settings with servers are tried; at a hundredth of the
+/// bandwidth they are not where a ring of 4, 2 x 3 / 4 of the bytes, hides part of it.
+TEST(Advise, ServersWhoseLinksAloneNeedLongerAreNotTried) {
+  const TinyFolder folder;
+  const Advice advice =
+      advise(load_document(folder.experiment(R"({"cluster": {"nodes": 2, "gpus_per_node": 8,
+          "network": {"bandwidth": "0.01 GB/s", "latency": "1 us"},
+          "intra_node": {"type": "switch", "latency": "0 s", "bandwidth": "100 GB/s"}},
+          "strategy": {"aggregation": {"collective": {"type": "hierarchical", "a": null, "b": null}}}})"),
+                           {}));
+  ASSERT_EQ(advice.left_out.size(), 1U) << advice.text();
+  EXPECT_EQ(advice.left_out[0].carried, "a server on each node");
+  EXPECT_NE(advice.text().find(" settings through a server on each node: the links of servers"),
+            std::string::npos);
+}
+
+TEST(Advise, AnInterruptedOneIsAnExceptionOrTheBestSoFar) {
+  const TinyFolder folder;
+  const auto config = load_document(folder.experiment(kRing), {});
+  const OnProgress listener = [](double share) {
+    if (share > 0.2) throw Interrupted();
+  };
+  EXPECT_THROW((void)advise(config, listener), Interrupted);
+  double fastest = 1;
+  const Advice advice = advise(config,
+                               {.keeps_partial = true,
+                                .on_better =
+                                    [&](const Advised& better) {
+                                      EXPECT_LT(better.step_time_s, fastest);
+                                      fastest = better.step_time_s;
+                                    }},
+                               listener);
+  EXPECT_TRUE(advice.is_partial);
+  ASSERT_FALSE(advice.best.empty());
+  EXPECT_EQ(advice.best.front().step_time_s, fastest);
+  EXPECT_TRUE(advice.text().ends_with("interrupted: the best until then\n"));
+}
+
 TEST(Advise, ARunThatLearnsIsRefused) {
   const TinyFolder folder;
   const std::string file = folder.experiment(
