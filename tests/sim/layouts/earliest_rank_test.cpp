@@ -47,6 +47,28 @@ TEST(CallLine, SaysWhereTimesAreTooLongToCount) {
   EXPECT_FALSE(line.is_in_range());
 }
 
+TEST(CameAt, KeepsWhatIsNotUsedYetHoweverMuch) {
+  CameAt came;
+  std::int64_t used = 0;
+  for (std::int64_t micro_batch = 0; micro_batch < 100; ++micro_batch) {
+    EXPECT_FALSE(came.has(micro_batch));
+    came.add(at(10 * micro_batch));
+    if (micro_batch % 3 == 0) {  // two of three wait
+      EXPECT_EQ(came.use(used), at(10 * used));
+      ++used;
+    }
+  }
+  for (; used < 100; ++used)
+    EXPECT_EQ(came.use(used), at(10 * used));
+}
+
+TEST(CameAt, GivesMicroBatchesInTurn) {
+  CameAt came;
+  came.add(at(1));
+  came.add(at(2));
+  EXPECT_THROW(came.use(1), InternalError);
+}
+
 // One place, two micro-batches of F 10, I 20 and W 10 ps: 80 ps of compute; a micro-batch keeps 7 B
 // from the beginning of F to the end of B, so that 1f1b never has two. 100 parameters are weights
 // and gradients of 1 B.
@@ -60,7 +82,7 @@ TEST(EarliestRank, GoesThroughItsPassesAndHoldsWhatTheyKeep) {
   std::vector<Pass> order;
   for (std::int64_t k = 0; k < plan.order->passes(plan.shape(), 0); ++k)
     order.push_back(plan.order->pass(plan.shape(), 0, k));
-  EarliestRank rank(plan, links, timetable, passes, order, 0);
+  EarliestRank rank(plan, links, timetable, passes, order, 0, true);
   rank.join(rank, rank);
   std::vector<EarliestRank*> woken;
   rank.gathers_updates();

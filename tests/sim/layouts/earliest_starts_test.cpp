@@ -25,6 +25,18 @@ TEST(EarliestStarts, APipelineTakesItsClosedForm) {
   EXPECT_EQ(times->step.count(), 440);
 }
 
+// The same, without what its ranks hold.
+TEST(EarliestStarts, AStepsTimeAloneIsThatOfTheStep) {
+  const LayoutPlan plan =
+      plan_of({.degrees = {1, 1, 1, 4}, .micro_batches = 8}, work_of_blocks(4, {10, 20, 10}));
+  std::vector<std::vector<ChunkPasses>> passes;
+  for (std::int32_t place = 0; place < 4; ++place)
+    passes.push_back(passes_of(plan, place));
+  const auto time = earliest_step(plan, passes, passes_in_order(plan));
+  ASSERT_TRUE(time.has_value());
+  EXPECT_EQ(time->count(), 440);
+}
+
 /// Two replicas of one place, on a node each: a ring of two takes 1 B of gradients 1 ps.
 TestLayout two_replicas(std::int32_t places) {
   Cluster cluster;

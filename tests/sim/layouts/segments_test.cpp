@@ -48,5 +48,20 @@ TEST(Segments, ABackwardPassStopsBehindEachBucketsGradients) {
   EXPECT_EQ(backward[2].length.count(), 40);  // layers 1 and 0
 }
 
+// F 10 ps, then an exchange of 5 B that takes 5 ps, then 10 ps.
+TEST(Segments, TheRestOfOneIsWhatItsLastLegsAre) {
+  const LinearCollective line(LinearCost{{}, {1e-12}});
+  const Leg compute{.compute = Duration(10)};
+  const Leg exchange{.exchange = {GroupKind::kTensor, &line, {5}}, .alone = Duration(5)};
+  const Segment segment{.legs = {&compute, &exchange, &compute}, .needs = 1};
+  const Segment rest = rest_of(segment, 1);
+  EXPECT_EQ(rest.length.count(), 15);
+  EXPECT_EQ(rest.spent[static_cast<std::size_t>(Spent::kCompute)].count(), 10);
+  EXPECT_EQ(rest.spent[static_cast<std::size_t>(Spent::kTensor)].count(), 5);
+  EXPECT_EQ(rest.bytes[static_cast<std::size_t>(GroupKind::kTensor)], 5);
+  EXPECT_EQ(rest.exchanges, 1);
+  EXPECT_EQ(rest_of(segment, 3).length, Duration{});
+}
+
 }  // namespace
 }  // namespace steptime
