@@ -1,5 +1,10 @@
-// What would make a step shorter: schedules with their settings, over collectives and servers, each
-// simulated, and the best of each system with what to write there.
+// What would make a step shorter: what each framework can run (sim/sweeps/frameworks.h), each
+// setting simulated, and the best of each with what to write there.
+//
+// What kernels lose beside a collective is the same for all of them: the blocks of threads that the
+// config's own has. A gain is one where it is larger than the difference between the intervals:
+//   ln(step / shorter step) > |w' - w|,   w = ln(high / low) / 2
+// since what both intervals have in common is off for both steps alike.
 #pragma once
 #include "sim/config/config.h"
 #include "sim/config/json.h"
@@ -21,15 +26,27 @@ struct Advised {
   std::string paste;     ///< what to write in that system
   Json strategy;         ///< the values to set: JSON pointer to value
   double step_time_s = 0;
+  Interval interval_s{};
   Validity domain;
+};
+
+/// What is not searched, by name; "": all that there are.
+struct HeldFixed {
+  std::string system;
+  std::string collective;
 };
 
 struct Advice {
   std::string name;
-  double step_time_s = 0;     ///< as the config has it
+  double step_time_s = 0;  ///< as the config has it
+  Interval interval_s{};
   std::size_t tried = 0;      ///< settings that were simulated
   std::vector<Advised> best;  ///< of each system, the shortest step first
+  /// The best with numbers in fewer bytes, whose accuracy is not simulated.
+  std::vector<Advised> narrower;
 
+  /// Whether a step is shorter than the config's by more than the difference of their intervals.
+  bool is_gain(const Advised& advised) const;
   std::string text() const;
   Json json() const;
 };
@@ -37,7 +54,8 @@ struct Advice {
 /// `config`: an experiment; its sweep is not read. Settings are searched at analytic fidelity; what
 /// is returned was simulated at the config's own. A collective that is known by measurement is
 /// kept, as formulas are no match for it. Throws what simulate() throws for the experiment as it
-/// is, and InputError for one that learns.
-Advice advise(const std::shared_ptr<const Document>& config, const OnProgress& on_progress = {});
+/// is, and InputError for one that learns and for what is held and not known.
+Advice advise(const std::shared_ptr<const Document>& config, const OnProgress& on_progress = {},
+              const HeldFixed& held = {});
 
 }  // namespace steptime
