@@ -36,7 +36,7 @@ constexpr const char* kOverlapPlace = "/workload/overlap";
 /// A framework over one of its ways.
 struct SearchedWay {
   const Framework* framework = nullptr;
-  const Way* way = nullptr;
+  const GradientWay* way = nullptr;
 };
 
 /// Throws InputError for a word that nothing has.
@@ -45,7 +45,7 @@ std::vector<SearchedWay> groups_of(const std::vector<Framework>& all, const Held
   std::vector<std::string> collectives;
   for (const Framework& framework : all) {
     systems.push_back(framework.name);
-    for (const Way& way : framework.ways) {
+    for (const GradientWay& way : framework.ways) {
       if (std::find(collectives.begin(), collectives.end(), way.name) == collectives.end())
         collectives.push_back(way.name);
     }
@@ -55,7 +55,7 @@ std::vector<SearchedWay> groups_of(const std::vector<Framework>& all, const Held
   std::vector<SearchedWay> groups;
   for (const Framework& framework : all) {
     if (!held.system.empty() && framework.name != held.system) continue;
-    for (const Way& way : framework.ways) {
+    for (const GradientWay& way : framework.ways) {
       if (held.collective.empty() || way.name == held.collective)
         groups.push_back({&framework, &way});
     }
@@ -65,7 +65,8 @@ std::vector<SearchedWay> groups_of(const std::vector<Framework>& all, const Held
 
 /// What a setting over a way changes in a config, with `blocks` of threads of the config's own
 /// collective: JSON pointer to value.
-Json changes_of(const Json& config, const Way& way, const Setting& setting, std::int64_t blocks) {
+Json changes_of(const Json& config, const GradientWay& way, const Setting& setting,
+                std::int64_t blocks) {
   Json changes = Json::object();
   const auto change = [&](const char* pointer, const Json& value) {
     const Json::json_pointer place(pointer);

@@ -115,9 +115,9 @@ struct Own {
 };
 
 /// The config's own, if the framework can run it, and `others`.
-std::vector<Way> ways_over(const Own& own, bool runs_own, bool is_by_horovod,
-                           const std::vector<const char*>& others) {
-  std::vector<Way> all;
+std::vector<GradientWay> ways_over(const Own& own, bool runs_own, bool is_by_horovod,
+                                   const std::vector<const char*>& others) {
+  std::vector<GradientWay> all;
   if (runs_own) all.push_back({.name = own.name});
   if (own.is_measured) return all;
   for (const char* name : others) {
@@ -128,7 +128,7 @@ std::vector<Way> ways_over(const Own& own, bool runs_own, bool is_by_horovod,
   return all;
 }
 
-void add_servers(std::vector<Way>& ways, const Own& own, std::int64_t nodes) {
+void add_servers(std::vector<GradientWay>& ways, const Own& own, std::int64_t nodes) {
   if (!own.reduces || own.is_measured || nodes == 1) return;
   ways.push_back(
       {"a server on each node", false,
@@ -144,22 +144,23 @@ std::vector<Framework> frameworks(const Json& strategy, std::int64_t nodes) {
                         named_type(own.transport) != "baidu" &&
                         named_type(own.transport.value("coordinator", Json("none"))) == "none";
   // The config's own stays as it is where nothing has to change.
-  const auto under = [&](std::vector<Way> ways, bool is_by_horovod) {
-    for (Way& way : ways) {
+  const auto under = [&](std::vector<GradientWay> ways, bool is_by_horovod) {
+    for (GradientWay& way : ways) {
       if (!way.is_own) continue;
       const bool stays = !own.reduces || (is_alone && !is_by_horovod);
       way.transport = stays ? Json() : coordinated(own.transport, is_by_horovod);
     }
     return ways;
   };
-  std::vector<Way> by_hand = under(ways_over(own, true, false,
-                                             {"ring", "halving-doubling", "recursive-doubling",
-                                              "double-binary-tree", "hierarchical", "nccl"}),
-                                   false);
+  std::vector<GradientWay> by_hand =
+      under(ways_over(own, true, false,
+                      {"ring", "halving-doubling", "recursive-doubling", "double-binary-tree",
+                       "hierarchical", "nccl"}),
+            false);
   add_servers(by_hand, own, nodes);
   std::vector<const char*> ddp{"nccl"};
   if (!own.reduces) ddp.push_back("ring");
-  std::vector<Way> scheduled = under(ways_over(own, true, false, {"nccl"}), false);
+  std::vector<GradientWay> scheduled = under(ways_over(own, true, false, {"nccl"}), false);
   add_servers(scheduled, own, nodes);
   return {{"any", merged_by_hand(), std::move(by_hand)},
           {"PyTorch DDP", ddp_buckets(), under(ways_over(own, own.reduces, false, ddp), false)},

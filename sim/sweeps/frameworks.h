@@ -27,7 +27,7 @@ struct Setting {
 };
 
 /// What a system sends gradients through.
-struct Way {
+struct GradientWay {
   std::string name;    ///< the collective, or "a server on each node"
   bool is_own = true;  ///< the config's
   Json aggregation{};  ///< null: as the config has it
@@ -37,7 +37,7 @@ struct Way {
 struct Framework {
   std::string name;
   std::vector<Setting> settings;
-  std::vector<Way> ways;
+  std::vector<GradientWay> ways;
 };
 
 /// `strategy`: a config's, with its defaults. Its own way comes first where a framework has it.

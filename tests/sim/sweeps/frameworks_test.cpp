@@ -23,7 +23,7 @@ Framework framework(const Json& strategy, const std::string& name, std::int64_t 
 std::vector<std::string> ways_of(const Json& strategy, const std::string& name,
                                  std::int64_t nodes = 4) {
   std::vector<std::string> names;
-  for (const Way& way : framework(strategy, name, nodes).ways)
+  for (const GradientWay& way : framework(strategy, name, nodes).ways)
     names.push_back(way.name);
   return names;
 }
@@ -50,7 +50,7 @@ TEST(Frameworks, ServersAreByteSchedulersAndOfSeveralNodes) {
 /// The cycle is the coordinator's, and that of the schedule 0.
 TEST(Frameworks, HorovodHasItsCoordinatorOverEveryLibrary) {
   const Framework horovod = framework(reducing_by("ring"), "Horovod");
-  for (const Way& way : horovod.ways) {
+  for (const GradientWay& way : horovod.ways) {
     EXPECT_EQ(way.transport.at("type"), way.name == "nccl" ? "horovod-nccl" : "horovod-mpi")
         << way.name;
   }
