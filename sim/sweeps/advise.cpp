@@ -33,6 +33,9 @@ constexpr const char* kSchedule = "/strategy/schedule";
 constexpr const char* kTransportPlace = "/strategy/transport";
 constexpr const char* kOverlapPlace = "/workload/overlap";
 
+/// The least gain that a table shows, 0.1 % rounded.
+constexpr double kLeastShown = 0.0005;
+
 /// A framework over one of its ways.
 struct SearchedWay {
   const Framework* framework = nullptr;
@@ -262,7 +265,7 @@ bool Advice::is_gain(const Advised& a) const {
   const double gain = std::log(step_time_s / a.step_time_s);
   const double ours = half_width(interval_s);
   const double its = half_width(a.interval_s);
-  return gain > 0 && (ours == its || gain > std::abs(its - ours));
+  return gain >= kLeastShown && (ours == its || gain > std::abs(its - ours));
 }
 
 namespace {
@@ -272,7 +275,7 @@ void add_table(std::string& text, const Advice& advice, const std::vector<Advise
   for (const Advised& a : of) {
     const double gain = (1 - a.step_time_s / advice.step_time_s) * 100;
     table.add({a.system, a.carried, a.schedule, fmt::format("{:.3f}", a.step_time_s * 1e3),
-               gain > 0 && !advice.is_gain(a) ? "none" : fmt::format("{:.1f} %", gain),
+               gain >= 0 && !advice.is_gain(a) ? "none" : fmt::format("{:.1f} %", gain),
                std::string(a.domain.word())});
   }
   text += table.text();

@@ -123,6 +123,8 @@ TEST(Advise, AGainIsLargerThanWhatIntervalsDifferBy) {
   EXPECT_TRUE(advice.is_gain(taking(0.85)));
   EXPECT_TRUE(advice.is_gain({.step_time_s = 0.99, .interval_s = {0.99 / 1.2, 0.99 * 1.2}}));
   EXPECT_FALSE(advice.is_gain({.step_time_s = 1.01, .interval_s = {1.01 / 1.2, 1.01 * 1.2}}));
+  // 0.0 % in a table.
+  EXPECT_FALSE(advice.is_gain({.step_time_s = 0.9999, .interval_s = {0.9999 / 1.2, 0.9999 * 1.2}}));
 }
 
 /// The tiny trace has float32 gradients: 4 MB, 1 MB and 4 kB take half as long in float16, and
