@@ -22,19 +22,21 @@
 namespace steptime {
 namespace {
 
-const Params kParams{{.key = "threads",
-                      .kind = Kind::kInteger,
-                      .help = "of every client and server, that do its I/O",
-                      .need = Need::kDefault,
-                      .fallback = 1,
-                      .range = {.low = 1, .high = 1e4}},
-                     {.key = "rate",
-                      .kind = Kind::kBandwidth,
-                      .help = "most that one of them writes and reads",
-                      .need = Need::kDefault,
-                      .fallback = "1 GB/s",
-                      .range = kPositive},
-                     copy_param()};
+Params zmq_params(std::int64_t threads) {
+  return {{.key = "threads",
+           .kind = Kind::kInteger,
+           .help = "of every client and server, that do its I/O",
+           .need = Need::kDefault,
+           .fallback = threads,
+           .range = {.low = 1, .high = 1e4}},
+          {.key = "rate",
+           .kind = Kind::kBandwidth,
+           .help = "most that one of them writes and reads",
+           .need = Need::kDefault,
+           .fallback = "1 GB/s",
+           .range = kPositive},
+          copy_param()};
+}
 
 class ZmqEnds final : public ChannelEnds {
  public:
@@ -82,15 +84,20 @@ class ZmqEnds final : public ChannelEnds {
   Streams streams_;
 };
 
-const bool kRegistered = MessageChannels::instance().add(
-    "zmq", "copies to the host, and I/O threads that have all bytes in hand, as ps-lite", kParams,
-    [](const Config& c) {
-      return std::make_unique<ChannelOf<ZmqEnds>>(
-          ZmqEnds::Settings{.threads = c.get<std::int64_t>("threads"),
-                            .rate = c.get<Bandwidth>("rate"),
-                            .copy = c.get<Bandwidth>("copy")},
-          "what an I/O thread of ZeroMQ carries is a rule of thumb");
-    });
+std::unique_ptr<MessageChannel> make_zmq(const Config& c) {
+  return std::make_unique<ChannelOf<ZmqEnds>>(
+      ZmqEnds::Settings{.threads = c.get<std::int64_t>("threads"),
+                        .rate = c.get<Bandwidth>("rate"),
+                        .copy = c.get<Bandwidth>("copy")},
+      "what an I/O thread of ZeroMQ carries is a rule of thumb");
+}
+
+const bool kRegistered =
+    MessageChannels::instance().add(
+        "zmq", "copies to the host, and I/O threads that have all bytes in hand, as ps-lite",
+        zmq_params(1), make_zmq) &&
+    MessageChannels::instance().add("zmq-byteps", "the same with the four I/O threads of BytePS",
+                                    zmq_params(4), make_zmq);
 
 }  // namespace
 }  // namespace steptime

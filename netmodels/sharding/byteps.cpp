@@ -6,14 +6,17 @@
 // 32, on 2, 4, 8, 16 or 32 servers it places by the sum of the digits, which is far from even.
 //
 // Parameters: partition [elements], BYTEPS_PARTITION_BYTES / 4; hash, BYTEPS_KEY_HASH_FN;
-// first_key, how many buffers were declared before. Source: bytedance/byteps v0.2.3
+// first_key, how many buffers were declared before, which are counted where it is left out
+// (sim/servers/declared_keys.h). Source: bytedance/byteps v0.2.3
 // byteps/common/operations.cc InitTensor, global.cc EncodeDefaultKey, docs/env.md;
 // byteps/torch/__init__.py declares gradients sorted by name.
 #include "sim/core/error.h"
+#include "sim/servers/declared_keys.h"
 #include "sim/servers/sharding.h"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +40,10 @@ const Params kParams{{.key = "partition",
                       .words = {"djb2", "sdbm", "naive"}},
                      {.key = "first_key",
                       .kind = Kind::kInteger,
-                      .help = "of the first buffer: how many were declared before",
-                      .need = Need::kDefault,
-                      .fallback = 0,
+                      .help = "of the first buffer: how many were declared before; default: none "
+                              "before single gradients; before a buffer of several all gradients, "
+                              "all parameters and what batch normalisations keep",
+                      .need = Need::kOptional,
                       .range = {.low = 0, .high = 65535}}};
 
 std::uint64_t djb2(std::uint64_t key) {
@@ -64,11 +68,10 @@ constexpr std::int64_t kMostParts = 1 << 16;  // of one buffer
 
 using Hash = std::uint64_t (*)(std::uint64_t);
 
-class BytePs final : public Sharding {
+class BytePs final : public Sharding, public DeclaredKeys {
  public:
-  explicit BytePs(const Config& c)
-      : partition_(c.get<std::int64_t>("partition")),
-        first_key_(static_cast<std::uint64_t>(c.get<std::int64_t>("first_key"))) {
+  explicit BytePs(const Config& c) : partition_(c.get<std::int64_t>("partition")) {
+    if (c.has("first_key")) first_key_ = c.get<std::int64_t>("first_key");
     const auto name = c.get<std::string>("hash");
     hash_ = name == "sdbm" ? sdbm : name == "naive" ? naive : djb2;
   }
@@ -76,6 +79,11 @@ class BytePs final : public Sharding {
   KeyKind keys() const override { return KeyKind::kBucket; }
   std::vector<Shard> shards(std::span<const std::int64_t> elements,
                             std::int64_t servers) const override {
+    return shards_behind(0, elements, servers);
+  }
+  std::vector<Shard> shards_behind(std::int64_t declared, std::span<const std::int64_t> elements,
+                                   std::int64_t servers) const override {
+    const auto first = static_cast<std::uint64_t>(first_key_.value_or(declared));
     std::vector<Shard> all;
     for (std::size_t k = 0; k < elements.size(); ++k) {
       const std::int64_t parts = elements[k] / partition_ + (elements[k] % partition_ > 0 ? 1 : 0);
@@ -85,7 +93,7 @@ class BytePs final : public Sharding {
             "a key has 16 bits for them",
             elements[k], partition_, parts));
       }
-      std::uint64_t key = (first_key_ + k) << 16;
+      std::uint64_t key = (first + k) << 16;
       for (std::int64_t left = elements[k]; left > 0; left -= partition_) {
         const auto server = hash_(key++) % static_cast<std::uint64_t>(servers);
         all.push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(server),
@@ -97,7 +105,7 @@ class BytePs final : public Sharding {
 
  private:
   std::int64_t partition_;
-  std::uint64_t first_key_;
+  std::optional<std::int64_t> first_key_;
   Hash hash_;
 };
 

@@ -7,6 +7,8 @@ namespace {
 const bool kRegistered =
     add_transport("ps-lite", "pushes and pulls go through ZeroMQ's I/O threads",
                   {.channel = "zmq"}) &&
+    add_transport("byteps", "the same through BytePS's own build of it, with four I/O threads",
+                  {.channel = "zmq-byteps"}) &&
     add_transport("ps-lite-rdma", "pushes and pulls go by RDMA between registered buffers",
                   {.channel = "rdma-van"});
 

@@ -1,5 +1,6 @@
 #include "sim/sweeps/advise.h"
 
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
@@ -7,16 +8,20 @@
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/training_run.h"
 #include "sim/experiment/training_work.h"
+#include "sim/sweeps/frameworks.h"
 #include "sim/sweeps/run_sweep.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <exception>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,101 +35,85 @@ namespace {
 
 constexpr const char* kAggregation = "/strategy/aggregation";
 constexpr const char* kSchedule = "/strategy/schedule";
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr const char* kTransportPlace = "/strategy/transport";
+constexpr const char* kOverlapPlace = "/workload/overlap";
 
-/// A schedule and what it is called where it is set.
-struct Setting {
-  std::string system;
-  std::string name;
-  std::string paste;
-  Json schedule;
+/// The least gain that a table shows, 0.1 % rounded.
+constexpr double kLeastShown = 0.0005;
+
+/// A framework over one of its ways.
+struct SearchedWay {
+  const Framework* framework = nullptr;
+  const GradientWay* way = nullptr;
 };
 
-std::vector<Setting> settings() {
-  std::vector<Setting> all;
-  for (const char* name : {"wfbp", "sync-easgd", "mg-wfbp", "optimal"})
-    all.push_back({"any", name, "", Json{{"type", name}}});
-  for (const int mib : {1, 2, 4, 8, 12, 16, 25, 35, 50, 75, 100, 200, 400}) {
-    all.push_back({"PyTorch DDP", fmt::format("fixed-buckets, {} MiB", mib),
-                   fmt::format("DistributedDataParallel(model, bucket_cap_mb={})", mib),
-                   Json{{"type", "fixed-buckets"},
-                        {"capacity", fmt::format("{} MiB", mib)},
-                        {"granularity", "tensor"}}});
-  }
-  for (const int mib : {0, 1, 2, 4, 8, 16, 32, 64, 128, 256}) {
-    for (const char* cycle : {"0.5", "1", "2.5", "5", "10", "25"}) {
-      all.push_back(
-          {"Horovod", fmt::format("tensor-fusion, {} MiB, {} ms", mib, cycle),
-           fmt::format("HOROVOD_FUSION_THRESHOLD={} HOROVOD_CYCLE_TIME={}", mib * kMiB, cycle),
-           Json{{"type", "tensor-fusion"},
-                {"threshold", fmt::format("{} MiB", mib)},
-                {"cycle", fmt::format("{} ms", cycle)}}});
+/// Throws InputError for a word that nothing has.
+std::vector<SearchedWay> groups_of(const std::vector<Framework>& all,
+                                   const AdviseOptions& options) {
+  std::vector<std::string> systems;
+  std::vector<std::string> collectives;
+  for (const Framework& framework : all) {
+    systems.push_back(framework.name);
+    for (const GradientWay& way : framework.ways) {
+      if (std::find(collectives.begin(), collectives.end(), way.name) == collectives.end())
+        collectives.push_back(way.name);
     }
   }
-  for (const int mb : {1, 2, 4, 8, 16, 32}) {
-    for (const int parts : {1, 4}) {  // under way at once
-      all.push_back({"ByteScheduler", fmt::format("priority, {} MB, {} at once", mb, parts),
-                     fmt::format("BYTESCHEDULER_PARTITION={} BYTESCHEDULER_CREDIT={}", mb * 250'000,
-                                 mb * parts * 250'000),  // elements of 4 B
-                     Json{{"type", "priority"},
-                          {"partition", fmt::format("{} MB", mb)},
-                          {"credit", fmt::format("{} MB", mb * parts)}}});
+  if (!options.system.empty()) check_word("--system", options.system, systems);
+  if (!options.collective.empty()) check_word("--collective", options.collective, collectives);
+  std::vector<SearchedWay> groups;
+  for (const Framework& framework : all) {
+    if (!options.system.empty() && framework.name != options.system) continue;
+    for (const GradientWay& way : framework.ways) {
+      if (options.collective.empty() || way.name == options.collective)
+        groups.push_back({&framework, &way});
     }
   }
-  return all;
+  return groups;
 }
 
-/// What gradients go through.
-struct Way {
-  std::string name;
-  Json aggregation;  ///< null: as the config has it
-};
-
-std::string type_of(const Json& value) {
-  return value.is_object()   ? value.value("type", "")
-         : value.is_string() ? value.get<std::string>()
-                             : "";
+/// What a setting over a way changes in a config, with `blocks` of threads of the config's own
+/// collective: JSON pointer to value.
+Json changes_of(const Json& config, const GradientWay& way, const Setting& setting,
+                std::int64_t blocks) {
+  Json changes = Json::object();
+  const auto change = [&](const char* pointer, const Json& value) {
+    const Json::json_pointer place(pointer);
+    if (!config.contains(place) || config.at(place) != value) changes[pointer] = value;
+  };
+  if (!way.aggregation.is_null()) change(kAggregation, way.aggregation);
+  Json transport = way.transport;
+  if (!setting.coordinator.is_null()) transport["coordinator"] = setting.coordinator;
+  if (!transport.is_null()) change(kTransportPlace, transport);
+  change(kSchedule, setting.schedule);
+  if (!way.is_own && !config.contains(Json::json_pointer(kOverlapPlace)))
+    change(kOverlapPlace, Json{{"type", "multiprocessors"}, {"blocks", blocks}});
+  return changes;
 }
 
-/// As the config has it, first; then what else the cluster could do.
-std::vector<Way> ways(const Json& config, std::int64_t nodes) {
-  const Json& aggregation = config.at(Json::json_pointer(kAggregation));
-  const bool reduces = type_of(aggregation) == "all-reduce";
-  const std::string own = reduces ? type_of(aggregation.at("collective")) : type_of(aggregation);
-  std::vector<Way> all{{own, nullptr}};
-  for (const char* measured : {"table", "linear", "openmpi"}) {
-    if (own == measured) return all;
-  }
-  for (const char* name : {"ring", "halving-doubling", "recursive-doubling", "double-binary-tree",
-                           "hierarchical", "nccl"}) {
-    if (name == own) continue;
-    // Between nodes NCCL's times are off by 14 % (docs/accuracy.md), more than what is to be gained
-    // by it.
-    if (name == std::string_view("nccl") && nodes > 1) continue;
-    all.push_back({name, Json{{"type", "all-reduce"}, {"collective", Json{{"type", name}}}}});
-  }
-  if (reduces && nodes > 1) {
-    all.push_back(
-        {"a server on each node",
-         Json{{"type", "parameter-server"}, {"servers", nodes}, {"placement", "with-workers"}}});
-  }
-  return all;
+void change_in(Json& config, const Json& changes) {
+  for (const auto& [pointer, value] : changes.items())
+    config[Json::json_pointer(pointer)] = value;
 }
 
-/// Of all settings over all ways, in closed form on the network as it should be: the ways vary
-/// slower.
-Sweep sweep_of(const std::string& file, Json config, std::span<const Way> ways,
-               std::span<const Setting> settings) {
-  const Json own = config.at(Json::json_pointer(kAggregation));
-  Json aggregations = Json::array();
-  for (const Way& way : ways) {
-    aggregations.push_back(
-        {{"label", way.name}, {"value", way.aggregation.is_null() ? own : way.aggregation}});
-  }
+/// Of all settings of a group, in closed form on the network as it should be.
+Sweep sweep_of(const std::string& file, const Json& full, const SearchedWay& group,
+               std::int64_t blocks) {
+  const std::vector<Setting>& settings = group.framework->settings;
+  Json config = full;
+  change_in(config, changes_of(full, *group.way, settings.front(), blocks));
   Json schedules = Json::array();
-  for (const Setting& setting : settings)
+  Json transports = Json::array();
+  for (const Setting& setting : settings) {
     schedules.push_back({{"label", setting.name}, {"value", setting.schedule}});
-  config["sweep"] = {{kAggregation, aggregations}, {kSchedule, schedules}};
+    if (setting.coordinator.is_null()) continue;
+    Json transport = group.way->transport;
+    transport["coordinator"] = setting.coordinator;
+    transports.push_back({{"label", setting.name}, {"value", transport}});
+  }
+  config["sweep"] = Json::object();
+  config["sweep"][kSchedule]["zip"] = schedules;
+  if (!transports.empty()) config["sweep"][kTransportPlace]["zip"] = transports;
   config["run"]["fidelity"] = "analytic";
   config["run"].erase("slow_links");
   return Sweep(std::make_shared<Document>(Document{file, config}));
@@ -173,43 +162,37 @@ std::string message_sizes(const std::vector<SentBucket>& buckets) {
   return fmt::format("merge gradients from the last layer on, so many in a message: {}", text);
 }
 
-struct Found {
-  std::size_t setting = 0;
-  std::size_t way = 0;
-  double time = 0;
-};
-
 /// The search of one advice.
 class Search {
  public:
-  Search(const std::string& file, const Json& config, std::int64_t nodes,
-         const AdviseOptions& options, OnProgress listener)
+  /// `blocks`: of threads, of the config's own collective. All must outlive it.
+  Search(const std::string& file, const Json& config, const std::vector<SearchedWay>& groups,
+         std::int64_t blocks, const AdviseOptions& options, OnProgress listener)
       : file_(file),
         config_(config),
+        groups_(groups),
+        blocks_(blocks),
         options_(options),
-        listener_(std::move(listener)),
-        ways_(ways(config, nodes)),
-        settings_(settings()),
-        sweep_(sweep_of(file, config, ways_, settings_)) {}
+        listener_(std::move(listener)) {}
 
   /// Returns whether it was not interrupted.
   bool run_all(Advice& advice) {
     try {
-      std::vector<std::int64_t> quick;
-      std::vector<std::size_t> slow_ways;
-      for (std::size_t way = 0; way < ways_.size(); ++way) {
-        if (is_slow(way)) {
-          slow_ways.push_back(way);
+      std::vector<Points> quick;
+      std::vector<const SearchedWay*> slow_ways;
+      for (const SearchedWay& group : groups_) {
+        if (is_slow(group)) {
+          slow_ways.push_back(&group);
           continue;
         }
-        for (std::size_t i = 0; i < settings_.size(); ++i)
-          quick.push_back(point(way, i));
+        quick.push_back({&group, std::vector<std::int64_t>(settings(group).size())});
+        std::iota(quick.back().settings.begin(), quick.back().settings.end(), 0);
       }
       const double share = slow_ways.empty() ? 1 : kQuickShare;
       run_points(quick, 0, share, advice);
-      std::vector<std::int64_t> slow;
-      for (const std::size_t way : slow_ways)
-        choose(way, slow, advice);
+      std::vector<Points> slow;
+      for (const SearchedWay* way : slow_ways)
+        slow.push_back({way, choose(*way, advice)});
       run_points(slow, share, 1, advice);
     } catch (const Interrupted&) {
       if (!options_.keeps_partial) throw;
@@ -218,94 +201,107 @@ class Search {
     return true;
   }
 
-  /// What of a system's settings that were tried is fastest at the config's own fidelity.
-  /// `is_hurried`: as it was tried.
-  std::vector<Advised> best(bool is_hurried) const {
-    std::vector<Advised> all;
+  /// What of a system's settings that were tried is fastest at the config's own fidelity, also with
+  /// numbers in fewer bytes; after an interruption as it was tried.
+  void add_best(Advice& advice) const {
     for (const auto& [system, tried] : found_) {
       std::vector<Found> ordered = tried;
       std::stable_sort(ordered.begin(), ordered.end(),
                        [](const Found& a, const Found& b) { return a.time < b.time; });
-      for (const Found& f : ordered) {
-        try {
-          all.push_back(simulated(f, is_hurried));
+      for (const Found& found : ordered) {
+        if (advice.is_partial) {
+          advice.best.push_back(named(found));
           break;
+        }
+        try {
+          advice.best.push_back(simulated(found, named(found).strategy));
         } catch (const InputError&) {  // that the messages of this cluster cannot carry
           continue;
         }
+        add_narrower(found, advice.narrower);
+        break;
       }
     }
-    return all;
   }
 
  private:
   static constexpr double kQuickShare = 0.5;  // of the time, about
   static constexpr double kMostEvents = 1e7;  // in all: some seconds
 
-  std::int64_t point(std::size_t way, std::size_t setting) const {
-    return static_cast<std::int64_t>(way * settings_.size() + setting);
+  struct Found {
+    const SearchedWay* group = nullptr;
+    const Setting* setting = nullptr;
+    double time = 0;
+  };
+  /// Of a group, by number in ascending order.
+  struct Points {
+    const SearchedWay* group = nullptr;
+    std::vector<std::int64_t> settings;
+  };
+
+  static const std::vector<Setting>& settings(const SearchedWay& group) {
+    return group.framework->settings;
   }
-  Json changed(std::size_t way, std::size_t setting) const {
-    Json config = config_;
-    if (!ways_[way].aggregation.is_null())
-      config[Json::json_pointer(kAggregation)] = ways_[way].aggregation;
-    config[Json::json_pointer(kSchedule)] = settings_[setting].schedule;
-    return config;
+  Json changes(const Found& found) const {
+    return changes_of(config_, *found.group->way, *found.setting, blocks_);
   }
-  Experiment experiment(std::size_t way, std::size_t setting) const {
-    return read_experiment(std::make_shared<Document>(Document{file_, changed(way, setting)}));
+  Experiment experiment(const Json& changes) const {
+    Json changed = config_;
+    change_in(changed, changes);
+    return read_experiment(std::make_shared<Document>(Document{file_, changed}));
   }
 
   /// Whether its steps are played message by message at any fidelity.
-  bool is_slow(std::size_t way) const {
-    const Json& own = config_.at(Json::json_pointer(kAggregation));
-    const Json& aggregation = ways_[way].aggregation.is_null() ? own : ways_[way].aggregation;
-    const std::string type = type_of(aggregation);
+  bool is_slow(const SearchedWay& group) const {
+    const Json& stated = group.way->aggregation;
+    const Json& aggregation =
+        stated.is_null() ? config_.at(Json::json_pointer(kAggregation)) : stated;
+    const std::string type =
+        aggregation.is_object() ? aggregation.value("type", "") : aggregation.get<std::string>();
     return type == "parameter-server" || type == "hybrid";
   }
 
-  /// Points of a way with servers that may be the best of their system, the ones with the fewest
-  /// messages first, as far as there is time.
-  void choose(std::size_t way, std::vector<std::int64_t>& chosen, Advice& advice) {
+  /// Settings over a way with servers that may be the best of their system, the ones with the
+  /// fewest messages first, as far as there is time.
+  std::vector<std::int64_t> choose(const SearchedWay& group, Advice& advice) {
     struct Candidate {
       double events = 0;
-      std::size_t setting = 0;
+      std::int64_t setting = 0;
     };
     std::vector<Candidate> candidates;
     std::size_t too_slow = 0;
     double least = 0;
-    for (std::size_t i = 0; i < settings_.size(); ++i) {
+    for (const Setting& setting : settings(group)) {
       try {
-        const Experiment e = experiment(way, i);
+        const Experiment e = experiment(changes({&group, &setting, 0}));
         least = least_time(e);
-        const auto known = best_time(settings_[i].system);
+        const auto known = best_time(group.framework->name);
         if (known && *known <= least) {
           ++too_slow;
           continue;
         }
-        candidates.push_back({training_events(e, plan_training(e), seeds_of(e)), i});
+        candidates.push_back(
+            {training_events(e, plan_training(e), seeds_of(e)), &setting - settings(group).data()});
       } catch (const InputError&) {  // what does not go together, or not on this cluster
         continue;
       }
     }
+    const std::string name = fmt::format("{} of {}", group.way->name, group.framework->name);
     if (too_slow > 0) {
       advice.left_out.push_back(
-          {ways_[way].name, too_slow,
-           fmt::format("the links of servers alone need {:.3f} ms", least * 1e3)});
+          {name, too_slow, fmt::format("the links of servers alone need {:.3f} ms", least * 1e3)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.events < b.events; });
-    std::size_t too_many = 0;
+    std::vector<std::int64_t> chosen;
     for (const Candidate& candidate : candidates) {
       events_ += candidate.events;
-      if (events_ <= kMostEvents)
-        chosen.push_back(point(way, candidate.setting));
-      else
-        ++too_many;
+      if (events_ <= kMostEvents) chosen.push_back(candidate.setting);
     }
     std::sort(chosen.begin(), chosen.end());
-    if (too_many > 0)
-      advice.left_out.push_back({ways_[way].name, too_many, "too many messages to try them all"});
+    if (const std::size_t too_many = candidates.size() - chosen.size(); too_many > 0)
+      advice.left_out.push_back({name, too_many, "too many messages to try them all"});
+    return chosen;
   }
 
   /// What the busiest end of the exchange with servers carries in one direction keeps its link busy
@@ -328,58 +324,89 @@ class Search {
         ->time;
   }
 
-  void run_points(const std::vector<std::int64_t>& points, double from, double to, Advice& advice) {
-    if (points.empty()) return;
-    const OnProgress on_progress = [&](double share) {
-      if (listener_) listener_(from + (to - from) * share);
-    };
-    run(sweep_, points, on_progress, [&](std::size_t at, double time) {
-      ++advice.tried;
-      const Found now{at % settings_.size(), at / settings_.size(), time};
-      found_[settings_[now.setting].system].push_back(now);
-      if (fastest_ && *fastest_ <= time) return;
-      fastest_ = time;
-      if (options_.on_better) options_.on_better(named(now));
-    });
+  /// What does not go together, or not on this cluster, is left out.
+  void run_points(const std::vector<Points>& all, double from, double to, Advice& advice) {
+    std::size_t count = 0;
+    for (const Points& points : all)
+      count += points.settings.size();
+    std::size_t begun = 0;
+    for (const auto& [group, points] : all) {
+      if (points.empty()) continue;
+      const OnProgress on_progress = [&, size = points.size()](double share) {
+        const double done = static_cast<double>(begun) + share * static_cast<double>(size);
+        if (listener_) listener_(from + (to - from) * done / static_cast<double>(count));
+      };
+      const SearchedWay& way = *group;
+      run(sweep_of(file_, config_, way, blocks_), points, on_progress,
+          [&](std::size_t point, double time) {
+            ++advice.tried;
+            const Found now{&way, &settings(way)[point], time};
+            found_[way.framework->name].push_back(now);
+            if (fastest_ && *fastest_ <= time) return;
+            fastest_ = time;
+            if (options_.on_better) options_.on_better(named(now));
+          });
+      begun += points.size();
+    }
   }
 
-  /// As it was tried: its domain and what to write for a plan are not known yet.
+  /// As it was tried: its interval, its domain and what to write for a plan are not known yet.
   Advised named(const Found& found) const {
-    const Setting& setting = settings_[found.setting];
-    const Way& way = ways_[found.way];
-    Advised advised{.system = setting.system,
-                    .carried = way.name,
-                    .schedule = setting.name,
-                    .paste = setting.paste,
-                    .strategy = Json::object(),
-                    .step_time_s = found.time,
-                    .domain = {}};
-    if (!way.aggregation.is_null()) advised.strategy[kAggregation] = way.aggregation;
-    advised.strategy[kSchedule] = setting.schedule;
-    return advised;
+    return {.system = found.group->framework->name,
+            .carried = found.group->way->name,
+            .schedule = found.setting->name,
+            .paste = found.setting->paste,
+            .strategy = changes(found),
+            .step_time_s = found.time,
+            .domain = {}};
   }
-  Advised simulated(const Found& found, bool is_hurried) const {
+  Advised simulated(const Found& found, const Json& changes) const {
     Advised advised = named(found);
-    if (is_hurried) return advised;
     std::vector<SentBucket> buckets;
-    const Result result = simulate(experiment(found.way, found.setting), &buckets);
+    const Result result = simulate(experiment(changes), &buckets);
+    advised.strategy = changes;
     advised.step_time_s = result.step_time_s;
+    advised.interval_s = result.step_time_interval_s;
     advised.domain = result.domain;
     if (advised.paste.empty()) advised.paste = message_sizes(buckets);
     return advised;
   }
+  /// The same with numbers in fewer bytes, where the device has them.
+  void add_narrower(const Found& found, std::vector<Advised>& all) const {
+    for (const Narrowing& narrowing :
+         narrowings(found.group->framework->name, config_["workload"])) {
+      Json more = changes(found);
+      more.update(narrowing.set);
+      try {
+        Advised now = simulated(found, more);
+        now.schedule += ", " + narrowing.name;
+        now.paste = narrowing.paste + "; " + now.paste;
+        all.push_back(std::move(now));
+      } catch (const InputError&) {  // the device has no rates for them
+      }
+    }
+  }
 
   const std::string& file_;
   const Json& config_;
+  const std::vector<SearchedWay>& groups_;
+  std::int64_t blocks_;
   const AdviseOptions& options_;
   OnProgress listener_;
-  std::vector<Way> ways_;
-  std::vector<Setting> settings_;
-  Sweep sweep_;
   std::map<std::string, std::vector<Found>> found_;  ///< by system
   std::optional<double> fastest_;
   double events_ = 0;  ///< of what was chosen to be played
 };
+
+bool is_shorter(const Advised& a, const Advised& b) {
+  return a.step_time_s < b.step_time_s;
+}
+
+/// Half of an interval, in logarithms.
+double half_width(const Interval& interval) {
+  return interval.low > 0 ? std::log(interval.high / interval.low) / 2
+                          : std::numeric_limits<double>::infinity();
+}
 
 }  // namespace
 
@@ -397,65 +424,117 @@ Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions
   Json full = resolved(as_it_is->root);
   // As many as each schedule needs, not as the config's own does.
   if (!as_it_is->root.value("run", Json::object()).contains("steps")) full["run"].erase("steps");
+  Json strategy = full["strategy"];
+  strategy["transport"] =  // without its roles, where these are its own
+      as_it_is->root.value("strategy", Json::object()).value("transport", Json("mpi"));
+  const std::vector<Framework> all = frameworks(strategy, experiment.cluster->nodes);
+  const std::vector<SearchedWay> groups = groups_of(all, held);
+  Bytes gradients;
+  for (const GradientUnit& unit : experiment.workload->by_tensor)
+    gradients = gradients + unit.bytes;
+  const std::int64_t blocks =
+      experiment.collective ? experiment.collective->thread_blocks(gradients) : 0;
 
-  Advice advice;
-  advice.name = experiment.name;
-  advice.step_time_s = simulate(experiment).step_time_s;
-  Search search(config->file, full, experiment.cluster->nodes, options, on_progress);
+  const Result as_it_was = simulate(experiment);
+  Advice advice{.name = experiment.name,
+                .step_time_s = as_it_was.step_time_s,
+                .interval_s = as_it_was.step_time_interval_s};
+  Search search(config->file, full, groups, blocks, options, on_progress);
   advice.is_partial = !search.run_all(advice);
-  advice.best = search.best(advice.is_partial);
-  std::stable_sort(advice.best.begin(), advice.best.end(), [](const Advised& a, const Advised& b) {
-    return a.step_time_s < b.step_time_s;
-  });
+  search.add_best(advice);
+  std::stable_sort(advice.best.begin(), advice.best.end(), is_shorter);
+  std::stable_sort(advice.narrower.begin(), advice.narrower.end(), is_shorter);
   return advice;
 }
 
-std::string Advice::text() const {
-  std::string text = fmt::format("{}: a step takes {:.3f} ms; {} other settings were simulated\n\n",
-                                 name, step_time_s * 1e3, tried);
-  TextTable table({"system", "through", "schedule", "step ms", "less", "domain"});
-  for (const Advised& a : best) {
-    table.add({a.system, a.carried, a.schedule, fmt::format("{:.3f}", a.step_time_s * 1e3),
-               fmt::format("{:.1f} %", (1 - a.step_time_s / step_time_s) * 100),
-               is_partial ? std::string("-") : std::string(a.domain.word())});
-  }
-  text += table.text();
-  for (const Advised& a : best) {
-    if (a.step_time_s >= step_time_s) continue;
-    text += fmt::format("\n{}: {}\n", a.system, a.paste);
-    for (const auto& [pointer, value] : a.strategy.items())
-      text += fmt::format("  --set '{}={}'\n", pointer, value.dump());
-    if (!is_partial && !a.domain.is_validated()) text += fmt::format("  {}\n", a.domain.text());
-  }
-  if (best.empty() || best.front().step_time_s >= step_time_s)
-    text += "\nnothing that was tried is faster than what the config has\n";
-  for (const Untried& left : left_out) {
-    text += fmt::format("\nnot tried: {} settings through {}: {}\n", left.settings, left.carried,
-                        left.reason);
-  }
-  if (is_partial) text += "\ninterrupted: the best until then\n";
-  return text;
+bool Advice::is_gain(const Advised& a) const {
+  const double gain = std::log(step_time_s / a.step_time_s);
+  if (is_partial) return gain >= kLeastShown;
+  const double ours = half_width(interval_s);
+  const double its = half_width(a.interval_s);
+  return gain >= kLeastShown && (ours == its || gain > std::abs(its - ours));
 }
 
-Json Advice::json() const {
+namespace {
+
+void add_table(std::string& text, const Advice& advice, const std::vector<Advised>& of) {
+  TextTable table({"system", "through", "schedule", "step ms", "less", "domain"});
+  for (const Advised& a : of) {
+    const double gain = (1 - a.step_time_s / advice.step_time_s) * 100;
+    table.add({a.system, a.carried, a.schedule, fmt::format("{:.3f}", a.step_time_s * 1e3),
+               gain >= 0 && !advice.is_gain(a) ? "none" : fmt::format("{:.1f} %", gain),
+               advice.is_partial ? std::string("-") : std::string(a.domain.word())});
+  }
+  text += table.text();
+}
+
+void add_settings(std::string& text, const Advice& advice, const Advised& a) {
+  text += fmt::format("\n{}: {}\n", a.system, a.paste);
+  for (const auto& [pointer, value] : a.strategy.items())
+    text += fmt::format("  --set '{}={}'\n", pointer, value.dump());
+  if (!advice.is_partial && !a.domain.is_validated())
+    text += fmt::format("  {}\n", a.domain.text());
+}
+
+Json list_of(const Advice& advice, const std::vector<Advised>& of) {
   Json list = Json::array();
-  for (const Advised& a : best) {
+  for (const Advised& a : of) {
     list.push_back({{"system", a.system},
                     {"through", a.carried},
                     {"schedule", a.schedule},
                     {"paste", a.paste},
                     {"set", a.strategy},
                     {"step_time_s", a.step_time_s},
-                    {"gain_pct", (1 - a.step_time_s / step_time_s) * 100},
-                    {"domain", is_partial ? Json() : Json::parse(a.domain.json())}});
+                    {"step_time_interval_s",
+                     advice.is_partial ? Json() : Json{a.interval_s.low, a.interval_s.high}},
+                    {"gain_pct", (1 - a.step_time_s / advice.step_time_s) * 100},
+                    {"is_gain", advice.is_gain(a)},
+                    {"domain", advice.is_partial ? Json() : Json::parse(a.domain.json())}});
   }
+  return list;
+}
+
+}  // namespace
+
+std::string Advice::text() const {
+  std::string text = fmt::format("{}: a step takes {:.3f} ms; {} other settings were simulated\n\n",
+                                 name, step_time_s * 1e3, tried);
+  add_table(text, *this, best);
+  bool is_any = false;
+  for (const Advised& a : best) {
+    if (!is_gain(a)) continue;
+    add_settings(text, *this, a);
+    is_any = true;
+  }
+  if (!is_any) {
+    const bool is_less = !best.empty() && best.front().step_time_s < step_time_s;
+    text += is_less ? "\nwhat is gained is less than what the intervals differ by: none\n"
+                    : "\nnothing that was tried is faster than what the config has\n";
+  }
+  for (const Untried& left : left_out) {
+    text += fmt::format("\nnot tried: {} settings through {}: {}\n", left.settings, left.carried,
+                        left.reason);
+  }
+  if (is_partial) text += "\ninterrupted: the best until then\n";
+  if (narrower.empty()) return text;
+  text += "\nWith numbers in fewer bytes, whose accuracy and conversions are not simulated:\n\n";
+  add_table(text, *this, narrower);
+  for (const Advised& a : narrower) {
+    if (is_gain(a)) add_settings(text, *this, a);
+  }
+  return text;
+}
+
+Json Advice::json() const {
   Json left = Json::array();
   for (const Untried& l : left_out)
     left.push_back({{"through", l.carried}, {"settings", l.settings}, {"reason", l.reason}});
   Json all{{"name", name},
            {"step_time_s", step_time_s},
+           {"step_time_interval_s", {interval_s.low, interval_s.high}},
            {"tried", tried},
-           {"best", list},
+           {"best", list_of(*this, best)},
+           {"narrower", list_of(*this, narrower)},
            {"left_out", left}};
   if (is_partial) all["partial"] = true;
   return all;

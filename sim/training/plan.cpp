@@ -2,6 +2,7 @@
 #include "sim/training/plan.h"
 
 #include "sim/core/error.h"
+#include "sim/servers/declared_keys.h"
 
 #include <algorithm>
 #include <cmath>
@@ -165,12 +166,26 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
   return pieces;
 }
 
+/// The shards of whole buckets of `elements`, whose keys may count what was declared before.
+std::vector<Shard> bucket_shards(const Workload& workload, const std::vector<Bucket>& buckets,
+                                 const ServerGroup& servers,
+                                 std::span<const std::int64_t> elements) {
+  const auto* counted = dynamic_cast<const DeclaredKeys*>(servers.sharding.get());
+  const bool is_merged = std::any_of(buckets.begin(), buckets.end(),
+                                     [](const Bucket& bucket) { return bucket.units > 1; });
+  if (counted == nullptr || !is_merged) return servers.sharding->shards(elements, servers.count);
+  std::int64_t tensors = 0;
+  for (const Layer& layer : workload.trace.layers)
+    tensors += std::ssize(layer.tensors);
+  const std::int64_t kept = workload.trace.copies ? workload.trace.copies->buffers : 0;
+  return counted->shards_behind(2 * tensors + kept, elements, servers.count);
+}
+
 /// The shards of buckets, which take the buckets' place.
-std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
+std::vector<std::vector<Piece>> by_shard(const Workload& workload, std::span<const Run> runs,
                                          std::span<const GradientUnit> units,
                                          std::vector<Bucket>& buckets, const ServerGroup& servers,
-                                         const Collective& inside, const Measure& measure,
-                                         std::int64_t bytes_per_element) {
+                                         const Collective& inside, const Measure& measure) {
   std::vector<std::size_t> order(buckets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto name = [&](std::size_t b) -> const std::string& {
@@ -181,7 +196,7 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
   std::vector<std::vector<Run>> own;
   own.reserve(buckets.size());
   for (const Bucket& bucket : buckets)
-    own.push_back(runs_of(bucket, runs, bytes_per_element));
+    own.push_back(runs_of(bucket, runs, workload.bytes_per_param));
   std::vector<std::int64_t> elements;
   elements.reserve(order.size());
   for (const std::size_t b : order) {
@@ -189,7 +204,7 @@ std::vector<std::vector<Piece>> by_shard(std::span<const Run> runs,
                                        [](std::int64_t sum, Run r) { return sum + r.elements; }));
   }
   std::vector<std::vector<Shard>> shards(buckets.size());
-  for (const Shard& shard : servers.sharding->shards(elements, servers.count))
+  for (const Shard& shard : bucket_shards(workload, buckets, servers, elements))
     shards[order[static_cast<std::size_t>(shard.key)]].push_back(shard);
 
   std::vector<Bucket> parts;
@@ -232,7 +247,7 @@ std::vector<std::vector<Piece>> cut_pieces(const Workload& workload,
   if (servers.sharding->keys() == KeyKind::kTensor) {
     return by_server(workload, runs, buckets, servers, measure);
   }
-  return by_shard(runs, units, buckets, servers, inside, measure, workload.bytes_per_param);
+  return by_shard(workload, runs, units, buckets, servers, inside, measure);
 }
 
 std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,

@@ -7,7 +7,6 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
-#include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
 
 #include <algorithm>
@@ -23,46 +22,66 @@
 namespace steptime {
 namespace {
 
+/// A schedule, under a coordinator's cycle where there is one.
+struct Option {
+  Json schedule;
+  Json coordinator{};
+};
+
 /// Every option of every system.
-std::map<std::string, std::vector<Json>> schedules() {
-  std::map<std::string, std::vector<Json>> all;
+std::map<std::string, std::vector<Option>> schedules() {
+  std::map<std::string, std::vector<Option>> all;
   for (const char* type : {"wfbp", "sync-easgd", "mg-wfbp", "optimal"})
-    all["any"].push_back({{"type", type}});
+    all["any"].push_back({Json{{"type", type}}});
   for (const int mib : {1, 2, 4, 8, 12, 16, 25, 35, 50, 75, 100, 200, 400}) {
-    all["PyTorch DDP"].push_back({{"type", "fixed-buckets"},
-                                  {"capacity", fmt::format("{} MiB", mib)},
-                                  {"granularity", "tensor"}});
+    all["PyTorch DDP"].push_back({Json{{"type", "fixed-buckets"},
+                                       {"capacity", fmt::format("{} MiB", mib)},
+                                       {"granularity", "tensor"}}});
   }
   for (const int mib : {0, 1, 2, 4, 8, 16, 32, 64, 128, 256}) {
     for (const double ms : {0.5, 1., 2.5, 5., 10., 25.}) {
-      all["Horovod"].push_back({{"type", "tensor-fusion"},
-                                {"threshold", fmt::format("{} MiB", mib)},
-                                {"cycle", fmt::format("{} ms", ms)}});
+      all["Horovod"].push_back({Json{{"type", "tensor-fusion"},
+                                     {"threshold", fmt::format("{} MiB", mib)},
+                                     {"cycle", "0 s"}},
+                                Json{{"type", "horovod"}, {"cycle", fmt::format("{} ms", ms)}}});
     }
   }
   for (const int mb : {1, 2, 4, 8, 16, 32}) {
     for (const int at_once : {1, 4}) {
-      all["ByteScheduler"].push_back({{"type", "priority"},
-                                      {"partition", fmt::format("{} MB", mb)},
-                                      {"credit", fmt::format("{} MB", mb * at_once)}});
+      all["ByteScheduler"].push_back({Json{{"type", "priority"},
+                                           {"partition", fmt::format("{} MB", mb)},
+                                           {"credit", fmt::format("{} MB", mb * at_once)}}});
     }
   }
   return all;
 }
 
-/// Every way that gradients can go: NCCL inside a node, servers between nodes.
-std::vector<Json> aggregations(std::int64_t nodes) {
+/// Every way that the gradients of a system can go where the config has a ring: PyTorch and
+/// ByteScheduler over that or NCCL, Horovod over MPI, too, and servers between nodes.
+std::vector<Json> aggregations(const std::string& system, std::int64_t nodes) {
+  std::vector<const char*> types{"ring", "nccl"};
+  if (system == "any" || system == "Horovod")
+    types.insert(types.end(), {"halving-doubling", "recursive-doubling"});
+  if (system == "any") types.insert(types.end(), {"double-binary-tree", "hierarchical"});
   std::vector<Json> all;
-  for (const char* type : {"ring", "halving-doubling", "recursive-doubling", "double-binary-tree",
-                           "hierarchical", "nccl"}) {
-    if (nodes > 1 && std::string(type) == "nccl") continue;
+  for (const char* type : types)
     all.push_back({{"type", "all-reduce"}, {"collective", {{"type", type}}}});
-  }
-  if (nodes > 1) {
+  if (nodes > 1 && (system == "any" || system == "ByteScheduler")) {
     all.push_back(
         {{"type", "parameter-server"}, {"servers", nodes}, {"placement", "with-workers"}});
   }
   return all;
+}
+
+Json strategy_of(const Json& aggregation, const Option& option) {
+  const bool is_nccl =
+      aggregation.contains("collective") && aggregation["collective"]["type"] == "nccl";
+  Json transport = {{"type", is_nccl ? "nccl" : "mpi"}};
+  if (!option.coordinator.is_null()) {
+    transport = {{"type", is_nccl ? "horovod-nccl" : "horovod-mpi"},
+                 {"coordinator", option.coordinator}};
+  }
+  return {{"aggregation", aggregation}, {"schedule", option.schedule}, {"transport", transport}};
 }
 
 struct Found {
@@ -74,17 +93,13 @@ struct Found {
 std::map<std::string, Found> search(const std::shared_ptr<const Document>& config) {
   const Experiment base = read_experiment(config);
   std::map<std::string, Found> best;
-  for (const Json& aggregation : aggregations(base.cluster->nodes)) {
-    for (const auto& [system, options] : schedules()) {
-      for (const Json& schedule : options) {
+  for (const auto& [system, options] : schedules()) {
+    for (const Json& aggregation : aggregations(system, base.cluster->nodes)) {
+      for (const Option& option : options) {
         auto changed = std::make_shared<Document>(*config);
-        changed->root["strategy"] = {{"aggregation", aggregation}, {"schedule", schedule}};
+        changed->root["strategy"] = strategy_of(aggregation, option);
         try {
-          Experiment experiment = base;
-          for (const Part part : {Part::kTransport, Part::kCollective, Part::kSchedule})
-            read_part(changed, part, experiment);
-          complete(experiment, [&] { return changed; });
-          const double time = simulate(experiment).step_time_s;
+          const double time = simulate(read_experiment(changed)).step_time_s;
           best[system].step_time_s = std::min(best[system].step_time_s, time);
           ++best[system].tried;
         } catch (const InputError&) {  // not on this cluster
@@ -97,8 +112,10 @@ std::map<std::string, Found> search(const std::shared_ptr<const Document>& confi
 
 std::shared_ptr<const Document> config_of(const std::string& workload, const std::string& cluster) {
   const std::string file = (data_dir() / "configs" / "advised.json").string();
-  const std::string json =
-      fmt::format(R"({{"name": "advised", "workload": {}, "cluster": {}}})", workload, cluster);
+  const std::string json = fmt::format(
+      R"({{"name": "advised", "workload": {}, "cluster": {}, "strategy": {{"aggregation":
+          {{"type": "all-reduce", "collective": {{"type": "ring"}}}}}}}})",
+      workload, cluster);
   return std::make_shared<Document>(Document{file, parse_json(json, file)});
 }
 
@@ -115,8 +132,10 @@ void expect_equal(const std::shared_ptr<const Document>& config) {
   EXPECT_EQ(advice.tried, tried);
 }
 
-constexpr const char* kResNet50 = R"({"model": "resnet50", "device": "v100", "batch": 32})";
-constexpr const char* kBertBase = R"({"model": "bert-base", "device": "v100", "batch": 8})";
+constexpr const char* kResNet50 = R"({"model": "resnet50", "device": "v100", "batch": 32,
+    "overlap": {"type": "none"}})";
+constexpr const char* kBertBase = R"({"model": "bert-base", "device": "v100", "batch": 8,
+    "overlap": {"type": "none"}})";
 constexpr const char* kEightNodes = R"({"nodes": 8, "network": {
     "type": "switch", "latency": "20 us", "bandwidth": "10 Gbps"}})";
 constexpr const char* kOneNode = R"({"preset": "dgx-1-v100", "nodes": 1, "gpus_per_node": 8})";

@@ -5,6 +5,9 @@
 #include "sim/experiment/runs/one_step.h"
 #include "sim/experiment/runs/rank_run.h"
 #include "sim/experiment/runs/training_programs.h"
+#include "sim/step/host_work.h"
+
+#include <memory>
 
 namespace steptime {
 
@@ -27,6 +30,12 @@ void complete(Experiment& e, const Execution::DocumentOf& document) {
                         e.aggregation->servers.count == 0 && e.schedule->copies_gradients() &&
                         e.alone->in_buckets;
     e.workload = copies ? e.alone->in_buckets : e.alone;
+    const auto* own = dynamic_cast<const HostWork*>(e.schedule.get());
+    if (own != nullptr && own->between_passes() > Duration{} && !e.layout &&
+        e.cluster->workers() > 1 && e.aggregation->servers.count == 0) {
+      e.workload = std::make_shared<PreparedWorkload>(
+          with_host_work(e.alone->workload, own->between_passes()));
+    }
   }
   e.execution = &execution_of(e);
   e.execution->check(e, document);

@@ -40,5 +40,24 @@ TEST(Zmq, AConnectionHasOneThread) {
     EXPECT_NEAR(step("naive", 1, threads, "analytic"), 3.044, 1e-12);
 }
 
+/// Two servers, which need two threads: one thread writes both gradients one after the other.
+TEST(Zmq, BytePsHasFourThreads) {
+  const auto of = [](const char* transport) {
+    return simulate(
+               training_experiment(
+                   fmt::format(R"({{"aggregation": {{"type": "parameter-server", "servers": 2}},
+                                         "schedule": {{"type": "naive"}}, "transport": {}}})",
+                               transport),
+                   1))
+        .step_time_s;
+  };
+  const double four = of(R"({"type": "ps-lite", "channel": {"type": "zmq", "threads": 4,
+                             "rate": "500 MB/s"}})");
+  EXPECT_EQ(of(R"({"type": "byteps", "channel": {"type": "zmq-byteps", "rate": "500 MB/s"}})"),
+            four);
+  EXPECT_LT(four, of(R"({"type": "ps-lite", "channel": {"type": "zmq", "rate": "500 MB/s"}})"));
+  EXPECT_EQ(of(R"("byteps")"), of(R"({"type": "ps-lite", "channel": "zmq-byteps"})"));
+}
+
 }  // namespace
 }  // namespace steptime

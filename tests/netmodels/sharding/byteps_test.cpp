@@ -1,4 +1,5 @@
 #include "sim/core/error.h"
+#include "sim/servers/declared_keys.h"
 #include "sim/servers/sharding.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
@@ -24,6 +25,17 @@ TEST(BytePsSharding, PartitionsAreHashedByTheirKeys) {
 TEST(BytePsSharding, TheFirstKeyCountsEarlierBuffers) {
   const auto sharding = make<Sharding>(R"({"type": "byteps", "first_key": 1})");
   EXPECT_EQ(sharding->shards(std::vector<std::int64_t>{3}, 4), (std::vector<Shard>{{0, 2, 3}}));
+}
+
+/// Key 1 where one buffer was declared before, unless the config says of none.
+TEST(BytePsSharding, CountsWhatIsDeclaredBeforeUnlessTold) {
+  const std::vector<std::int64_t> elements{3};
+  const auto shards_of = [&](const char* config) {
+    const auto sharding = make<Sharding>(config);
+    return dynamic_cast<const DeclaredKeys&>(*sharding).shards_behind(1, elements, 4);
+  };
+  EXPECT_EQ(shards_of(R"({"type": "byteps"})"), (std::vector<Shard>{{0, 2, 3}}));
+  EXPECT_EQ(shards_of(R"({"type": "byteps", "first_key": 0})"), (std::vector<Shard>{{0, 1, 3}}));
 }
 
 TEST(BytePsSharding, ABufferHas65536PartitionsAtMost) {

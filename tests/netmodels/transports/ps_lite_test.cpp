@@ -8,6 +8,7 @@ namespace {
 
 TEST(PsLiteTransports, HaveTheirChannels) {
   EXPECT_FALSE(make<Transport>(R"({"type": "ps-lite"})")->channel->is_wire());
+  EXPECT_FALSE(make<Transport>(R"({"type": "byteps"})")->channel->is_wire());
   EXPECT_FALSE(make<Transport>(R"({"type": "ps-lite-rdma"})")->channel->is_wire());
 }
 

@@ -7,6 +7,7 @@
 //   all in one           42 .. 57.004
 #include "sim/sweeps/advise.h"
 
+#include "sim/config/data_dir.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
@@ -76,6 +77,65 @@ TEST(Advise, WhatItSaysIsWhatItsSettingsGive) {
       EXPECT_EQ(simulate(read_experiment(changed)).step_time_s, a.step_time_s)
           << fidelity << " " << a.system;
     }
+  }
+}
+
+/// PyTorch cannot run what shortens a ring's 6 start-ups to 4, and Horovod has its coordinator.
+TEST(Advise, OffersWhatAFrameworkCanRun) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kRing), {}));
+  EXPECT_EQ(of(advice, "PyTorch DDP").carried, "ring");
+  EXPECT_EQ(of(advice, "Horovod").strategy.at("/strategy/transport").at("type"), "horovod-mpi");
+}
+
+/// On a V100 with 80 multiprocessors NCCL's blocks slow kernels down beside its all-reduce; other
+/// collectives say nothing of theirs, and get as many.
+TEST(Advise, CountsOverlapForAllAlike) {
+  const std::string file = (data_dir() / "configs" / "advised.json").string();
+  const auto config = std::make_shared<Document>(
+      Document{file, parse_json(R"({"name": "v", "workload": {"model": "resnet50", "device": "v100",
+          "batch": 32}, "cluster": {"preset": "dgx-1-v100", "nodes": 1}, "strategy": {"aggregation":
+          {"type": "all-reduce", "collective": {"type": "nccl"}}}})",
+                                file)});
+  const Advice advice = advise(config, AdviseOptions{.system = "any", .collective = "ring"});
+  EXPECT_GT(of(advice, "any").strategy.at("/workload/overlap").at("blocks"), 0);
+}
+
+TEST(Advise, WhatIsHeldIsNotSearched) {
+  const TinyFolder folder;
+  const auto config = load_document(folder.experiment(kRing), {});
+  const Advice advice = advise(config, AdviseOptions{.system = "any", .collective = "ring"});
+  ASSERT_EQ(advice.best.size(), 1U);
+  EXPECT_EQ(advice.best[0].carried, "ring");
+  EXPECT_EQ(advice.tried, 4U);
+  EXPECT_EQ(message_of<InputError>([&] { advise(config, AdviseOptions{.system = "Ray"}); }),
+            "--system: unknown \"Ray\"; known: any, PyTorch DDP, Horovod, ByteScheduler");
+}
+
+/// w = ln(high / low) / 2 is ln 1.2 of the config and ln 1.4 of what is advised: ln(7/6) apart,
+/// which 100 / 86 is not, and 100 / 85 is.
+TEST(Advise, AGainIsLargerThanWhatIntervalsDifferBy) {
+  const Advice advice{.step_time_s = 1, .interval_s = {1 / 1.2, 1.2}};
+  const auto taking = [](double s) {
+    return Advised{.step_time_s = s, .interval_s = {s / 1.4, s * 1.4}};
+  };
+  EXPECT_FALSE(advice.is_gain(taking(0.86)));
+  EXPECT_TRUE(advice.is_gain(taking(0.85)));
+  EXPECT_TRUE(advice.is_gain({.step_time_s = 0.99, .interval_s = {0.99 / 1.2, 0.99 * 1.2}}));
+  EXPECT_FALSE(advice.is_gain({.step_time_s = 1.01, .interval_s = {1.01 / 1.2, 1.01 * 1.2}}));
+  // 0.0 % in a table.
+  EXPECT_FALSE(advice.is_gain({.step_time_s = 0.9999, .interval_s = {0.9999 / 1.2, 0.9999 * 1.2}}));
+}
+
+/// The tiny trace has float32 gradients: 4 MB, 1 MB and 4 kB take half as long in float16, and
+/// only PyTorch and Horovod send them so.
+TEST(Advise, OffersGradientsInFewerBytes) {
+  const TinyFolder folder;
+  const Advice advice = advise(load_document(folder.experiment(kSlowStart), {}));
+  ASSERT_EQ(advice.narrower.size(), 2U);
+  for (const Advised& a : advice.narrower) {
+    EXPECT_LT(a.step_time_s, of(advice, a.system).step_time_s);
+    EXPECT_EQ(a.strategy.at("/workload/dtype"), "float16");
   }
 }
 

@@ -148,6 +148,34 @@ TEST(TrainingPlan, KeysThatAreBucketsAreCutIntoMessages) {
   EXPECT_EQ(cut[1][0].ranges[1].end, 6u);
 }
 
+/// A buffer of both gradients comes behind these two, both parameters and, where there is a batch
+/// normalisation, its 3 buffers: its key is 4 << 16 or 7 << 16. As 33 = 1 mod 8 and the code of a
+/// digit is the digit mod 8, djb2 on 8 servers is 5381 = 5 and the digits: of 262144 5 + 19 = 0, of
+/// 458752 5 + 31 = 4, and of the keys 0 and 65536 of single gradients 5 and 5 + 25 = 6.
+TEST(TrainingPlan, KeysAreCountedFromTheModel) {
+  const auto servers_of = [](const std::vector<Bucket>& of, std::int64_t norms) {
+    auto workload = two_layers()->workload;
+    if (norms > 0) workload.trace.copies = ArrayCopies{.buffers = 3 * norms};
+    const auto units = workload.units(Granularity::kTensor);
+    std::vector<Bucket> buckets = of;
+    const ServerGroup servers{
+        .count = 8, .sharding = make<Sharding>(R"({"type": "byteps", "partition": 2000000})")};
+    std::vector<std::int64_t> all;
+    for (const auto& pieces : cut_pieces(workload, units, buckets, servers,
+                                         LinearCollective(LinearCost{}), Granularity::kTensor, 0))
+      all.push_back(pieces.at(0).server);
+    return all;
+  };
+  using Servers = std::vector<std::int64_t>;
+  const std::vector<Bucket> merged{{.first_unit = 0, .units = 2}};
+  const std::vector<Bucket> single{{.first_unit = 0, .units = 1, .bytes = {4000000}},
+                                   {.first_unit = 1, .units = 1, .bytes = {4000000}}};
+  EXPECT_EQ(servers_of(merged, 0), Servers{0});
+  EXPECT_EQ(servers_of(merged, 1), Servers{4});
+  // "one" is declared before "two", which is sent first.
+  EXPECT_EQ(servers_of(single, 0), (Servers{6, 5}));
+}
+
 TEST(TrainingPlan, APartOfAKeyHasItsOwnElements) {
   // Key "two", the learnt parameters [10, 20), in parts of 3,000,000 and 1,000,000 B.
   const auto workload = two_layers();
