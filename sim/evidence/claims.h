@@ -46,6 +46,14 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
 std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::string& folder = "",
                                          const OnProgress& on_progress = {});
 
+/// What traces/layouts.jsonl is made of.
+std::vector<RecordedStep> recorded_rows(const std::string& filter, const std::string& folder = "",
+                                        const OnProgress& on_progress = {});
+
+/// What changes between rows of files of rows do, of those among `rows`.
+std::vector<RowEffect> row_effects(const std::vector<ClaimRow>& rows,
+                                   const std::string& folder = "");
+
 /// What traces/collectives.jsonl is made of.
 std::vector<CollectiveTable> recorded_tables(const std::string& filter,
                                              const std::string& folder = "",

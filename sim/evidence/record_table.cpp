@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -71,6 +72,21 @@ std::string line(const char* what, const Group& group) {
       Group::median(group.errors_pct));
 }
 
+using Groups = std::vector<std::map<std::string, Both>>;
+
+std::string groups_table(const Groups& groups) {
+  TextTable table(
+      {"kind", "rows", "within", "width", "validated", "within", "width", "typical", "worst"});
+  for (const auto& kind : groups) {
+    for (const auto& [name, both] : kind) {
+      std::vector<std::string> cells{name};
+      both.add_cells(cells);
+      table.add(std::move(cells));
+    }
+  }
+  return table.text();
+}
+
 /// What differing costs, and who tells.
 std::string spreads_table(const TrackRecord& record) {
   TextTable table({"not shared", "d", "measured"});
@@ -118,7 +134,7 @@ std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps) {
 std::string record_table(std::span<const RecordedStep> steps) {
   const std::vector<AssessedStep> all = assessed(steps);
   std::vector<RecordRow> rows;
-  std::vector<std::map<std::string, Both>> groups(4);
+  Groups groups(4);
   Both best;
   Both by_device;
   std::set<std::pair<std::string, std::string>> known;
@@ -139,16 +155,7 @@ std::string record_table(std::span<const RecordedStep> steps) {
                          row.id, row.kind.text(Attribute::kCompute), row.error_pct);
     }
   }
-  TextTable table(
-      {"kind", "rows", "within", "width", "validated", "within", "width", "typical", "worst"});
-  for (const auto& kind : groups) {
-    for (const auto& [name, both] : kind) {
-      std::vector<std::string> cells{name};
-      both.add_cells(cells);
-      table.add(std::move(cells));
-    }
-  }
-  return table.text() + "\n" + spreads_table(TrackRecord(std::move(rows))) + "\n" + far +
+  return groups_table(groups) + "\n" + spreads_table(TrackRecord(std::move(rows))) + "\n" + far +
          "With the measured time of one GPU, where the source has one, else with the device's:\n" +
          line("validated", best.validated) + line("all", best.all) +
          "The same steps with the device's time, too:\n" + line("validated", by_device.validated) +
