@@ -162,4 +162,27 @@ std::string record_table(std::span<const RecordedStep> steps) {
          line("all", by_device.all);
 }
 
+std::string layout_record_table(std::span<const RecordedStep> steps) {
+  Groups groups(5);
+  Both all;
+  std::vector<RecordRow> rows;
+  std::string far;
+  for (const AssessedStep& each : assessed(steps)) {
+    const RecordRow& row = each.step.row;
+    rows.push_back(row);
+    all.add(each);
+    constexpr Attribute kBy[] = {Attribute::kGpu, Attribute::kCompute, Attribute::kFramework,
+                                 Attribute::kSchedule};
+    for (std::size_t i = 0; i < std::size(kBy); ++i)
+      groups[i][row.kind[kBy[i]].text()].add(each);
+    groups[4][row.testbed].add(each);
+    if (std::abs(row.error_pct) <= kFarPct) continue;
+    far += fmt::format("{} is {:+.1f} % off, {} its interval; domain: {}\n", row.id, row.error_pct,
+                       each.is_within() ? "in" : "outside", each.by_others.domain.text());
+  }
+  return groups_table(groups) + "\n" + line("all", all.all) +
+         fmt::format("validated: {}\n\n", all.validated.size()) +
+         spreads_table(TrackRecord(std::move(rows))) + "\n" + far;
+}
+
 }  // namespace steptime
