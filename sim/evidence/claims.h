@@ -19,8 +19,9 @@ namespace steptime {
 struct RecordedStep {
   RecordRow row;
   Prediction prediction;
-  std::string model;   ///< that is trained
-  std::string config;  ///< as above
+  std::string model;    ///< that is trained
+  std::string config;   ///< as above
+  std::string group{};  ///< of a row of a file of rows
 };
 
 /// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is

@@ -163,7 +163,7 @@ std::string record_table(std::span<const RecordedStep> steps) {
 }
 
 std::string layout_record_table(std::span<const RecordedStep> steps) {
-  Groups groups(5);
+  Groups groups(6);
   Both all;
   std::vector<RecordRow> rows;
   std::string far;
@@ -176,6 +176,7 @@ std::string layout_record_table(std::span<const RecordedStep> steps) {
     for (std::size_t i = 0; i < std::size(kBy); ++i)
       groups[i][row.kind[kBy[i]].text()].add(each);
     groups[4][row.testbed].add(each);
+    groups[5]["group " + each.step.group].add(each);
     if (std::abs(row.error_pct) <= kFarPct) continue;
     far += fmt::format("{} is {:+.1f} % off, {} its interval; domain: {}\n", row.id, row.error_pct,
                        each.is_within() ? "in" : "outside", each.by_others.domain.text());

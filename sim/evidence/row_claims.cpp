@@ -144,7 +144,7 @@ std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::stri
     const Prediction& p = row.prediction;
     const double error_pct = (row.made.published / p.step_s - 1) * 100;
     steps.push_back({.row = {.id = id,
-                             .testbed = row.made.group,
+                             .testbed = row.row->value("system", row.made.group),
                              .kind = p.kind,
                              .workers = p.workers,
                              .gpus_per_node = p.gpus_per_node,
@@ -155,7 +155,8 @@ std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::stri
                              .unexplained_pct = error_pct},
                      .prediction = p,
                      .model = row.row->at("model").value("name", ""),
-                     .config = config});
+                     .config = config,
+                     .group = row.made.group});
   }
   return steps;
 }

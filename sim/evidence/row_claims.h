@@ -16,7 +16,7 @@ std::vector<ClaimRow> simulate_rows(const RowMapping& mapping, const ClaimRow& o
 /// The others, and why, in order.
 std::vector<RowLeftOut> rows_left_out(const RowMapping& mapping, const std::vector<Json>& rows);
 
-/// What traces/layouts.jsonl is made of: those that are predicted, each group a testbed.
+/// What traces/layouts.jsonl is made of: those that are predicted, each system a testbed.
 std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::string& config,
                                       const std::vector<Json>& rows, const OnProgress& on_progress);
 

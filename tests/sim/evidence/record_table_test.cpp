@@ -75,6 +75,7 @@ RecordedStep layout_step(const std::string& id, const std::string& testbed, doub
     (*kind)[Attribute::kCompute] = "float8";
   }
   layout.prediction.modelled.reset();
+  layout.group = id == "7" ? "g" : "h";
   return layout;
 }
 
@@ -94,6 +95,7 @@ TEST(RecordTable, StepsOfLayoutsAreNeverValidated) {
       << table;
   EXPECT_NE(table.find("\nvalidated: 0\n"), std::string::npos) << table;
   EXPECT_NE(table.find("layout, tensor     7   85.7 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("group g            1"), std::string::npos) << table;
 }
 
 }  // namespace
