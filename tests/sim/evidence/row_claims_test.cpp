@@ -53,7 +53,7 @@ TEST(RowGroups, EffectsSayWhichSecondsTheyMove) {
                          .reason = "nobody knows"};
   const std::string text = row_groups_text({row("a", "predicted", 10)}, {}, {effect});
   EXPECT_TRUE(
-      has(text, "a change                1.200      1.125      0.05    MISSED  tensor +1.5 s"))
+      has(text, "a change                    1.200      1.125    0.05  MISSED  tensor +1.5 s"))
       << text;
   EXPECT_TRUE(has(text, "\na change: nobody knows\n")) << text;
 }
