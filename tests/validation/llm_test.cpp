@@ -11,7 +11,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,13 +29,6 @@ const std::vector<ClaimRow>& rows() {
     return found;
   }();
   return all;
-}
-
-const ClaimRow& row(const std::string& id) {
-  const auto found =
-      std::find_if(rows().begin(), rows().end(), [&](const ClaimRow& r) { return r.id == id; });
-  if (found == rows().end()) throw std::out_of_range(id);
-  return *found;
 }
 
 struct Bound {
@@ -100,7 +92,7 @@ TEST(LanguageModels, MemoryIsAsMeasured) {
   int dense = 0;
   int short_ones = 0;
   for (const ClaimRow& r : rows()) {
-    if (r.family == "memory") EXPECT_TRUE(r.fits) << r.id;
+    EXPECT_TRUE(r.fits || r.family != "memory") << r.id;
     if (r.group == "simumax-b200-mem") {
       EXPECT_LE(std::abs(r.error_pct), 3) << r.id;
       sum += std::abs(r.error_pct);
