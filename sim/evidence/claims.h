@@ -6,23 +6,13 @@
 #include "sim/core/limits.h"
 #include "sim/evidence/claim_row.h"
 #include "sim/evidence/collective_record.h"
+#include "sim/evidence/recorded_step.h"
 #include "sim/evidence/size_map.h"
-#include "sim/experiment/track_record.h"
 
 #include <string>
 #include <vector>
 
 namespace steptime {
-
-/// A published step of a run whose settings are known, beside a prediction made before any of them
-/// was fitted on its testbed.
-struct RecordedStep {
-  RecordRow row;
-  Prediction prediction;
-  std::string model;    ///< that is trained
-  std::string config;   ///< as above
-  std::string group{};  ///< of a row of a file of rows
-};
 
 /// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is
 /// that of single runs. Throws InputError.

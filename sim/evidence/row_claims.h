@@ -1,8 +1,9 @@
 // Published rows beside their simulation, on all threads, and how far off they are by group.
 #pragma once
 #include "sim/core/limits.h"
-#include "sim/evidence/claims.h"
+#include "sim/evidence/claim_row.h"
 #include "sim/evidence/published_rows.h"
+#include "sim/evidence/recorded_step.h"
 
 #include <string>
 #include <vector>

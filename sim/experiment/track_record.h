@@ -23,9 +23,8 @@
 // of a device model that is off by more than d of the GPU, or was never compared, add that instead.
 //
 // Steps of layouts have a record of their own, traces/layouts.jsonl, by the same rules: published
-// rows of training runs of language models, a testbed for each lab's runs of a framework. Rows that
-// rates are fitted to are not among them. None is `validated`: which of them are far off is not
-// understood.
+// rows of training runs of language models, a testbed for each lab's runs of a framework, without
+// rows that rates are fitted to. None is `validated`: which of them are far off is not understood.
 //
 // Scope: w, t and d follow from the rows by these rules, and from nothing else. A row's own testbed
 // is left out where `reproduce --record` tells how many rows lie within their interval.

@@ -95,6 +95,20 @@ TEST(PlanStages, SumsOfInputsGradientsBesideTheirProductsWeights) {
             play_layout(plan_of(pieces, two_blocks())).step);
 }
 
+// Where passes for weights come later, a stage's gradient goes on once it is summed up: nothing
+// changes.
+TEST(PlanStages, SumsOfInputsGradientsAreSeenWhereBackwardPassesAreSplit) {
+  const auto step = [](bool beside) {
+    TestLayout test{.degrees = {2, 1, 1, 2},
+                    .order = R"({"type": "zb-h1"})",
+                    .micro_batches = 4,
+                    .costs = costs_of(Duration(3), 0)};
+    test.beside.input_gradients = beside;
+    return play_layout(plan_of(test, two_blocks())).step;
+  };
+  EXPECT_EQ(step(true), step(false));
+}
+
 // With sequence parallelism the input is gathered beside its gradient, 1 ps, and what is summed up
 // beside the weights', as long; the other all-gather of a half is seen, forward both exchanges are.
 TEST(PlanStages, SumsOfInputsGradientsBesideWeightsWithSequenceParallelism) {
