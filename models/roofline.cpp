@@ -385,7 +385,7 @@ class Roofline final : public DeviceModel {
  private:
   /// Under "model": a file, or else a shipped table by its name.
   static LayerTable table_of(const Config& request) {
-    for (const char* key : {"shape", "products", "attention", "operators", "loss"}) {
+    for (const char* key : {"shape", "products", "gathers", "attention", "operators", "loss"}) {
       if (request.has(key)) request.fail(key, "unexpected, as \"model\" is a layer table");
     }
     std::optional<std::int64_t> sequence;

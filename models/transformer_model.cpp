@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,6 +41,13 @@ ParameterBytes parameter_bytes(const Training& training) {
   return {value, training.weight_bytes, 4 + states + (training.weight_bytes < 4 ? 4 : 0)};
 }
 
+/// Of a value and its part of a scale: MXFP8 has a scale of a byte for 32 values, NVFP4 one for 16
+/// of half a byte (OCP Microscaling Formats 1.0; Transformer Engine common/recipe/__init__.py).
+double bytes_of_recipe(const std::string& products) {
+  if (products == "mxfp8") return 1 + 1. / 32;
+  return products == "nvfp4" ? 0.5 + 1. / 16 : 1;
+}
+
 class RankWork {
  public:
   RankWork(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
@@ -48,7 +56,7 @@ class RankWork {
 
   ModelWork all() const {
     const std::int64_t value = bytes_of(training_.precision);
-    const HeadMemory head_bytes = head_memory(shape_, cut_, value);
+    const HeadMemory head_bytes = head_memory(shape_, cut_, value, software_.fuses_loss);
     ModelWork work{
         .parameter = parameter_bytes(training_),
         .exchanged = exchanged(value),
@@ -109,19 +117,25 @@ class RankWork {
     layer.attention = attention_core_forward(shape_, cut_, device_, training_, software_);
     // Two products for each of the forward pass, and with a fused one the scores again.
     layer.attention_gradient = scaled(layer.attention, software_.fuses_attention() ? 2.5 : 2);
-    const LayerMemory memory =
-        layer_memory(shape_, cut_, bytes_of(training_.precision), software_.fuses_attention());
+    const LayerMemory memory = layer_memory(shape_, cut_, bytes_of(training_.precision), software_);
     layer.kept = memory.whole();
     layer.kept_attention = memory.attention_core;
     layer.kept_input = memory.input;
+    layer.kept_norms = memory.norms;
     return layer;
   }
 
   ExchangedBytes exchanged(std::int64_t value) const {
     const std::int64_t tokens = cut_.samples * cut_.sequence / cut_.context;
-    return {.hidden = {tokens * shape_.hidden * value},
+    const std::int64_t hidden = tokens * shape_.hidden;
+    std::optional<Bytes> gathered;
+    if (software_.gathers_products && !software_.products.empty()) {
+      gathered = {std::llround(static_cast<double>(hidden) * bytes_of_recipe(software_.products))};
+    }
+    return {.hidden = {hidden * value},
             .queries = {tokens * shape_.query_width() / cut_.tensor * value},
-            .keys_values = {2 * tokens * shape_.key_width() / cut_.tensor * value}};
+            .keys_values = {2 * tokens * shape_.key_width() / cut_.tensor * value},
+            .gathered = gathered};
   }
 
   void count_flops(ModelWork& work) const {
@@ -182,6 +196,7 @@ Software software_of(const Config& request, const Device& device) {
   }
   if (request.has("operators")) software.fuses_operators = says("operators", "fused");
   if (request.has("loss")) software.fuses_loss = says("loss", "fused");
+  if (request.has("gathers")) software.gathers_products = says("gathers", "products");
   if (request.has("host_per_kernel"))
     software.host_per_kernel = request.get<Duration>("host_per_kernel");
   if (!request.has("products")) return software;

@@ -35,7 +35,9 @@
 // Validation: tests/models/transformer_work_test.cpp: activations of arXiv 2205.05198 (table 2,
 // figures 1 and 7), operations of layer tables. No time is validated.
 // Source: operators of Megatron-LM; activations: arXiv 2205.05198 section 4; logits, embedding:
-// Megatron-LM@d98e8a64 megatron/training/theoretical_memory_usage.py.
+// Megatron-LM@d98e8a64 megatron/training/theoretical_memory_usage.py; of a fused loss
+// megatron/core/tensor_parallel/cross_entropy.py, whose exp and div_ work in place; norms of
+// several kernels: torchtitan@ba246978 torchtitan/models/norms.py (RMSNorm).
 #include "models/transformer_work.h"
 
 #include "models/kernel_time.h"
@@ -342,7 +344,8 @@ Duration optimizer_time(std::int64_t parameters, const Device& device, const Tra
 }
 
 LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
-                         std::int64_t value_bytes, bool fuses_attention) {
+                         std::int64_t value_bytes, const Software& software) {
+  const bool fuses_attention = software.fuses_attention();
   const Part part(shape, cut);
   const double bytes = real(value_bytes);
   const double input = part.hidden * bytes / part.outside;
@@ -351,12 +354,19 @@ LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
   const double inside =
       (2 * part.queries + 2 * part.keys + (shape.gated ? 3 : 2) * part.ffn) * bytes +
       (fuses_attention ? kFloatBytes * part.heads : 0);  // sums of the softmax
+  // Made of several kernels, each of both norms keeps its input in float32, and what it has
+  // normalized before the weight is multiplied to it.
+  const bool is_one_kernel = software.fuses_operators || shape.norms != Norm::kRms;
+  const double norms =
+      is_one_kernel || bytes >= kFloatBytes ? 0 : 2 * (kFloatBytes + bytes) * part.hidden;
   const double scores = part.heads * part.sequence;
   // Softmax, and with dropout its mask and its result.
   const double core = fuses_attention ? 0 : scores * (shape.dropout ? 2 * bytes + 1 : bytes);
   return {.input = rounded(part.tokens * input),
-          .operators = rounded(part.tokens * (outside + inside)) - rounded(part.tokens * input),
-          .attention_core = rounded(part.tokens * core)};
+          .operators = rounded(part.tokens * (outside + inside + norms / part.outside)) -
+                       rounded(part.tokens * input),
+          .attention_core = rounded(part.tokens * core),
+          .norms = rounded(part.tokens * norms / part.outside)};
 }
 
 Bytes embedding_memory(const TransformerShape& shape, const ShapeCut& cut) {
@@ -364,11 +374,13 @@ Bytes embedding_memory(const TransformerShape& shape, const ShapeCut& cut) {
   return rounded(part.tokens * (kTokenBytes + (shape.dropout ? part.hidden : 0)) / part.outside);
 }
 
-HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut,
-                       std::int64_t value_bytes) {
+HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut, std::int64_t value_bytes,
+                       bool fuses_loss) {
   const Part part(shape, cut);
   const double bytes = real(value_bytes);
-  const double copy = bytes < kFloatBytes ? kFloatBytes : 0;
+  // A fused loss makes probabilities of the copy in float32, and gradients of these, in their
+  // place.
+  const double copy = bytes < kFloatBytes && !fuses_loss ? kFloatBytes : 0;
   return {.inputs = rounded(part.tokens * 2 * part.hidden * bytes / part.outside),
           .logits = rounded(part.tokens * part.vocabulary *
                             (bytes + copy + std::max(bytes, kFloatBytes)))};

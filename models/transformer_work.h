@@ -40,6 +40,7 @@ struct Software {
   bool fuses_loss = false;      ///< no copies of the logits in float32
   std::string products{};       ///< the recipe of products narrower than the precision; "": none
   Duration host_per_kernel{};   ///< the host launches one kernel in this time
+  bool gathers_products = false;  ///< tensor ranks gather values in the type of `products`
 
   bool fuses_attention() const { return attention != AttentionKernel::kUnfused; }
 };
@@ -76,11 +77,12 @@ struct LayerMemory {
   Bytes input{};           ///< of the layer; as much goes to the next stage of a pipeline
   Bytes operators{};       ///< of its operators, but the attention core's
   Bytes attention_core{};  ///< softmax and dropout between queries and values; none where fused
+  Bytes norms{};           ///< of `operators`: what norms of several kernels keep between these
   Bytes selective() const { return input + operators; }
   Bytes whole() const { return selective() + attention_core; }
 };
 LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
-                         std::int64_t value_bytes, bool fuses_attention);
+                         std::int64_t value_bytes, const Software& software);
 /// Tokens, and the mask of the embedding's dropout.
 Bytes embedding_memory(const TransformerShape& shape, const ShapeCut& cut);
 /// Of the last stage.
@@ -88,8 +90,8 @@ struct HeadMemory {
   Bytes inputs{};  ///< of the final norm and of the head's product
   Bytes logits{};  ///< in the precision, in float32, and their gradient
 };
-HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut,
-                       std::int64_t value_bytes);
+HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut, std::int64_t value_bytes,
+                       bool fuses_loss);
 
 /// Forward multiply-accumulates of one sample of the whole model, as a layer table counts them:
 /// products with weights, and attention without its mask.

@@ -15,6 +15,8 @@ namespace {
 
 class ZeroBubbleH1 final : public PipelineOrder {
  public:
+  bool splits_backward() const override { return true; }
+
   std::int64_t passes(const PipelineShape& shape, std::int32_t) const override {
     return 3 * std::int64_t{shape.micro_batches};
   }

@@ -33,22 +33,24 @@ void write_maps(const std::vector<SizeMap>& maps, const std::string& format, std
   if (format == "json") out << list.dump(2) << "\n";
 }
 
-}  // namespace
-
-void write_record(const std::vector<RecordedStep>& steps, const std::string& format,
-                  std::ostream& out) {
+/// `option`: that asked for it.
+void write_steps(const char* option, const std::vector<RecordedStep>& steps,
+                 std::string (*table)(std::span<const RecordedStep>), const std::string& format,
+                 std::ostream& out) {
   if (format == "table") {
-    out << record_table(steps);
+    out << table(steps);
     return;
   }
   if (format != "jsonl")
-    throw InputError(fmt::format("--record: expected --format table or jsonl, got {}", format));
+    throw InputError(fmt::format("{}: expected --format table or jsonl, got {}", option, format));
   std::vector<RecordRow> rows;
   rows.reserve(steps.size());
   for (const RecordedStep& step : steps)
     rows.push_back(step.row);
   out << record_text(rows);
 }
+
+}  // namespace
 
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::string format;
@@ -59,9 +61,13 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
       "from", po::value(&folder), "folder of experiments with claims; default: the shipped ones")(
       "record",
       "only the published steps, by kind of prediction: what domains and intervals are made of; "
-      "jsonl: traces/record.jsonl")("collectives",
-                                    "only the measured tables of collectives, with their errors; "
-                                    "jsonl: traces/collectives.jsonl")(
+      "jsonl: traces/record.jsonl")(
+      "layouts",
+      "only the published rows of layouts, by kind of prediction: what their domains and intervals "
+      "are made of; jsonl: traces/layouts.jsonl")(
+      "collectives",
+      "only the measured tables of collectives, with their errors; "
+      "jsonl: traces/collectives.jsonl")(
       "maps", "only the maps of what is the fastest by size, which table shows below the figures");
   const auto values = parse_arguments(verb, args, options, {"FILTER?"}, terminal);
   if (!values) return Exit::kOk;
@@ -91,19 +97,28 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (values->contains("record")) {
     const auto steps = recorded_steps(filter, folder, until_interrupted(terminal));
     if (steps.empty()) throw InputError("no claim is a published step");
-    write_record(steps, format, terminal.out);
+    write_steps("--record", steps, record_table, format, terminal.out);
+    return Exit::kOk;
+  }
+  if (values->contains("layouts")) {
+    const auto steps = recorded_rows(filter, folder, until_interrupted(terminal));
+    if (steps.empty()) throw InputError("no claim is a file of rows");
+    write_steps("--layouts", steps, layout_record_table, format, terminal.out);
     return Exit::kOk;
   }
   const std::vector<ClaimRow> rows = reproduce(filter, folder, until_interrupted(terminal));
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {
-    terminal.out << claims_table(rows) << row_groups_text(rows, rows_left_out(filter, folder))
+    terminal.out << claims_table(rows)
+                 << row_groups_text(rows, rows_left_out(filter, folder), row_effects(rows, folder))
                  << size_maps_text(reproduce_maps(filter, folder, until_interrupted(terminal)));
   } else if (format == "markdown") {
     terminal.out << accuracy_page(
         {.rows = rows,
          .left_out = rows_left_out(filter, folder),
+         .effects = row_effects(rows, folder),
+         .layouts = recorded_rows(filter, folder, until_interrupted(terminal)),
          .maps = reproduce_maps(filter, folder, until_interrupted(terminal)),
          .steps = recorded_steps(filter, folder, until_interrupted(terminal)),
          .collectives = recorded_tables(filter, folder, until_interrupted(terminal))});

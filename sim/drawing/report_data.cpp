@@ -94,7 +94,7 @@ std::vector<LinkUse> load(const std::shared_ptr<const Document>& config,
 
 Json record_data(const KindOfStep& kind) {
   Json rows = Json::array();
-  for (const RecordRow& row : TrackRecord::shipped().rows_of(kind)) {
+  for (const RecordRow& row : TrackRecord::of(kind).rows_of(kind)) {
     rows.push_back({{"id", row.id},
                     {"testbed", row.testbed},
                     {"workers", row.workers},

@@ -129,8 +129,16 @@ std::string paper_section(const std::string& paper, const std::vector<const Clai
                      others.empty() ? "" : "\nUnder other conventions:\n\n" + others);
 }
 
+/// Intervals of published rows of layouts.
+std::string layouts_text(const std::vector<RecordedStep>& steps) {
+  if (steps.empty()) return "";
+  return "\nThe interval of each predicted row, from the rows of all groups but its own "
+         "(`steptime reproduce --layouts`):\n\n" +
+         fenced(layout_record_table(steps));
+}
+
 std::string rows_section(const AccuracyParts& parts) {
-  const std::string groups = row_groups_text(parts.rows, parts.left_out);
+  const std::string groups = row_groups_text(parts.rows, parts.left_out, parts.effects);
   if (groups.empty()) return "";
   Notes missed;
   Notes fitted;
@@ -144,7 +152,7 @@ std::string rows_section(const AccuracyParts& parts) {
          "is of the errors of "
          "predicted rows; a row that could be simulated and is not counts as 50 % off.\n\n" +
          fenced(groups) + missed.text("Missed, and why:") +
-         fitted.text("Rows that rates are fitted to, and whose:");
+         fitted.text("Rows that rates are fitted to, and whose:") + layouts_text(parts.layouts);
 }
 
 /// How often each value of each attribute is in the record.

@@ -12,6 +12,8 @@ namespace steptime {
 struct AccuracyParts {
   std::vector<ClaimRow> rows;
   std::vector<RowLeftOut> left_out;
+  std::vector<RowEffect> effects;
+  std::vector<RecordedStep> layouts;
   std::vector<SizeMap> maps;
   std::vector<RecordedStep> steps;
   std::vector<CollectiveTable> collectives;

@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/config/json.h"
 
+#include <map>
 #include <string>
 
 namespace steptime {
@@ -28,8 +29,26 @@ struct ClaimRow {
   Json alternatives;   ///< the same figure under other conventions: {label: simulated}
   std::string family;  ///< of a row of a file of rows: with which ones it is averaged; else ""
   std::string group;   ///< the same: of one source
+  bool fits = true;    ///< of a row of a file of rows: its step needs no more memory than there is
+  /// The same: what the step's time was spent on, s.
+  std::map<std::string, double> spent{};
 
   Json json() const;
+};
+
+/// A change between two rows of a file of rows: what it does to their steps, beside the same of
+/// their simulation.
+struct RowEffect {
+  std::string what;
+  std::string of;
+  std::string over;
+  double published = 0;  ///< the ratio of the steps of `of` and `over`
+  double simulated = 0;
+  double within = 0;
+  bool ok = false;
+  bool is_fitted = false;  ///< rates are fitted to one of both
+  std::string moves;       ///< which seconds it moves, and how many
+  std::string reason;      ///< why it is missed, or ""
 };
 
 /// A row of its claims' file of rows that is no experiment.

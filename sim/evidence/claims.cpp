@@ -152,6 +152,17 @@ class ClaimFile {
     return steps;
   }
 
+  std::vector<RecordedStep> row_steps() const {
+    const auto mapping = row_mapping();
+    if (!mapping) return {};
+    return record_rows(*mapping, name_, asked_rows(*mapping), on_progress_);
+  }
+
+  std::vector<RowEffect> effects(const std::vector<ClaimRow>& rows) const {
+    const auto mapping = row_mapping();
+    return mapping ? effects_of(*mapping, rows) : std::vector<RowEffect>{};
+  }
+
   std::vector<CollectiveTable> tables() const {
     std::vector<CollectiveTable> tables;
     for (const Config& figure : asked("figures", claim_params())) {
@@ -317,6 +328,21 @@ std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::s
   for (const std::string& file : experiments_below(folder))
     append(steps, ClaimFile(file, filter, on_progress, true).steps());
   return steps;
+}
+
+std::vector<RecordedStep> recorded_rows(const std::string& filter, const std::string& folder,
+                                        const OnProgress& on_progress) {
+  std::vector<RecordedStep> steps;
+  for (const std::string& file : experiments_below(folder))
+    append(steps, ClaimFile(file, filter, on_progress, true).row_steps());
+  return steps;
+}
+
+std::vector<RowEffect> row_effects(const std::vector<ClaimRow>& rows, const std::string& folder) {
+  std::vector<RowEffect> effects;
+  for (const std::string& file : experiments_below(folder))
+    append(effects, ClaimFile(file, "", {}, false).effects(rows));
+  return effects;
 }
 
 std::vector<CollectiveTable> recorded_tables(const std::string& filter, const std::string& folder,

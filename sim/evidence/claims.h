@@ -6,22 +6,13 @@
 #include "sim/core/limits.h"
 #include "sim/evidence/claim_row.h"
 #include "sim/evidence/collective_record.h"
+#include "sim/evidence/recorded_step.h"
 #include "sim/evidence/size_map.h"
-#include "sim/experiment/track_record.h"
 
 #include <string>
 #include <vector>
 
 namespace steptime {
-
-/// A published step of a run whose settings are known, beside a prediction made before any of them
-/// was fitted on its testbed.
-struct RecordedStep {
-  RecordRow row;
-  Prediction prediction;
-  std::string model;   ///< that is trained
-  std::string config;  ///< as above
-};
 
 /// The claims of one experiment file whose paper or id contains `filter`, simulated; progress is
 /// that of single runs. Throws InputError.
@@ -45,6 +36,14 @@ std::vector<ClaimRow> reproduce(const std::string& filter, const std::string& fo
 /// What traces/record.jsonl is made of.
 std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::string& folder = "",
                                          const OnProgress& on_progress = {});
+
+/// What traces/layouts.jsonl is made of.
+std::vector<RecordedStep> recorded_rows(const std::string& filter, const std::string& folder = "",
+                                        const OnProgress& on_progress = {});
+
+/// What changes between rows of files of rows do, of those among `rows`.
+std::vector<RowEffect> row_effects(const std::vector<ClaimRow>& rows,
+                                   const std::string& folder = "");
 
 /// What traces/collectives.jsonl is made of.
 std::vector<CollectiveTable> recorded_tables(const std::string& filter,

@@ -38,6 +38,11 @@ void set_all(Json& config, const Json& values) {
   }
 }
 
+/// Of the rank that has most of it.
+bool is_of_memory(const std::string& metric) {
+  return metric == "peak_memory_gib" || metric == "peak_alloc_gib";
+}
+
 /// The object under `key` of those under `of`, or none.
 Json entry(const Json& mapping, const char* of, const std::string& key) {
   return mapping.at(of).value(key, Json::object());
@@ -72,9 +77,15 @@ const Params& rows_params() {
             "by a row's group, an object with some of `stack`, `set` (JSON pointers and values), "
             "`flops` (how operations a second are counted: `hardware`, `whole`, else with half of "
             "attention), `peak_flops` (of a share of it), `assumed`, `missed_because`, `left_out` "
-            "and `left_out_counts` (as 50 % off); `sequence_parallel`, `one_layer_a_chunk`, "
-            "`recompute` and `selective` where the rows do not say, and `by`: values to set by a "
-            "field of the row")};
+            "and `left_out_counts` (as 50 % off), `tolerance_pct`; `sequence_parallel`, "
+            "`one_layer_a_chunk`, `recompute` and `selective` where the rows do not say, and `by`: "
+            "values to set by a field of the row"),
+      {.key = "effects",
+       .kind = Kind::kList,
+       .help = "changes that are compared between two rows: `what`, ids `of` and `over` whose "
+               "steps are divided, `within`, and maybe `missed_because`",
+       .need = Need::kDefault,
+       .fallback = Json::array()}};
   return params;
 }
 
@@ -85,6 +96,17 @@ RowMapping::RowMapping(const Json& base, const Config& section)
   const auto file = section.get<std::string>("file");
   for (const char* key : {"models", "hardware", "precisions", "groups"})
     (void)section.object(key, any_keys());
+  effects_ = section.raw("effects");
+  for (const Json& effect : effects_) {
+    const bool is_one =
+        effect.is_object() && effect.contains("within") && effect["within"].is_number();
+    for (const char* key : {"what", "of", "over"}) {
+      if (is_one && effect.contains(key) && effect[key].is_string()) continue;
+      section.fail("effects", fmt::format("found {}, expected an object with \"what\", \"of\", "
+                                          "\"over\" and a number \"within\"",
+                                          brief(effect)));
+    }
+  }
   const std::string text = read_file(file);
   for (const TextLine& line : text_lines(file, text)) {
     const Json row = Json::parse(line.text(), nullptr, false);
@@ -122,11 +144,11 @@ std::optional<LeftOut> RowMapping::left_out(const Json& row) const {
   return std::nullopt;
 }
 
-double RowMapping::step_of(const Json& row, const Json& group) const {
+double RowMapping::published_of(const Json& row, const Json& group) const {
   const Json& how = row.at("parallelism");
   const double value = real(row, "value");
   const auto metric = row.at("metric").get<std::string>();
-  if (metric == "step_time_s") return value;
+  if (metric == "step_time_s" || is_of_memory(metric)) return value;
   const double samples = real(how, "global_batch");
   const double gpus = real(row, "N");
   if (metric == "tokens_per_s_per_gpu") return samples * real(how, "seq") / (gpus * value);
@@ -224,13 +246,17 @@ std::variant<RowExperiment, LeftOut> RowMapping::experiment(const Json& stated) 
   const Json hardware = entry(mapping_, "hardware", row.at("hardware"));
   const Json precision = entry(mapping_, "precisions", how.at("precision"));
   RowExperiment made{.config = base_,
-                     .step_s = step_of(row, group),
+                     .published = published_of(row, group),
+                     .is_memory = is_of_memory(row.at("metric").get<std::string>()),
                      .is_bound = row.value("kind", "") == "text",
                      .group = row.at("group"),
                      .assumed = group.value("assumed", ""),
                      .reason = group.value("missed_because", "")};
-  if (!(made.step_s > 0))
-    return LeftOut{fmt::format("no step time follows from its {}", row.at("metric").dump())};
+  if (group.contains("tolerance_pct")) made.tolerance_pct = real(group, "tolerance_pct");
+  if (!(made.published > 0)) {
+    return LeftOut{
+        fmt::format("no step time or memory follows from its {}", row.at("metric").dump())};
+  }
   const auto gpus = row.at("N").get<std::int64_t>();
   const std::int64_t of_node = std::min(gpus, hardware.value("gpus_per_node", std::int64_t{8}));
   made.config["name"] = row.at("id");
@@ -251,9 +277,10 @@ std::variant<RowExperiment, LeftOut> RowMapping::experiment(const Json& stated) 
   set_layout(made.config, row, group);
   constexpr std::int64_t kFew = 32;
   const std::string device = hardware.value("family", "");
-  made.family = made.is_bound  ? "bounds, in no mean"
-                : gpus >= kFew ? fmt::format("{} {}", device, precision.value("family", ""))
-                               : hardware.value("few", std::string("below 32 GPUs"));
+  made.family = made.is_memory  ? "memory"
+                : made.is_bound ? "bounds, in no mean"
+                : gpus >= kFew  ? fmt::format("{} {}", device, precision.value("family", ""))
+                                : hardware.value("few", std::string("below 32 GPUs"));
   return made;
 }
 

@@ -3,7 +3,8 @@
 // what these fields stand for in a config.
 //
 // Units: a row's value is a step time, tokens a second and GPU, or operations a second and GPU by
-// one of three conventions; compared are step times, in seconds.
+// one of three conventions; compared are step times, in seconds. Or it is what the fullest rank
+// allocates, in GiB, which is compared with the simulated memory.
 // Source: each row's "source". The conventions: SEMANTICS section M2, and step_time_of().
 #pragma once
 #include "sim/config/config.h"
@@ -31,12 +32,14 @@ double step_flops(const Json& model, double samples, double sequence, FlopsCount
 /// What a row is as an experiment.
 struct RowExperiment {
   Json config;
-  double step_s = 0;      ///< published
-  bool is_bound = false;  ///< the step takes at most that long
-  std::string group;      ///< the row's own
-  std::string family;     ///< of devices and precisions, for the table
-  std::string assumed;    ///< what its source does not say
-  std::string reason;     ///< why rows like it are missed, where that is known
+  double published = 0;  ///< the step in s, or the memory in GiB
+  bool is_memory = false;
+  bool is_bound = false;                  ///< the step takes at most that long
+  std::optional<double> tolerance_pct{};  ///< its group's own
+  std::string group;                      ///< the row's own
+  std::string family;                     ///< of devices and precisions, for the table
+  std::string assumed;                    ///< what its source does not say
+  std::string reason;                     ///< why rows like it are missed, where that is known
 };
 
 /// Why a row is no experiment.
@@ -55,15 +58,19 @@ class RowMapping {
   /// The rows of the file. Throws InputError.
   const std::vector<Json>& rows() const { return rows_; }
   std::variant<RowExperiment, LeftOut> experiment(const Json& row) const;
+  /// Changes that are compared between two rows: "what", "of", "over", "within", and maybe
+  /// "missed_because".
+  const Json& effects() const { return effects_; }
 
  private:
   std::optional<LeftOut> left_out(const Json& row) const;
-  double step_of(const Json& row, const Json& group) const;
+  double published_of(const Json& row, const Json& group) const;
   void set_model(Json& config, const Json& row) const;
   void set_layout(Json& config, const Json& row, const Json& group) const;
 
   Json base_;
   Json mapping_;
+  Json effects_;
   std::vector<Json> rows_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -71,6 +72,21 @@ std::string line(const char* what, const Group& group) {
       Group::median(group.errors_pct));
 }
 
+using Groups = std::vector<std::map<std::string, Both>>;
+
+std::string groups_table(const Groups& groups) {
+  TextTable table(
+      {"kind", "rows", "within", "width", "validated", "within", "width", "typical", "worst"});
+  for (const auto& kind : groups) {
+    for (const auto& [name, both] : kind) {
+      std::vector<std::string> cells{name};
+      both.add_cells(cells);
+      table.add(std::move(cells));
+    }
+  }
+  return table.text();
+}
+
 /// What differing costs, and who tells.
 std::string spreads_table(const TrackRecord& record) {
   TextTable table({"not shared", "d", "measured"});
@@ -118,7 +134,7 @@ std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps) {
 std::string record_table(std::span<const RecordedStep> steps) {
   const std::vector<AssessedStep> all = assessed(steps);
   std::vector<RecordRow> rows;
-  std::vector<std::map<std::string, Both>> groups(4);
+  Groups groups(4);
   Both best;
   Both by_device;
   std::set<std::pair<std::string, std::string>> known;
@@ -139,20 +155,35 @@ std::string record_table(std::span<const RecordedStep> steps) {
                          row.id, row.kind.text(Attribute::kCompute), row.error_pct);
     }
   }
-  TextTable table(
-      {"kind", "rows", "within", "width", "validated", "within", "width", "typical", "worst"});
-  for (const auto& kind : groups) {
-    for (const auto& [name, both] : kind) {
-      std::vector<std::string> cells{name};
-      both.add_cells(cells);
-      table.add(std::move(cells));
-    }
-  }
-  return table.text() + "\n" + spreads_table(TrackRecord(std::move(rows))) + "\n" + far +
+  return groups_table(groups) + "\n" + spreads_table(TrackRecord(std::move(rows))) + "\n" + far +
          "With the measured time of one GPU, where the source has one, else with the device's:\n" +
          line("validated", best.validated) + line("all", best.all) +
          "The same steps with the device's time, too:\n" + line("validated", by_device.validated) +
          line("all", by_device.all);
+}
+
+std::string layout_record_table(std::span<const RecordedStep> steps) {
+  Groups groups(6);
+  Both all;
+  std::vector<RecordRow> rows;
+  std::string far;
+  for (const AssessedStep& each : assessed(steps)) {
+    const RecordRow& row = each.step.row;
+    rows.push_back(row);
+    all.add(each);
+    constexpr Attribute kBy[] = {Attribute::kGpu, Attribute::kCompute, Attribute::kFramework,
+                                 Attribute::kSchedule};
+    for (std::size_t i = 0; i < std::size(kBy); ++i)
+      groups[i][row.kind[kBy[i]].text()].add(each);
+    groups[4][row.testbed].add(each);
+    groups[5]["group " + each.step.group].add(each);
+    if (std::abs(row.error_pct) <= kFarPct) continue;
+    far += fmt::format("{} is {:+.1f} % off, {} its interval; domain: {}\n", row.id, row.error_pct,
+                       each.is_within() ? "in" : "outside", each.by_others.domain.text());
+  }
+  return groups_table(groups) + "\n" + line("all", all.all) +
+         fmt::format("validated: {}\n\n", all.validated.size()) +
+         spreads_table(TrackRecord(std::move(rows))) + "\n" + far;
 }
 
 }  // namespace steptime

@@ -25,4 +25,9 @@ std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps);
 /// sums, in which a step counts once, by its first prediction.
 std::string record_table(std::span<const RecordedStep> steps);
 
+/// The same of steps of layouts: by device, type of products, stack, what they are cut by,
+/// testbed and group; below, the sums, what differing costs, and every row that is more than 20 %
+/// off, with whether its own domain says that it may be.
+std::string layout_record_table(std::span<const RecordedStep> steps);
+
 }  // namespace steptime

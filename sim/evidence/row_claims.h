@@ -3,6 +3,7 @@
 #include "sim/core/limits.h"
 #include "sim/evidence/claim_row.h"
 #include "sim/evidence/published_rows.h"
+#include "sim/evidence/recorded_step.h"
 
 #include <string>
 #include <vector>
@@ -16,9 +17,17 @@ std::vector<ClaimRow> simulate_rows(const RowMapping& mapping, const ClaimRow& o
 /// The others, and why, in order.
 std::vector<RowLeftOut> rows_left_out(const RowMapping& mapping, const std::vector<Json>& rows);
 
+/// What traces/layouts.jsonl is made of: those that are predicted, each system a testbed.
+std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::string& config,
+                                      const std::vector<Json>& rows, const OnProgress& on_progress);
+
+/// The mapping's effects both of whose rows are there.
+std::vector<RowEffect> effects_of(const RowMapping& mapping, const std::vector<ClaimRow>& rows);
+
 /// A table by family and group: rows in the mean, how many are fitted, errors of the predicted
-/// ones; then what is left out and why. "" for no rows.
+/// ones; the effects; then what is left out and why. "" for no rows.
 std::string row_groups_text(const std::vector<ClaimRow>& rows,
-                            const std::vector<RowLeftOut>& left_out);
+                            const std::vector<RowLeftOut>& left_out,
+                            const std::vector<RowEffect>& effects = {});
 
 }  // namespace steptime

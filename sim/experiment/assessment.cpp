@@ -60,7 +60,8 @@ void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
 void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
   if (e.run->failures)
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
-  Assessment assessment = TrackRecord::shipped().assess(prediction_of(e, r, std::move(beyond)));
+  const Prediction prediction = prediction_of(e, r, std::move(beyond));
+  Assessment assessment = TrackRecord::of(prediction.kind).assess(prediction);
   r.domain = std::move(assessment.domain);
   r.step_time_interval_s = with_median(assessment.step_s, r);
 }
@@ -87,7 +88,7 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<st
   // No step ends before its pipeline, whose time is as certain as a measured one of a single
   // worker.
   const Interval input =
-      TrackRecord::shipped().assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
+      TrackRecord::of({}).assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
   Interval& interval = r.step_time_interval_s;
   interval = {std::max(interval.low, input.low), std::max(interval.high, input.high)};
 }

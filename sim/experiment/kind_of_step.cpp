@@ -30,8 +30,8 @@ std::string gpu_word(const std::string& device) {
                           {"v100", "Volta"},
                           {"2080", "Turing"},
                           {"t4", "Turing"},
-                          {"gb200", "Blackwell"},
                           {"b200", "Blackwell"},
+                          {"b300", "Blackwell"},
                           {"h100", "Hopper"},
                           {"h200", "Hopper"},
                           {"l40", "Ada"},
@@ -60,9 +60,12 @@ std::string model_word(const std::string& model) {
 /// How the time of a worker is known. What is no device model's is measured, but a transformer's
 /// shape, whose passes a device's rates reckon.
 std::string compute_word(const Config& workload, const Trace& trace) {
-  const std::string kernels = kernels_word(workload, trace.model);
+  if (trace.modelled) return kernels_word(workload, trace.model);
   const bool is_shape = workload.has("model") && !workload.has("compute_time");
-  return trace.modelled || is_shape ? kernels : "measured";
+  if (!is_shape) return "measured";
+  return workload.get<std::string>(workload.has("products")    ? "products"
+                                   : workload.has("precision") ? "precision"
+                                                               : "dtype");
 }
 
 std::string fabric_word(const std::string& network) {
@@ -101,6 +104,20 @@ constexpr int kNcclSteps[] = {3, 4, 5, 7, 12, 18, 19, 21, 23, 27};
 
 std::string type_in(const Json& choice) {
   return choice.is_string() ? choice.get<std::string>() : choice.value("type", "");
+}
+
+constexpr std::string_view kLayout = "layout";
+
+/// What of a layout makes steps alike: "layout, tensor, pipeline, shared states".
+std::string layout_word(const Json& strategy) {
+  const Json& layout = strategy["layout"];
+  std::string word(kLayout);
+  for (const char* degree : {"tensor", "pipeline"}) {
+    if (layout.is_object() && layout.value(degree, Json(1)) != 1)
+      word += std::string(", ") + degree;
+  }
+  const std::string states = type_in(strategy.value("states", Json("replicated")));
+  return states == "replicated" ? word : word + ", shared states";
 }
 
 std::string library_word(const Config& strategy, const Transport& transport,
@@ -145,6 +162,10 @@ std::string KindOfStep::text(Attribute a) const {
   if (a == Attribute::kNodes) return word == "one" ? "one node" : word + " nodes";
   if (a == Attribute::kCompute) return word + (word == "measured" ? " compute" : " kernels");
   return word.empty() ? fmt::format("no {}", attribute_names()[static_cast<std::size_t>(a)]) : word;
+}
+
+bool KindOfStep::is_layout() const {
+  return (*this)[Attribute::kSchedule].text().starts_with(kLayout);
 }
 
 std::string KindOfStep::text() const {
@@ -210,6 +231,11 @@ KindOfStep exchange_kind(const Config& strategy, const Transport& transport, con
   kind.rate = is_one ? cluster.intra_node.bandwidth.bytes_per_second
                      : most_of_port(cluster).bytes_per_second;
   kind[Attribute::kNodes] = is_one ? "one" : "several";
+  if (strategy.node().contains("layout")) {
+    kind[Attribute::kSchedule] = layout_word(strategy.node());
+    if (strategy.has("stack")) kind[Attribute::kFramework] = strategy.get<std::string>("stack");
+    return kind;
+  }
   const std::string update = Catalogue::type_of(strategy, "update");
   kind[Attribute::kSchedule] = Catalogue::type_of(strategy, Aggregation::kNoun) +
                                (update == "sgd" ? "" : ", " + update) +
@@ -224,9 +250,13 @@ KindWord schedule_word(const Config& strategy) {
 
 KindOfStep joined(const KindOfStep& workload, const KindOfStep& exchange, KindWord schedule) {
   KindOfStep kind = exchange;
-  for (const Attribute a :
-       {Attribute::kFramework, Attribute::kCompute, Attribute::kGpu, Attribute::kModel})
+  for (const Attribute a : {Attribute::kCompute, Attribute::kGpu, Attribute::kModel})
     kind[a] = workload[a];
+  if (exchange.is_layout()) {
+    kind[Attribute::kModel] = "transformer";
+    return kind;
+  }
+  kind[Attribute::kFramework] = workload[Attribute::kFramework];
   kind[Attribute::kSchedule] = KindWord::joined(kind[Attribute::kSchedule], schedule);
   return kind;
 }

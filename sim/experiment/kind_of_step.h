@@ -1,14 +1,16 @@
 // What makes two training steps "of the same kind": eight attributes, in words. A step tells how
 // good the prediction of another one is as far as the two share them.
 //
-//   framework   with its generation                    "PyTorch 2"
-//   compute     how a worker's time is known: it was measured, or a device model or rates of
-//               transformers reckon it for tuned kernels, for PyTorch's own or for autocast
+//   framework   with its generation                    "PyTorch 2"; of a layout its stack
+//   compute     how a worker's time is known: it was measured, or a device model reckons it for
+//               tuned kernels, for PyTorch's own or for autocast, or rates of transformers do: the
+//               type of their products                 "float8"
 //   GPU         its generation                         "Volta"
 //   library     what carries gradients, with its major release, and its coordinator
 //   fabric      between the nodes, of a single one between its GPUs, with the rate that is really
 //               used, which two steps share within a factor of two
-//   schedule    who adds gradients up, and when they are sent
+//   schedule    who adds gradients up, and when they are sent; of a layout whether it has groups
+//               of tensor ranks, pipelines, and states that ranks share
 //   model       its family                             "ResNet"
 //   nodes       one, or several
 #pragma once
@@ -51,6 +53,7 @@ struct KindOfStep {
   std::string text(Attribute a) const;
   /// All of them, with commas between.
   std::string text() const;
+  bool is_layout() const;
 };
 
 /// Framework, compute, GPU and model of a "workload" section and what was read from it.

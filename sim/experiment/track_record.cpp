@@ -301,17 +301,34 @@ void Validity::append_json(std::string& text) const {
   text += "]}";
 }
 
-const TrackRecord& TrackRecord::shipped() {
-  struct Kept {
-    Kept(const std::string& path, const std::string& text)
-        : record(parse_record(text, path)), file(path, sha1_of(text)) {}
-    TrackRecord record;
-    KeptInput file;
-  };
-  static const std::string path = (data_dir() / "traces" / "record.jsonl").string();
-  static const Kept kept(path, text_at(path));
-  kept.file.use();
-  return kept.record;
+namespace {
+
+/// A file of a shipped record.
+struct KeptRecord {
+  explicit KeptRecord(const std::string& path) : KeptRecord(path, text_at(path)) {}
+  KeptRecord(const std::string& path, const std::string& text)
+      : record(parse_record(text, path)), file(path, sha1_of(text)) {}
+  const TrackRecord& use() const {
+    file.use();
+    return record;
+  }
+  TrackRecord record;
+  KeptInput file;
+};
+
+std::string path_of(const char* record) {
+  return (data_dir() / "traces" / record).string();
+}
+
+}  // namespace
+
+const TrackRecord& TrackRecord::of(const KindOfStep& kind) {
+  if (kind.is_layout()) {
+    static const KeptRecord layouts(path_of("layouts.jsonl"));
+    return layouts.use();
+  }
+  static const KeptRecord others(path_of("record.jsonl"));
+  return others.use();
 }
 
 namespace {
@@ -403,6 +420,12 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
   }
   const State::Width width = s.narrowest(p, differing);
   found.width_squared = width.squared;
+  if (p.kind.is_layout()) {
+    double worst = 0;
+    for (const RecordRow& row : s.rows)
+      worst = std::max(worst, std::abs(row.error_pct));
+    found.beyond.push_back(fmt::format("published steps of layouts are up to {:.0f} % off", worst));
+  }
   if (found.n < kLeastRows) {
     found.beyond.push_back(fmt::format("{} measured step{} of its kind ({}), expected {}",
                                        found.n == 0 ? "no" : std::to_string(found.n),
@@ -414,7 +437,7 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
 }
 
 Assessment TrackRecord::assess(Prediction p) const {
-  if (p.workers == 1 && !p.has_servers) return alone(std::move(p));
+  if (p.workers == 1 && !p.has_servers && !p.kind.is_layout()) return alone(std::move(p));
   // The points of a sweep are of a few kinds, one for each schedule, say.
   constexpr std::size_t kMostKnown = 32;
   thread_local std::vector<Behind> known;
@@ -453,7 +476,8 @@ Assessment TrackRecord::assess(Prediction p) const {
                   : domain.beyond.empty() ? Validity::Status::kValidated
                                           : Validity::Status::kExtrapolated;
   const double factor = std::exp(std::sqrt(last.width_squared));
-  const double floor = p.modelled ? 0 : p.compute_s / kFloor;
+  // Of a layout rates reckon the compute time, too.
+  const double floor = p.modelled || p.kind.is_layout() ? 0 : p.compute_s / kFloor;
   const auto [fast, slow] = p.range_s();
   result.step_s = {std::min(std::max(fast / factor, floor), p.step_s), slow * factor};
   return result;

@@ -22,6 +22,10 @@
 // A measured compute time is a floor: no end of the interval lies below it by more than 3 %. Times
 // of a device model that is off by more than d of the GPU, or was never compared, add that instead.
 //
+// Steps of layouts have a record of their own, traces/layouts.jsonl, by the same rules: published
+// rows of training runs of language models, a testbed for each lab's runs of a framework, without
+// rows that rates are fitted to. None is `validated`: which of them are far off is not understood.
+//
 // Scope: w, t and d follow from the rows by these rules, and from nothing else. A row's own testbed
 // is left out where `reproduce --record` tells how many rows lie within their interval.
 #pragma once
@@ -109,8 +113,9 @@ class TrackRecord {
   explicit TrackRecord(std::vector<RecordRow> rows);
   ~TrackRecord();
   TrackRecord(TrackRecord&&) noexcept;
-  /// traces/record.jsonl. Throws InputError when it cannot be read.
-  static const TrackRecord& shipped();
+  /// The shipped one that steps of such a kind are in: traces/record.jsonl or traces/layouts.jsonl.
+  /// Throws InputError when it cannot be read.
+  static const TrackRecord& of(const KindOfStep& kind);
 
   Assessment assess(Prediction prediction) const;
   /// The rows that share all of a kind, in the order of the file.

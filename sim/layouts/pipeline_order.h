@@ -42,6 +42,8 @@ class PipelineOrder {
   virtual ~PipelineOrder() = default;
   /// Of each rank.
   virtual std::int32_t chunks() const { return 1; }
+  /// Whether passes for weights' gradients come later than those for inputs'.
+  virtual bool splits_backward() const { return false; }
   /// Why these micro-batches cannot be worked on in this order, where the framework refuses them,
   /// too; else empty.
   virtual std::string refusal(const PipelineShape&) const { return ""; }

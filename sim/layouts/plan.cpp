@@ -82,11 +82,11 @@ class LayerPlanner {
     }
     const Duration rest = layer_.input_gradient - layer_.attention_gradient;
     const Duration first = rest / 2;
-    half(legs, what, first);
+    half(legs, what, first, sums_beside_weights());
     attention(legs, what, layer_.attention_gradient,
               contexts() > 1 ? parts_.context.backward(plan_.work.exchanged, contexts())
                              : std::vector<ContextCall>{});
-    half(legs, what, rest - first);
+    half(legs, what, rest - first, sums_beside_weights());
     return legs;
   }
 
@@ -100,15 +100,13 @@ class LayerPlanner {
   Legs weights() const {
     Legs legs;
     const Spent what = spent(false);
-    if (!layer_.is_block || !parts_.sequence_parallel) {
+    if (!layer_.is_block || !(parts_.sequence_parallel || sums_beside_weights())) {
       compute(legs, what, layer_.weight_gradient);
       return legs;
     }
-    // Inputs of the two products that tensor ranks share were not kept whole.
     const Duration first = layer_.weight_gradient / 2;
     for (const Duration part : {first, layer_.weight_gradient - first})
-      exchange(legs, what, part, GroupKind::kTensor, Operation::kAllGather,
-               plan_.work.exchanged.hidden);
+      half_of_weights(legs, what, part);
     return legs;
   }
 
@@ -131,10 +129,43 @@ class LayerPlanner {
                     .alone = collective.time(bytes)});
   }
 
-  /// Half of a layer's products, and what tensor ranks then exchange.
-  void half(Legs& legs, Spent what, Duration length) const {
+  /// Whether sums of inputs' gradients go on beside the weights' gradients: the product that
+  /// divides its outputs has its input's gradient first. An exchange that is cut into pieces with
+  /// its product has no need of that, and where passes for weights come later there is nothing.
+  bool sums_beside_weights() const {
+    return plan_.beside.input_gradients && !plan_.beside.tensor && plan_.layout.tensor() > 1 &&
+           !plan_.order->splits_backward();
+  }
+
+  /// Of the weights' gradients of half a layer's products, with what goes on meanwhile.
+  void half_of_weights(Legs& legs, Spent what, Duration length) const {
+    const ExchangedBytes& bytes = plan_.work.exchanged;
+    const auto beside = [&](Duration part, Operation operation) {
+      exchange(legs, what, part, GroupKind::kTensor, operation,
+               operation == Operation::kAllGather ? bytes.in_gathers() : bytes.hidden);
+    };
+    // The input of the product that divides its outputs was not kept whole.
+    if (!sums_beside_weights()) return beside(length, Operation::kAllGather);
+    // Half of these are of that product, whose input's gradient is being summed up; the other half
+    // stands for that gradient, as long, beside which the input is gathered.
+    const Duration own = length / 2;
+    if (parts_.sequence_parallel) {
+      beside(length - own, Operation::kAllGather);
+      return beside(own, Operation::kReduceScatter);
+    }
+    compute(legs, what, length - own);
+    beside(own, Operation::kAllReduce);
+  }
+
+  /// Half of a layer's products, and what tensor ranks then exchange. `sums_later`: but sums.
+  void half(Legs& legs, Spent what, Duration length, bool sums_later = false) const {
     const std::int64_t tensor = plan_.layout.tensor();
     if (tensor == 1) return compute(legs, what, length);
+    if (sums_later) {
+      compute(legs, what, length);
+      if (!parts_.sequence_parallel) return;
+      return gather(legs, what);
+    }
     // Beside compute, it is cut with its product into a piece for each rank.
     const Duration beside = plan_.beside.tensor ? length - length / tensor : Duration{};
     compute(legs, what, length - beside);
@@ -142,7 +173,13 @@ class LayerPlanner {
     if (!parts_.sequence_parallel)
       return exchange(legs, what, beside, GroupKind::kTensor, Operation::kAllReduce, bytes);
     exchange(legs, what, beside, GroupKind::kTensor, Operation::kReduceScatter, bytes);
-    exchange(legs, what, {}, GroupKind::kTensor, Operation::kAllGather, bytes);
+    gather(legs, what);
+  }
+
+  /// Of what the next product of tensor ranks works on.
+  void gather(Legs& legs, Spent what) const {
+    exchange(legs, what, {}, GroupKind::kTensor, Operation::kAllGather,
+             plan_.work.exchanged.in_gathers());
   }
 
   /// With a piece of it beside each exchange that goes on meanwhile.
@@ -180,7 +217,8 @@ StageLayer plan_layer(const LayoutPlan& plan, const LayoutParts& parts, std::siz
     planned.working = layer.kept_attention;
   }
   if (again == Recomputed::kOperators) {
-    planned.working = {(layer.kept - layer.kept_input).count / 2};
+    planned.working = layer.kept_norms;
+    planned.working += {(layer.kept - layer.kept_input - layer.kept_norms).count / 2};
     planned.kept = layer.kept - planned.working;
   }
   if (again == Recomputed::kLayer) {

@@ -6,7 +6,9 @@
 // parallelism a reduce-scatter and an all-gather each, and two more all-gathers of inputs that were
 // not kept, beside the weights' gradients. Without it a tensor rank sends its part of the tokens to
 // the next stage, which gathers them. Sources: Korthikanti et al., 2205.05198 figures 4 and 5;
-// Narayanan et al., 2104.04473 section 4.1 (scatter and gather).
+// Narayanan et al., 2104.04473 section 4.1 (scatter and gather); for sums of inputs' gradients
+// beside those of weights 2205.05198 section 6.1 and Megatron-LM@d07d29df megatron/mpu/layers.py
+// (LinearWithGradAccumulationAndAsyncCommunication).
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/core/units.h"
@@ -136,6 +138,9 @@ struct BesideCompute {
   bool gradients = true;
   bool weights = true;
   bool tensor = false;
+  /// Of what tensor ranks exchange in a backward pass, the sums of an input's gradient beside the
+  /// gradient of the same product's weights.
+  bool input_gradients = false;
   bool pipeline = true;
   bool context = true;
 };

@@ -25,6 +25,7 @@ struct BesideKind {
 constexpr std::array kBesideKinds{BesideKind{"gradients", &BesideCompute::gradients},
                                   BesideKind{"weights", &BesideCompute::weights},
                                   BesideKind{"tensor", &BesideCompute::tensor},
+                                  BesideKind{"input-gradients", &BesideCompute::input_gradients},
                                   BesideKind{"pipeline", &BesideCompute::pipeline},
                                   BesideKind{"context", &BesideCompute::context}};
 
@@ -46,7 +47,7 @@ Json fallback_of(const std::string& key) {
 }
 
 BesideCompute read_beside(const Config& strategy) {
-  BesideCompute beside{false, false, false, false, false};
+  BesideCompute beside{false, false, false, false, false, false};
   for (const Json& stated : strategy.raw("beside_compute")) {
     const auto known = std::find_if(kBesideKinds.begin(), kBesideKinds.end(),
                                     [&](const BesideKind& k) { return stated == k.name; });
@@ -176,8 +177,10 @@ const Params& layout_strategy_params() {
       {.key = "beside_compute",
        .kind = Kind::kList,
        .help = "of a layout: what travels while a rank computes, a list of some of `gradients`, "
-               "`weights` (without it units of `fsdp` come one at a time), `tensor`, `pipeline`, "
-               "`context`; default: all but `tensor`",
+               "`weights` (without it units of `fsdp` come one at a time), `tensor` (cut into a "
+               "piece for each rank, with its product), `input-gradients` (of what tensor ranks "
+               "exchange, the sums of inputs' gradients, beside those of the same weights), "
+               "`pipeline`, `context`; default: all but `tensor` and `input-gradients`",
        .need = Need::kOptional}};
   return params;
 }

@@ -33,6 +33,7 @@ struct LayerWork {
   Bytes kept{};                   ///< by the forward pass for the backward pass
   Bytes kept_attention{};         ///< of that, what attention keeps beside its inputs and result
   Bytes kept_input{};             ///< of that, the layer's input
+  Bytes kept_norms{};             ///< of that, what norms of several kernels keep between these
   bool is_block = true;  ///< one of the layers that stages share out; else an embedding, or loss
   bool is_loss = false;  ///< logits and loss
 
@@ -51,6 +52,10 @@ struct ExchangedBytes {
   Bytes hidden{};       ///< a rank's tokens between two layers, all of their values
   Bytes queries{};      ///< a rank's queries of a layer, of its heads
   Bytes keys_values{};  ///< and its keys and values
+  /// `hidden` as ranks gather it for a product, which may be in a narrower type; none: the same.
+  std::optional<Bytes> gathered{};
+
+  Bytes in_gathers() const { return gathered.value_or(hidden); }
 };
 
 struct ModelWork {

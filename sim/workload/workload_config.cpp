@@ -98,6 +98,12 @@ const Params& workload_params() {
                "stay; default: none",
        .need = Need::kOptional,
        .words = {"float8", "float8-rowwise", "mxfp8", "nvfp4"}},
+      {.key = "gathers",
+       .kind = Kind::kText,
+       .help = "of a transformer with sequence parallelism: whether tensor ranks gather values in "
+               "the precision or in the type of `products`; default: precision",
+       .need = Need::kOptional,
+       .words = {"precision", "products"}},
       {.key = "attention",
        .kind = Kind::kText,
        .help = "of a transformer: unfused, with scores in memory, or a fused kernel of the first "
@@ -198,7 +204,7 @@ bool names_model(const Config& section) {
 Trace measured_trace(const Config& section) {
   for (const char* key :
        {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel", "shape",
-        "products", "attention", "operators", "loss"}) {
+        "products", "gathers", "attention", "operators", "loss"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");

@@ -91,8 +91,9 @@ double values_of_block(const char* model, const char* block, bool fuses_attentio
 }
 /// The same by its shape.
 double values_of_shape(const char* model, bool fuses_attention) {
-  const LayerMemory memory = layer_memory(read_transformer(find_transformer(model)),
-                                          {.samples = 2, .sequence = 512}, 4, fuses_attention);
+  const LayerMemory memory = layer_memory(
+      read_transformer(find_transformer(model)), {.samples = 2, .sequence = 512}, 4,
+      {.attention = fuses_attention ? AttentionKernel::kFused : AttentionKernel::kUnfused});
   return static_cast<double>(memory.whole().count) / (4 * 2 * 512);
 }
 

@@ -63,6 +63,15 @@ TEST(TransformerModel, WhatRanksSendEachOther) {
   EXPECT_EQ(cut.hidden.count, 1024 * 4096 * 2);
   EXPECT_EQ(cut.queries.count, 1024 * 4096 / 4 * 2);
   EXPECT_EQ(cut.keys_values.count, 2 * 1024 * 4096 / 4 * 2);
+  EXPECT_EQ(cut.in_gathers().count, 1024 * 4096 * 2);
+}
+
+// A byte a value; only where the stack gathers what products work on.
+TEST(TransformerModel, GathersOfNarrowProductsAreNarrow) {
+  EXPECT_EQ(work_of(R"(, "products": "float8")").exchanged.in_gathers().count, 2048 * 4096 * 2);
+  const std::string narrow = R"(, "gathers": "products", "products": "float8")";
+  EXPECT_EQ(work_of(narrow).exchanged.in_gathers().count, 2048 * 4096);
+  EXPECT_EQ(work_of(narrow).exchanged.hidden.count, 2048 * 4096 * 2);
 }
 
 std::string error_of(const std::string& keys, const ModelCut& cut) {

@@ -282,6 +282,9 @@ TEST(TransformerWork, OptimizerReadsAndWritesItsParameters) {
   EXPECT_EQ(optimizer_time(0, device, kMixed), Duration{});
 }
 
+const Software kFused{};
+const Software kUnfused{.attention = AttentionKernel::kUnfused};
+
 // s b h (10 + 24/t + 5 a s/(h t)) and s b h (34/t + 5 a s/(h t)): arXiv 2205.05198, table 2.
 TEST(TransformerMemory, IsThatOfKorthikanti) {
   for (const std::int64_t t : {1, 2, 4, 8}) {
@@ -291,15 +294,15 @@ TEST(TransformerMemory, IsThatOfKorthikanti) {
     const std::int64_t sbh = std::int64_t{1024} * 3 * 512;
     const std::int64_t core = sbh * 5 * 8 * 1024 / (512 * t);
     const TransformerShape shape = gpt_shape();
-    const LayerMemory kept = layer_memory(shape, cut, 2, false);
+    const LayerMemory kept = layer_memory(shape, cut, 2, kUnfused);
     EXPECT_EQ(kept.whole().count, sbh * 10 + sbh * 24 / t + core) << t;
     EXPECT_EQ(kept.selective().count, sbh * 10 + sbh * 24 / t) << t;
     EXPECT_EQ(kept.input.count, 2 * sbh) << t;
-    const LayerMemory split = layer_memory(shape, with, 2, false);
+    const LayerMemory split = layer_memory(shape, with, 2, kUnfused);
     EXPECT_EQ(split.whole().count, sbh * 34 / t + core) << t;
     EXPECT_EQ(split.input.count, 2 * sbh / t) << t;
     // Fused attention keeps no scores, but a float32 sum per head.
-    const LayerMemory fused = layer_memory(shape, cut, 2, true);
+    const LayerMemory fused = layer_memory(shape, cut, 2, kFused);
     EXPECT_EQ(fused.attention_core.count, 0) << t;
     EXPECT_EQ(fused.whole().count, kept.selective().count + 1024 * 3 * 8 * 4 / t) << t;
   }
@@ -309,26 +312,39 @@ TEST(TransformerMemory, IsThatOfKorthikanti) {
 // more per head. Unfused without dropout only the softmax, 2 x 8 x 250. Twice in float32.
 TEST(TransformerMemory, IsThatOfItsOperators) {
   const TransformerShape shape = gated_shape();
-  EXPECT_EQ(layer_memory(shape, kWhole, 2, true).whole().count, 1000 * (12'800 + 32));
-  EXPECT_EQ(layer_memory(shape, kWhole, 2, false).whole().count, 1000 * (12'800 + 4000));
-  EXPECT_EQ(layer_memory(shape, kWhole, 4, false).whole().count, 2 * 1000 * (12'800 + 4000));
+  EXPECT_EQ(layer_memory(shape, kWhole, 2, kFused).whole().count, 1000 * (12'800 + 32));
+  EXPECT_EQ(layer_memory(shape, kWhole, 2, kUnfused).whole().count, 1000 * (12'800 + 4000));
+  EXPECT_EQ(layer_memory(shape, kWhole, 4, kUnfused).whole().count, 2 * 1000 * (12'800 + 4000));
   ShapeCut cut = kWhole;
   cut.context = 2;
-  EXPECT_EQ(layer_memory(shape, cut, 2, true).whole().count, 500 * (12'800 + 32));
+  EXPECT_EQ(layer_memory(shape, cut, 2, kFused).whole().count, 500 * (12'800 + 32));
+}
+
+// Norms of several kernels, in eager PyTorch: of each of both the input in float32 and what it is
+// normalized to, 2 x (4 + 2) h = 12 x 512 B a token, all of it between its own kernels.
+TEST(TransformerMemory, NormsOfSeveralKernelsKeepWhatIsBetweenThem) {
+  Software eager = kFused;
+  eager.fuses_operators = false;
+  const LayerMemory kept = layer_memory(gated_shape(), kWhole, 2, eager);
+  EXPECT_EQ(kept.norms.count, 1000 * 12 * 512);
+  EXPECT_EQ(kept.whole().count, 1000 * (12'800 + 32 + 12 * 512));
+  EXPECT_EQ(layer_memory(gpt_shape(), kWhole, 2, eager).norms.count, 0);  // one kernel anywhere
+  EXPECT_EQ(layer_memory(gated_shape(), kWhole, 2, kFused).norms.count, 0);
 }
 
 // Tokens of 8 bytes; with dropout a byte of its mask for each value. Logits: 2 bytes, 4 for a
-// float32 copy, 4 for its gradient.
+// float32 copy, 4 for its gradient, which a fused loss has in the copy's place.
 TEST(TransformerMemory, OfBothEnds) {
   EXPECT_EQ(embedding_memory(gated_shape(), kWhole).count, 8000);
   EXPECT_EQ(embedding_memory(gpt_shape(), kWhole).count, 1000 * (8 + 512));
   ShapeCut cut = kWhole;
   cut.tensor = 2;
-  EXPECT_EQ(head_memory(gpt_shape(), cut, 2).inputs.count, 1000 * 4 * 512);
-  EXPECT_EQ(head_memory(gpt_shape(), cut, 2).logits.count, 1000 * 1024 * 10);
-  EXPECT_EQ(head_memory(gpt_shape(), cut, 4).logits.count, 1000 * 1024 * 8);
+  EXPECT_EQ(head_memory(gpt_shape(), cut, 2, false).inputs.count, 1000 * 4 * 512);
+  EXPECT_EQ(head_memory(gpt_shape(), cut, 2, false).logits.count, 1000 * 1024 * 10);
+  EXPECT_EQ(head_memory(gpt_shape(), cut, 4, false).logits.count, 1000 * 1024 * 8);
+  EXPECT_EQ(head_memory(gpt_shape(), cut, 2, true).logits.count, 1000 * 1024 * 6);
   cut.sequence_parallel = true;
-  EXPECT_EQ(head_memory(gpt_shape(), cut, 2).inputs.count, 1000 * 4 * 512 / 2);
+  EXPECT_EQ(head_memory(gpt_shape(), cut, 2, false).inputs.count, 1000 * 4 * 512 / 2);
   EXPECT_EQ(embedding_memory(gpt_shape(), cut).count, 1000 * (8 + 512) / 2);
 }
 
@@ -341,7 +357,7 @@ ShapeCut cut_of(const Json& row) {
 
 double kept(const Json& row) {
   const LayerMemory memory =
-      layer_memory(shipped(row.at("shape").get<std::string>()), cut_of(row), 2, false);
+      layer_memory(shipped(row.at("shape").get<std::string>()), cut_of(row), 2, kUnfused);
   const auto recompute = row.at("recompute").get<std::string>();
   if (recompute == "full") return static_cast<double>(memory.input.count);
   return static_cast<double>((recompute == "none" ? memory.whole() : memory.selective()).count);

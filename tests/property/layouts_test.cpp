@@ -174,8 +174,8 @@ void place(DrawnLayout& drawn, std::int64_t adapters) {
       layer.*part *= kLonger;
   }
   drawn.work.parameter = {.weight = kLonger, .gradient = kLonger};
-  auto& [hidden, queries, keys_values] = drawn.work.exchanged;
-  for (Bytes* bytes : {&hidden, &queries, &keys_values})
+  ExchangedBytes& exchanged = drawn.work.exchanged;
+  for (Bytes* bytes : {&exchanged.hidden, &exchanged.queries, &exchanged.keys_values})
     bytes->count *= kLonger;
 }
 

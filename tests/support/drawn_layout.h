@@ -166,7 +166,7 @@ struct DrawnLayout {
     test.sequence_parallel = test.degrees[0] > 1 && either();
     for (bool BesideCompute::*kind :
          {&BesideCompute::gradients, &BesideCompute::weights, &BesideCompute::tensor,
-          &BesideCompute::pipeline, &BesideCompute::context})
+          &BesideCompute::input_gradients, &BesideCompute::pipeline, &BesideCompute::context})
       test.beside.*kind = either();
     test.costs = costs_of(Duration(any(0, 20)), any(0, 3) * 1e-12);
   }

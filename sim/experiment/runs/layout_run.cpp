@@ -66,7 +66,6 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
 }
 
 void LayoutPrograms::tell(Prediction& prediction) const {
-  prediction.kind[Attribute::kSchedule] = "layout";
   prediction.modelled.reset();
 }
 
@@ -118,7 +117,7 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   std::stable_sort(r.attribution.begin(), r.attribution.end(),
                    [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
   r.layout = std::move(played);
-  std::vector<std::string> beyond{"no measured step of a layout is in the record"};
+  std::vector<std::string> beyond;
   if (const std::string& domain = plan.work.domain; domain != "inside") beyond.push_back(domain);
   if (e.cluster->nodes > 1 && e.cluster->kind) {
     if (auto outside = e.cluster->kind->outside_domain(); !outside.empty())

@@ -48,5 +48,9 @@ TEST(ZbH1, WithSlowWeightGradientsItTakesLongerThanTheForm) {
   EXPECT_EQ(sweep(zb_h1(), {2, 2}, {1, 1, 3}).makespan, 11);
 }
 
+TEST(ZbH1, SplitsBackwardPasses) {
+  EXPECT_TRUE(zb_h1().splits_backward());
+}
+
 }  // namespace
 }  // namespace steptime

@@ -78,7 +78,7 @@ struct Mapped {
 TEST(RowMapping, ARowIsAnExperimentAndAStepTime) {
   const Mapped row(fmt::format(fmt::runtime(kRow), "tokens_per_s_per_gpu", 64, "measured", 64, ""));
   const auto& made = std::get<RowExperiment>(row.made);
-  EXPECT_DOUBLE_EQ(made.step_s, 4);
+  EXPECT_DOUBLE_EQ(made.published, 4);
   EXPECT_EQ(made.family, "below 32 GPUs");
   EXPECT_FALSE(made.is_bound);
   const Json& config = made.config;

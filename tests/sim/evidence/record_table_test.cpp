@@ -67,5 +67,36 @@ TEST(RecordTable, NamesValidatedStepsThatAreFarOff) {
   EXPECT_NE(table.find("all-reduce        7   85.7 %"), std::string::npos) << table;
 }
 
+/// A step of a layout.
+RecordedStep layout_step(const std::string& id, const std::string& testbed, double error_pct) {
+  RecordedStep layout = step(id, testbed, error_pct);
+  for (KindOfStep* kind : {&layout.row.kind, &layout.prediction.kind}) {
+    (*kind)[Attribute::kSchedule] = "layout, tensor";
+    (*kind)[Attribute::kCompute] = "float8";
+  }
+  layout.prediction.modelled.reset();
+  layout.group = id == "7" ? "g" : "h";
+  return layout;
+}
+
+// As of others, but nothing is validated, and a low end may lie below the reckoned compute time,
+// 0.8 s: 1 / 1.315 = 0.760.
+TEST(RecordTable, StepsOfLayoutsAreNeverValidated) {
+  std::vector<RecordedStep> layouts;
+  for (const RecordedStep& each : steps())
+    layouts.push_back(layout_step(each.row.id, each.row.testbed, each.row.error_pct));
+  const std::vector<AssessedStep> all = assessed(layouts);
+  EXPECT_FALSE(all[0].by_others.domain.is_validated());
+  EXPECT_NEAR(all[6].by_others.step_s.low, 1 / 1.3155, 1e-3);
+  const std::string table = layout_record_table(layouts);
+  EXPECT_NE(table.find("7 is +40.0 % off, outside its interval; domain: extrapolated: published "
+                       "steps of layouts are up to 9 % off\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\nvalidated: 0\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("layout, tensor     7   85.7 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("group g            1"), std::string::npos) << table;
+}
+
 }  // namespace
 }  // namespace steptime

@@ -41,6 +41,30 @@ TEST(RowGroups, ARowThatCouldBeSimulatedCountsAsHalfOff) {
   EXPECT_TRUE(has(text, "50.0 %")) << text;
 }
 
+// 12 / 10 published, 9 / 8 simulated: 0.075 apart; 1.5 s of 2 s of its tensor exchanges go.
+TEST(RowGroups, EffectsSayWhichSecondsTheyMove) {
+  const RowEffect effect{.what = "a change",
+                         .of = "a",
+                         .over = "b",
+                         .published = 1.2,
+                         .simulated = 1.125,
+                         .within = 0.05,
+                         .moves = "tensor +1.5 s",
+                         .reason = "nobody knows"};
+  const std::string text = row_groups_text({row("a", "predicted", 10)}, {}, {effect});
+  EXPECT_TRUE(
+      has(text, "a change                    1.200      1.125    0.05  MISSED  tensor +1.5 s"))
+      << text;
+  EXPECT_TRUE(has(text, "\na change: nobody knows\n")) << text;
+}
+
+TEST(RowGroups, NamesRowsThatRanAndDoNotFit) {
+  ClaimRow large = row("a", "predicted", 10);
+  large.fits = false;
+  EXPECT_TRUE(has(row_groups_text({large, row("b", "predicted", 1)}, {}),
+                  "ran, but by their simulated memory do not fit: a\n"));
+}
+
 TEST(RowGroups, NoRowsNoText) {
   EXPECT_EQ(row_groups_text({}, {}), "");
 }

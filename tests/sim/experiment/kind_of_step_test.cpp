@@ -68,7 +68,26 @@ TEST(KindOfStep, AShapeIsNotMeasured) {
       "t", Json::parse(R"({"name": "a", "workload": {"model": "llama-2-7b", "device": "a100",
         "batch": 1, "sequence": 4096, "dtype": "bfloat16"}, "cluster": {"preset": "dgx-a100"},
         "strategy": {"layout": {"tensor": 8}}})")}));
-  EXPECT_EQ((*e.workload_kind)[Attribute::kCompute], "tuned");
+  EXPECT_EQ((*e.workload_kind)[Attribute::kCompute], "bfloat16");
+}
+
+// What a layout is cut by and who shares states; its stack stands for a framework, the type of its
+// products for how compute times are known.
+TEST(KindOfStep, ALayoutIsKnownByItsCutStackAndRecipe) {
+  const Experiment e = read_experiment(std::make_shared<Document>(Document{
+      "t", Json::parse(R"({"name": "a", "workload": {"model": "llama-2-7b", "device": "h100",
+        "batch": 1, "sequence": 4096, "precision": "bfloat16", "products": "float8"},
+        "cluster": {"preset": "dgx-h100", "nodes": 2},
+        "strategy": {"stack": "megatron-core", "layout": {"tensor": 4, "pipeline": 2},
+                     "states": {"type": "zero", "stage": 1}}})")}));
+  const KindOfStep kind = joined(*e.workload_kind, *e.exchange_kind, e.schedule_word);
+  EXPECT_TRUE(kind.is_layout());
+  EXPECT_EQ(kind[Attribute::kSchedule], "layout, tensor, pipeline, shared states");
+  EXPECT_EQ(kind[Attribute::kFramework], "megatron-core");
+  EXPECT_EQ(kind[Attribute::kCompute], "float8");
+  EXPECT_EQ(kind[Attribute::kGpu], "Hopper");
+  EXPECT_EQ(kind[Attribute::kModel], "transformer");
+  EXPECT_EQ(kind[Attribute::kNodes], "several");
 }
 
 TEST(KindOfStep, GpusOfAnotherGenerationAreNamed) {

@@ -124,7 +124,7 @@ TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
       "/strategy/beside_compute: found \"hope\", expected some of gradients, weights, tensor, "
-      "pipeline, context");
+      "input-gradients, pipeline, context");
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "states": {"type": "fsdp", "shard_group": 3})")),
       "/strategy/states/shard_group: found 3, expected a divisor of the 4 ranks that hold the "

@@ -45,6 +45,16 @@ TEST(PlanStages, SequenceParallelismGathersInputsAgainBesideWeights) {
   EXPECT_EQ(times.step.count(), 2 * (8 + 12 + 4 * 2 * 3 + 2));
 }
 
+// Values that are gathered in half of their bytes: of each layer's 4 x 2 + 2 exchanges six are
+// gathers.
+TEST(PlanStages, GathersMayBeOfNarrowerValues) {
+  ModelWork work = two_blocks();
+  work.exchanged.gathered = Bytes{20};
+  const LayoutTimes times =
+      play_layout(plan_of({.degrees = {2, 1, 1, 1}, .sequence_parallel = true}, std::move(work)));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * (4 * 40 + 6 * 20));
+}
+
 // Full recomputation adds a forward pass with its exchanges.
 TEST(PlanStages, FullRecomputationExchangesAgain) {
   const LayoutTimes times = play_layout(plan_of({.degrees = {2, 1, 1, 1},
@@ -65,6 +75,50 @@ TEST(PlanStages, TensorExchangesBesideTheirProducts) {
   const LayoutTimes times = play_layout(plan_of(test, std::move(work)));
   EXPECT_EQ(spent(times, Spent::kTensor), 2 * (3 - 2));
   EXPECT_EQ(times.step.count(), 8 + 16 + 4 + 2);
+}
+
+// Sums of inputs' gradients beside weights' gradients of 4 ps: an all-reduce of 3 goes on beside
+// the quarter of the weights whose product divides its outputs, 1 ps, and 2 of it are seen; so
+// twice a layer, and both forward exchanges.
+TEST(PlanStages, SumsOfInputsGradientsBesideTheirProductsWeights) {
+  TestLayout test{.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(3), 0)};
+  test.beside.input_gradients = true;
+  const LayoutTimes times = play_layout(plan_of(test, two_blocks()));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * 4 * 40);
+  EXPECT_EQ(spent(times, Spent::kTensor), 2 * (2 * 3 + 2 * (3 - 1)));
+  EXPECT_EQ(times.step.count(), 2 * (8 + 12 + 2 * 3 + 2 * 2));
+  // In pieces with its product it is hidden there already.
+  test.beside.tensor = true;
+  TestLayout pieces{.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(3), 0)};
+  pieces.beside.tensor = true;
+  EXPECT_EQ(play_layout(plan_of(test, two_blocks())).step,
+            play_layout(plan_of(pieces, two_blocks())).step);
+}
+
+// Where passes for weights come later, a stage's gradient goes on once it is summed up: nothing
+// changes.
+TEST(PlanStages, SumsOfInputsGradientsAreSeenWhereBackwardPassesAreSplit) {
+  const auto step = [](bool beside) {
+    TestLayout test{.degrees = {2, 1, 1, 2},
+                    .order = R"({"type": "zb-h1"})",
+                    .micro_batches = 4,
+                    .costs = costs_of(Duration(3), 0)};
+    test.beside.input_gradients = beside;
+    return play_layout(plan_of(test, two_blocks())).step;
+  };
+  EXPECT_EQ(step(true), step(false));
+}
+
+// With sequence parallelism the input is gathered beside its gradient, 1 ps, and what is summed up
+// beside the weights', as long; the other all-gather of a half is seen, forward both exchanges are.
+TEST(PlanStages, SumsOfInputsGradientsBesideWeightsWithSequenceParallelism) {
+  TestLayout test{
+      .degrees = {2, 1, 1, 1}, .sequence_parallel = true, .costs = costs_of(Duration(3), 0)};
+  test.beside.input_gradients = true;
+  const LayoutTimes times = play_layout(plan_of(test, two_blocks()));
+  EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * (4 * 2 + 2) * 40);
+  EXPECT_EQ(spent(times, Spent::kTensor), 2 * (4 * 3 + 2 * (3 + 2 * (3 - 1))));
+  EXPECT_EQ(times.step.count(), 2 * (8 + 12 + 4 * 3 + 2 * (3 + 2 * 2)));
 }
 
 // 2 T h / t a boundary, forward and back, and without sequence parallelism an all-gather of 2 T h

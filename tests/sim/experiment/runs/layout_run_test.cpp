@@ -6,8 +6,10 @@
 #include "sim/layouts/play.h"
 #include "tests/support/simulated.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -90,7 +92,10 @@ TEST(LayoutRun, MemoryIsThatOfTheFullestRank) {
 TEST(LayoutRun, IsNotValidatedByAnyMeasurement) {
   const Result r = run();
   EXPECT_FALSE(r.domain.is_validated());
-  EXPECT_EQ(r.domain.beyond.front(), "no measured step of a layout is in the record");
+  const std::vector<std::string>& beyond = r.domain.beyond;
+  EXPECT_TRUE(std::any_of(beyond.begin(), beyond.end(), [](const std::string& reason) {
+    return reason.starts_with("published steps of layouts are up to ");
+  }));
 }
 
 TEST(LayoutRun, TheSameExperimentGivesTheSameBytes) {
