@@ -428,7 +428,7 @@ Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions
   strategy["transport"] =  // without its roles, where these are its own
       as_it_is->root.value("strategy", Json::object()).value("transport", Json("mpi"));
   const std::vector<Framework> all = frameworks(strategy, experiment.cluster->nodes);
-  const std::vector<SearchedWay> groups = groups_of(all, held);
+  const std::vector<SearchedWay> groups = groups_of(all, options);
   Bytes gradients;
   for (const GradientUnit& unit : experiment.workload->by_tensor)
     gradients = gradients + unit.bytes;
