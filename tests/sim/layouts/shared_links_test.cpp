@@ -80,6 +80,8 @@ TEST(SharedLinks, TensorRanksMeetTheirOwnReplicasInANode) {
 TEST(SharedLinks, TensorRanksMeetSendsWithinANode) {
   Cluster cluster;
   cluster.gpus_per_node = 4;
+  cluster.network = {{}, {1e12}};
+  cluster.intra_node = {{}, {1e12}};
   const LayoutPlan plan = plan_of(
       {.degrees = {2, 1, 1, 2}, .cluster = std::make_shared<const Cluster>(std::move(cluster))},
       work_of_blocks(2, {1, 1, 1}));
