@@ -16,10 +16,10 @@
 namespace steptime {
 namespace {
 
-using Range = std::pair<std::int64_t, std::int64_t>;
+using StepRange = std::pair<std::int64_t, std::int64_t>;
 
-std::vector<Range> ranges_of(const std::string& asked) {
-  std::vector<Range> ranges;
+std::vector<StepRange> ranges_of(const std::string& asked) {
+  std::vector<StepRange> ranges;
   std::string_view left = asked;
   while (!left.empty()) {
     const std::string_view item = left.substr(0, left.find(','));
@@ -57,14 +57,14 @@ std::int64_t sum_of(const std::vector<KinetoProfile>& ranks, StepPart part) {
 }  // namespace
 
 void choose_steps(std::vector<KinetoProfile>& ranks, const std::string& asked) {
-  const std::vector<Range> ranges = ranges_of(asked);
+  const std::vector<StepRange> ranges = ranges_of(asked);
   if (ranges.empty()) return;
   for (KinetoProfile& rank : ranks) {
     const std::string all =
         fmt::format("{} to {}", rank.steps.front().name, rank.steps.back().name);
     std::erase_if(rank.steps, [&](const ProfiledStep& step) {
       const auto number = number_of(step);
-      return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) {
+      return std::none_of(ranges.begin(), ranges.end(), [&](const StepRange& range) {
         return number && range.first <= *number && *number <= range.second;
       });
     });

@@ -1,5 +1,6 @@
 // ZB-H1: the backward pass is cut into the inputs' gradients, which the stage before waits for, and
-// the weights', which fill what would be idle; it holds no more than 1F1B.
+// the weights', which fill what would be idle. Each rank holds p micro-batches until their weights'
+// gradients are made, as many as the first rank of 1F1B.
 //
 // Rank r of p: p - r - 1 forward passes; then of each micro-batch a forward pass, while there are
 // any, the inputs' gradients, and the weights' gradients of the micro-batch r before; then those

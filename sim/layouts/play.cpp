@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/core/fingerprint.h"
+#include "sim/layouts/earliest_rank.h"
 #include "sim/layouts/earliest_starts.h"
 #include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/rank_program.h"
@@ -38,15 +39,16 @@ StageTimes times_of(const StageRank& rank) {
           .left = rank.memory().held()};
 }
 
-struct Step {
+struct PlayedStep {
   const LayoutPlan& plan;
   const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place
   const std::vector<std::vector<Pass>>& order;
   Timeline* timeline = nullptr;
 };
 
-/// None: ranks wait for each other behind what was left out, which only the whole step can tell.
-std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
+/// None: ranks wait for each other behind what was left out, or the step takes so long that the
+/// whole of it may be refused: only that can tell.
+std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out) {
   const LayoutPlan& plan = step.plan;
   const std::int32_t places = plan.layout.pipeline();
   World world;
@@ -100,6 +102,7 @@ std::optional<LayoutTimes> play_programs(const Step& step, bool leaves_out) {
     StageTimes& latest = times.ranks[static_cast<std::size_t>(rank.place())];
     if (latest.end < of.end) latest = of;
   }
+  if (times.left_out > 0 && times.step > kMostCounted) return std::nullopt;
   times.close();
   if (times.step > Duration{}) {
     std::vector<double> carried = roads->carried();
@@ -118,7 +121,7 @@ std::vector<std::vector<ChunkPasses>> all_passes(const LayoutPlan& plan) {
   return passes;
 }
 
-LayoutTimes play(const Step& step) {
+LayoutTimes play(const PlayedStep& step) {
   const bool goes_by_itself =
       step.timeline == nullptr && step.plan.overlap == nullptr && !step.plan.plays_messages;
   if (takes(FastPath::kPeriodsLeftOut, goes_by_itself)) {
@@ -131,7 +134,7 @@ LayoutTimes play(const Step& step) {
 
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
   const auto passes = all_passes(plan);
-  const Step step{plan, passes, passes_in_order(plan), timeline};
+  const PlayedStep step{plan, passes, passes_in_order(plan), timeline};
   if (takes(FastPath::kEarliestStarts, timeline == nullptr && plan.overlap == nullptr)) {
     auto times = earliest_starts(plan, passes, step.order);
     spdlog::debug("a step of {} places: {}", plan.layout.pipeline(),
@@ -143,7 +146,7 @@ LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
 
 Duration step_time(const LayoutPlan& plan) {
   const auto passes = all_passes(plan);
-  const Step step{plan, passes, passes_in_order(plan)};
+  const PlayedStep step{plan, passes, passes_in_order(plan)};
   if (takes(FastPath::kEarliestStarts, plan.overlap == nullptr)) {
     if (const auto time = earliest_step(plan, passes, step.order)) return *time;
   }

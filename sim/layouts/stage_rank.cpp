@@ -24,8 +24,7 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
       forward_(run.world, {"activations from rank", rank}, run.roads.neighbour(rank, false),
                run.repetition.line(place_), drawing_, "activations"),
       backward_(run.world, {"gradients from rank", rank}, run.roads.neighbour(rank, true),
-                run.repetition.line(place_), drawing_, "gradients"),
-      made_(static_cast<std::size_t>(run.plan.order->chunks())) {
+                run.repetition.line(place_), drawing_, "gradients") {
   for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext}) {
     const auto at = static_cast<std::size_t>(kind);
     are_alone_[at] =

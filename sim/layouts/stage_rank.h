@@ -147,7 +147,6 @@ class StageRank final {
   PipelineLink backward_;  ///< to the one before
   std::optional<UnitWeights> units_;
   std::int64_t updates_ = 0;       ///< gatherings of updated weights that were asked for
-  std::vector<std::size_t> made_;  ///< buckets of each chunk's present pass that were summed
   std::int64_t pass_ = -1;
   TimesSpent spent_{};
   BytesOfGroups bytes_{};

@@ -214,9 +214,11 @@ bool can_be_placed(const DrawnLayout& drawn) {
 void draw_many_micro_batches(DrawnLayout& drawn) {
   drawn.test.micro_batches = any(20, 60);
   if (drawn.order != "interleaved") return;
-  drawn.group = drawn.places();
+  drawn.group = drawn.places() + any(0, 3);
   drawn.test.micro_batches = any(10, 20) * static_cast<std::int32_t>(drawn.group);
-  drawn.test.order = fmt::format(R"({{"type": "interleaved", "chunks": {}}})", drawn.chunks);
+  drawn.test.order =
+      fmt::format(R"({{"type": "interleaved", "chunks": {}, "microbatch_group": {}}})",
+                  drawn.chunks, drawn.group);
 }
 
 // On links on which exchanges meet.

@@ -164,5 +164,15 @@ TEST(PlayLayout, AnOrderThatCannotRunIsAnExitOfThree) {
     EXPECT_NE(unheard.err.find(part), std::string::npos) << unheard.err;
 }
 
+// 60 micro-batches of 3 x 10^16 ps on two places are 1.8 x 10^18, more than what is counted without
+// the whole step, whose clock may be beyond its range.
+TEST(PlayLayout, OfAStepOfManyDaysNothingIsLeftOut) {
+  constexpr std::int64_t kHours = 10'000'000'000'000'000;
+  const TestLayout two{.degrees = {1, 1, 1, 2}, .micro_batches = 60};
+  const LayoutTimes times = play_layout(plan_of(two, work_of_blocks(2, {kHours, kHours, kHours})));
+  EXPECT_EQ(times.step.count(), 61 * 3 * kHours);
+  EXPECT_EQ(times.left_out, 0);
+}
+
 }  // namespace
 }  // namespace steptime
