@@ -29,8 +29,10 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
     const auto at = static_cast<std::size_t>(kind);
     are_alone_[at] =
         takes(FastPath::kCollectivesAlone, gpu_ == nullptr && run.roads.are_alone(rank, kind));
+    // A timeline shows those that may meet others.
     are_among_own_[at] =
-        takes(FastPath::kCollectivesAlone, gpu_ == nullptr && run.roads.are_among_own(rank, kind));
+        takes(FastPath::kCollectivesAlone,
+              gpu_ == nullptr && !drawing_.is_on() && run.roads.are_among_own(rank, kind));
   }
   const auto gathering = gathering_of(plan());
   std::vector<std::size_t> units;
