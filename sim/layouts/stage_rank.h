@@ -146,7 +146,7 @@ class StageRank final {
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before
   std::optional<UnitWeights> units_;
-  std::int64_t updates_ = 0;       ///< gatherings of updated weights that were asked for
+  std::int64_t updates_ = 0;  ///< gatherings of updated weights that were asked for
   std::int64_t pass_ = -1;
   TimesSpent spent_{};
   BytesOfGroups bytes_{};
