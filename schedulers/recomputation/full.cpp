@@ -36,6 +36,7 @@ class Listed final : public Recomputation {
     return std::binary_search(layers_.begin(), layers_.end(), layer) ? Recomputed::kLayer
                                                                      : Recomputed::kNothing;
   }
+  std::int64_t highest() const override { return layers_.empty() ? -1 : layers_.back(); }
 
  private:
   std::vector<std::int64_t> layers_;

@@ -102,8 +102,10 @@ std::string nccl_word(const Json& collective, const Cluster& cluster) {
 /// Hopper, but for what few tables tell (netmodels/libraries/nccl_tuning.cpp).
 constexpr int kNcclSteps[] = {3, 4, 5, 7, 12, 18, 19, 21, 23, 27};
 
+/// "" where there is none, which is refused where the choice is read.
 std::string type_in(const Json& choice) {
-  return choice.is_string() ? choice.get<std::string>() : choice.value("type", "");
+  const Json type = choice.is_object() ? choice.value("type", Json()) : choice;
+  return type.is_string() ? type.get<std::string>() : "";
 }
 
 constexpr std::string_view kLayout = "layout";

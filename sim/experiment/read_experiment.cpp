@@ -89,8 +89,10 @@ Json with_library(const Json& strategy, const Transport& transport) {
   Json& aggregation = full["aggregation"];
   if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
   if (library.empty() || !aggregation.is_object()) return strategy;
+  const Json type = aggregation.value("type", Json());
+  if (!type.is_string()) return strategy;
   const auto& items = Aggregations::instance().items();
-  const auto found = items.find(aggregation.value("type", ""));
+  const auto found = items.find(type.get<std::string>());
   if (found == items.end() || aggregation.contains("collective")) return strategy;
   const Params& params = found->second.params;
   const bool has_one = std::any_of(params.begin(), params.end(),

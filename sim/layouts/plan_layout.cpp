@@ -269,6 +269,11 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   plan->overlap = overlap_of(*plan, request.workload);
 
   const auto recomputation = Recomputations::instance().make(strategy, "recompute");
+  if (recomputation->highest() >= plan->work.blocks()) {
+    strategy.fail("recompute",
+                  fmt::format("found layer {}, expected numbers up to {}, the last of the model",
+                              recomputation->highest(), plan->work.blocks() - 1));
+  }
   const auto context = ContextExchanges::instance().make(strategy, "context_exchange");
   const std::vector<std::int64_t> layers =
       layers_of_stages(section, plan->work.blocks(), settings.pipeline * plan->order->chunks());

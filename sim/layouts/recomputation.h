@@ -20,6 +20,8 @@ class Recomputation {
   virtual ~Recomputation() = default;
   /// Of a layer of the model, counted from 0 without embedding and loss.
   virtual Recomputed of(std::int64_t layer) const = 0;
+  /// The highest number of a layer that it names; -1: it names none.
+  virtual std::int64_t highest() const { return -1; }
 };
 using Recomputations = Registry<Recomputation>;
 

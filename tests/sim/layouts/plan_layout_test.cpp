@@ -129,6 +129,10 @@ TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
       error_of(with_strategy(R"("layout": {}, "states": {"type": "fsdp", "shard_group": 3})")),
       "/strategy/states/shard_group: found 3, expected a divisor of the 4 ranks that hold the "
       "same parameters");
+  EXPECT_EQ(error_of(with_strategy(
+                R"("layout": {}, "recompute": {"type": "full", "layers": [0, 1000]})")),
+            "/strategy/recompute: found layer 1000, expected numbers up to 2, the last of the "
+            "model");
   EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "states": "fsdp", "schedule": "wfbp")")),
             "/strategy/schedule: unexpected, as units of the states are the buckets");
 }
