@@ -356,9 +356,17 @@ void EarliestRank::ends_are_summed(Time end) {
   wait_until(end, Spent::kGradients);
 }
 
+bool EarliestRank::has_waited_for_replicas() const {
+  return units_ || updates_ > 0 || (!plan_.beside.gradients && sums_every_micro_batch_);
+}
+
+Duration EarliestRank::update_alone() const {
+  return update_time(plan_, place_, 1);
+}
+
 void EarliestRank::ends_step(Time all_there) {
   wait_until(all_there, Spent::kBubble);
-  const Duration update = update_time(plan_, place_);
+  const Duration update = update_time(plan_, place_, plan_.sharers());
   spend(Spent::kOptimizer, update);
   at_ += update;
 }

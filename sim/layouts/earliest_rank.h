@@ -108,6 +108,10 @@ class EarliestRank {
   StageTimes times();
 
   Time at() const { return at_; }
+  /// Whether a pass may have waited for what it exchanged with other replicas.
+  bool has_waited_for_replicas() const;
+  /// What an update takes that it shares with nobody.
+  Duration update_alone() const;
   /// False: its step may be longer than what is counted.
   bool is_in_range() const { return is_in_range_ && calls_are_in_range(); }
 

@@ -14,8 +14,7 @@ namespace {
 
 /// What goes on within a pass must be a time. Who sends two micro-batches at one instant, to come
 /// at one, leaves open which of them a rank has waited for.
-bool knows(const LayoutPlan& plan, const SharedLinks& links,
-           const std::vector<std::vector<ChunkPasses>>& passes) {
+bool knows(const LayoutPlan& plan, const SharedLinks& links, const StepPasses& passes) {
   if (plan.plays_messages || (plan.layout.pipeline() == 1 && plan.order->chunks() > 1))
     return false;
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place) {
@@ -28,11 +27,12 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links,
                           });
   if (takes_time) return true;
   const auto is_long = [](const std::vector<Segment>& pass) {
-    return std::any_of(pass.begin(), pass.end(),
-                       [](const Segment& s) { return s.length > Duration{}; });
+    return pass.empty() || std::any_of(pass.begin(), pass.end(), [](const Segment& s) {
+             return s.length > Duration{};
+           });
   };
-  return std::all_of(passes.begin(), passes.end(), [&](const std::vector<ChunkPasses>& chunks) {
-    return std::all_of(chunks.begin(), chunks.end(), [&](const ChunkPasses& chunk) {
+  return std::all_of(passes.chunks.begin(), passes.chunks.end(), [&](const auto& of_place) {
+    return std::all_of(of_place.begin(), of_place.end(), [&](const ChunkPasses& chunk) {
       return is_long(chunk.forward) && is_long(chunk.backward) && is_long(chunk.input);
     });
   });
@@ -83,24 +83,39 @@ void end_step(const LayoutPlan& plan, std::deque<EarliestRank>& ranks) {
 struct Step {
   LinkTimetable timetable;
   std::deque<EarliestRank> ranks{};
+  std::optional<Duration> replica{};  ///< as LayoutTimes has it
 };
 
+/// A replica alone makes the same passes where these wait for nothing that it would not call, and
+/// then updates its weights, where it has nothing to sum up. `ranks`: as their passes are over.
+std::optional<Duration> step_of_replica(const LayoutPlan& plan,
+                                        const std::deque<EarliestRank>& ranks) {
+  if (plan.layout.context() > 1 || plan.tied.count > 0) return std::nullopt;
+  Time over{};
+  Duration update{};
+  for (const EarliestRank& rank : ranks) {
+    if (rank.has_waited_for_replicas()) return std::nullopt;
+    over = std::max(over, rank.at());
+    update = std::max(update, rank.update_alone());
+  }
+  return since_start(over) + update;
+}
+
 /// None: it does not know.
-std::unique_ptr<Step> step_of(const LayoutPlan& plan,
-                              const std::vector<std::vector<ChunkPasses>>& passes,
-                              const std::vector<std::vector<Pass>>& order, bool remembers) {
+std::unique_ptr<Step> step_of(const LayoutPlan& plan, const StepPasses& passes, bool remembers) {
   const SharedLinks links(plan);
   if (!knows(plan, links, passes)) return nullptr;
   auto step = std::make_unique<Step>(Step{LinkTimetable(links.channels())});
   std::deque<EarliestRank>& ranks = step->ranks;
-  const std::size_t places = passes.size();
+  const std::size_t places = passes.chunks.size();
   for (std::size_t place = 0; place < places; ++place) {
-    ranks.emplace_back(plan, links, step->timetable, passes[place], order[place],
+    ranks.emplace_back(plan, links, step->timetable, passes.chunks[place], passes.order[place],
                        static_cast<std::int32_t>(place), remembers);
   }
   for (std::size_t place = 0; place < places; ++place)
     ranks[place].join(ranks[(place + places - 1) % places], ranks[(place + 1) % places]);
   if (!make_passes(ranks, step->timetable)) return nullptr;
+  step->replica = step_of_replica(plan, ranks);
   end_step(plan, ranks);
   const bool is_in_range = std::all_of(ranks.begin(), ranks.end(),
                                        [](const EarliestRank& rank) { return rank.is_in_range(); });
@@ -109,12 +124,10 @@ std::unique_ptr<Step> step_of(const LayoutPlan& plan,
 
 }  // namespace
 
-std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
-                                           const std::vector<std::vector<ChunkPasses>>& passes,
-                                           const std::vector<std::vector<Pass>>& order) {
-  const auto step = step_of(plan, passes, order, true);
+std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan, const StepPasses& passes) {
+  const auto step = step_of(plan, passes, true);
   if (step == nullptr) return std::nullopt;
-  LayoutTimes times{.fingerprint = kFingerprintSeed};
+  LayoutTimes times{.fingerprint = kFingerprintSeed, .replica = step->replica};
   for (EarliestRank& rank : step->ranks) {
     const StageTimes& of = times.ranks.emplace_back(rank.times());
     times.step = std::max(times.step, of.end);
@@ -126,10 +139,8 @@ std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
   return times;
 }
 
-std::optional<Duration> earliest_step(const LayoutPlan& plan,
-                                      const std::vector<std::vector<ChunkPasses>>& passes,
-                                      const std::vector<std::vector<Pass>>& order) {
-  const auto step = step_of(plan, passes, order, false);
+std::optional<Duration> earliest_step(const LayoutPlan& plan, const StepPasses& passes) {
+  const auto step = step_of(plan, passes, false);
   if (step == nullptr) return std::nullopt;
   Time end{};
   for (const EarliestRank& rank : step->ranks)

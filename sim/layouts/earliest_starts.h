@@ -9,23 +9,17 @@
 // all. Else there is no result, and the programs are played.
 #pragma once
 #include "sim/layouts/layout_times.h"
+#include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/plan.h"
-#include "sim/layouts/segments.h"
 
 #include <optional>
-#include <vector>
 
 namespace steptime {
 
-/// `passes`: what there is to do in each place of the pipeline; `order`: one pass after another.
 /// None: it does not know.
-std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan,
-                                           const std::vector<std::vector<ChunkPasses>>& passes,
-                                           const std::vector<std::vector<Pass>>& order);
+std::optional<LayoutTimes> earliest_starts(const LayoutPlan& plan, const StepPasses& passes);
 
 /// How long the step takes, and nothing else of it.
-std::optional<Duration> earliest_step(const LayoutPlan& plan,
-                                      const std::vector<std::vector<ChunkPasses>>& passes,
-                                      const std::vector<std::vector<Pass>>& order);
+std::optional<Duration> earliest_step(const LayoutPlan& plan, const StepPasses& passes);
 
 }  // namespace steptime

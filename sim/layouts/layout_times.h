@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace steptime {
@@ -34,7 +35,9 @@ struct LayoutTimes {
   std::int64_t messages = 0;  ///< that the network has delivered; 0 in closed form
   std::vector<LinkUse> links{};
   std::int64_t left_out = 0;  ///< periods that were not played (repetition.h)
-  double busiest = 0;         ///< of the step, how long the busiest link works that exchanges share
+  /// Of the step of one replica alone, where the whole one tells; none: it must be played.
+  std::optional<Duration> replica{};
+  double busiest = 0;  ///< of the step, how long the busiest link works that exchanges share
 
   /// Who holds the most.
   std::size_t fullest() const {

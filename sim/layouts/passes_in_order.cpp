@@ -72,4 +72,9 @@ const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan) {
   return known.passes;
 }
 
+StepPasses::StepPasses(const LayoutPlan& plan) : order(passes_in_order(plan)) {
+  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
+    chunks.push_back(passes_of(plan, place, order[static_cast<std::size_t>(place)]));
+}
+
 }  // namespace steptime

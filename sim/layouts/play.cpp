@@ -41,8 +41,7 @@ StageTimes times_of(const StageRank& rank) {
 
 struct PlayedStep {
   const LayoutPlan& plan;
-  const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place
-  const std::vector<std::vector<Pass>>& order;
+  const StepPasses& passes;
   Timeline* timeline = nullptr;
 };
 
@@ -55,8 +54,8 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
   const auto roads = make_roads(world, plan);
   const std::vector<std::int32_t> programs = roads->programs();
   Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
-  Repetition repetition(world, plan, step.order, leaves_out);
-  LayoutRun run{world, plan, *roads, all, step.passes, repetition, step.timeline};
+  Repetition repetition(world, plan, step.passes.order, leaves_out);
+  LayoutRun run{world, plan, *roads, all, step.passes.chunks, repetition, step.timeline};
 
   std::deque<StageRank> ranks;
   for (std::size_t program = 0; program < programs.size(); ++program)
@@ -113,14 +112,6 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
   return times;
 }
 
-/// Of each place.
-std::vector<std::vector<ChunkPasses>> all_passes(const LayoutPlan& plan) {
-  std::vector<std::vector<ChunkPasses>> passes;
-  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
-    passes.push_back(passes_of(plan, place));
-  return passes;
-}
-
 LayoutTimes play(const PlayedStep& step) {
   const bool goes_by_itself =
       step.timeline == nullptr && step.plan.overlap == nullptr && !step.plan.plays_messages;
@@ -130,27 +121,35 @@ LayoutTimes play(const PlayedStep& step) {
   return *play_programs(step, false);
 }
 
+/// How long the step takes, and nothing else of it.
+Duration step_time(const LayoutPlan& plan, const StepPasses& passes) {
+  if (takes(FastPath::kEarliestStarts, plan.overlap == nullptr)) {
+    if (const auto time = earliest_step(plan, passes)) return *time;
+  }
+  return play({plan, passes}).step;
+}
+
 }  // namespace
 
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline) {
-  const auto passes = all_passes(plan);
-  const PlayedStep step{plan, passes, passes_in_order(plan), timeline};
+  const StepPasses passes(plan);
+  return play_layout(plan, passes, timeline);
+}
+
+LayoutTimes play_layout(const LayoutPlan& plan, const StepPasses& passes, Timeline* timeline) {
   if (takes(FastPath::kEarliestStarts, timeline == nullptr && plan.overlap == nullptr)) {
-    auto times = earliest_starts(plan, passes, step.order);
+    auto times = earliest_starts(plan, passes);
     spdlog::debug("a step of {} places: {}", plan.layout.pipeline(),
                   times ? "earliest starts" : "programs, as exchanges meet on links");
     if (times) return std::move(*times);
   }
-  return play(step);
+  return play({plan, passes, timeline});
 }
 
-Duration step_time(const LayoutPlan& plan) {
-  const auto passes = all_passes(plan);
-  const PlayedStep step{plan, passes, passes_in_order(plan)};
-  if (takes(FastPath::kEarliestStarts, plan.overlap == nullptr)) {
-    if (const auto time = earliest_step(plan, passes, step.order)) return *time;
-  }
-  return play(step).step;
+Duration replica_time(const LayoutPlan& plan, const StepPasses& passes, const LayoutTimes& times) {
+  if (plan.layout.data() == 1) return times.step;
+  if (times.replica) return *times.replica;
+  return step_time(plan_of_replica(plan), passes);
 }
 
 }  // namespace steptime

@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/events/timeline.h"
 #include "sim/layouts/layout_times.h"
+#include "sim/layouts/passes_in_order.h"
 #include "sim/layouts/plan.h"
 
 #include <memory>
@@ -23,8 +24,9 @@ struct PlayedLayout {
 /// By fast paths where they are exact (sim/core/fast_paths.h), else by the ranks' programs. Throws
 /// ModelFailure when ranks wait for each other.
 LayoutTimes play_layout(const LayoutPlan& plan, Timeline* timeline = nullptr);
+LayoutTimes play_layout(const LayoutPlan& plan, const StepPasses& passes, Timeline* timeline);
 
-/// How long the step takes, as play_layout says.
-Duration step_time(const LayoutPlan& plan);
+/// How long the step of one replica alone takes. `passes` and `times`: of the whole step.
+Duration replica_time(const LayoutPlan& plan, const StepPasses& passes, const LayoutTimes& times);
 
 }  // namespace steptime

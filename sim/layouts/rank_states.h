@@ -39,10 +39,10 @@ inline std::optional<UnitGathering> gathering_of(const LayoutPlan& plan) {
   return gathering;
 }
 
-/// Of its part of the weights; 0 where nothing is updated.
-inline Duration update_time(const LayoutPlan& plan, std::int32_t place) {
+/// Of its part of the weights, which so many ranks share; 0 where nothing is updated.
+inline Duration update_time(const LayoutPlan& plan, std::int32_t place, std::int64_t sharers) {
   if (!plan.work.update) return {};
-  const std::int64_t parts = plan.states->parts(plan.sharers()).optimizer;
+  const std::int64_t parts = plan.states->parts(sharers).optimizer;
   return plan.work.update((params_of(plan, place) + parts - 1) / parts);
 }
 

@@ -86,23 +86,34 @@ std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool c
   return pass;
 }
 
-std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place) {
+std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place,
+                                   std::span<const Pass> order) {
   static constexpr Legs StageLayer::*kInput[] = {&StageLayer::backward};
   static constexpr Legs StageLayer::*kWeights[] = {&StageLayer::weights};
   static constexpr Legs StageLayer::*kBackward[] = {&StageLayer::backward, &StageLayer::weights};
   const bool is_cut = plan.states->gathering(plan.layout.pipeline() > 1).has_value();
   const bool updates = plan.states->gathers_updates();
+  const auto has = [order](PassKind kind) {
+    return std::any_of(order.begin(), order.end(), [kind](Pass p) { return p.kind == kind; });
+  };
+  const bool has_backward = has(PassKind::kBackward);
+  const bool has_halves = has(PassKind::kInputGradient);
   std::vector<ChunkPasses> chunks;
   for (std::int32_t c = 0; c < plan.order->chunks(); ++c) {
     const StageWork& stage = plan.stage(place, c);
-    chunks.push_back({.stage = &stage,
-                      .forward = forward_segments(stage, is_cut),
-                      .first_forward = forward_segments(stage, is_cut || updates),
-                      .backward = backward_segments(stage, kBackward, is_cut),
-                      .last_backward = backward_segments(stage, kBackward, true),
-                      .input = backward_segments(stage, kInput, is_cut),
-                      .weight = backward_segments(stage, kWeights, false),
-                      .last_weight = backward_segments(stage, kWeights, true)});
+    ChunkPasses& chunk =
+        chunks.emplace_back(ChunkPasses{.stage = &stage,
+                                        .forward = forward_segments(stage, is_cut),
+                                        .first_forward = forward_segments(stage, is_cut || updates)});
+    if (has_backward) {
+      chunk.backward = backward_segments(stage, kBackward, is_cut);
+      chunk.last_backward = backward_segments(stage, kBackward, true);
+    }
+    if (has_halves) {
+      chunk.input = backward_segments(stage, kInput, is_cut);
+      chunk.weight = backward_segments(stage, kWeights, false);
+      chunk.last_weight = backward_segments(stage, kWeights, true);
+    }
   }
   return chunks;
 }

@@ -41,19 +41,21 @@ std::vector<Segment> forward_segments(const StageWork& stage, bool cut);
 /// layer of each bucket, whose gradients are all there.
 std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool cut);
 
-/// What a rank works through for one of its chunks, by pass.
+/// What a rank works through for one of its chunks, by pass; empty for passes that its order has
+/// none of.
 struct ChunkPasses {
   const StageWork* stage = nullptr;
-  std::vector<Segment> forward;
-  std::vector<Segment> first_forward;  ///< waits for updated weights
-  std::vector<Segment> backward;
-  std::vector<Segment> last_backward;  ///< makes buckets
-  std::vector<Segment> input;
-  std::vector<Segment> weight;
-  std::vector<Segment> last_weight;  ///< makes buckets
+  std::vector<Segment> forward{};
+  std::vector<Segment> first_forward{};  ///< waits for updated weights
+  std::vector<Segment> backward{};
+  std::vector<Segment> last_backward{};  ///< makes buckets
+  std::vector<Segment> input{};
+  std::vector<Segment> weight{};
+  std::vector<Segment> last_weight{};  ///< makes buckets
 };
-/// Of all chunks of a place of the pipeline.
-std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place);
+/// Of all chunks of a place of the pipeline, whose passes are those of `order`.
+std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place,
+                                   std::span<const Pass> order);
 
 /// What a leg's time is spent on, with nothing else on its links.
 Spent spent_on(GroupKind group);

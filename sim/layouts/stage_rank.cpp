@@ -412,7 +412,7 @@ Task StageRank::updates_weights() {
   World& world = run_.world;
   if (!plan().work.update) co_return;
   const Time since = world.now();
-  co_await world.pause(update_time(plan(), place_), Reason{});
+  co_await world.pause(update_time(plan(), place_, plan().sharers()), Reason{});
   spend(Spent::kOptimizer, since);
 }
 

@@ -108,10 +108,7 @@ void expect_same(const LayoutTimes& a, const LayoutTimes& b) {
 }
 
 std::optional<LayoutTimes> earliest_starts_of(const LayoutPlan& plan) {
-  std::vector<std::vector<ChunkPasses>> passes;
-  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
-    passes.push_back(passes_of(plan, place));
-  return earliest_starts(plan, passes, passes_in_order(plan));
+  return earliest_starts(plan, StepPasses(plan));
 }
 
 // With links of their own it always knows, but where a micro-batch may pass through a place in no
@@ -208,6 +205,25 @@ bool can_be_placed(const DrawnLayout& drawn) {
     return false;
   }
   return true;
+}
+
+// What a whole step says of one replica alone is what that takes by programs.
+RC_GTEST_PROP(Layouts, AWholeStepKnowsThatOfAReplicaAlone, ()) {
+  int placed = 0;
+  int known = 0;
+  for (int layout = 0; layout < 5; ++layout) {
+    DrawnLayout drawn = draw_any();
+    if (either()) place(drawn, any(1, 4));
+    if (!can_be_placed(drawn)) continue;
+    ++placed;
+    const LayoutPlan plan = plan_of(drawn.test, drawn.work);
+    const StepPasses passes(plan);
+    const LayoutTimes times = play_layout(plan, passes, nullptr);
+    known += times.replica ? 1 : 0;
+    RC_ASSERT(replica_time(plan, passes, times) == only_programs(plan_of_replica(plan)).step);
+  }
+  RC_CLASSIFY(known > 0, "known");
+  RC_PRE(placed > 0);
 }
 
 /// So many that a step repeats itself.

@@ -80,7 +80,9 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   }
   if (plan.plays_messages)
     check_events(messages_of(plan), "/run/fidelity", "messages", "closed forms take none");
-  auto played = std::make_shared<PlayedLayout>(PlayedLayout{e.layout, play_layout(plan, timeline)});
+  const StepPasses passes(plan);
+  auto played =
+      std::make_shared<PlayedLayout>(PlayedLayout{e.layout, play_layout(plan, passes, timeline)});
   const LayoutTimes& times = played->times;
   const StageTimes& last = times.ranks[times.last];
   if (times.step == Duration{}) throw RangeError("a step takes no time at all");
@@ -101,9 +103,8 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.fingerprint = times.fingerprint;
   r.throughput_samples_per_s = samples_of(plan) / r.step_time_s;
   if (wanted.on_progress) wanted.on_progress(0.5);
-  const LayoutPlan alone = plan_of_replica(plan);
   const double replicas = plan.layout.data();
-  r.scaling_efficiency = replicas == 1 ? 1 : to_seconds(step_time(alone)) / r.step_time_s;
+  r.scaling_efficiency = to_seconds(replica_time(plan, passes, times)) / r.step_time_s;
   r.speedup = replicas * r.scaling_efficiency;
   if (const auto& samples = e.workload->workload.dataset_samples)
     r.epoch_time_s = std::ceil(static_cast<double>(*samples) / samples_of(plan)) * r.step_time_s;

@@ -76,13 +76,10 @@ TEST(EarliestRank, GoesThroughItsPassesAndHoldsWhatTheyKeep) {
   ModelWork work = work_of_blocks(1, {10, 20, 10}, 100);
   work.layers[0].kept = {7};
   const LayoutPlan plan = plan_of({.micro_batches = 2}, work);
-  const auto passes = passes_of(plan, 0);
+  const StepPasses passes(plan);
   const SharedLinks links(plan);
   LinkTimetable timetable(0);
-  std::vector<Pass> order;
-  for (std::int64_t k = 0; k < plan.order->passes(plan.shape(), 0); ++k)
-    order.push_back(plan.order->pass(plan.shape(), 0, k));
-  EarliestRank rank(plan, links, timetable, passes, order, 0, true);
+  EarliestRank rank(plan, links, timetable, passes.chunks[0], passes.order[0], 0, true);
   rank.join(rank, rank);
   std::vector<EarliestRank*> woken;
   rank.gathers_updates();

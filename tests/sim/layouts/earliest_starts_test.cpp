@@ -1,6 +1,5 @@
 #include "sim/layouts/earliest_starts.h"
 
-#include "sim/layouts/passes_in_order.h"
 #include "tests/support/layouts.h"
 
 #include <memory>
@@ -11,10 +10,7 @@ namespace steptime {
 namespace {
 
 std::optional<LayoutTimes> earliest_starts_of(const LayoutPlan& plan) {
-  std::vector<std::vector<ChunkPasses>> passes;
-  for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
-    passes.push_back(passes_of(plan, place));
-  return earliest_starts(plan, passes, passes_in_order(plan));
+  return earliest_starts(plan, StepPasses(plan));
 }
 
 // 1f1b: (m + p - 1)(F + B) = (8 + 4 - 1) x 40.
@@ -29,10 +25,7 @@ TEST(EarliestStarts, APipelineTakesItsClosedForm) {
 TEST(EarliestStarts, AStepsTimeAloneIsThatOfTheStep) {
   const LayoutPlan plan =
       plan_of({.degrees = {1, 1, 1, 4}, .micro_batches = 8}, work_of_blocks(4, {10, 20, 10}));
-  std::vector<std::vector<ChunkPasses>> passes;
-  for (std::int32_t place = 0; place < 4; ++place)
-    passes.push_back(passes_of(plan, place));
-  const auto time = earliest_step(plan, passes, passes_in_order(plan));
+  const auto time = earliest_step(plan, StepPasses(plan));
   ASSERT_TRUE(time.has_value());
   EXPECT_EQ(time->count(), 440);
 }

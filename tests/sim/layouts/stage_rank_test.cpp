@@ -16,16 +16,16 @@ struct Scene {
   explicit Scene(const LayoutPlan& plan)
       : roads(make_roads(world, plan)),
         all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
-        passes{passes_of(plan, 0)},
-        repetition(world, plan, passes_in_order(plan), false),
-        run{world, plan, *roads, all, passes, repetition, nullptr},
+        passes(plan),
+        repetition(world, plan, passes.order, false),
+        run{world, plan, *roads, all, passes.chunks, repetition, nullptr},
         rank(run, 0, 0) {
     rank.join(rank, rank);
   }
   World world;
   std::unique_ptr<LayoutRoads> roads;
   Group all;
-  std::vector<std::vector<ChunkPasses>> passes;
+  StepPasses passes;
   Repetition repetition;
   LayoutRun run;
   StageRank rank;
