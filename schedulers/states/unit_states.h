@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 namespace steptime {
 
@@ -19,6 +22,12 @@ class UnitStates final : public States {
   StateParts parts(std::int64_t ranks) const override {
     const std::int64_t shards = shard_group(ranks);
     return {shards, shards, shards};
+  }
+  std::string refusal(std::int64_t ranks) const override {
+    if (ranks % shard_group(ranks) == 0) return "";
+    return fmt::format("found shard groups of {}, expected a divisor of the {} ranks that hold the "
+                       "same parameters",
+                       group_, ranks);
   }
   std::int64_t shard_group(std::int64_t ranks) const override {
     return group_ == 0 ? ranks : std::min(group_, ranks);

@@ -249,13 +249,8 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   plan->micro_batches = static_cast<std::int32_t>(micro_batches);
   if (const std::string refusal = plan->order->refusal(plan->shape()); !refusal.empty())
     strategy.fail("pipeline_order", refusal);
-  const std::int64_t shards = plan->states->shard_group(plan->sharers());
-  if (plan->sharers() % shards != 0) {
-    strategy.object("states", any_keys())
-        .fail("shard_group", fmt::format("found {}, expected a divisor of the {} ranks that hold "
-                                         "the same parameters",
-                                         shards, plan->sharers()));
-  }
+  if (const std::string refusal = plan->states->refusal(plan->sharers()); !refusal.empty())
+    strategy.fail("states", refusal);
   if (plan->states->gathering(settings.pipeline > 1) && stated.node().contains("schedule"))
     strategy.fail("schedule", "unexpected, as units of the states are the buckets");
   plan->plays_messages = request.plays_messages;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace steptime {
 
@@ -35,8 +36,11 @@ class States {
   virtual ~States() = default;
   /// Where so many ranks have the same parameters.
   virtual StateParts parts(std::int64_t ranks) const = 0;
-  /// Among how many of them the parts are spread; a divisor of `ranks`. Each part is then summed up
-  /// over the ranks that hold it.
+  /// Why they cannot be cut over so many ranks; else empty.
+  virtual std::string refusal(std::int64_t /*ranks*/) const { return ""; }
+  /// Among how many of them the parts are spread; a divisor of `ranks` where these are not refused.
+  /// Each part is then summed up over the ranks that hold it. What is cut at all is cut into as
+  /// many parts as this.
   virtual std::int64_t shard_group(std::int64_t ranks) const { return ranks; }
   /// What sums gradients up: an all-reduce, or a reduce-scatter where each rank keeps a part.
   virtual Operation sum() const = 0;

@@ -127,7 +127,7 @@ TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
       "input-gradients, pipeline, context");
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "states": {"type": "fsdp", "shard_group": 3})")),
-      "/strategy/states/shard_group: found 3, expected a divisor of the 4 ranks that hold the "
+      "/strategy/states: found shard groups of 3, expected a divisor of the 4 ranks that hold the "
       "same parameters");
   EXPECT_EQ(error_of(with_strategy(
                 R"("layout": {}, "recompute": {"type": "full", "layers": [0, 1000]})")),
