@@ -4,7 +4,7 @@
 #include "sim/collective/collective.h"
 #include "sim/experiment/failures.h"
 #include "sim/experiment/kind_of_step.h"
-#include "sim/layouts/plan.h"
+#include "sim/layouts/plan_layout.h"
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/network/cluster.h"
@@ -82,9 +82,10 @@ struct Experiment {
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
   std::shared_ptr<const Transport> transport;
   std::shared_ptr<const Schedule> schedule;
-  KindWord schedule_word;                      ///< the kind's, of schedule and embedding
-  std::shared_ptr<const Embedding> embedding;  ///< built with the schedule
-  std::shared_ptr<const LayoutPlan> layout{};  ///< null: every GPU has a whole model
+  KindWord schedule_word;                       ///< the kind's, of schedule and embedding
+  std::shared_ptr<const Embedding> embedding;   ///< built with the schedule
+  std::shared_ptr<const CutModel> cut_model{};  ///< of a layout; null: there is none
+  std::shared_ptr<const LayoutPlan> layout{};   ///< null: every GPU has a whole model
   /// What cluster, aggregation and transport say of the step's kind.
   std::shared_ptr<const KindOfStep> exchange_kind;
   std::shared_ptr<const RunSettings> run;

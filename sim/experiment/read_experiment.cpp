@@ -34,6 +34,14 @@ constexpr std::array<std::string_view, 5> kCollectiveSections{
     "/strategy/stack"};
 constexpr std::array<std::string_view, 3> kScheduleSections{
     "/strategy/schedule", "/strategy/embedding", "/strategy/stack"};
+constexpr std::array<std::string_view, 8> kCutModelSections{"/workload",
+                                                            "/strategy/layout",
+                                                            "/strategy/states",
+                                                            "/strategy/pipeline_order",
+                                                            "/strategy/recompute",
+                                                            "/strategy/context_exchange",
+                                                            "/strategy/beside_compute",
+                                                            "/strategy/stack"};
 constexpr std::array<std::string_view, 14> kLayoutSections{"/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
@@ -71,6 +79,8 @@ std::span<const std::string_view> sections(Part part) {
       return kCollectiveSections;
     case Part::kSchedule:
       return kScheduleSections;
+    case Part::kCutModel:
+      return kCutModelSections;
     case Part::kLayout:
       return kLayoutSections;
     case Part::kRun:
@@ -161,10 +171,18 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
       experiment.schedule_word = schedule_word(strategy);
       return;
     }
+    case Part::kCutModel:
+      experiment.cut_model =
+          cut_model(config.object("strategy", strategy_params()),
+                    config.object("workload", workload_params()), experiment.alone->workload);
+      return;
     case Part::kLayout: {
+      experiment.layout = nullptr;
+      if (experiment.cut_model == nullptr) return;
       const Config strategy = strategy_with_library(config, *experiment.transport);
       experiment.layout =
-          plan_layout({.strategy = strategy,
+          plan_layout({.model = *experiment.cut_model,
+                       .strategy = strategy,
                        .workload_section = config.object("workload", workload_params()),
                        .workload = experiment.workload->workload,
                        .cluster = *experiment.cluster,

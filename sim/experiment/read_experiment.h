@@ -19,13 +19,14 @@ enum class Part {
   kTransport,
   kCollective,
   kSchedule,
+  kCutModel,
   kLayout,
   kRun
 };
 /// In the order in which they are built.
 inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
                                   Part::kTransport, Part::kCollective, Part::kSchedule,
-                                  Part::kLayout,    Part::kRun};
+                                  Part::kCutModel,  Part::kLayout,     Part::kRun};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
 
@@ -37,7 +38,7 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
 /// Reads and checks an experiment. Throws InputError.
 Experiment read_experiment(const std::shared_ptr<const Document>& document);
 /// Builds one part anew; kCluster needs that of kNetwork, kCollective those of kCluster and
-/// kTransport.
+/// kTransport, kCutModel that of kWorkload, and kLayout all before it.
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment);
 
 /// The experiment's name, which also names its output files. Throws InputError.

@@ -27,9 +27,8 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links, const StepPasses& p
                           });
   if (takes_time) return true;
   const auto is_long = [](const std::vector<Segment>& pass) {
-    return pass.empty() || std::any_of(pass.begin(), pass.end(), [](const Segment& s) {
-             return s.length > Duration{};
-           });
+    return pass.empty() || std::any_of(pass.begin(), pass.end(),
+                                       [](const Segment& s) { return s.length > Duration{}; });
   };
   return std::all_of(passes.chunks.begin(), passes.chunks.end(), [&](const auto& of_place) {
     return std::all_of(of_place.begin(), of_place.end(), [&](const ChunkPasses& chunk) {
@@ -39,7 +38,7 @@ bool knows(const LayoutPlan& plan, const SharedLinks& links, const StepPasses& p
 }
 
 /// False: they wait for each other, or exchanges meet.
-bool make_passes(std::deque<EarliestRank>& ranks, const LinkTimetable& timetable) {
+bool make_passes(std::deque<EarliestRank>& ranks, LinkTimetable& timetable) {
   std::vector<EarliestRank*> ready;
   for (EarliestRank& rank : ranks)
     rank.gathers_updates();

@@ -15,31 +15,36 @@ LinkTimetable::Line& LinkTimetable::add(const Network::Loads& loads) {
   return line;
 }
 
-bool LinkTimetable::Line::meet(const Line& a, const Line& b) {
-  auto of_a = a.taken_.begin();
-  auto of_b = b.taken_.begin();
-  while (of_a != a.taken_.end() && of_b != b.taken_.end()) {
-    if (of_a->until <= of_b->since)
-      ++of_a;
-    else if (of_b->until <= of_a->since)
-      ++of_b;
+bool LinkTimetable::Neighbours::meet() {
+  const auto& of_a = a.taken_;
+  const auto& of_b = b.taken_;
+  while (at_a < of_a.size() && at_b < of_b.size()) {
+    if (of_a[at_a].until <= of_b[at_b].since)
+      ++at_a;
+    else if (of_b[at_b].until <= of_a[at_a].since)
+      ++at_b;
     else
       return true;
   }
   return false;
 }
 
-bool LinkTimetable::meet() const {
-  std::set<std::pair<std::size_t, std::size_t>> seen;
+void LinkTimetable::find_neighbours() {
+  std::set<std::pair<std::size_t, std::size_t>> known;
   for (const std::vector<std::size_t>& lines : channels_) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       for (std::size_t j = i + 1; j < lines.size(); ++j) {
-        if (!seen.emplace(lines[i], lines[j]).second) continue;
-        if (Line::meet(lines_[lines[i]], lines_[lines[j]])) return true;
+        if (!known.emplace(lines[i], lines[j]).second) continue;
+        neighbours_.push_back({lines_[lines[i]], lines_[lines[j]]});
       }
     }
   }
-  return false;
+}
+
+bool LinkTimetable::meet() {
+  if (neighbours_.empty()) find_neighbours();
+  return std::any_of(neighbours_.begin(), neighbours_.end(),
+                     [](Neighbours& two) { return two.meet(); });
 }
 
 double LinkTimetable::busiest(double seconds) const {

@@ -36,8 +36,6 @@ class LinkTimetable {
       Time since;
       Time until;
     };
-    static bool meet(const Line& a, const Line& b);
-
     std::vector<ChannelId> channels_;
     std::vector<Taken> taken_;
     double worked_ = 0;  ///< ps
@@ -45,16 +43,29 @@ class LinkTimetable {
 
   explicit LinkTimetable(std::int64_t channels) : channels_(static_cast<std::size_t>(channels)) {}
 
-  /// A new line, over the links of the loads.
+  /// A new line, over the links of the loads. All are added before one is asked for.
   Line& add(const Network::Loads& loads);
-  /// Whether two lines are ever on one link at once.
-  bool meet() const;
+  /// Whether two lines are ever on one link at once. May be asked again when more was taken: it
+  /// goes on where it was.
+  bool meet();
   /// Of so many seconds, how long the busiest link works.
   double busiest(double seconds) const;
 
  private:
+  /// Two lines with a link in common, and the first of each that may meet what is not seen yet.
+  struct Neighbours {
+    const Line& a;
+    const Line& b;
+    std::size_t at_a = 0;
+    std::size_t at_b = 0;
+
+    bool meet();
+  };
+  void find_neighbours();
+
   std::deque<Line> lines_;
   std::vector<std::vector<std::size_t>> channels_;  ///< the lines of each
+  std::vector<Neighbours> neighbours_;              ///< once somebody has asked
 };
 
 }  // namespace steptime

@@ -84,18 +84,20 @@ void check_parts(const LayoutRequest& of) {
                   "groups of a layout have a stream each and no coordinator; expected \"streams\": "
                   "1 and \"coordinator\": {\"type\": \"none\"}");
   }
-  if (of.workload_section.has("input"))
-    of.workload_section.fail("input", "unexpected with a layout");
-  if (!of.workload_section.has("trace")) {
+}
+
+/// What of a workload has no place in a layout.
+void check_workload(const Config& workload, const Config& layout) {
+  if (workload.has("input")) workload.fail("input", "unexpected with a layout");
+  if (!workload.has("trace")) {
     for (const char* key : {"compute_time", "forward_share"}) {
-      if (!of.workload_section.node().contains(key)) continue;
-      of.workload_section.fail(key,
-                               "unexpected with the shape of a transformer, whose operators' times "
-                               "follow from its sizes and the device");
+      if (!workload.node().contains(key)) continue;
+      workload.fail(key,
+                    "unexpected with the shape of a transformer, whose operators' times follow "
+                    "from its sizes and the device");
     }
     return;
   }
-  const Config layout = strategy.object("layout", layout_params());
   for (const char* key : {"tensor", "context", "pipeline"}) {
     if (layout.get<std::int64_t>(key) > 1) {
       layout.fail(key,
@@ -226,21 +228,45 @@ Json with_layout_defaults(const Json& strategy) {
   return full;
 }
 
-std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
-  const Config& stated = request.strategy;
+std::shared_ptr<const CutModel> cut_model(const Config& stated, const Config& workload_section,
+                                          const Workload& workload) {
   if (!has_layout(stated)) return nullptr;
-  check_parts(request);
   const Config strategy = stated.through(keys_with_defaults());
   const Config section = strategy.object("layout", layout_params());
+  check_workload(workload_section, section);
   const LayoutSettings settings = read_layout(section);
   const ModelCut cut{settings.tensor, settings.context, settings.sequence_parallel};
-  auto plan = std::make_shared<LayoutPlan>(LayoutPlan{
-      .layout = layout_of(section, settings, request.cluster.workers()),
+  auto model = std::make_shared<CutModel>(CutModel{
+      .settings = settings,
+      .beside = read_beside(strategy),
+      .work = workload_section.has("trace") ? work_of(workload) : read_shape(workload_section, cut),
       .order = PipelineOrders::instance().make(strategy, "pipeline_order"),
       .states = StateKinds::instance().make(strategy, "states"),
-      .beside = read_beside(strategy),
-      .work = request.workload_section.has("trace") ? work_of(request.workload)
-                                                    : read_shape(request.workload_section, cut)});
+      .recomputation = Recomputations::instance().make(strategy, "recompute"),
+      .context = ContextExchanges::instance().make(strategy, "context_exchange")});
+  const std::int64_t blocks = model->work.blocks();
+  if (model->recomputation->highest() >= blocks) {
+    strategy.fail("recompute",
+                  fmt::format("found layer {}, expected numbers up to {}, the last of the model",
+                              model->recomputation->highest(), blocks - 1));
+  }
+  model->layers = layers_of_stages(section, blocks, settings.pipeline * model->order->chunks());
+  return model;
+}
+
+std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
+  const CutModel& model = request.model;
+  const Config& stated = request.strategy;
+  check_parts(request);
+  const Config strategy = stated.through(keys_with_defaults());
+  const LayoutSettings& settings = model.settings;
+  auto plan = std::make_shared<LayoutPlan>(
+      LayoutPlan{.layout = layout_of(strategy.object("layout", layout_params()), settings,
+                                     request.cluster.workers()),
+                 .order = model.order,
+                 .states = model.states,
+                 .beside = model.beside,
+                 .work = model.work});
   const std::int64_t micro_batches =
       micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data());
   // Each has a pass forward and one back in every place.
@@ -262,20 +288,10 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
     plan->work.multiprocessors = request.workload.trace.multiprocessors;
   }
   plan->overlap = overlap_of(*plan, request.workload);
-
-  const auto recomputation = Recomputations::instance().make(strategy, "recompute");
-  if (recomputation->highest() >= plan->work.blocks()) {
-    strategy.fail("recompute",
-                  fmt::format("found layer {}, expected numbers up to {}, the last of the model",
-                              recomputation->highest(), plan->work.blocks() - 1));
-  }
-  const auto context = ContextExchanges::instance().make(strategy, "context_exchange");
-  const std::vector<std::int64_t> layers =
-      layers_of_stages(section, plan->work.blocks(), settings.pipeline * plan->order->chunks());
   try {
-    plan_stages(*plan, {.layers = layers,
-                        .recomputation = *recomputation,
-                        .context = *context,
+    plan_stages(*plan, {.layers = model.layers,
+                        .recomputation = *model.recomputation,
+                        .context = *model.context,
                         .schedule = request.schedule,
                         .has_schedule = stated.node().contains("schedule"),
                         .sequence_parallel = settings.sequence_parallel});

@@ -8,7 +8,9 @@
 #include "sim/step/schedule.h"
 #include "sim/workload/workload.h"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace steptime {
 
@@ -19,8 +21,25 @@ bool has_layout(const Config& strategy);
 /// The section with the defaults of these keys, where it has a layout.
 Json with_layout_defaults(const Json& strategy);
 
+/// A model as a layout cuts it, whatever the cluster: what its ranks compute, and in which order.
+struct CutModel {
+  LayoutSettings settings;
+  BesideCompute beside;
+  ModelWork work;
+  std::shared_ptr<const PipelineOrder> order;
+  std::shared_ptr<const States> states;
+  std::shared_ptr<const Recomputation> recomputation;
+  std::shared_ptr<const ContextExchange> context;
+  std::vector<std::int64_t> layers;  ///< blocks of each stage
+};
+
+/// `workload`: one micro-batch. Null: the strategy has no layout. Throws InputError.
+std::shared_ptr<const CutModel> cut_model(const Config& strategy, const Config& workload_section,
+                                          const Workload& workload);
+
 /// What a layout is planned from.
 struct LayoutRequest {
+  const CutModel& model;
   const Config& strategy;
   const Config& workload_section;
   const Workload& workload;  ///< one micro-batch

@@ -46,7 +46,7 @@ struct PointRunner::State {
       for (const std::string& pointer : sweep.axes()[a].pointers) {
         slots.push_back(place_in_experiment(document->root, pointer));
         for (const Part part : kParts) {
-          if (part == Part::kLayout && !may_have_layout) continue;
+          if ((part == Part::kCutModel || part == Part::kLayout) && !may_have_layout) continue;
           const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
           if (std::any_of(all.begin(), all.end(),
@@ -143,6 +143,9 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       to.schedule = from.schedule;
       to.schedule_word = from.schedule_word;
       to.embedding = from.embedding;
+      return;
+    case Part::kCutModel:
+      to.cut_model = from.cut_model;
       return;
     case Part::kLayout:
       to.layout = from.layout;

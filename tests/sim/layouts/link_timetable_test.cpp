@@ -23,6 +23,18 @@ TEST(LinkTimetable, LinesMeetWhereBothAreOnALink) {
   }
 }
 
+// [0, 5) and [5, 10) do not meet; [9, 12) then meets the latter.
+TEST(LinkTimetable, AskedAgainItSeesWhatWasTakenSince) {
+  LinkTimetable timetable(1);
+  LinkTimetable::Line& one = timetable.add(Network::Loads{{0}});
+  LinkTimetable::Line& other = timetable.add(Network::Loads{{0}});
+  one.take(at(0), Duration(5));
+  other.take(at(5), Duration(5));
+  EXPECT_FALSE(timetable.meet());
+  one.take(at(9), Duration(3));
+  EXPECT_TRUE(timetable.meet());
+}
+
 TEST(LinkTimetable, LinesOfOtherLinksDoNotMeetNorWhatTakesNoTime) {
   LinkTimetable timetable(3);
   timetable.add(Network::Loads{{0}}).take(at(0), Duration(10));
