@@ -4,7 +4,7 @@
 #include "sim/collective/collective.h"
 #include "sim/experiment/failures.h"
 #include "sim/experiment/kind_of_step.h"
-#include "sim/layouts/plan_layout.h"
+#include "sim/layouts/plan.h"
 #include "sim/learning/learning.h"
 #include "sim/mxnet/embedding.h"
 #include "sim/network/cluster.h"
@@ -66,6 +66,7 @@ struct RunSettings {
 };
 
 class Execution;
+struct CutModel;
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
