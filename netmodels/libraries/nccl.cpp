@@ -351,10 +351,13 @@ class Nccl final : public Collective, public HasPath {
       return thresholds->sizes_of_steps(graph_);
     std::vector<std::int64_t> sizes = NcclTuning::sizes_of_steps();
     std::int64_t from = 0;
+    Kernel chosen = kernel_of(from);
     for (std::int64_t to = 64; to < kLargest; to += 1 + to / 4) {
+      const Kernel next = kernel_of(to);
       // A cell may hold more than two choices.
-      while (!same(from, to)) {
-        from = first_other(from, to);
+      while (chosen != next) {
+        from = first_other(chosen, from, to);
+        chosen = kernel_of(from);
         sizes.push_back(from);
       }
       from = to;
@@ -362,18 +365,18 @@ class Nccl final : public Collective, public HasPath {
     return sizes;
   }
 
-  bool same(std::int64_t x, std::int64_t y) const {
-    const NcclChoice one = decide(x);
-    const NcclChoice other = decide(y);
-    return one.algorithm == other.algorithm && one.protocol == other.protocol;
+  using Kernel = std::pair<NcclAlgorithm, NcclProtocol>;
+  Kernel kernel_of(std::int64_t bytes) const {
+    const NcclChoice choice = decide(bytes);
+    return {choice.algorithm, choice.protocol};
   }
 
-  /// Of sizes with different choices, one whose choice differs from that of the size before it.
-  std::int64_t first_other(std::int64_t from, std::int64_t to) const {
-    std::int64_t like_from = from;
-    while (to - like_from > 1) {
-      const std::int64_t middle = like_from + (to - like_from) / 2;
-      (same(from, middle) ? like_from : to) = middle;
+  /// Of sizes up to `to`, whose choice is no longer that of `from`, one whose choice differs from
+  /// that of the size before it.
+  std::int64_t first_other(Kernel of_from, std::int64_t from, std::int64_t to) const {
+    while (to - from > 1) {
+      const std::int64_t middle = from + (to - from) / 2;
+      (kernel_of(middle) == of_from ? from : to) = middle;
     }
     return to;
   }

@@ -69,6 +69,13 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
     learn(chunk, gathering.has_value());
   activations_.resize(passes.size());
   gradients_.resize(passes.size());
+  const auto sends = static_cast<std::size_t>(count_ + 1) / 2;
+  for (Outflow* flow : {&forward_, &backward_}) {
+    if (remembers_) flow->ends.reserve(sends);
+    for (LinkTimetable::Line* line : {flow->in_node, flow->between_nodes}) {
+      if (line != nullptr && !flow->stages.empty()) line->reserve(sends);
+    }
+  }
   if (remembers_) made_.reserve(static_cast<std::size_t>(count_));
   if (plan.gathered_boundary.count > 0)
     gather_ = plan.costs(GroupKind::kTensor).all_gather->time(plan.gathered_boundary);
@@ -326,15 +333,20 @@ void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
     ++kind.made;
     const Time received = at_;
     if (receives) at_ += gather_;
-    if (kind.is_plain)
+    if (kind.is_plain) {
       at_ += kind.length;
-    else
+    } else {
       work_through(pass, kind);
+      if (!calls_are_in_range()) is_in_range_ = false;
+    }
     if (remembers_) made_.push_back({received, at_, number, receives});
-    if (kind.sums && sums_by_itself) this->sums_by_itself(pass.chunk);
+    if (kind.sums && sums_by_itself) {
+      this->sums_by_itself(pass.chunk);
+      if (!calls_are_in_range()) is_in_range_ = false;
+    }
     if (kind.out != nullptr) send(kind, woken);
     const Time latest = kind.out == nullptr ? at_ : std::max(at_, kind.out->over);
-    if (since_start(latest) > kMostCounted || !calls_are_in_range()) is_in_range_ = false;
+    if (since_start(latest) > kMostCounted) is_in_range_ = false;
   }
 }
 
@@ -378,23 +390,25 @@ RankMemory EarliestRank::remember() const {
   std::array<std::span<const Time>, 2> come{};
   if (before_ != this) come = {before_->forward_.ends, after_->backward_.ends};
   std::span<const Change> changes = gathered_;
+  const auto first_of = [](std::span<const Time> times) {
+    return times.empty() ? Time::max() : times.front();
+  };
+  Time next{};  // of what is not reached yet
+  const auto look = [&] {
+    next = std::min(first_of(come[0]), first_of(come[1]));
+    if (!changes.empty()) next = std::min(next, changes.front().when);
+  };
+  look();
   const auto reach = [&](Time time) {
-    for (;;) {
-      Time first = Time::max();
-      for (const auto& ends : come) {
-        if (!ends.empty()) first = std::min(first, ends.front());
-      }
-      const bool is_change = !changes.empty() && changes.front().when < first;
-      if (is_change) first = changes.front().when;
-      if (first > time) return;
-      if (is_change) {
-        memory.acquire(HeldFor::kGathered, changes.front().more, first);
+    for (; next <= time && next < Time::max(); look()) {
+      // What comes at the instant of a change is there before it.
+      if (auto& ends = first_of(come[0]) == next ? come[0] : come[1]; first_of(ends) == next) {
+        memory.acquire(HeldFor::kBuffers, plan_.boundary, next);
+        ends = ends.subspan(1);
+      } else {
+        memory.acquire(HeldFor::kGathered, changes.front().more, next);
         changes = changes.subspan(1);
-        continue;
       }
-      auto& ends = !come[0].empty() && come[0].front() == first ? come[0] : come[1];
-      memory.acquire(HeldFor::kBuffers, plan_.boundary, first);
-      ends = ends.subspan(1);
     }
   };
   for (const Made& made : made_) {

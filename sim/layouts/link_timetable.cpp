@@ -16,16 +16,20 @@ LinkTimetable::Line& LinkTimetable::add(const Network::Loads& loads) {
 }
 
 bool LinkTimetable::Neighbours::meet() {
-  const auto& of_a = a.taken_;
-  const auto& of_b = b.taken_;
-  while (at_a < of_a.size() && at_b < of_b.size()) {
-    if (of_a[at_a].until <= of_b[at_b].since)
-      ++at_a;
-    else if (of_b[at_b].until <= of_a[at_a].since)
-      ++at_b;
+  const Line::Taken* of_a = a.taken_.data() + at_a;
+  const Line::Taken* of_b = b.taken_.data() + at_b;
+  const Line::Taken* const end_a = a.taken_.data() + a.taken_.size();
+  const Line::Taken* const end_b = b.taken_.data() + b.taken_.size();
+  while (of_a != end_a && of_b != end_b) {
+    if (of_a->until <= of_b->since)
+      ++of_a;
+    else if (of_b->until <= of_a->since)
+      ++of_b;
     else
       return true;
   }
+  at_a = static_cast<std::size_t>(of_a - a.taken_.data());
+  at_b = static_cast<std::size_t>(of_b - b.taken_.data());
   return false;
 }
 

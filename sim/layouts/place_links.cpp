@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace steptime {
 
@@ -39,23 +40,28 @@ PlaceLinks::PlaceLinks(const Layout& layout, const Cluster& cluster)
     }
     here.clear();
   };
-  const std::vector<std::int32_t> ranks = layout.group(
-      0,
-      std::array{Dimension::kTensor, Dimension::kContext, Dimension::kData, Dimension::kPipeline});
   const std::int64_t gpus = cluster.gpus_per_node;
-  const std::int64_t of_node = adapters(cluster);
   std::vector<std::int64_t> of_gpu;
   for (std::int64_t gpu = 0; gpu < gpus; ++gpu)
     of_gpu.push_back(adapter_of(cluster, gpu));
-  std::int64_t last = -1;
-  for (const std::int32_t rank : ranks) {
-    const std::int64_t adapter =
-        rank / gpus * of_node + of_gpu[static_cast<std::size_t>(rank % gpus)];
-    if (adapter != last) end_adapter();
-    last = adapter;
-    here.push_back(layout.coordinate(rank, Dimension::kPipeline));
+  const std::int64_t stride = layout.rank({0, 0, 0, 1});
+  const std::vector<std::int32_t> ranks = layout.group(
+      0,
+      std::array{Dimension::kTensor, Dimension::kContext, Dimension::kData, Dimension::kPipeline});
+  for (auto rank = ranks.begin(); rank != ranks.end();) {
+    const std::int64_t node = *rank / gpus;
+    std::int64_t last = of_gpu[static_cast<std::size_t>(*rank % gpus)];
+    // A node whose ranks are all of one place stands for those up to that with the next place's.
+    const std::int64_t next_place = (node * gpus / stride + 1) * stride;
+    const std::int64_t next_node = std::max(node + 1, next_place / gpus);
+    for (; rank != ranks.end() && *rank / gpus == node; ++rank) {
+      const std::int64_t adapter = of_gpu[static_cast<std::size_t>(*rank % gpus)];
+      if (adapter != std::exchange(last, adapter)) end_adapter();
+      here.push_back(layout.coordinate(*rank, Dimension::kPipeline));
+    }
+    end_adapter();
+    rank = std::lower_bound(rank, ranks.end(), next_node * gpus);
   }
-  end_adapter();
 }
 
 }  // namespace steptime

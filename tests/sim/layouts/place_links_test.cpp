@@ -38,6 +38,23 @@ TEST(PlaceLinks, PlacesOfANodeShareItsAdapter) {
   EXPECT_NE(two.between_nodes(0).out, two.between_nodes(1).out);
 }
 
+// Two places of ten ranks on five nodes of four: nodes 0 and 1 are of place 0 alone, 3 and 4 of
+// place 1, and node 2's adapter is of both.
+TEST(PlaceLinks, APlaceMayEndWithinANode) {
+  Cluster cluster;
+  cluster.nodes = 5;
+  cluster.gpus_per_node = 4;
+  const PlaceLinks links(Layout({10, 1, 1, 2}, {D::kTensor, D::kContext, D::kData, D::kPipeline}),
+                         cluster);
+  const Channels& first = links.between_nodes(0).out;
+  const Channels& second = links.between_nodes(1).out;
+  ASSERT_EQ(first.size(), 2);
+  ASSERT_EQ(second.size(), 2);
+  EXPECT_EQ(first.back(), second.front());
+  EXPECT_NE(first.front(), second.back());
+  EXPECT_EQ(links.channels(), 2 * 2 + 3 * 2);
+}
+
 TEST(PlaceLinks, OneNodeHasNothingBeyond) {
   Cluster cluster = two_nodes(1);
   cluster.nodes = 1;
