@@ -18,12 +18,13 @@ std::int64_t adapter_of(const Cluster& cluster, std::int64_t gpu) {
 
 std::int64_t most_on_an_adapter(const Cluster& cluster, std::int64_t node,
                                 const std::function<std::int32_t(std::int32_t rank)>& thing_of) {
+  const std::int64_t count = adapters(cluster);
+  const std::int64_t gpus = cluster.gpus_per_node;
   std::int64_t most = 1;
   std::set<std::int32_t> things;
-  for (std::int64_t gpu = 0; gpu < cluster.gpus_per_node; ++gpu) {
-    if (gpu > 0 && adapter_of(cluster, gpu) != adapter_of(cluster, gpu - 1)) things.clear();
-    const std::int32_t thing =
-        thing_of(static_cast<std::int32_t>(node * cluster.gpus_per_node + gpu));
+  for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
+    if (gpu > 0 && gpu * count / gpus != (gpu - 1) * count / gpus) things.clear();
+    const std::int32_t thing = thing_of(static_cast<std::int32_t>(node * gpus + gpu));
     if (thing >= 0) things.insert(thing);
     most = std::max(most, std::ssize(things));
   }

@@ -161,7 +161,7 @@ void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
   const bool waits = has_calls && plan_.states->gathers_updates();
   const std::array<Kind, kWays> kinds{
       Kind{.segments = &chunk.forward, .activations = stage.kept, .logits = stage.logits},
-      Kind{.segments = &chunk.first_forward,
+      Kind{.segments = &chunk.forward_of(0),
            .is_plain = !waits,
            .activations = stage.kept,
            .logits = stage.logits},
@@ -417,8 +417,7 @@ RankMemory EarliestRank::remember() const {
     reach(begin);
     if (made.receives) {
       memory.release(HeldFor::kBuffers, plan_.boundary, begin);
-      begin += gather_;
-      reach(begin);
+      if (gather_ > Duration{}) reach(begin += gather_);
     }
     memory.acquire(HeldFor::kActivations, kind.activations, begin);
     if (kind.logits.count > 0) memory.acquire(HeldFor::kLogits, kind.logits, begin);

@@ -102,9 +102,8 @@ std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place,
   for (std::int32_t c = 0; c < plan.order->chunks(); ++c) {
     const StageWork& stage = plan.stage(place, c);
     ChunkPasses& chunk = chunks.emplace_back(
-        ChunkPasses{.stage = &stage,
-                    .forward = forward_segments(stage, is_cut),
-                    .first_forward = forward_segments(stage, is_cut || updates)});
+        ChunkPasses{.stage = &stage, .forward = forward_segments(stage, is_cut)});
+    if (updates && !is_cut) chunk.first_forward = forward_segments(stage, true);
     if (has_backward) {
       chunk.backward = backward_segments(stage, kBackward, is_cut);
       chunk.last_backward = backward_segments(stage, kBackward, true);

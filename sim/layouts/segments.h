@@ -46,12 +46,16 @@ std::vector<Segment> backward_segments(const StageWork& stage, LegsOf of, bool c
 struct ChunkPasses {
   const StageWork* stage = nullptr;
   std::vector<Segment> forward{};
-  std::vector<Segment> first_forward{};  ///< waits for updated weights
+  std::vector<Segment> first_forward{};  ///< waits for updated weights; empty: as the others
   std::vector<Segment> backward{};
   std::vector<Segment> last_backward{};  ///< makes buckets
   std::vector<Segment> input{};
   std::vector<Segment> weight{};
   std::vector<Segment> last_weight{};  ///< makes buckets
+
+  const std::vector<Segment>& forward_of(std::int32_t micro_batch) const {
+    return micro_batch > 0 || first_forward.empty() ? forward : first_forward;
+  }
 };
 /// Of all chunks of a place of the pipeline, whose passes are those of `order`.
 std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place,

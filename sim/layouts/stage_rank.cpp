@@ -322,8 +322,7 @@ Task StageRank::forward(Pass pass) {
   Chunk& in = chunk(pass);
   memory_.acquire(HeldFor::kActivations, in.stage->kept, since);
   memory_.acquire(HeldFor::kLogits, in.stage->logits, since);
-  co_await works_through(
-      pass, pass.micro_batch == 0 ? in.passes->first_forward : in.passes->forward, false);
+  co_await works_through(pass, in.passes->forward_of(pass.micro_batch), false);
   drawing_.pass(pass, since);
 }
 
