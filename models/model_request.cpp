@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -54,7 +53,7 @@ Training training_of(const Config& request, const Device& device, std::int64_t b
     for (const auto& [name, unused] : device.precisions)
       known.push_back(name);
     request.fail(key, fmt::format("device \"{}\" has no rates for {}; known: {}", device.name,
-                                  training.precision, fmt::join(known, ", ")));
+                                  training.precision, listed(known)));
   }
   if (request.has("optimizer")) {
     const auto name = request.get<std::string>("optimizer");

@@ -13,7 +13,6 @@
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -81,6 +80,17 @@ std::string closest(std::string_view word, std::span<const std::string> known) {
   return best;
 }
 
+std::string listed(std::span<const std::string> words) {
+  constexpr std::size_t kMost = 480;  // characters
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && text.size() + words[i].size() > kMost)
+      return text + fmt::format(" and {} more", words.size() - i);
+    text += (i > 0 ? ", " : "") + words[i];
+  }
+  return text;
+}
+
 std::string unknown_word(const std::string& word, std::span<const std::string> known) {
   std::string guess = meant_by(word, known);
   // Of three letters any two differ by no more than a typo or two.
@@ -91,7 +101,7 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
   const std::string question = guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess);
   constexpr std::size_t kMost = 30;
   if (known.size() <= kMost)
-    return fmt::format("unknown {}{}; known: {}", brief(word), question, fmt::join(known, ", "));
+    return fmt::format("unknown {}{}; known: {}", brief(word), question, listed(known));
   // Of very many, those that have the word's first letters somewhere.
   const std::string start = word.substr(0, 4);
   std::vector<std::string> near;
@@ -100,8 +110,7 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
       near.push_back(each);
   }
   return fmt::format("unknown {}{}; known: {}{}{} names; steptime list prints all", brief(word),
-                     question, fmt::join(near, ", "), near.empty() ? "" : " and others, ",
-                     known.size());
+                     question, listed(near), near.empty() ? "" : " and others, ", known.size());
 }
 
 bool is_printable(const std::string& text) {

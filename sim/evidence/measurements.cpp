@@ -21,6 +21,7 @@
 namespace steptime {
 namespace {
 
+constexpr double kLeastMicroseconds = 1e-6;  // simulated time counts in ps
 constexpr double kMostMicroseconds = 1e12;
 
 enum class TableKind { kNone, kNccl, kTimes };
@@ -32,6 +33,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
     line.remove_prefix(words.back().size());
   }
   return words;
+}
+
+/// Whether the word is meant as a number, be it one that nothing here takes: 32768.5, 1e30.
+bool looks_like_number(std::string_view word) {
+  return !word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) != 0 &&
+         word.find_first_not_of("0123456789.eE+-") == word.npos;
 }
 
 std::string lower(std::string_view text) {
@@ -125,13 +132,18 @@ class Reader {
   }
 
  private:
+  static bool is_time(double microseconds) {
+    return microseconds >= kLeastMicroseconds && microseconds <= kMostMicroseconds;
+  }
+  static const char* time_expected(double got) {
+    return got > 0 && std::isfinite(got) ? "a time of 1 ps to 1e+06 s" : "a positive time";
+  }
+
   void add(const TextLine& line, std::string_view size, std::string_view time, double unit_us) {
     const auto bytes = number_in<std::int64_t>(size);
     if (!bytes || *bytes < 0) line.fail("a number of bytes", size);
     const auto value = number_in<double>(time);
-    if (!value || !(*value > 0) || *value * unit_us > kMostMicroseconds) {
-      line.fail("a positive time", time);
-    }
+    if (!value || !is_time(*value * unit_us)) line.fail(time_expected(value.value_or(0)), time);
     tables_.back().rows.push_back({*bytes, *value * unit_us});
   }
 
@@ -198,6 +210,16 @@ class Reader {
     preamble_.tasks = starts_tasks ? tasks * each : 0;
   }
 
+  /// "alltoall result", as scripts write above what a program prints.
+  bool hear_title(const std::vector<std::string_view>& words) {
+    const std::string last = lower(words.back());
+    if (words.size() != 2 || (last != "result" && last != "results" && last != "result:"))
+      return false;
+    begin_run();
+    preamble_.operation = operation_of(words[0]);
+    return true;
+  }
+
   /// "Rank  0 Group  0 Pid   6899 on HOST device  0 [0x04] NAME".
   bool hear_device(std::vector<std::string_view> words) {
     if (!words.empty() && words[0] == "#") words.erase(words.begin());
@@ -221,6 +243,7 @@ class Reader {
                 trimmed(line.text()));
     }
     kind_ = kind;
+    osu_unit_us_ = 1;
     is_next_ = false;
     tables_.push_back(
         {.operation = preamble_.operation, .ranks = preamble_.ranks(), .nodes = preamble_.nodes()});
@@ -253,7 +276,7 @@ class Reader {
       } else if (kind_ == TableKind::kTimes) {
         osu_row(line, said, words);
       }
-      if (said.starts_with('#')) continue;
+      if (said.starts_with('#') || hear_title(words)) continue;
       // A command may go over several lines of a shell.
       command_.insert(command_.end(), words.begin(), words.end());
       if (words.back() == "\\") continue;
@@ -262,17 +285,21 @@ class Reader {
     }
   }
 
+  /// The place of the first column whose name begins so; behind the last: there is none.
+  std::size_t column_at(std::string_view name) const {
+    return static_cast<std::size_t>(
+        std::find_if(columns_.begin(), columns_.end(),
+                     [&](const std::string& column) { return column.starts_with(name); }) -
+        columns_.begin());
+  }
+  /// Versions before 2 name no units; theirs are milliseconds.
+  double time_unit_us() const { return columns_[0] == "bytes" ? 1000 : 1; }
+
   /// Where the time stands in a row of so many words. Old versions leave the kind of sum blank
   /// where nothing is added up.
   std::size_t time_column(const std::vector<std::string_view>& words) const {
-    const auto at = [&](std::string_view name) {
-      return static_cast<std::size_t>(
-          std::find_if(columns_.begin(), columns_.end(),
-                       [&](const std::string& column) { return column.starts_with(name); }) -
-          columns_.begin());
-    };
-    const std::size_t column = at("time");
-    const std::size_t sum = at("redop");
+    const std::size_t column = column_at("time");
+    const std::size_t sum = column_at("redop");
     const bool is_blank =
         sum < column && sum < words.size() && number_in<double>(words[sum]).has_value();
     return is_blank ? column - 1 : column;
@@ -280,6 +307,9 @@ class Reader {
 
   void nccl_row(const TextLine& line, std::string_view said, std::vector<std::string_view> words) {
     const auto bytes = number_in<std::int64_t>(words[0]);
+    if (!bytes && words.size() >= columns_.size() - 1 && looks_like_number(words[0]) &&
+        number_in<std::int64_t>(words[1]))
+      line.fail("a number of bytes", words[0]);
     if (!bytes || (words.size() > 1 && !number_in<std::int64_t>(words[1]))) return;
     // Of each flush of its output, MPICH labels the first character: "sum      -1[0]    75.38".
     const std::string unlabelled = without_labels(said);
@@ -287,6 +317,7 @@ class Reader {
     const std::size_t column = time_column(words);
     if (words.size() <= column) line.fail(fmt::format("at least {} columns", column + 1));
     if (!number_in<double>(words[column])) line.fail("a row that is not cut by another line", said);
+    check_row(line, said, words, column);
     if (*bytes == 0) return;  // less than one element a rank: nothing is sent
     std::string kind;         // type and sum
     for (std::size_t i = 2; i < column && i < 4; ++i)
@@ -295,12 +326,32 @@ class Reader {
     if (row_kind_.empty()) {
       row_kind_ = kind;
       const bool has_sum = std::find(columns_.begin(), columns_.end(), "redop") != columns_.end();
-      table.reduces = !has_sum || (column > 3 && words[3] != "none");
+      if (has_sum) table.reduces = column > 3 && words[3] != "none";
     }
     if (kind != row_kind_) line.fail(fmt::format("rows of one type and sum ({})", row_kind_), said);
     check_interleaving(line, *bytes);
-    // Versions before 2 name no units; theirs are milliseconds.
-    add(line, words[0], words[column], columns_[0] == "bytes" ? 1000 : 1);
+    add(line, words[0], words[column], time_unit_us());
+  }
+
+  /// Refuses a row of values that the benchmark found wrong, and one whose time is blank, so that
+  /// what stands there is the bandwidth behind it: there are too few words, and this is none.
+  void check_row(const TextLine& line, std::string_view said,
+                 const std::vector<std::string_view>& words, std::size_t column) const {
+    const std::size_t shift = column_at("time") - column;
+    const std::size_t wrong = column_at("#wrong") - shift;
+    const bool has_wrong = column_at("#wrong") < columns_.size() && wrong < words.size();
+    if (has_wrong && number_in<double>(words[wrong]).value_or(0) > 0)
+      line.fail("results that the benchmark itself found right (0 \"#wrong\")", said);
+    const std::size_t rate = column_at("algbw") - shift;
+    const bool has_rate = column_at("algbw") < columns_.size() && rate < words.size();
+    if (words.size() + shift >= columns_.size() || !has_rate) return;
+    const auto bytes = number_in<double>(words[0]);
+    const auto time = number_in<double>(words[column]);
+    const auto stated = number_in<double>(words[rate]);
+    if (!bytes || !time || !stated || !(*time > 0)) return;
+    const double computed = *bytes / (*time * time_unit_us()) * 1e-3;  // GB/s
+    if (std::abs(computed - *stated) > 0.05 * computed + 0.02)
+      line.fail("a row with a time in its column", said);
   }
 
   /// Of two runs at once rows come in turn: 128, 256, 8, 512, 16, 1024, ...
@@ -330,15 +381,33 @@ class Reader {
 
   void osu_row(const TextLine& line, std::string_view said,
                const std::vector<std::string_view>& words) {
-    if (said.starts_with('#')) return;
+    if (said.starts_with('#')) return osu_columns(line, said);
     // Some builds put the number of ranks in front: "2,1024".
     const auto comma = words[0].rfind(',');
     const std::string_view size = words[0].substr(comma == words[0].npos ? 0 : comma + 1);
-    if (!number_in<std::int64_t>(size)) return;
+    if (!number_in<std::int64_t>(size)) {
+      if (words.size() > 1 && looks_like_number(size) && number_in<double>(words[1]))
+        line.fail("a number of bytes", size);
+      return;
+    }
     if (words.size() < 2) line.fail("a size and a latency", said);
     if (comma != words[0].npos && tables_.back().ranks == 0)
       tables_.back().ranks = number_in<std::int64_t>(words[0].substr(0, comma)).value_or(0);
-    add(line, size, words[1], 1);
+    add(line, size, words[1], osu_unit_us_);
+  }
+
+  /// "# Size       Avg Latency(us)   Min Latency(us)": the first of them is what is read.
+  void osu_columns(const TextLine& line, std::string_view said) {
+    const std::string names = lower(said);
+    const auto size = names.find("size");
+    if (size == names.npos || names.find_first_not_of("# \t") != size) return;
+    std::string name = names.substr(size + 4);
+    name = name.substr(0, name.find(')') == name.npos ? name.npos : name.find(')') + 1);
+    std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
+    if (name.find('(') == name.npos) return;
+    if (name.starts_with("avg")) name.erase(0, 3);
+    osu_unit_us_ = time_unit(name);
+    if (osu_unit_us_ == 0) line.fail("a latency in ns, us, ms or s in the second column", said);
   }
 
   /// Microseconds per unit of the time column of this name; 0 when it is none.
@@ -412,9 +481,8 @@ class Reader {
         size->get<double>() > 9e18) {
       fail_at(pointer + "/" + size_key, "a number of bytes", size == row.end() ? Json() : *size);
     }
-    if (!time.is_number() || !(time.get<double>() > 0) || time.get<double>() > kMostMicroseconds) {
-      fail_at(time_pointer, "a positive time", time);
-    }
+    if (!time.is_number() || !is_time(time.get<double>()))
+      fail_at(time_pointer, time_expected(time.is_number() ? time.get<double>() : 0), time);
     tables_.back().rows.push_back({size->get<std::int64_t>(), time.get<double>()});
   }
 
@@ -452,11 +520,19 @@ class Reader {
   TableKind kind_ = TableKind::kNone;      ///< of the table that is being read
   bool is_next_ = true;                    ///< the preamble is of a table that has not begun
   std::vector<std::string> columns_;       ///< of nccl-tests
+  double osu_unit_us_ = 1;                 ///< of the column of times
   std::string row_kind_;                   ///< type and sum of the first row
   std::vector<std::string_view> command_;  ///< the words of a shell's so far
 };
 
 }  // namespace
+
+const std::vector<std::string>& measured_operations() {
+  static const std::vector<std::string> all{"all-reduce", "all-gather", "reduce-scatter",
+                                            "broadcast",  "reduce",     "all-to-all",
+                                            "ping-pong"};
+  return all;
+}
 
 std::string MeasuredTable::name() const {
   return fmt::format("{}{}", operation.empty() ? "a collective" : operation,

@@ -1,5 +1,6 @@
 #include "sim/training/reported_steps.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -17,6 +18,14 @@ bool is_same(Duration a, Duration b) {
 }
 
 }  // namespace
+
+std::int64_t least_steps(const TrainingPlan& plan) {
+  using Reported = TrainingPlan::Reported;
+  if (plan.reported == Reported::kAfterTwo) return plan.warm_up() + plan.steps;
+  const std::int64_t until_steady =
+      plan.reported == Reported::kSteady ? kSameInARow * plan.update->period() : 0;
+  return std::max(plan.steps, until_steady);
+}
 
 ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
     : plan_(plan),
