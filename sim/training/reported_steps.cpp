@@ -10,11 +10,14 @@ namespace {
 
 constexpr std::int64_t kSameInARow = 3;
 constexpr std::int64_t kMostSteps = 64;
-/// Shared transfers are rounded to a picosecond now and then.
+/// Shared transfers are rounded to a picosecond now and then, and long times to what a double holds
+/// of them.
 constexpr Duration kSame{1000};
+constexpr std::int64_t kSameShare = 1'000'000'000'000;
 
 bool is_same(Duration a, Duration b) {
-  return a - b <= kSame && b - a <= kSame;
+  const Duration same = std::max(kSame, a / kSameShare);
+  return a - b <= same && b - a <= same;
 }
 
 }  // namespace
