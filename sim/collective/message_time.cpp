@@ -77,6 +77,17 @@ double play_cost(const Programs& programs, const Routes& routes) {
   return cost;
 }
 
+namespace {
+
+Duration checked_times(Duration d, std::int64_t count) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(d.count(), count, &product))
+    return from_seconds(to_seconds(d) * static_cast<double>(count));  // which throws
+  return Duration(product);
+}
+
+}  // namespace
+
 std::optional<Duration> symmetric_time(const Programs& programs, const Machine& machine,
                                        TimePerByte reduction, const MessageOptions& options) {
   const auto parts = symmetric_parts(programs, machine, reduction, options);

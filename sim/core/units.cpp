@@ -126,13 +126,6 @@ Duration checked_add(Duration x, Duration y) {
   return Duration(sum);
 }
 
-Duration checked_times(Duration d, std::int64_t count) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(d.count(), count, &product))
-    return from_seconds(to_seconds(d) * static_cast<double>(count));
-  return Duration(product);
-}
-
 template <>
 Duration parse_quantity<Duration>(std::string_view text) {
   if (const auto exact = whole_picoseconds(text)) return *exact;

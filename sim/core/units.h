@@ -27,8 +27,6 @@ using Time = SimClock::time_point;
 Duration from_seconds(double seconds);
 /// Throws InputError when the sum is beyond the range.
 Duration checked_add(Duration x, Duration y);
-/// The same for the product.
-Duration checked_times(Duration d, std::int64_t count);
 constexpr double to_seconds(Duration d) {
   return static_cast<double>(d.count()) / 1e12;
 }

@@ -30,9 +30,7 @@ struct Attribution {
   std::vector<std::pair<std::string, Duration>> waits;
   std::int64_t steps = 0;            ///< simulated
   std::int64_t transient_steps = 0;  ///< as many of them go before the steady state
-  /// By how much those took longer than steady ones; negative where the first of them, which waits
-  /// for nothing sent before it, took less.
-  Duration transient{};
+  Duration transient{};              ///< by how much those took longer than steady ones
 };
 
 class RankRecord final : public Communicators::Listener {

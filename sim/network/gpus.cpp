@@ -110,7 +110,6 @@ const Params& gpus_params() {
 
 GpuNode read_gpus(const Config& section, std::int64_t used) {
   GpuNode node = gpu_keys().read(section);
-  if (section.has("count")) node.count = section.get<std::int64_t>("count");
   if (section.has("nics")) node.nics = section.get<std::int64_t>("nics");
   const auto links = section.get<std::string>("links");
   const auto needs = [&](const char* key, bool needed) {

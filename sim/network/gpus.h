@@ -14,7 +14,6 @@ struct GpuNode {
   enum class Cpu { kIntel, kAmd, kPower };
 
   Links links = Links::kPcie;
-  std::int64_t count = 0;          ///< of a node; 0: not said
   Bandwidth link_bandwidth{};      ///< of one link in one direction
   std::int64_t links_per_gpu = 0;  ///< to the NVSwitch
   /// Number of NVLinks between each pair of GPUs, symmetric; a machine's GPUs in device order.

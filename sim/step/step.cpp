@@ -82,6 +82,7 @@ Ends shared_recurrence(const StepPlan& plan, OnBucket on_bucket) {
     const Time start = i < computed ? free : compute.when(bucket.ready);
     computes_until(start);
     compute.change(start, slowdown.compute);
+    if (compute.end() < Time{}) refuse_range();  // it has left the range of simulated time
     free = time_after(
         start, checked_add(bucket.cost, compute.longer(start, bucket.cost, slowdown.collective)));
     computes_until(free);

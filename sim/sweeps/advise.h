@@ -29,8 +29,7 @@ struct AdviseOptions {
 /// kept, as formulas are no match for it. Settings with servers are played message by message: they
 /// are left out where the servers' links alone need longer than the best that was found, and from
 /// some number of messages on. Throws what simulate() throws for the experiment as it is, and
-/// InputError for one that learns, for a layout, for names that nothing has, and where nothing that
-/// is to be tried can be simulated.
+/// InputError for one that learns and for names that nothing has.
 Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions& options,
               const OnProgress& on_progress = {});
 inline Advice advise(const std::shared_ptr<const Document>& config,

@@ -40,7 +40,9 @@ void Worker::hold_up(Time& origin, When when, Duration needed) {
 /// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
 /// pipeline makes ready step by step, as far ahead as it can.
 void Worker::await_input(Time& origin) {
-  const Time ready(checked_times(training_.plan.step.input, step_));
+  std::int64_t ready_ps = 0;
+  if (__builtin_mul_overflow(training_.plan.step.input.count(), step_, &ready_ps)) refuse_range();
+  const Time ready{Duration(ready_ps)};
   if (ready <= origin) return;
   Engine& engine = training_.world.engine;
   training_.record.waits_for_input(step_, ready - origin);
@@ -168,6 +170,7 @@ void Worker::await_gradient() {
 void Worker::await_end() {
   Engine& engine = training_.world.engine;
   engine.cancel(backward_end_);
+  if (compute_.end() < Time{}) refuse_range();  // it has left the range of simulated time
   backward_end_ = engine.at(slowed(compute_.end(), compute_.work()), Phase::kComplete, [this] {
     computes_ = false;
     end_backward(training_.world.present());

@@ -4,7 +4,6 @@
 #include "sim/collective/collective.h"
 #include "sim/config/registry.h"
 #include "sim/core/units.h"
-#include "sim/events/engine.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -65,7 +64,7 @@ class SharedCompute {
   Duration work() const { return total_; }
   /// When that much is done, if nothing changes; for what is done long since, some time before the
   /// last change.
-  Time when(Duration work) const { return time_after(since_, scaled(work - done_, slowdown_)); }
+  Time when(Duration work) const { return since_ + scaled(work - done_, slowdown_); }
   Time end() const { return when(total_); }
   /// How much longer than `alone` a collective takes that begins at `now` and is slowed down until
   /// the work is done.
