@@ -5,7 +5,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/output_files.h"
-#include "sim/config/words.h"
+#include "sim/config/word_list.h"
 #include "sim/workload/workload.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "models/layer_table.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/word_list.h"
 #include "sim/config/words.h"
 
 #include <algorithm>

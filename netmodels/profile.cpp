@@ -8,7 +8,7 @@
 #include "sim/collective/profile.h"
 
 #include "sim/collective/collective.h"
-#include "sim/config/words.h"
+#include "sim/config/word_list.h"
 
 #include <memory>
 #include <string>

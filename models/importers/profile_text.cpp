@@ -1,7 +1,7 @@
 #include "models/importers/profile_text.h"
 
 #include "models/layer_table.h"
-#include "sim/config/words.h"
+#include "sim/config/word_list.h"
 #include "sim/core/error.h"
 
 #include <algorithm>

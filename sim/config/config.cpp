@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "sim/config/word_list.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 

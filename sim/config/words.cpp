@@ -1,6 +1,7 @@
 #include "sim/config/words.h"
 
 #include "sim/config/json.h"
+#include "sim/config/word_list.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -78,17 +79,6 @@ std::string closest(std::string_view word, std::span<const std::string> known) {
     }
   }
   return best;
-}
-
-std::string listed(std::span<const std::string> words) {
-  constexpr std::size_t kMost = 480;  // characters
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0 && text.size() + words[i].size() > kMost)
-      return text + fmt::format(" and {} more", words.size() - i);
-    text += (i > 0 ? ", " : "") + words[i];
-  }
-  return text;
 }
 
 std::string unknown_word(const std::string& word, std::span<const std::string> known) {

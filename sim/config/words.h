@@ -9,9 +9,6 @@ namespace steptime {
 /// The word of `known` that `word` most likely meant, or "".
 std::string closest(std::string_view word, std::span<const std::string> known);
 
-/// "a, b, c"; what would make a line too long is "and N more".
-std::string listed(std::span<const std::string> words);
-
 /// unknown "flaot32" (did you mean "float32"?); known: float32, float16
 /// Of more than 30 known ones those that are alike, and how many there are.
 std::string unknown_word(const std::string& word, std::span<const std::string> known);

@@ -1,6 +1,7 @@
 #include "sim/experiment/result_text.h"
 
 #include "sim/config/json_text.h"
+#include "sim/config/word_list.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/experiment/figures.h"

@@ -46,17 +46,6 @@ TEST(Words, OfVeryManyOnlyThoseAlikeArePrinted) {
             "unknown \"vgg\"; known: 42 names; steptime list prints all");
 }
 
-/// 30 names of 100 characters, with commas: five are 508 characters and do not fit into 480.
-TEST(Words, TooManyForALineAreCounted) {
-  EXPECT_EQ(listed(kKnown), "float32, float16, csv");
-  EXPECT_EQ(listed({}), "");
-  const std::vector<std::string> known(30, std::string(100, 'a'));
-  const std::string text = listed(known);
-  EXPECT_EQ(text.size(), 4 * 100 + 3 * 2 + std::string(" and 26 more").size());
-  EXPECT_TRUE(text.ends_with("a and 26 more")) << text;
-  EXPECT_LT(unknown_word("x", known).size(), 600U);
-}
-
 TEST(Words, ThatATerminalCanShow) {
   EXPECT_TRUE(is_printable("V100, 16 GB; \xc3\xbc"));
   for (const char* odd : {"", "a\nb", "\x1b[31m", "\x7f"})
