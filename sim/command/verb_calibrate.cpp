@@ -7,6 +7,7 @@
 #include "sim/config/words.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
+#include "sim/evidence/measurements.h"
 
 #include <algorithm>
 #include <string>
