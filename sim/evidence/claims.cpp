@@ -224,7 +224,7 @@ class ClaimFile {
   /// Rows and what says how to read them are as others have written them: a text in place of a
   /// number comes up where it is used.
   template <class Read>
-  auto reading_rows(Read read) const {
+  auto reading_rows(Read read) const -> decltype(read()) {
     try {
       return read();
     } catch (const Json::exception& e) {
