@@ -5,6 +5,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/output_files.h"
+#include "sim/config/word_list.h"
 #include "sim/workload/workload.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -155,7 +155,7 @@ Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
   const std::string file = model.ends_with(".json") ? model : find_layer_table(model);
   if (file.empty()) {
     throw InputError(fmt::format("--model: unknown {}; known: {}", brief(Json(model)),
-                                 fmt::join(layer_table_names(), ", ")));
+                                 listed(layer_table_names())));
   }
   const LayerTable table = read_layer_table(file);
   const std::unique_ptr<ComputeBackend> backend = make_backend(precision);

@@ -234,7 +234,10 @@ void read_transformers(const Config& config, Device& device) {
     if (!config.has(p.key)) continue;
     const Config section = config.object(p.key, transformer_rates_params());
     section.get<std::string>("calibration");
-    for (const Json& row : section.raw("fitted_on")) {
+    const Json& rows = section.raw("fitted_on");
+    if (!rows.is_array())
+      section.fail("fitted_on", fmt::format("expected a list of ids of rows, got {}", brief(rows)));
+    for (const Json& row : rows) {
       if (!row.is_string())
         section.fail("fitted_on", fmt::format("expected ids of rows, got {}", brief(row)));
     }

@@ -2,6 +2,7 @@
 
 #include "models/layer_table.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/word_list.h"
 #include "sim/config/words.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -54,7 +54,7 @@ Training training_of(const Config& request, const Device& device, std::int64_t b
     for (const auto& [name, unused] : device.precisions)
       known.push_back(name);
     request.fail(key, fmt::format("device \"{}\" has no rates for {}; known: {}", device.name,
-                                  training.precision, fmt::join(known, ", ")));
+                                  training.precision, listed(known)));
   }
   if (request.has("optimizer")) {
     const auto name = request.get<std::string>("optimizer");

@@ -8,13 +8,13 @@
 #include "sim/collective/profile.h"
 
 #include "sim/collective/collective.h"
+#include "sim/config/word_list.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -39,8 +39,8 @@ std::unique_ptr<Collective> make_profile(const Config& c, const Cluster& cluster
     std::vector<std::string> known;
     for (const auto& [name, unused] : operations)
       known.push_back(name);
-    c.fail("operation", fmt::format("unknown {}; {} has {}", brief(c.raw("operation")), file,
-                                    fmt::join(known, ", ")));
+    c.fail("operation",
+           fmt::format("unknown {}; {} has {}", brief(c.raw("operation")), file, listed(known)));
   }
   if (found->second.ranks != cluster.workers()) {
     c.fail("operation", fmt::format("{} was measured on {} ranks, the cluster has {} workers", file,

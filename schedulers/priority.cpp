@@ -51,10 +51,11 @@ const Params kParams{{.key = "partition",
                       .kind = Kind::kTime,
                       .help = "what the framework itself takes between the backward pass and the "
                               "next forward pass of a step with all-reduces, beside which "
-                              "gradients travel",
+                              "gradients travel; a part of the backward pass's time, which a "
+                              "single worker, and so what efficiency compares with, has not",
                       .need = Need::kDefault,
                       .fallback = "0 s",
-                      .range = kNotNegative},
+                      .range = {.low = 0, .high = 1e6}},
                      granularity_param()};
 
 class EarliestLayerFirst final : public Policy {

@@ -344,6 +344,15 @@ Request read_request(const po::variables_map& values, Request request) {
     if (value < 2 || value > 100'000)
       throw InputError(fmt::format("{}: expected 2 to 100000, got {}", name, value));
   }
+  if (!(request.most_waiting_pct >= 0) || !(request.most_waiting_pct <= 100)) {
+    throw InputError(fmt::format("--most-waiting: expected 0 to 100 per cent, got {}",
+                                 request.most_waiting_pct));
+  }
+  if (request.tolerance_pct &&
+      (!(*request.tolerance_pct >= 0) || !std::isfinite(*request.tolerance_pct))) {
+    throw InputError(fmt::format("--tolerance: expected per cent of at least 0, got {}",
+                                 *request.tolerance_pct));
+  }
   for (const auto& [name, value, words] :
        {std::tuple{"--all-reduce", request.all_reduce, std::array{"mpi", "program"}},
         {"--compute", request.compute, std::array{"sleep", "work"}},

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,13 +39,13 @@ const Params kParams{
     {.key = "steps",
      .kind = Kind::kText,
      .help = "numbers of the ProfilerSteps to take, as 7, 5-8 or 5-6,9; default: all",
-     .need = Need::kDefault,
-     .fallback = ""}};
+     .need = Need::kOptional}};
 
 class Kineto final : public Importer {
  public:
-  explicit Kineto(const Config& c)
-      : whole_(c.get<std::string>("layers") == "whole"), steps_(c.get<std::string>("steps")) {}
+  explicit Kineto(const Config& c) : whole_(c.get<std::string>("layers") == "whole") {
+    if (c.has("steps")) steps_ = c.get<std::string>("steps");
+  }
 
   bool streams() const override { return true; }
 
@@ -66,7 +67,7 @@ class Kineto final : public Importer {
                         ranks[i].file, ranks[i].header.rank, ranks[i - 1].file));
       }
     }
-    choose_steps(ranks, steps_);
+    if (steps_) choose_steps(ranks, *steps_);
     check_trains(ranks);
     std::vector<std::string> missing;
     if (!whole_) missing = leave_odd_steps_out(ranks);
@@ -88,7 +89,7 @@ class Kineto final : public Importer {
   }
 
   bool whole_;
-  std::string steps_;
+  std::optional<std::string> steps_;
 };
 
 const bool kRegistered =

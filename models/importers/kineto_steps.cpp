@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -21,8 +22,9 @@ using StepRange = std::pair<std::int64_t, std::int64_t>;
 std::vector<StepRange> ranges_of(const std::string& asked) {
   std::vector<StepRange> ranges;
   std::string_view left = asked;
-  while (!left.empty()) {
+  for (bool goes_on = true; goes_on;) {
     const std::string_view item = left.substr(0, left.find(','));
+    goes_on = item.size() < left.size();
     left.remove_prefix(std::min(left.size(), item.size() + 1));
     const auto dash = item.find('-');
     const auto first = number_in<std::int64_t>(item.substr(0, dash));
@@ -58,20 +60,24 @@ std::int64_t sum_of(const std::vector<KinetoProfile>& ranks, StepPart part) {
 
 void choose_steps(std::vector<KinetoProfile>& ranks, const std::string& asked) {
   const std::vector<StepRange> ranges = ranges_of(asked);
-  if (ranges.empty()) return;
   for (KinetoProfile& rank : ranks) {
     const std::string all =
         fmt::format("{} to {}", rank.steps.front().name, rank.steps.back().name);
+    std::set<std::int64_t> known;
+    for (const ProfiledStep& step : rank.steps) {
+      if (const auto number = number_of(step)) known.insert(*number);
+    }
+    for (const auto& [first, last] : ranges) {
+      if (known.contains(first) && known.contains(last)) continue;
+      throw InputError(fmt::format("{}: --set steps: expected some of {}, got {}", rank.file, all,
+                                   brief(asked)));
+    }
     std::erase_if(rank.steps, [&](const ProfiledStep& step) {
       const auto number = number_of(step);
       return std::none_of(ranges.begin(), ranges.end(), [&](const StepRange& range) {
         return number && range.first <= *number && *number <= range.second;
       });
     });
-    if (rank.steps.empty()) {
-      throw InputError(fmt::format("{}: --set steps: expected some of {}, got {}", rank.file, all,
-                                   brief(asked)));
-    }
   }
 }
 

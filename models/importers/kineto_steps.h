@@ -7,8 +7,8 @@
 
 namespace steptime {
 
-/// Keeps the steps whose number is asked for: "7", "5-8" or "5-6,9"; "": all. Throws InputError for
-/// what is no such list, and where a rank is left without a step.
+/// Keeps the steps whose number is asked for: "7", "5-8" or "5-6,9". Throws InputError for what is
+/// no such list, and where a rank has not played a step that is named.
 void choose_steps(std::vector<KinetoProfile>& ranks, const std::string& asked);
 
 /// Throws InputError for a trace without kernels of passes, and for one without a backward pass.

@@ -1,6 +1,7 @@
 #include "models/importers/profile_text.h"
 
 #include "models/layer_table.h"
+#include "sim/config/word_list.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -109,7 +110,7 @@ LearnableLayers learnable_layers(const ImportRequest& request, const std::string
   const std::string file = find_layer_table(request.layer_table);
   if (file.empty()) {
     throw InputError(fmt::format("{}: unknown layer table {}; known: {}", request.file,
-                                 brief(request.layer_table), fmt::join(layer_table_names(), ", ")));
+                                 brief(request.layer_table), listed(layer_table_names())));
   }
   LayerTable table = read_layer_table(file);
   LearnableLayers learnable{.table = table.name};

@@ -29,9 +29,8 @@ class Every final : public Recomputation {
 
 class Listed final : public Recomputation {
  public:
-  explicit Listed(std::vector<std::int64_t> layers) : layers_(std::move(layers)) {
-    std::sort(layers_.begin(), layers_.end());
-  }
+  /// Sorted.
+  explicit Listed(std::vector<std::int64_t> layers) : layers_(std::move(layers)) {}
   Recomputed of(std::int64_t layer) const override {
     return std::binary_search(layers_.begin(), layers_.end(), layer) ? Recomputed::kLayer
                                                                      : Recomputed::kNothing;
@@ -46,13 +45,19 @@ std::unique_ptr<Recomputation> read(const Config& c) {
   if (!c.has("layers")) return std::make_unique<Every>(c.get<std::int64_t>("every"));
   if (c.node().contains("every")) c.fail("every", "unexpected, as \"layers\" names them");
   std::vector<std::int64_t> layers;
-  for (const Json& layer : c.raw("layers")) {
+  const Json& list = c.raw("layers");
+  if (!list.is_array())
+    c.fail("layers", fmt::format("found {}, expected a list of numbers of layers", brief(list)));
+  for (const Json& layer : list) {
     if (!layer.is_number_integer() || layer < 0) {
       c.fail("layers",
              fmt::format("found {}, expected numbers of layers, from 0 on", brief(layer)));
     }
     layers.push_back(layer.get<std::int64_t>());
   }
+  std::sort(layers.begin(), layers.end());
+  if (const auto twice = std::adjacent_find(layers.begin(), layers.end()); twice != layers.end())
+    c.fail("layers", fmt::format("found {} twice, expected each once", *twice));
   return std::make_unique<Listed>(std::move(layers));
 }
 

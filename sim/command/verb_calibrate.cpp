@@ -1,10 +1,13 @@
 #include "sim/command/calibrate_all.h"
 #include "sim/command/companion.h"
+#include "sim/command/date_option.h"
 #include "sim/command/verbs.h"
 #include "sim/config/json.h"
 #include "sim/config/output_files.h"
+#include "sim/config/words.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
+#include "sim/evidence/measurements.h"
 
 #include <algorithm>
 #include <string>
@@ -99,6 +102,12 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
     if (!is_utf8(*text)) throw InputError(fmt::format("--{}: expected UTF-8 text", key));
     if (!text->empty()) request.provenance[key] = *text;
   }
+  if (values->contains("date")) check_date(date);
+  if (values->contains("ranks") && request.ranks < 2)
+    throw InputError(fmt::format("--ranks: expected at least 2, got {}", request.ranks));
+  if (values->contains("nodes") && request.nodes < 1)
+    throw InputError(fmt::format("--nodes: expected at least 1, got {}", request.nodes));
+  check_word("--operation", request.operation, measured_operations());
   request.files = (*values)["FILE"].as<std::vector<std::string>>();
   const MeasuredRounds rounds = read_rounds(request);
   FittedProfile profile = [&] {

@@ -1,3 +1,4 @@
+#include "sim/command/date_option.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/input_files.h"
@@ -8,8 +9,6 @@
 #include "sim/workload/importer.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,12 +43,17 @@ std::unique_ptr<Importer> importer(const std::string& format,
       throw InputError(fmt::format("--set {}: expected key=value", set));
     }
     const std::string key = set.substr(0, equals);
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    const Params& params = found->second.params;
+    const auto param = std::find_if(params.begin(), params.end(),
+                                    [&](const Param& p) { return p.key == key && key != "type"; });
+    if (param == params.end()) {
       throw InputError(
           fmt::format("--set {}: unknown key; {} has {}", key, format,
                       keys.empty() ? "no parameters" : fmt::format("{}", fmt::join(keys, ", "))));
     }
     choice[key] = set_value(set.substr(equals + 1), "--set " + set);
+    // A text may look like a number: "7".
+    if (param->kind == Kind::kText && choice[key].is_number()) choice[key] = set.substr(equals + 1);
   }
   static const Params wrapper{{.key = "--set", .kind = Kind::kObject}};
   const Config config(
@@ -62,21 +66,6 @@ void check_text(const char* option, const std::string& text) {
   if (!is_utf8(text)) {
     throw InputError(fmt::format("{}: expected UTF-8 text, got \"{}\"", option, one_line(text)));
   }
-}
-
-/// Throws InputError unless the text is a day of the calendar.
-void check_date(const std::string& text) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int end = 0;
-  const bool formed = std::sscanf(text.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) == 3 &&
-                      end == 10 && text.size() == 10 &&
-                      text.find_first_not_of("0123456789-") == text.npos;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
-  if (formed && date.ok()) return;
-  throw InputError(fmt::format("--date: expected a day such as 2026-01-31, got {}", brief(text)));
 }
 
 /// The formats that --help names, a line each.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace steptime {
 namespace po = boost::program_options;
@@ -73,6 +74,12 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   if (!values) return Exit::kOk;
   check_word("--format", format,
              std::vector<std::string>{"table", "json", "jsonl", "csv", "markdown"});
+  std::vector<std::string> only;
+  for (const char* option : {"record", "layouts", "collectives", "maps"}) {
+    if (values->contains(option)) only.push_back(fmt::format("--{}", option));
+  }
+  if (only.size() > 1)
+    throw InputError(fmt::format("{}: expected one of them", fmt::join(only, ", ")));
   const std::string filter =
       values->contains("FILTER") ? (*values)["FILTER"].as<std::string>() : "";
   if (values->contains("maps")) {

@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "sim/config/word_list.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 
@@ -12,15 +13,20 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 template class std::vector<steptime::Param>;
 
 namespace steptime {
 namespace {
 
+/// A pointer's key may be as long as a file.
 std::string where(const std::string& file, const std::string& pointer) {
-  return fmt::format("{}: {}", file, pointer.empty() ? "/" : pointer);
+  constexpr std::size_t kMost = 300;
+  if (pointer.size() <= kMost) return fmt::format("{}: {}", file, pointer.empty() ? "/" : pointer);
+  std::size_t end = kMost;
+  while ((static_cast<unsigned char>(pointer[end]) & 0xc0) == 0x80)  // within a character
+    --end;
+  return fmt::format("{}: {}...", file, std::string_view(pointer).substr(0, end));
 }
 
 std::vector<std::string> keys_of(const Params& params) {
@@ -70,6 +76,7 @@ void check_word(const Config& config, std::string_view key, const std::string& t
 std::string range_text(const Param& param) {
   const Range& range = param.range;
   const auto number = [&](double bound) {
+    if (param.kind == Kind::kTime) return fmt::format("{} s", bound);
     return param.kind == Kind::kInteger ? fmt::format("{:.0f}", bound) : fmt::format("{}", bound);
   };
   if (range.low == 0 && std::isinf(range.high)) {
@@ -116,10 +123,9 @@ Config::Config(std::shared_ptr<const Document> document, const Json* node, std::
     }
     const std::vector<std::string> known = keys_of(params);
     const std::string guess = closest(key, known);
-    throw InputError(fmt::format("{}: unknown key{}; known: {}",
-                                 where(document_->file, join_pointer(pointer_, key)),
-                                 guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess),
-                                 fmt::join(known, ", ")));
+    throw InputError(fmt::format(
+        "{}: unknown key{}; known: {}", where(document_->file, join_pointer(pointer_, key)),
+        guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess), listed(known)));
   }
 }
 

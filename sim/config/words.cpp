@@ -1,6 +1,7 @@
 #include "sim/config/words.h"
 
 #include "sim/config/json.h"
+#include "sim/config/word_list.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -91,7 +91,7 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
   const std::string question = guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess);
   constexpr std::size_t kMost = 30;
   if (known.size() <= kMost)
-    return fmt::format("unknown {}{}; known: {}", brief(word), question, fmt::join(known, ", "));
+    return fmt::format("unknown {}{}; known: {}", brief(word), question, listed(known));
   // Of very many, those that have the word's first letters somewhere.
   const std::string start = word.substr(0, 4);
   std::vector<std::string> near;
@@ -100,8 +100,7 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
       near.push_back(each);
   }
   return fmt::format("unknown {}{}; known: {}{}{} names; steptime list prints all", brief(word),
-                     question, fmt::join(near, ", "), near.empty() ? "" : " and others, ",
-                     known.size());
+                     question, listed(near), near.empty() ? "" : " and others, ", known.size());
 }
 
 bool is_printable(const std::string& text) {

@@ -369,8 +369,14 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
     }
     if (key == "speedup" && figures.contains("workers"))
       point.ideal = figures["workers"].get<double>();
-    for (const SweptAxis& axis : axes)
-      point.at.push_back(axis.index(swept_value(figures["params"][axis.pointer])));
+    const Json params = figures.value("params", Json::object());
+    for (const SweptAxis& axis : axes) {
+      if (!params.contains(axis.pointer)) {
+        throw InputError(fmt::format("{}: has no {}, as others have: expected results of one sweep",
+                                     row->label, axis.pointer));
+      }
+      point.at.push_back(axis.index(swept_value(params[axis.pointer])));
+    }
     least = std::min(least, point.low);
     most = std::max({most, point.high, point.ideal});
     points.push_back(std::move(point));

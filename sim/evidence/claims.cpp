@@ -129,8 +129,8 @@ class ClaimFile {
     for (const Config& figure : asked("figures", claim_params()))
       rows.push_back(simulate_claim(runner_, *claims_, figure, name_));
     if (const auto mapping = row_mapping(); mapping && runs_) {
-      std::vector<ClaimRow> more =
-          simulate_rows(*mapping, of_claims(), asked_rows(*mapping), on_progress_);
+      std::vector<ClaimRow> more = reading_rows(
+          [&] { return simulate_rows(*mapping, of_claims(), asked_rows(*mapping), on_progress_); });
       rows.insert(rows.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
     }
@@ -140,7 +140,7 @@ class ClaimFile {
   std::vector<RowLeftOut> left_out() const {
     const auto mapping = row_mapping();
     if (!mapping) return {};
-    return steptime::rows_left_out(*mapping, asked_rows(*mapping));
+    return reading_rows([&] { return steptime::rows_left_out(*mapping, asked_rows(*mapping)); });
   }
 
   std::vector<RecordedStep> steps() const {
@@ -155,12 +155,14 @@ class ClaimFile {
   std::vector<RecordedStep> row_steps() const {
     const auto mapping = row_mapping();
     if (!mapping) return {};
-    return record_rows(*mapping, name_, asked_rows(*mapping), on_progress_);
+    return reading_rows(
+        [&] { return record_rows(*mapping, name_, asked_rows(*mapping), on_progress_); });
   }
 
   std::vector<RowEffect> effects(const std::vector<ClaimRow>& rows) const {
     const auto mapping = row_mapping();
-    return mapping ? effects_of(*mapping, rows) : std::vector<RowEffect>{};
+    if (!mapping) return {};
+    return reading_rows([&] { return effects_of(*mapping, rows); });
   }
 
   std::vector<CollectiveTable> tables() const {
@@ -219,6 +221,17 @@ class ClaimFile {
 
   bool matches(const std::string& text) const { return text.find(filter_) != text.npos; }
 
+  /// Rows and what says how to read them are as others have written them: a text in place of a
+  /// number comes up where it is used.
+  template <class Read>
+  auto reading_rows(Read read) const -> decltype(read()) {
+    try {
+      return read();
+    } catch (const Json::exception& e) {
+      claims_->fail("rows", fmt::format("of its file or its mapping a value cannot be read: {}",
+                                        one_line(e.what())));
+    }
+  }
   /// Of the file of rows that the claims name.
   std::optional<RowMapping> row_mapping() const {
     if (!claims_ || !claims_->has("rows")) return std::nullopt;

@@ -80,6 +80,11 @@ ResultRow row_of(const Json& row, const std::string& where, const std::string& p
   }
   if (row.contains("step_time_s"))
     expect("more than 0", "step_time_s", row["step_time_s"].get<double>() > 0);
+  if (row.contains("step_time_interval_s")) {
+    const Json& ends = row["step_time_interval_s"];
+    expect("two numbers", "step_time_interval_s",
+           ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number());
+  }
   if (row.contains("params")) expect("an object", "params", row["params"].is_object());
   const Json params = row.value("params", Json::object());
   std::string label = label_of(params);

@@ -306,9 +306,12 @@ class Resampled {
   double count_ = 0;
 };
 
+/// In logarithms, of an interval that says nothing.
+const double kWidest = std::log(100.0);
+
 /// At most by a factor of 100: a few rounds that scatter much say nothing, and that is enough.
 void widen(Knot& knot, double log_width) {
-  log_width = std::min(log_width, std::log(100.0));
+  log_width = std::min(log_width, kWidest);
   knot.low = knot.fitted * std::exp(-log_width);
   knot.high = knot.fitted * std::exp(log_width);
 }
@@ -329,10 +332,11 @@ void add_intervals(std::vector<MeasuredSegment>& segments, const Logs& logs, con
   }
 }
 
-/// What 95 % of the sizes were missed by, at most, when every second one predicted the others.
+/// What 95 % of the sizes were missed by, at most, when every second one predicted the others. Of
+/// fewer than four sizes none lies between two others of a half: nothing is known.
 double held_out_width(const Points& points, double price) {
   std::vector<double> all = misses(points, price);
-  if (all.empty()) return 0;
+  if (all.empty()) return kWidest;
   std::sort(all.begin(), all.end());
   return all[std::min(all.size() - 1,
                       static_cast<std::size_t>(kInterval * static_cast<double>(all.size())))];

@@ -49,6 +49,8 @@ SizeTimes size_of(const Config& c) {
   for (const Json& time : list) {
     if (!time.is_number() || !(time.get<double>() > 0) || !(time.get<double>() < 1e6))
       c.fail("seconds", fmt::format("expected positive times in seconds, got {}", brief(time)));
+    if (time.get<double>() < 1e-12)
+      c.fail("seconds", fmt::format("expected times of at least 1 ps, got {}", brief(time)));
     size.seconds.push_back(time.get<double>());
   }
   return size;
@@ -101,7 +103,7 @@ bool can_be(const MeasuredTable& table, const std::string& operation) {
   if (!table.operation.empty()) return table.operation == operation;
   const bool adds_up =
       operation == "all-reduce" || operation == "reduce" || operation == "reduce-scatter";
-  return table.reduces || !adds_up;
+  return !table.reduces || *table.reduces == adds_up;
 }
 
 std::string names_of(const std::vector<MeasuredTable>& tables) {
@@ -121,7 +123,9 @@ std::vector<MeasuredTable> asked_tables(const std::string& path, const TableRequ
   if (asked.empty()) {
     throw InputError(fmt::format("{}: --operation: expected {}, got {}{}", path, request.operation,
                                  names_of(tables),
-                                 tables[0].reduces ? "" : " that adds nothing up"));
+                                 !tables[0].reduces   ? ""
+                                 : *tables[0].reduces ? " that adds up"
+                                                      : " that adds nothing up"));
   }
   if (request.ranks == 0) return asked;
   std::erase_if(asked, [&](const MeasuredTable& table) {

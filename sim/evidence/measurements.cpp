@@ -3,10 +3,11 @@
 #include "sim/config/json.h"
 #include "sim/config/text_lines.h"
 #include "sim/core/error.h"
+#include "sim/evidence/benchmark_words.h"
 #include "sim/evidence/launcher_prefix.h"
+#include "sim/evidence/nccl_columns.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -21,63 +22,10 @@
 namespace steptime {
 namespace {
 
+constexpr double kLeastMicroseconds = 1e-6;  // simulated time counts in ps
 constexpr double kMostMicroseconds = 1e12;
 
 enum class TableKind { kNone, kNccl, kTimes };
-
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!(line = trimmed(line)).empty()) {
-    words.push_back(line.substr(0, line.find_first_of(" \t")));
-    line.remove_prefix(words.back().size());
-  }
-  return words;
-}
-
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (char& c : low)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
-/// With a space in place of each "[12]".
-std::string without_labels(std::string_view line) {
-  std::string text;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const std::size_t end = line[i] == '[' ? line.find_first_not_of("0123456789", i + 1) : i;
-    const bool is_label = end != line.npos && end > i + 1 && line[end] == ']';
-    text += is_label ? ' ' : line[i];
-    if (is_label) i = end;
-  }
-  return text;
-}
-
-/// Of the program's or the title's name, without what stands around it; "": none that is known.
-std::string operation_of(std::string_view name) {
-  constexpr std::pair<std::string_view, const char*> kOperations[] = {
-      {"allreduce", "all-reduce"},
-      {"allgather", "all-gather"},
-      {"allr", "all-reduce"},
-      {"allg", "all-gather"},
-      {"reducescatter", "reduce-scatter"},
-      {"redsct", "reduce-scatter"},
-      {"broadcast", "broadcast"},
-      {"bcast", "broadcast"},
-      {"reduce", "reduce"},
-      {"alltoall", "all-to-all"},
-      {"alltoallpersonalizedexchange", "all-to-all"},
-      {"latency", "ping-pong"},
-      {"", "ping-pong"}};
-  std::string letters;
-  for (const char c : lower(name)) {
-    if (c >= 'a' && c <= 'z') letters += c;
-  }
-  for (const auto& [known, operation] : kOperations) {
-    if (letters == known) return operation;
-  }
-  return letters;
-}
 
 /// What has been said of a run before its first row.
 struct Preamble {
@@ -112,7 +60,7 @@ class Reader {
       json();
     } else if (std::any_of(lines_.begin(), lines_.end(), [](const TextLine& line) {
                  const std::string_view said = without_launcher_prefix(line.text());
-                 return is_osu_title(said) || !nccl_head(said).empty();
+                 return is_osu_title(said) || !NcclColumns(said).empty();
                })) {
       benchmarks();
     } else {
@@ -125,35 +73,21 @@ class Reader {
   }
 
  private:
+  static bool is_time(double microseconds) {
+    return microseconds >= kLeastMicroseconds && microseconds <= kMostMicroseconds;
+  }
+  static const char* time_expected(double got) {
+    return got > 0 && std::isfinite(got) ? "a time of 1 ps to 1e+06 s" : "a positive time";
+  }
+
   void add(const TextLine& line, std::string_view size, std::string_view time, double unit_us) {
     const auto bytes = number_in<std::int64_t>(size);
     if (!bytes || *bytes < 0) line.fail("a number of bytes", size);
     const auto value = number_in<double>(time);
-    if (!value || !(*value > 0) || *value * unit_us > kMostMicroseconds) {
-      line.fail("a positive time", time);
-    }
+    if (!value || !is_time(*value * unit_us)) line.fail(time_expected(value.value_or(0)), time);
     tables_.back().rows.push_back({*bytes, *value * unit_us});
   }
 
-  /// The columns of "#   size   count  type  redop  root   time ...", of old "#   bytes  N  type op
-  /// time", or of "size(B) count(elems) type time(us) ..."; none: it is no such line. The mark may
-  /// have been lost where a text was pasted.
-  static std::vector<std::string> nccl_head(std::string_view line) {
-    const bool is_comment = line.starts_with('#');
-    if (is_comment) line.remove_prefix(1);
-    std::vector<std::string> columns;
-    for (const std::string_view word : words_of(line))
-      columns.push_back(lower(word));
-    const auto has = [&](std::string_view what) {
-      return std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
-        return column.substr(0, column.find('(')) == what;
-      });
-    };
-    if (columns.size() < 3 || !has("time")) return {};
-    const std::string first = columns[0].substr(0, columns[0].find('('));
-    if (first != "size" && first != "bytes") return {};
-    return is_comment || (has("count") && has("type")) ? columns : std::vector<std::string>{};
-  }
   /// "# OSU MPI-CUDA Allreduce Latency Test v7.3".
   static bool is_osu_title(std::string_view line) {
     return line.starts_with("# OSU") ||
@@ -178,8 +112,8 @@ class Reader {
       const std::string_view name = words[i].substr(words[i].find_last_of("/") + 1);
       const auto perf = name.find("_perf");
       if (operation.empty() && (perf != name.npos || name.starts_with("osu_"))) {
-        operation =
-            perf != name.npos ? operation_of(name.substr(0, perf)) : operation_of(name.substr(4));
+        operation = perf != name.npos ? named_operation(name.substr(0, perf))
+                                      : named_operation(name.substr(4));
         continue;
       }
       if (name.starts_with("mpirun") || name.starts_with("mpiexec") || name == "srun")
@@ -196,6 +130,16 @@ class Reader {
     begin_run();
     preamble_.operation = operation;
     preamble_.tasks = starts_tasks ? tasks * each : 0;
+  }
+
+  /// "alltoall result", as scripts write above what a program prints.
+  bool hear_title(const std::vector<std::string_view>& words) {
+    const std::string last = lower(words.back());
+    if (words.size() != 2 || (last != "result" && last != "results" && last != "result:"))
+      return false;
+    begin_run();
+    preamble_.operation = named_operation(words[0]);
+    return true;
   }
 
   /// "Rank  0 Group  0 Pid   6899 on HOST device  0 [0x04] NAME".
@@ -221,6 +165,7 @@ class Reader {
                 trimmed(line.text()));
     }
     kind_ = kind;
+    osu_unit_us_ = 1;
     is_next_ = false;
     tables_.push_back(
         {.operation = preamble_.operation, .ranks = preamble_.ranks(), .nodes = preamble_.nodes()});
@@ -233,7 +178,7 @@ class Reader {
       if (words.empty()) continue;
       if (is_osu_title(said)) {
         osu_title(line, said);
-      } else if (auto columns = nccl_head(said); !columns.empty()) {
+      } else if (NcclColumns columns(said); !columns.empty()) {
         // Again in front of every page of an old version's.
         if (kind_ == TableKind::kNccl && columns == columns_ && !is_next_ &&
             tables_.back().rows.empty())
@@ -245,7 +190,7 @@ class Reader {
         continue;
       } else if (said.find("Collective test starting:") != said.npos) {
         begin_run();
-        preamble_.operation = operation_of(words.back().substr(0, words.back().find("_perf")));
+        preamble_.operation = named_operation(words.back().substr(0, words.back().find("_perf")));
       } else if (said.find("Out of bounds values :") != said.npos && words.back() == "FAILED") {
         line.fail("results that the benchmark itself found right", said);
       } else if (kind_ == TableKind::kNccl) {
@@ -253,7 +198,7 @@ class Reader {
       } else if (kind_ == TableKind::kTimes) {
         osu_row(line, said, words);
       }
-      if (said.starts_with('#')) continue;
+      if (said.starts_with('#') || hear_title(words)) continue;
       // A command may go over several lines of a shell.
       command_.insert(command_.end(), words.begin(), words.end());
       if (words.back() == "\\") continue;
@@ -262,31 +207,17 @@ class Reader {
     }
   }
 
-  /// Where the time stands in a row of so many words. Old versions leave the kind of sum blank
-  /// where nothing is added up.
-  std::size_t time_column(const std::vector<std::string_view>& words) const {
-    const auto at = [&](std::string_view name) {
-      return static_cast<std::size_t>(
-          std::find_if(columns_.begin(), columns_.end(),
-                       [&](const std::string& column) { return column.starts_with(name); }) -
-          columns_.begin());
-    };
-    const std::size_t column = at("time");
-    const std::size_t sum = at("redop");
-    const bool is_blank =
-        sum < column && sum < words.size() && number_in<double>(words[sum]).has_value();
-    return is_blank ? column - 1 : column;
-  }
-
   void nccl_row(const TextLine& line, std::string_view said, std::vector<std::string_view> words) {
     const auto bytes = number_in<std::int64_t>(words[0]);
+    if (!bytes && columns_.looks_like_row(words)) line.fail("a number of bytes", words[0]);
     if (!bytes || (words.size() > 1 && !number_in<std::int64_t>(words[1]))) return;
     // Of each flush of its output, MPICH labels the first character: "sum      -1[0]    75.38".
     const std::string unlabelled = without_labels(said);
     words = words_of(unlabelled);
-    const std::size_t column = time_column(words);
+    const std::size_t column = columns_.time_column(words);
     if (words.size() <= column) line.fail(fmt::format("at least {} columns", column + 1));
     if (!number_in<double>(words[column])) line.fail("a row that is not cut by another line", said);
+    columns_.check_row(line, said, words, column);
     if (*bytes == 0) return;  // less than one element a rank: nothing is sent
     std::string kind;         // type and sum
     for (std::size_t i = 2; i < column && i < 4; ++i)
@@ -294,13 +225,11 @@ class Reader {
     MeasuredTable& table = tables_.back();
     if (row_kind_.empty()) {
       row_kind_ = kind;
-      const bool has_sum = std::find(columns_.begin(), columns_.end(), "redop") != columns_.end();
-      table.reduces = !has_sum || (column > 3 && words[3] != "none");
+      if (columns_.has_sum()) table.reduces = column > 3 && words[3] != "none";
     }
     if (kind != row_kind_) line.fail(fmt::format("rows of one type and sum ({})", row_kind_), said);
     check_interleaving(line, *bytes);
-    // Versions before 2 name no units; theirs are milliseconds.
-    add(line, words[0], words[column], columns_[0] == "bytes" ? 1000 : 1);
+    add(line, words[0], words[column], columns_.time_unit_us());
   }
 
   /// Of two runs at once rows come in turn: 128, 256, 8, 512, 16, 1024, ...
@@ -321,7 +250,7 @@ class Reader {
     const auto name = begin == said.npos ? begin : said.find(' ', begin);
     const auto end = said.find(" Latency Test");
     if (end != said.npos && name != said.npos && name <= end)
-      preamble_.operation = operation_of(said.substr(name, end - name));
+      preamble_.operation = named_operation(said.substr(name, end - name));
     const bool is_bandwidth =
         end == said.npos && (said.find(" Test") != said.npos || said.find("Rate") != said.npos);
     const bool has_no_size = preamble_.operation == "barrier" || preamble_.operation == "init";
@@ -330,27 +259,33 @@ class Reader {
 
   void osu_row(const TextLine& line, std::string_view said,
                const std::vector<std::string_view>& words) {
-    if (said.starts_with('#')) return;
+    if (said.starts_with('#')) return osu_columns(line, said);
     // Some builds put the number of ranks in front: "2,1024".
     const auto comma = words[0].rfind(',');
     const std::string_view size = words[0].substr(comma == words[0].npos ? 0 : comma + 1);
-    if (!number_in<std::int64_t>(size)) return;
+    if (!number_in<std::int64_t>(size)) {
+      if (words.size() > 1 && looks_like_number(size) && number_in<double>(words[1]))
+        line.fail("a number of bytes", size);
+      return;
+    }
     if (words.size() < 2) line.fail("a size and a latency", said);
     if (comma != words[0].npos && tables_.back().ranks == 0)
       tables_.back().ranks = number_in<std::int64_t>(words[0].substr(0, comma)).value_or(0);
-    add(line, size, words[1], 1);
+    add(line, size, words[1], osu_unit_us_);
   }
 
-  /// Microseconds per unit of the time column of this name; 0 when it is none.
-  static double time_unit(const std::string& name) {
-    for (const char* what : {"time", "latency", "avg_time"}) {
-      for (const auto& [unit, us] :
-           {std::pair{"ns", 1e-3}, {"us", 1.0}, {"ms", 1e3}, {"s", 1e6}, {"seconds", 1e6}}) {
-        if (name == fmt::format("{}_{}", what, unit) || name == fmt::format("{}({})", what, unit))
-          return us;
-      }
-    }
-    return 0;
+  /// "# Size       Avg Latency(us)   Min Latency(us)": the first of them is what is read.
+  void osu_columns(const TextLine& line, std::string_view said) {
+    const std::string names = lower(said);
+    const auto size = names.find("size");
+    if (size == names.npos || names.find_first_not_of("# \t") != size) return;
+    std::string name = names.substr(size + 4);
+    name = name.substr(0, name.find(')') == name.npos ? name.npos : name.find(')') + 1);
+    std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
+    if (name.find('(') == name.npos) return;
+    if (name.starts_with("avg")) name.erase(0, 3);
+    osu_unit_us_ = time_unit(name);
+    if (osu_unit_us_ == 0) line.fail("a latency in ns, us, ms or s in the second column", said);
   }
 
   struct CsvColumns {
@@ -412,9 +347,8 @@ class Reader {
         size->get<double>() > 9e18) {
       fail_at(pointer + "/" + size_key, "a number of bytes", size == row.end() ? Json() : *size);
     }
-    if (!time.is_number() || !(time.get<double>() > 0) || time.get<double>() > kMostMicroseconds) {
-      fail_at(time_pointer, "a positive time", time);
-    }
+    if (!time.is_number() || !is_time(time.get<double>()))
+      fail_at(time_pointer, time_expected(time.is_number() ? time.get<double>() : 0), time);
     tables_.back().rows.push_back({size->get<std::int64_t>(), time.get<double>()});
   }
 
@@ -424,6 +358,12 @@ class Reader {
     const bool nccl = root.is_object();
     if (nccl && (!root.contains("results") || !root["results"].is_array())) {
       fail_at("/results", "the list of results of nccl-tests", root.value("results", Json()));
+    }
+    const Json args = nccl ? root.value("args", Json()) : Json();
+    if (args.is_array() && !args.empty() && args[0].is_string()) {
+      const auto command = args[0].get<std::string>();
+      hear_command(words_of(command));
+      tables_.back().operation = preamble_.operation;
     }
     const Json& list = nccl ? root["results"] : root;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -439,6 +379,9 @@ class Reader {
       const char* key = out.is_object() ? "out_of_place" : "in_place";
       const Json place = out.is_object() ? out : row.value("in_place", Json());
       if (!place.is_object()) fail_at(pointer + "/out_of_place", "an object", place);
+      const Json wrong = place.value("nwrong", Json());
+      if (wrong.is_number() && wrong.get<double>() > 0)
+        fail_at(fmt::format("{}/{}/nwrong", pointer, key), "0 wrong values", wrong);
       add(pointer, row, "size", place.value("time", Json()),
           fmt::format("{}/{}/time", pointer, key));
     }
@@ -451,12 +394,20 @@ class Reader {
   Preamble preamble_;
   TableKind kind_ = TableKind::kNone;      ///< of the table that is being read
   bool is_next_ = true;                    ///< the preamble is of a table that has not begun
-  std::vector<std::string> columns_;       ///< of nccl-tests
+  NcclColumns columns_;                    ///< of nccl-tests
+  double osu_unit_us_ = 1;                 ///< of the column of times
   std::string row_kind_;                   ///< type and sum of the first row
   std::vector<std::string_view> command_;  ///< the words of a shell's so far
 };
 
 }  // namespace
+
+const std::vector<std::string>& measured_operations() {
+  static const std::vector<std::string> all{"all-reduce", "all-gather", "reduce-scatter",
+                                            "broadcast",  "reduce",     "all-to-all",
+                                            "ping-pong"};
+  return all;
+}
 
 std::string MeasuredTable::name() const {
   return fmt::format("{}{}", operation.empty() ? "a collective" : operation,

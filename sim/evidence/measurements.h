@@ -1,6 +1,7 @@
 // Measured times of a collective, as benchmarks print them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,15 +16,18 @@ struct Measurement {
 /// One run of a benchmark, with what the text says of it: its command, its list of devices, its
 /// title.
 struct MeasuredTable {
-  std::string operation{};  ///< as experiments name it; "": it does not say
-  bool reduces = true;      ///< false: its rows say that nothing is added up
-  std::int64_t ranks = 0;   ///< 0: it does not say
-  std::int64_t nodes = 0;   ///< 0: it does not say
+  std::string operation{};        ///< as experiments name it; "": it does not say
+  std::optional<bool> reduces{};  ///< whether its rows say that something is added up
+  std::int64_t ranks = 0;         ///< 0: it does not say
+  std::int64_t nodes = 0;         ///< 0: it does not say
   std::vector<Measurement> rows{};
 
   /// "all-reduce on 8 ranks".
   std::string name() const;
 };
+
+/// What tables may be of, as experiments name it.
+const std::vector<std::string>& measured_operations();
 
 /// Reads what nccl-tests print (text, old and new columns; the JSON of -J), also Neuron's
 /// nccom-test, what OSU's latency tests print, CSV with a header that names a size and a time

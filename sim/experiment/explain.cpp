@@ -155,9 +155,13 @@ void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Var
   }
 }
 
+bool decides_while_it_runs(const Experiment& e) {
+  return e.transport->policy(*e.schedule, {}, *e.cluster) != nullptr;
+}
+
 void check_fixed_plan(const Experiment& e) {
   if (e.layout) throw InputError("--fixed-plan: a layout plans no messages by cost: expected none");
-  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+  if (decides_while_it_runs(e)) {
     throw InputError(
         fmt::format("--fixed-plan: schedule or transport decide while the step runs: expected a "
                     "schedule that plans beforehand, as fixed-buckets or mg-wfbp"));
@@ -208,7 +212,7 @@ MeasuredStep measured_step(const Explanation& explanation, const Variants& varia
   return {measured,
           likely_causes(suspects_of(explanation, variants, e.cluster->nodes, measured),
                         explanation.result.step_time_s, measured, time_of),
-          !as_it_is.plans.empty()};
+          !as_it_is.plans.empty() && !e.layout && !decides_while_it_runs(e)};
 }
 
 }  // namespace

@@ -347,7 +347,9 @@ constexpr std::array kFigures{
     integer("simulated_steps", "that an embedding played", count_of_engine<&Attribution::steps>),
     integer("transient_steps", "of those, before the steady state",
             count_of_engine<&Attribution::transient_steps>),
-    number("transient_s", "s", "by how much these took longer than steady ones, in all",
+    number("transient_s", "s",
+           "by how much these took longer than steady ones, in all, from a step's forward "
+           "pass to the next one's; negative: what they sent held up later steps",
            of_engine<&Attribution::transient>),
     number("funnel_serial_s", "s",
            "calls, pushes, wake-ups and copies of Funnel's main thread in a step",

@@ -86,12 +86,26 @@ std::string MeasuredStep::text(double predicted, Interval interval) const {
       "{:.3f} to {:.3f} ms\n",
       seconds * 1e3, (seconds / predicted - 1) * 100, is_inside ? "inside" : "outside",
       interval.low * 1e3, interval.high * 1e3);
-  if (causes.empty())
-    return text + "no quantity of the experiment alone makes the step take that long\n";
+  const std::string most = fmt::format("{:.0f} times as much or as little", kMostFactor);
+  if (causes.empty()) {
+    return text + fmt::format(
+                      "no quantity of the experiment alone, up to {}, makes the step take "
+                      "that long\n",
+                      most);
+  }
   TextTable table({"it takes that long with", "which is", "instead", "factor"});
   for (const LikelyCause& cause : causes)
     table.add({cause.pointer, cause.value, cause.needed, fmt::format("{:.3f}", cause.factor)});
   text += table.text();
+  text += fmt::format("tried: each up to {}\n", most);
+  const auto of_list = std::ranges::find_if(causes, [](const LikelyCause& cause) {
+    return cause.pointer.find("/*") != std::string::npos;
+  });
+  if (of_list != causes.end()) {
+    std::string one = of_list->pointer;
+    one.replace(one.find("/*"), 2, "/0");
+    text += fmt::format("*: every element alike; --set takes one at a time, as {}\n", one);
+  }
   text += "compute: of the slowest worker, for which the others wait, or of all\n";
   if (is_plan_held) text += "with the messages that are planned for the experiment as it is\n";
   return text;
@@ -105,7 +119,10 @@ Json MeasuredStep::json() const {
                     {"needed", cause.needed},
                     {"factor", cause.factor}});
   }
-  return {{"step_time_s", seconds}, {"fixed_plan", is_plan_held}, {"causes", list}};
+  return {{"step_time_s", seconds},
+          {"fixed_plan", is_plan_held},
+          {"most_factor", kMostFactor},
+          {"causes", list}};
 }
 
 }  // namespace steptime

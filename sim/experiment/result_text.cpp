@@ -1,6 +1,8 @@
 #include "sim/experiment/result_text.h"
 
 #include "sim/config/json_text.h"
+#include "sim/config/word_list.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/experiment/figures.h"
 
@@ -10,7 +12,6 @@
 
 #include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace steptime {
 namespace {
@@ -23,16 +24,18 @@ bool is_cell(const Figure& figure) {
 }  // namespace
 
 double figure_of(const Result& result, std::string_view key) {
-  std::vector<std::string_view> numbers;
+  std::vector<std::string> numbers;
   for (const Figure& figure : figures()) {
     if (figure.number == nullptr && figure.integer == nullptr) continue;
-    numbers.push_back(figure.key);
+    numbers.emplace_back(figure.key);
     if (figure.key != key) continue;
     if (const auto value = value_of(figure, result)) return *value;
     throw InputError(fmt::format("\"{}\" is not known for this run", key));
   }
-  throw InputError(
-      fmt::format("\"{}\" is no figure of a result; known: {}", key, fmt::join(numbers, ", ")));
+  const std::string guess = closest(key, numbers);
+  throw InputError(fmt::format("{} is no figure of a result{}; known: {}", brief(std::string(key)),
+                               guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess),
+                               listed(numbers)));
 }
 
 void append_json(std::string& text, const Result& result, const Details* details) {

@@ -74,6 +74,8 @@ std::shared_ptr<const Document> with_stack(const std::shared_ptr<const Document>
   const std::vector<std::string> known = software_stacks();
   if (!std::binary_search(known.begin(), known.end(), name))
     strategy.fail("stack", unknown_word(name, known));
+  if (!root["strategy"].contains("layout"))
+    strategy.fail("stack", "expected a \"layout\" beside it, whose software it says");
   const Json keys = read_stack((stacks_dir() / (name + ".json")).string());
   auto full = std::make_shared<Document>(*document);
   for (const char* section : kSections) {

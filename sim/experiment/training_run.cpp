@@ -7,6 +7,7 @@
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_work.h"
 #include "sim/training/play.h"
+#include "sim/training/reported_steps.h"
 
 #include <algorithm>
 #include <bit>
@@ -217,9 +218,9 @@ TrainingPlan plan_training(const Experiment& e) {
                    ? learns->steps(workers)
                    : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
   plan.reported = reported_steps(e, plan);
-  constexpr double kLimit = 4e6;  // s, as for a single step
+  constexpr double kLimit = 4e6;  // s, as for a single step; what comes behind has as long again
   const Duration one = std::max(plan.step.forward + plan.step.backward, plan.step.input);
-  const double least = to_seconds(one) * static_cast<double>(plan.steps);
+  const double least = to_seconds(one) * static_cast<double>(least_steps(plan));
   if (least > kLimit) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));

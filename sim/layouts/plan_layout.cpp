@@ -48,16 +48,19 @@ Json fallback_of(const std::string& key) {
 
 BesideCompute read_beside(const Config& strategy) {
   BesideCompute beside{false, false, false, false, false, false};
-  for (const Json& stated : strategy.raw("beside_compute")) {
+  const auto refuse = [&](const char* expected, const Json& found) {
+    std::vector<std::string_view> names;
+    for (const BesideKind& kind : kBesideKinds)
+      names.push_back(kind.name);
+    strategy.fail("beside_compute", fmt::format("found {}, expected {} {}", brief(found), expected,
+                                                fmt::join(names, ", ")));
+  };
+  const Json& list = strategy.raw("beside_compute");
+  if (!list.is_array()) refuse("a list of some of", list);
+  for (const Json& stated : list) {
     const auto known = std::find_if(kBesideKinds.begin(), kBesideKinds.end(),
                                     [&](const BesideKind& k) { return stated == k.name; });
-    if (known == kBesideKinds.end()) {
-      std::vector<std::string_view> names;
-      for (const BesideKind& kind : kBesideKinds)
-        names.push_back(kind.name);
-      strategy.fail("beside_compute", fmt::format("found {}, expected some of {}", brief(stated),
-                                                  fmt::join(names, ", ")));
-    }
+    if (known == kBesideKinds.end()) refuse("some of", stated);
     beside.*known->member = true;
   }
   return beside;

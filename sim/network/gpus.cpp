@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostGpus = 64;
 constexpr int kMostLinks = 64;
+constexpr int kMostNodeGpus = 1024;
 constexpr int kMostNics = 1024;  // as many as a node has GPUs at most
 
 /// Rows of whole numbers: square, symmetric, nothing between a GPU and itself.
@@ -59,6 +60,12 @@ const Bindings<GpuNode>& gpu_keys() {
   static const Bindings<G> keys{
       {&G::links, "links", "what joins the GPUs of a node", kRequired,
        one_of("nvlink", "nvswitch", "pcie")},
+      Bindings<G>::Binding{{.key = "count",
+                            .kind = Kind::kInteger,
+                            .help = "GPUs that a node has, so that no more can work; default: not "
+                                    "known, where neither `node` nor `matrix` says",
+                            .need = Need::kOptional,
+                            .range = {.low = 1, .high = kMostNodeGpus}}},
       {&G::link_bandwidth, "link_bandwidth",
        "of one link in one direction, as NCCL counts it: 18 GB/s for NVLink of P100, 20 to 22 of "
        "V100 and later",

@@ -319,6 +319,22 @@ Link read_inside(const Config& section, const Cluster& cluster) {
 
 }  // namespace
 
+namespace {
+
+/// `of`: who has as many GPUs a node as "gpus" counts.
+void check_count(const Config& section, const std::string& of) {
+  if (!section.has("gpus")) return;
+  const Config gpus = section.object("gpus", gpus_params());
+  if (!gpus.has("count")) return;
+  const auto count = gpus.get<std::int64_t>("count");
+  if (const auto used = section.get<std::int64_t>("gpus_per_node"); used > count) {
+    section.fail("gpus_per_node", fmt::format("expected at most {}, as many GPUs as {} has, got {}",
+                                              count, of, used));
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const NetworkKind> read_network(const Config& section) {
   if (section.has("preset")) return read_network(over_preset(section, preset_of(section)));
   return NetworkKinds::instance().make(section, "network");
@@ -331,7 +347,9 @@ Cluster read_cluster(const Config& section) {
 Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> network) {
   if (section.has("preset")) {
     const Preset preset = preset_of(section);
-    Cluster cluster = read_cluster(over_preset(section, preset), std::move(network));
+    const Config full = over_preset(section, preset);
+    check_count(full, section.get<std::string>("preset"));
+    Cluster cluster = read_cluster(full, std::move(network));
     cluster.profile = preset.profile;
     return cluster;
   }
@@ -349,6 +367,7 @@ Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> n
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
   if (section.has("gpus")) {
+    check_count(section, "a node");
     cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);
   }
   return cluster;

@@ -207,7 +207,7 @@ Topology read_topology(const Config& section) {
   }
   for (const Config& link : section.objects("links", link_keys().params())) {
     const Json& ends = link.raw("ends");
-    if (ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
+    if (!ends.is_array() || ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
       link.fail("ends", "expected the names of two vertices");
     const auto vertex = [&](std::size_t i) {
       const auto found = by_name.find(ends[i].get<std::string>());

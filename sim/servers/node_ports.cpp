@@ -25,19 +25,23 @@ NodePorts::NodePorts(Engine& engine, const Cluster& cluster, std::int64_t nodes,
 
 NodePorts::Passage NodePorts::leave(Way way, PortEnd from, Duration transfer, When at) {
   const Duration latency = this->latency(way);
-  if (is_free(way, from)) return {at, at.time + latency, at.time + latency};
+  if (is_free(way, from)) {
+    const Time there = time_after(at.time, latency);
+    return {at, there, there};
+  }
   When& free = port(out_, way, from);
   const bool waits = free.time > at.time;
   const When start = waits ? free : at;
   const Reason reason = transfers_[index(way)];
   free = waits ? engine_.lengthen(free, transfer, reason) : engine_.until(at, transfer, reason);
-  return {start, start.time + latency, start.time + latency + transfer};
+  const Time head = time_after(start.time, latency);
+  return {start, head, time_after(head, transfer)};
 }
 
 When NodePorts::enter(Way way, PortEnd to, Duration transfer, const Arrival& message) {
   if (is_free(way, to)) return message.tail;
   When& free = port(in_, way, to);
-  const Time end = std::max(message.head.time, free.time) + transfer;
+  const Time end = time_after(std::max(message.head.time, free.time), transfer);
   if (!engine_.keeps_causes()) {
     free = When(end);
     return When(std::max(end, message.tail.time));

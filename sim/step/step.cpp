@@ -82,7 +82,9 @@ Ends shared_recurrence(const StepPlan& plan, OnBucket on_bucket) {
     const Time start = i < computed ? free : compute.when(bucket.ready);
     computes_until(start);
     compute.change(start, slowdown.compute);
-    free = start + bucket.cost + compute.longer(start, bucket.cost, slowdown.collective);
+    if (compute.end() < Time{}) refuse_range();  // it has left the range of simulated time
+    free = time_after(
+        start, checked_add(bucket.cost, compute.longer(start, bucket.cost, slowdown.collective)));
     computes_until(free);
     compute.change(free, 1);
     on_bucket(i, BucketTimes{ready[i], since_start(start), since_start(free)});

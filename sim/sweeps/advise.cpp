@@ -114,10 +114,10 @@ Sweep sweep_of(const std::string& file, const Json& full, const SearchedWay& gro
 }
 
 /// Calls found(point, seconds a step) for each of these points, in ascending order, that can be
-/// simulated, in order. What `on_progress` throws ends it.
-template <class OnFound>
+/// simulated, and refused(why) for the others, in order. What `on_progress` throws ends it.
+template <class OnFound, class OnRefused>
 void run(const Sweep& sweep, const std::vector<std::int64_t>& points, const OnProgress& on_progress,
-         OnFound found) {
+         OnFound found, OnRefused refused) {
   std::exception_ptr thrown;
   std::atomic<bool> is_over = false;
   SweepOptions options{.threads =
@@ -130,7 +130,10 @@ void run(const Sweep& sweep, const std::vector<std::int64_t>& points, const OnPr
     return std::vector(first, first + static_cast<std::ptrdiff_t>(count));
   };
   options.on_row = [&](const SweepRow& row, std::string_view) {
-    if (row.result) found(static_cast<std::size_t>(row.point), row.result->step_time_s);
+    if (row.result)
+      found(static_cast<std::size_t>(row.point), row.result->step_time_s);
+    else
+      refused(row.error);
   };
   options.on_progress = [&](std::int64_t, double done) {
     if (!on_progress || is_over) return;
@@ -217,6 +220,8 @@ class Search {
       }
     }
   }
+
+  const std::string& refused() const { return refused_; }
 
  private:
   static constexpr double kQuickShare = 0.5;  // of the time, about
@@ -333,7 +338,8 @@ class Search {
         if (listener_) listener_(from + (to - from) * done / static_cast<double>(count));
       };
       const SearchedWay& way = *group;
-      run(sweep_of(file_, config_, way, blocks_), points, on_progress,
+      run(
+          sweep_of(file_, config_, way, blocks_), points, on_progress,
           [&](std::size_t point, double time) {
             ++advice.tried;
             const Found now{&way, &settings(way)[point], time};
@@ -341,6 +347,9 @@ class Search {
             if (fastest_ && *fastest_ <= time) return;
             fastest_ = time;
             if (options_.on_better) options_.on_better(named(now));
+          },
+          [&](const std::string& why) {
+            if (refused_.empty()) refused_ = why;
           });
       begun += points.size();
     }
@@ -390,6 +399,7 @@ class Search {
   const AdviseOptions& options_;
   OnProgress listener_;
   std::map<std::string, std::vector<Found>> found_;  ///< by system
+  std::string refused_;  ///< why the first setting that was cannot be simulated
   std::optional<double> fastest_;
   double events_ = 0;  ///< of what was chosen to be played
 };
@@ -410,6 +420,12 @@ Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions
         fmt::format("{}: /run/convergence: a run that learns has no shortest step to look for: "
                     "expected none",
                     config->file));
+  }
+  if (experiment.layout) {
+    throw InputError(fmt::format(
+        "{}: /strategy/layout: advise tries schedules of whole models on every worker, and a "
+        "layout sends its gradients by its own rules: expected none",
+        config->file));
   }
   Json full = resolved(as_it_is->root);
   // As many as each schedule needs, not as the config's own does.
@@ -432,6 +448,11 @@ Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions
   Search search(config->file, full, groups, blocks, options, on_progress);
   advice.is_partial = !search.run_all(advice);
   search.add_best(advice);
+  if (advice.best.empty() && advice.left_out.empty() && !advice.is_partial) {
+    throw InputError(
+        fmt::format("{}: /strategy: no setting to advise goes with this experiment{}{}",
+                    config->file, search.refused().empty() ? "" : ", as ", search.refused()));
+  }
   std::stable_sort(advice.best.begin(), advice.best.end(), is_shorter);
   std::stable_sort(advice.narrower.begin(), advice.narrower.end(), is_shorter);
   return advice;

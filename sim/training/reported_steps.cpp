@@ -1,5 +1,6 @@
 #include "sim/training/reported_steps.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,14 +10,25 @@ namespace {
 
 constexpr std::int64_t kSameInARow = 3;
 constexpr std::int64_t kMostSteps = 64;
-/// Shared transfers are rounded to a picosecond now and then.
+/// Shared transfers are rounded to a picosecond now and then, and long times to what a double holds
+/// of them.
 constexpr Duration kSame{1000};
+constexpr std::int64_t kSameShare = 1'000'000'000'000;
 
 bool is_same(Duration a, Duration b) {
-  return a - b <= kSame && b - a <= kSame;
+  const Duration same = std::max(kSame, a / kSameShare);
+  return a - b <= same && b - a <= same;
 }
 
 }  // namespace
+
+std::int64_t least_steps(const TrainingPlan& plan) {
+  using Reported = TrainingPlan::Reported;
+  if (plan.reported == Reported::kAfterTwo) return plan.warm_up() + plan.steps;
+  const std::int64_t until_steady =
+      plan.reported == Reported::kSteady ? kSameInARow * plan.update->period() : 0;
+  return std::max(plan.steps, until_steady);
+}
 
 ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
     : plan_(plan),

@@ -43,6 +43,9 @@ class SumOfTimes {
   Wide ps_ = 0;
 };
 
+/// As many steps of each client a run plays at least.
+std::int64_t least_steps(const TrainingPlan& plan);
+
 class ReportedSteps {
  public:
   /// Both must outlive this.

@@ -40,12 +40,14 @@ void Worker::hold_up(Time& origin, When when, Duration needed) {
 /// A forward pass that begins at `origin`, as far as the rest says, needs samples, which the
 /// pipeline makes ready step by step, as far ahead as it can.
 void Worker::await_input(Time& origin) {
-  const Time ready(step_ * training_.plan.step.input);
+  std::int64_t ready_ps = 0;
+  if (__builtin_mul_overflow(training_.plan.step.input.count(), step_, &ready_ps)) refuse_range();
+  const Time ready{Duration(ready_ps)};
   if (ready <= origin) return;
   Engine& engine = training_.world.engine;
   training_.record.waits_for_input(step_, ready - origin);
   const When since = engine.release(held_);
-  held_ = engine.hold(engine.until(since, since.time + (ready - origin), input_));
+  held_ = engine.hold(engine.until(since, ready - origin, input_));
   origin = ready;
 }
 
@@ -63,8 +65,8 @@ bool Worker::begin_step() {
 /// The end of a pass that takes `nominal` at full speed.
 When Worker::pass_end(When since, Time begin, Duration nominal, const PassReasons& reasons) {
   Engine& engine = training_.world.engine;
-  const Time end = begin + scaled(nominal, factor_);
-  const Time usual = std::clamp(begin + nominal, std::min(since.time, end), end);
+  const Time end = time_after(begin, scaled(nominal, factor_));
+  const Time usual = std::clamp(time_after(begin, nominal), std::min(since.time, end), end);
   return engine.until(reasons.until(engine, since, usual), end, slower_);
 }
 
@@ -94,7 +96,7 @@ void Worker::forward() {
 
 Time Worker::ready(std::size_t bucket) const {
   const Duration alone = scaled(training_.plan.step.buckets[bucket].ready, factor_);
-  return training_.plan.beside ? compute_.when(alone) : origin_ + alone;
+  return training_.plan.beside ? compute_.when(alone) : time_after(origin_, alone);
 }
 
 void Worker::await_gradient(Suspended program, std::size_t bucket) {
@@ -130,8 +132,8 @@ void Worker::end_backward(When end) {
 Time Worker::done(Duration work) const {
   const StepPlan& plan = training_.plan.step;
   if (training_.plan.beside) return compute_.when(scaled(work, factor_));
-  if (work <= plan.forward) return origin_ + scaled(work, factor_);
-  return middle_.time + scaled(work - plan.forward, factor_);
+  if (work <= plan.forward) return time_after(origin_, scaled(work, factor_));
+  return time_after(middle_.time, scaled(work - plan.forward, factor_));
 }
 
 /// The parts of the step's compute that have ended since this was called last.
@@ -149,7 +151,8 @@ void Worker::draw_parts(Time until) {
 /// What is done at `when`, and would be after `alone` without collectives beside it.
 When Worker::slowed(Time when, Duration alone) {
   Engine& engine = training_.world.engine;
-  const Time by_itself = std::clamp(origin_ + alone, middle_.time, std::max(middle_.time, when));
+  const Time by_itself =
+      std::clamp(time_after(origin_, alone), middle_.time, std::max(middle_.time, when));
   const When ready = backward_.until(engine, middle_, by_itself);
   return engine.until(ready, std::max(ready.time, when), overlap_.compute);
 }
@@ -167,6 +170,7 @@ void Worker::await_gradient() {
 void Worker::await_end() {
   Engine& engine = training_.world.engine;
   engine.cancel(backward_end_);
+  if (compute_.end() < Time{}) refuse_range();  // it has left the range of simulated time
   backward_end_ = engine.at(slowed(compute_.end(), compute_.work()), Phase::kComplete, [this] {
     computes_ = false;
     end_backward(training_.world.present());

@@ -101,7 +101,8 @@ const Params& workload_params() {
       {.key = "gathers",
        .kind = Kind::kText,
        .help = "of a transformer with sequence parallelism: whether tensor ranks gather values in "
-               "the precision or in the type of `products`; default: precision",
+               "the precision or in the type of `products`, where there are any; default: "
+               "precision",
        .need = Need::kOptional,
        .words = {"precision", "products"}},
       {.key = "attention",
@@ -149,7 +150,8 @@ const Params& workload_params() {
       {.key = "overlap",
        .kind = Kind::kObject,
        .help = "what kernels and the collectives beside them cost each other; default: "
-               "multiprocessors",
+               "multiprocessors, but for the shape of a transformer, whose rates are of steps "
+               "beside collectives: none",
        .need = Need::kOptional,
        .choice = Overlap::kNoun},
       {.key = "accumulate",

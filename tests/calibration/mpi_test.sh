@@ -48,6 +48,15 @@ ranks 2 replay "$config" >"$scratch/out" 2>&1 || status=$?
 [[ $status == 2 && $(grep -c '^steptime: .*: /cluster: has 4 workers, but mpirun started 2 ranks' \
   "$scratch/out") == 1 ]] || fail "a wrong number of ranks: $status, $(cat "$scratch/out")"
 
+for wrong in '--tolerance nan' '--tolerance -1' '--tolerance inf' '--most-waiting nan' \
+  '--most-waiting -5'; do
+  status=0
+  # shellcheck disable=SC2086 # two words
+  ranks 2 replay "$config" "${small[@]}" $wrong >"$scratch/out" 2>&1 || status=$?
+  [[ $status == 2 && $(grep -c "^steptime: ${wrong% *}: expected .*per cent.*, got ${wrong#* }$" \
+    "$scratch/out") == 1 ]] || fail "$wrong: $status, $(cat "$scratch/out")"
+done
+
 # Ctrl-C ends all ranks at once: a line at most, and no file.
 "${launch[@]}" 2 "$steptime" calibrate mpi --rounds 10000 -o "$scratch/x.json" >"$scratch/out" 2>&1 &
 started=$SECONDS

@@ -1,5 +1,6 @@
 #include "sim/experiment/runs/execution_of.h"
 
+#include "sim/core/error.h"
 #include "sim/experiment/runs/kvstore_run.h"
 #include "sim/experiment/runs/layout_run.h"
 #include "sim/experiment/runs/one_step.h"
@@ -8,6 +9,8 @@
 #include "sim/step/host_work.h"
 
 #include <memory>
+
+#include <fmt/format.h>
 
 namespace steptime {
 
@@ -32,7 +35,13 @@ void complete(Experiment& e, const Execution::DocumentOf& document) {
     e.workload = copies ? e.alone->in_buckets : e.alone;
     const auto* own = dynamic_cast<const HostWork*>(e.schedule.get());
     if (own != nullptr && own->between_passes() > Duration{} && !e.layout &&
-        e.cluster->workers() > 1 && e.aggregation->servers.count == 0) {
+        e.cluster->workers() > 1) {
+      if (e.aggregation->servers.count > 0) {
+        throw InputError(fmt::format(
+            "{}: /strategy/schedule/between_passes: expected 0 s with servers, got \"{}\": what a "
+            "framework does there is known of all-reduces only",
+            e.file, format_quantity(own->between_passes())));
+      }
       e.workload = std::make_shared<PreparedWorkload>(
           with_host_work(e.alone->workload, own->between_passes()));
     }

@@ -36,15 +36,18 @@ TEST(KinetoSteps, AreChosenByNumber) {
   const auto five = ranks_of({step_of(3, {"a"}), step_of(4, {"a"}), step_of(5, {"a"}),
                               step_of(6, {"a"}), step_of(7, {"a"})});
   for (const auto& [asked, left] :
-       {std::pair{"", "34567"}, {"5", "5"}, {"4-6", "456"}, {"3-4,7", "347"}}) {
+       {std::pair{"3-7", "34567"}, {"5", "5"}, {"4-6", "456"}, {"3-4,7", "347"}}) {
     auto ranks = five;
     choose_steps(ranks, asked);
     EXPECT_EQ(names(ranks), left) << asked;
   }
   auto ranks = five;
-  EXPECT_EQ(message_of<InputError>([&] { choose_steps(ranks, "8-9"); }),
-            "x.json: --set steps: expected some of ProfilerStep#3 to ProfilerStep#7, got \"8-9\"");
-  for (const char* asked : {"a", "4-", "6-4", "4,,5"}) {
+  for (const std::string asked : {"8-9", "5-8", "2-4", "5,8", "0-9000000000000000000"}) {
+    EXPECT_EQ(message_of<InputError>([&] { choose_steps(ranks, asked); }),
+              "x.json: --set steps: expected some of ProfilerStep#3 to ProfilerStep#7, got \"" +
+                  asked + "\"");
+  }
+  for (const char* asked : {"", "a", "4-", "6-4", "4,,5", "4,"}) {
     EXPECT_EQ(message_of<InputError>([&] { choose_steps(ranks, asked); }),
               "--set steps: expected numbers of steps as 7, 5-8 or 5-6,9, got \"" +
                   std::string(asked) + "\"");

@@ -52,6 +52,10 @@ TEST(FullRecomputation, RefusesWhatIsNoLayer) {
             "x.json: /recompute/layers: found -2, expected numbers of layers, from 0 on");
   EXPECT_EQ(error(R"({"type": "full", "layers": [1], "every": 2})"),
             "x.json: /recompute/every: unexpected, as \"layers\" names them");
+  EXPECT_EQ(error(R"({"type": "full", "layers": [1, 0, 1]})"),
+            "x.json: /recompute/layers: found 1 twice, expected each once");
+  EXPECT_EQ(error(R"({"type": "full", "layers": 1})"),
+            "x.json: /recompute/layers: found 1, expected a list of numbers of layers");
 }
 
 }  // namespace

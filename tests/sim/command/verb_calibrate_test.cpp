@@ -46,6 +46,17 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   std::vector<std::string> of_one = fit_args(file);
   of_one.at(4) = "1";
   EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected at least 2, got 1\n");
+  of_one.at(4) = "0";
+  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected at least 2, got 0\n");
+  EXPECT_EQ(steptime(fit_args(file, {"--nodes", "0"})).err,
+            "steptime: --nodes: expected at least 1, got 0\n");
+  std::vector<std::string> of_no_day = fit_args(file);
+  of_no_day.at(8) = "2026-13-45";
+  EXPECT_EQ(steptime(of_no_day).err,
+            "steptime: --date: expected a day such as 2026-01-31, got \"2026-13-45\"\n");
+  EXPECT_EQ(steptime(fit_args(file, {"--operation", "foo"})).err,
+            "steptime: --operation: unknown \"foo\"; known: all-reduce, all-gather, "
+            "reduce-scatter, broadcast, reduce, all-to-all, ping-pong\n");
   const std::string empty = folder.write("empty.csv", "");
   EXPECT_EQ(steptime({"calibrate", "fit", empty}).err,
             "steptime: " + empty + ": no measurement found\n");

@@ -166,6 +166,22 @@ TEST(VerbImport, RefusesABatchThatIsNone) {
   EXPECT_EQ(lines_of(import.err).size(), 1U);
 }
 
+/// A number is what steps are asked for by, and a text of its format.
+TEST(VerbImport, AStepIsANumber) {
+  const std::string file = STEPTIME_TESTS_DIR "/data/imports/kineto_resnet50_1xV100.json.gz";
+  const auto error = [&](const std::string& steps) {
+    return steptime({"import", "kineto", file, "--model", "m", "--device", "d", "--batch", "1",
+                     "--set", "steps=" + steps})
+        .err;
+  };
+  const std::string far = error("99999");
+  EXPECT_TRUE(far.starts_with("steptime: " + file + ": --set steps: expected some of ")) << far;
+  EXPECT_TRUE(far.ends_with(", got \"99999\"\n")) << far;
+  EXPECT_EQ(error(""),
+            "steptime: --set steps: expected numbers of steps as 7, 5-8 or 5-6,9, got "
+            "\"\"\n");
+}
+
 TEST(VerbImport, UnknownFormatListsTheKnownOnes) {
   const TinyFolder folder;
   std::vector<std::string> args = import_args(folder.write("p.csv", kProfile));

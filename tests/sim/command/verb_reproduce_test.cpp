@@ -147,5 +147,10 @@ TEST(VerbReproduce, MapsStandBelowTheFiguresOrAlone) {
             "steptime: no map's paper or id contains \"T-\"\n");
 }
 
+TEST(VerbReproduce, OnlyOneThingIsShownAlone) {
+  EXPECT_EQ(Papers({"{}"}).reproduce({"--layouts", "--maps"}).err,
+            "steptime: --layouts, --maps: expected one of them\n");
+}
+
 }  // namespace
 }  // namespace steptime

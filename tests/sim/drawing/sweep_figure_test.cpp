@@ -123,6 +123,12 @@ TEST(SweepFigure, FailedPointsAreCountedAndLeftOut) {
 }
 
 TEST(SweepFigure, RefusesWhatCannotBeShown) {
+  const std::string mixed = message_of<InputError>([] {
+    sweep_figure(
+        std::vector{row(Json{{"/a", 1}}, 1), row(Json{{"/a", 2}}, 1), row(Json{{"/b", 1}}, 1)}, {});
+  });
+  EXPECT_TRUE(mixed.ends_with(": has no /a, as others have: expected results of one sweep"))
+      << mixed;
   EXPECT_EQ(message_of<InputError>([] { sweep_figure(grid(1, 1), {}); }),
             "expected results that differ in a swept value");
   EXPECT_EQ(message_of<InputError>([] {

@@ -166,6 +166,13 @@ TEST(Comparison, WhatIsNoResultIsRefused) {
             "x.json: \"step_time_s\": expected a number, got \"foo\"");
   EXPECT_EQ(error_of("x.json", R"([{"format_version":1,"step_time_s": -1}])"),
             "x.json: /0: \"step_time_s\": expected more than 0, got -1");
+  for (const char* ends : {"[1]", "3", R"(["a", 2])"}) {
+    const std::string error =
+        error_of("x.json", std::string(R"({"format_version":1,"step_time_s":1,)") +
+                               R"("step_time_interval_s":)" + ends + "}");
+    EXPECT_TRUE(error.starts_with("x.json: \"step_time_interval_s\": expected two numbers, got"))
+        << error;
+  }
   EXPECT_EQ(error_of("x.json", R"({"format_version":1,"step_time_s": 1, "params": 3})"),
             "x.json: \"params\": expected an object, got 3");
   EXPECT_EQ(error_of("x.json", "{\"step_time_s\": 1}"),

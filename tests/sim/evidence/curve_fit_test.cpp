@@ -184,6 +184,18 @@ TEST(CurveFit, TheSameSeedGivesTheSameInterval) {
             fit_curve(sizes, {.seed = 2}).operation.segments.front().first.low);
 }
 
+/// Of fewer than four sizes of one round none is predicted by the others: nothing is known of how
+/// far off the line is, which is not the same as that it is exact.
+TEST(CurveFit, TwoSizesSayNothingOfTheirSpread) {
+  for (const std::vector<SizeTimes>& sizes :
+       {std::vector<SizeTimes>{{1 << 20, {1e-3}}, {1 << 22, {4e-3}}},
+        {{1 << 20, {1e-3}}, {1 << 21, {2e-3}}, {1 << 22, {4e-3}}}}) {
+    const MeasuredCurve curve(fit_curve(sizes).operation.segments);
+    EXPECT_NEAR(curve.fitted(1 << 20), 1e-3, 1e-9);
+    EXPECT_NEAR(curve.high(1 << 20) / curve.low(1 << 20), 100 * 100, 1e-6);
+  }
+}
+
 TEST(CurveFit, SaysWhatItCannotFit) {
   const auto message = [](const std::vector<SizeTimes>& sizes) {
     return message_of<InputError>([&] { fit_curve(sizes); });

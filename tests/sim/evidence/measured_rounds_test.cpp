@@ -42,6 +42,9 @@ TEST(MeasuredRounds, SayWhatIsWrong) {
             "m.json: /series/0/sizes/0/seconds: expected at least one time, got none");
   EXPECT_EQ(error(R"([{"operation": "x", "ranks": 2, "sizes": [{"bytes": 4, "seconds": [0]}]}])"),
             "m.json: /series/0/sizes/0/seconds: expected positive times in seconds, got 0");
+  EXPECT_EQ(
+      error(R"([{"operation": "x", "ranks": 2, "sizes": [{"bytes": 4, "seconds": [1e-300]}]}])"),
+      "m.json: /series/0/sizes/0/seconds: expected times of at least 1 ps, got 1e-300");
 }
 
 TEST(MeasuredRounds, TablesAreRoundsEach) {
@@ -81,6 +84,24 @@ TEST(MeasuredRounds, WhatTablesSayOfThemselvesIsTakenOrChecked) {
               rounds_of_tables(std::vector{four.path()}, {"all-reduce", 4, 4});
             }),
             four.path() + ": --nodes: expected 1, as the devices are on, got 4");
+}
+
+/// Of two tables without a name the one whose rows add up is no all-to-all, and the other no
+/// all-reduce.
+TEST(MeasuredRounds, WhatAddsUpIsNoRoundOfWhatDoesNot) {
+  const std::string head = "#  size  count  type  redop  root  time\n";
+  const ScratchFile both("both.txt", head + " 8 2 float sum -1 10\n 16 4 float sum -1 10\n" + head +
+                                         " 8 2 float none -1 30\n 16 4 float none -1 30\n");
+  for (const auto& [operation, seconds] : {std::pair{"all-reduce", 10e-6}, {"all-to-all", 30e-6}}) {
+    const TableRounds rounds = rounds_of_tables(std::vector{both.path()}, {operation, 4, 0});
+    ASSERT_EQ(rounds.sizes.at(0).seconds.size(), 1U) << operation;
+    EXPECT_DOUBLE_EQ(rounds.sizes[0].seconds[0], seconds);
+  }
+  const ScratchFile sum("sum.txt", head + " 8 2 float sum -1 10\n");
+  EXPECT_EQ(message_of<InputError>([&] {
+              rounds_of_tables(std::vector{sum.path()}, {"broadcast", 4, 0});
+            }),
+            sum.path() + ": --operation: expected broadcast, got a collective that adds up");
 }
 
 TEST(MeasuredRounds, TablesOfOtherRanksAreNeverOneAverage) {

@@ -83,6 +83,16 @@ TEST(Measurements, OsuWithRanksInFront) {
             (Rows{{4, 31.92}}));
 }
 
+/// The second column says its unit; what is no latency is no time.
+TEST(Measurements, OsuWithItsUnit) {
+  const std::string title = "# OSU MPI Allreduce Latency Test v7.3\n";
+  EXPECT_EQ(rows(title + "# Size  Avg Latency(ms)\n4   31.92\n"), (Rows{{4, 31920}}));
+  EXPECT_EQ(rows(title + "# Size          Latency (us)\n4   31.92\n"), (Rows{{4, 31.92}}));
+  EXPECT_EQ(error_of(title + "# Size  Avg Bandwidth(MB/s)\n4   31.92\n"),
+            "m.txt: line 2: expected a latency in ns, us, ms or s in the second column, got "
+            "\"# Size  Avg Bandwidth(MB/s)\"");
+}
+
 TEST(Measurements, Csv) {
   EXPECT_EQ(rows("# comment\nbytes,time_us,busbw_GBs\n8,35.93,0.00\n16, 37.01 ,0.00\n"),
             (Rows{{8, 35.93}, {16, 37.01}}));
@@ -118,6 +128,62 @@ TEST(Measurements, BrokenRowsAreNamed) {
   EXPECT_EQ(error_of("#  size  count  time\n 8 2\n"),
             "m.txt: line 2: expected at least 3 columns, got \" 8 2\"");
   EXPECT_EQ(error_of("# OSU\n8\n"), "m.txt: line 2: expected a size and a latency, got \"8\"");
+  for (const char* time : {"1e-300", "1e-7", "1e13"}) {
+    EXPECT_EQ(
+        error_of(std::string("bytes,time_us\n8,") + time + "\n"),
+        std::string("m.txt: line 2: expected a time of 1 ps to 1e+06 s, got \"") + time + "\"");
+  }
+  EXPECT_EQ(error_of(R"([{"bytes": 8, "time_us": 1e-300}])"),
+            "m.txt: /0/time_us: expected a time of 1 ps to 1e+06 s, got 1e-300");
+}
+
+constexpr const char* kNcclHead =
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+    "time\n";
+
+/// They are meant as rows: nobody would see that one is missing.
+TEST(Measurements, ASizeThatIsNoneIsNoLineOfALog) {
+  const std::string head = kNcclHead;
+  EXPECT_EQ(error_of(head + "  32768.5  8192  float  sum  -1  20.5  1.60  2.40  0  20.4\n"),
+            "m.txt: line 2: expected a number of bytes, got \"32768.5\"");
+  EXPECT_EQ(
+      error_of(head + "  99999999999999999999  8192  float  sum  -1  20.5  1.6  2.4  0  20\n"),
+      "m.txt: line 2: expected a number of bytes, got \"99999999999999999999\"");
+  EXPECT_EQ(error_of("# OSU MPI Allreduce Latency Test\n# Size  Avg Latency(us)\n4.5  31.92\n"),
+            "m.txt: line 3: expected a number of bytes, got \"4.5\"");
+  EXPECT_EQ(rows(head + "2024-01-01 12:00:00 a line of a log\n"
+                        "  32768  8192  float  sum  -1  20.5  1.60  2.40  0  20.4\n"),
+            (Rows{{32768, 20.5}}));
+}
+
+/// 32,768 B in 20.5 us are 1.6 GB/s; without its time a row says 1.6 us, which would be 20 GB/s.
+TEST(Measurements, ABlankTimeIsNotTheBandwidthBehindIt) {
+  const std::string row = "  32768  8192  float  sum  -1        1.60  2.40  0  20.4";
+  EXPECT_EQ(error_of(kNcclHead + row + "\n"),
+            "m.txt: line 2: expected a row with a time in its column, got \"" + row + "\"");
+}
+
+TEST(Measurements, ValuesThatTheBenchmarkFoundWrongAreRefused) {
+  const std::string row = "  32768  8192  float  sum  -1  20.5  1.60  2.40  17  20.4";
+  EXPECT_EQ(error_of(kNcclHead + row + "\n"),
+            "m.txt: line 2: expected results that the benchmark itself found right (0 \"#wrong\"), "
+            "got \"" +
+                row + "\"");
+}
+
+/// As scripts write above what a program prints that does not name itself.
+TEST(Measurements, ATitleNamesTheOperation) {
+  const auto tables =
+      parse_tables(std::string("all_reduce result\n") + kNcclHead +
+                       "  32768  8192  float  sum  -1  20.5  1.60  2.40  0  20.4\n"
+                       "alltoall result\n" +
+                       kNcclHead + "  32768  8192  float  none  -1  20.5  1.60  2.40  0  20.4\n",
+                   "m.txt");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].operation, "all-reduce");
+  EXPECT_EQ(tables[1].operation, "all-to-all");
+  EXPECT_EQ(tables[0].reduces, true);
+  EXPECT_EQ(tables[1].reduces, false);
 }
 
 TEST(Measurements, BrokenJsonIsNamed) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -181,6 +182,19 @@ TEST(Explain, SaysWhatWouldMakeAStepTakeWhatWasMeasured) {
   EXPECT_EQ(causes[1].needed, "48 ms");
   EXPECT_NEAR(causes[2].factor, 27 / 5.004, 0.01);
   EXPECT_EQ(explanation.json()["measured"]["causes"].size(), 3U);
+}
+
+/// Where a plan cannot be held, as a policy decides, none is said to be.
+TEST(Explain, AMeasuredStepSaysWhetherItsPlanIsHeld) {
+  const TinyFolder folder;
+  const auto held = [&](const char* schedule) {
+    const auto config = load_document(
+        folder.experiment(fmt::format(R"({{"strategy": {{"schedule": "{}"}}}})", schedule)), {});
+    return explain(config, {.measured = from_seconds(0.050)}).measured.value().is_plan_held;
+  };
+  EXPECT_TRUE(held("fixed-buckets"));
+  EXPECT_FALSE(held("tensor-fusion"));
+  EXPECT_FALSE(held("priority"));
 }
 
 TEST(Explain, AnInterruptedOneIsAnExceptionOrWhatWasFound) {

@@ -56,9 +56,28 @@ TEST(LikelyCauses, SayWhereTheMeasurementLies) {
             "it takes that long with  which is  instead  factor\n"
             "-----------------------  --------  -------  ------\n"
             "/c                              1     1.25   1.250\n"
+            "tried: each up to 1000 times as much or as little\n"
             "compute: of the slowest worker, for which the others wait, or of all\n"
             "with the messages that are planned for the experiment as it is\n");
   EXPECT_EQ(step.json()["causes"][0]["needed"], "1.25");
+  EXPECT_EQ(step.json()["most_factor"], 1000);
+}
+
+/// A pointer with a "*" names several places, and --set takes one.
+TEST(LikelyCauses, SayHowToSetWhatTheyName) {
+  const MeasuredStep step{0.060, {{"/cluster/node/links/*/bandwidth", "1", "2", 2}}};
+  EXPECT_NE(step.text(0.050, {.low = 0.045, .high = 0.055})
+                .find("\n*: every element alike; --set takes one at a time, as "
+                      "/cluster/node/links/0/bandwidth\n"),
+            std::string::npos);
+}
+
+TEST(LikelyCauses, SayHowFarTheyWereLookedFor) {
+  EXPECT_TRUE(
+      MeasuredStep{.seconds = 0.060}
+          .text(0.050, {.low = 0.045, .high = 0.055})
+          .ends_with("\nno quantity of the experiment alone, up to 1000 times as much or as "
+                     "little, makes the step take that long\n"));
 }
 
 }  // namespace

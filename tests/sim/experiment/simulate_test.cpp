@@ -150,6 +150,24 @@ TEST(Simulate, RefusesInputsWithoutEnd) {
 }
 
 // fc's all-reduces cost kernels something, which "optimal" does not weigh.
+// Priorities are played until three steps take the same time: 3 x 1000 h leave simulated time,
+// and check() knows it, too; 300 h fit.
+TEST(Simulate, RefusesStepsThatPlayedTogetherLeaveTime) {
+  const TinyFolder folder;
+  const auto of = [&](const char* time) {
+    return tiny_experiment(folder, fmt::format(R"({{"workload": {{"compute_time": "{}"}},
+                                                   "strategy": {{"schedule": "priority"}}}})",
+                                               time));
+  };
+  const std::string expected =
+      folder.path("x.json") +
+      ": /: the run takes 10800000 s or more, of the 4000000 s that can be simulated";
+  const Experiment long_one = of("1000 h");
+  EXPECT_EQ(message_of<InputError>([&] { simulate(long_one); }), expected);
+  EXPECT_EQ(message_of<InputError>([&] { check_training_run(long_one); }), expected);
+  EXPECT_NEAR(simulate(of("300 h")).compute_time_s, 300 * 3600, 1e-3);
+}
+
 TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
   const TinyFolder folder;
   const auto beyond = [&](const char* schedule, const char* overlap) {

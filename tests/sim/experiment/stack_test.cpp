@@ -5,6 +5,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/read_experiment.h"
+#include "tests/support/messages.h"
 
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ std::shared_ptr<const Document> document(const std::string& text) {
 
 TEST(Stack, ItsKeysStandBeneathThoseOfTheConfig) {
   const auto stated = document(R"({"workload": {"attention": "flash-attention-1"},
-                                   "strategy": {"stack": "megatron-2021"}})");
+                                   "strategy": {"layout": {}, "stack": "megatron-2021"}})");
   const Json full = with_stack(stated)->root;
   EXPECT_EQ(full["workload"]["attention"], "flash-attention-1");
   EXPECT_EQ(full["workload"]["dtype"], "float16");
@@ -43,11 +44,20 @@ TEST(Stack, AnUnknownNameIsRefused) {
   EXPECT_EQ(error.substr(0, 24), "x.json: /strategy/stack:");
 }
 
+TEST(Stack, IsOfALayout) {
+  EXPECT_EQ(message_of<InputError>([] {
+              with_stack(document(R"({"workload": {}, "strategy": {"stack": "fsdp2"}})"));
+            }),
+            "x.json: /strategy/stack: expected a \"layout\" beside it, whose software it says");
+}
+
 // Reading one checks that each value has a source.
 TEST(Stack, EachShippedOneReadsAndKnowsItsKeys) {
   for (const std::string& name : software_stacks()) {
     const Json full =
-        with_stack(document(R"({"workload": {}, "strategy": {"stack": ")" + name + R"("}})"))->root;
+        with_stack(
+            document(R"({"workload": {}, "strategy": {"layout": {}, "stack": ")" + name + R"("}})"))
+            ->root;
     for (const auto& [key, unused] : full["workload"].items()) {
       const Params& known = workload_params();
       EXPECT_TRUE(std::any_of(known.begin(), known.end(),

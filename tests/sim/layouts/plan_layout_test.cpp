@@ -6,6 +6,7 @@
 #include "tests/support/simulated.h"
 
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -121,6 +122,15 @@ TEST(PlanLayout, TheTimesOfAShapeFollowFromItsSizes) {
 }
 
 TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
+  for (const auto& [stated, found] : {std::pair{"5", "5"},
+                                      {R"("gradients")", "\"gradients\""},
+                                      {R"({"weights": 1})", "an object"}}) {
+    EXPECT_EQ(
+        error_of(with_strategy(fmt::format(R"("layout": {{}}, "beside_compute": {})", stated))),
+        fmt::format("/strategy/beside_compute: found {}, expected a list of some of gradients, "
+                    "weights, tensor, input-gradients, pipeline, context",
+                    found));
+  }
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
       "/strategy/beside_compute: found \"hope\", expected some of gradients, weights, tensor, "

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -50,6 +51,27 @@ TEST(Cluster, NicsOfAPresetCountForItsGraphToo) {
   EXPECT_EQ(nics(R"(, "gpus": {"nics": 1})"), 1);
   EXPECT_EQ(cluster_error(R"({"preset": "dgx-1-v100", "nodes": 2, "gpus": {"nics": 5}})"),
             "x.json: /cluster/gpus/nics: expected at most the 4 of \"node\", got 5");
+}
+
+/// A preset of one machine without a graph says how many GPUs this has, as a graph would.
+TEST(Cluster, APresetHasNoMoreGpusThanItsMachine) {
+  const auto error = [](const char* preset, int gpus) {
+    return cluster_error(
+        fmt::format(R"({{"preset": "{}", "nodes": 2, "gpus_per_node": {}}})", preset, gpus));
+  };
+  for (const char* preset : {"p5.48xlarge", "h100-roce", "dgx-b300", "p4de.24xlarge"}) {
+    EXPECT_EQ(error(preset, 64),
+              fmt::format("x.json: /cluster/gpus_per_node: expected at most 8, as many GPUs as {} "
+                          "has, got 64",
+                          preset));
+  }
+  EXPECT_EQ(error("gb200-nvl72", 73),
+            "x.json: /cluster/gpus_per_node: expected at most 72, as many GPUs as gb200-nvl72 has, "
+            "got 73");
+  EXPECT_EQ(cluster_of(R"({"preset": "h100-roce", "gpus_per_node": 4})").gpus_per_node, 4);
+  EXPECT_EQ(cluster_of(R"({"preset": "h100-roce", "gpus_per_node": 16, "gpus": {"count": 16}})")
+                .gpus_per_node,
+            16);
 }
 
 TEST(Cluster, Defaults) {

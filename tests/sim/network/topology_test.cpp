@@ -142,6 +142,13 @@ TEST(Topology, NamesWhatIsWrong) {
   EXPECT_EQ(message(R"({"node": {)" + vertices +
                     R"(, "links": [{"ends": ["g", "g"], "bandwidth": "1 GB/s"}]}})"),
             "x.json: /node/links/0/ends: a link needs two different ends");
+  for (const char* ends : {R"({"a": "g", "b": "h"})", R"(["g"])", R"("gh")"}) {
+    EXPECT_EQ(message(fmt::format(
+                  R"({{"node": {{{}, "links": [{{"ends": {}, "bandwidth": "1 GB/s"}}]}}}})",
+                  vertices, ends)),
+              "x.json: /node/links/0/ends: expected the names of two vertices")
+        << ends;
+  }
 }
 
 }  // namespace

@@ -176,6 +176,15 @@ TEST(Advise, AnInterruptedOneIsAnExceptionOrTheBestSoFar) {
   EXPECT_TRUE(advice.text().ends_with("interrupted: the best until then\n"));
 }
 
+/// None of its settings is one of a layout's; an empty table would say nothing.
+TEST(Advise, ALayoutIsRefused) {
+  const std::string file = (data_dir() / "configs/examples/llama2-7b.json").string();
+  EXPECT_EQ(message_of<InputError>([&] { advise(load_document(file, {})); }),
+            file +
+                ": /strategy/layout: advise tries schedules of whole models on every worker, and "
+                "a layout sends its gradients by its own rules: expected none");
+}
+
 TEST(Advise, ARunThatLearnsIsRefused) {
   const TinyFolder folder;
   const std::string file = folder.experiment(

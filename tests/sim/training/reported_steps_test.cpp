@@ -54,6 +54,14 @@ TEST(ReportedSteps, AreSteadyWhenThreeInARowTakeTheSameTime) {
   EXPECT_DOUBLE_EQ(run.steps.cold_step_s().value(), 0.005);
 }
 
+/// Three for a steady state; those up to the second exchange and the reported ones; these alone.
+TEST(ReportedSteps, SoManyArePlayedAtLeast) {
+  EXPECT_EQ(least_steps(plan_of(Reported::kSteady, kSgd)), 3);
+  EXPECT_EQ(least_steps(plan_of(Reported::kSteady, kSgd, 7)), 7);
+  EXPECT_EQ(least_steps(plan_of(Reported::kAfterTwo, kSgd, 7)), 9);
+  EXPECT_EQ(least_steps(plan_of(Reported::kAll, kSgd, 7)), 7);
+}
+
 TEST(ReportedSteps, AreTheSameWithinANanosecond) {
   const TrainingPlan plan = plan_of(Reported::kSteady, kSgd);
   EXPECT_EQ(PlayedSteps(plan, {7, 7.000001, 7, 100}).steps.played(), 3);

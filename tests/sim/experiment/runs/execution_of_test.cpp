@@ -35,5 +35,13 @@ TEST(Execution, AnEngineKnowsNoStreams) {
       "collectives are outstanding; expected 1");
 }
 
+TEST(Execution, WhatAFrameworkDoesBetweenPassesIsKnownOfAllReducesOnly) {
+  EXPECT_EQ(error_of(R"({"strategy": {"schedule": {"type": "priority", "between_passes": "5 ms"},
+                         "aggregation": {"type": "parameter-server", "servers": 2,
+                                         "collective": null}}})"),
+            "/strategy/schedule/between_passes: expected 0 s with servers, got \"5 ms\": what a "
+            "framework does there is known of all-reduces only");
+}
+
 }  // namespace
 }  // namespace steptime
