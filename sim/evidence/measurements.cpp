@@ -449,9 +449,9 @@ class Reader {
   std::vector<TextLine> lines_;
   std::vector<MeasuredTable> tables_;
   Preamble preamble_;
-  TableKind kind_ = TableKind::kNone;      ///< of the table that is being read
+  TableKind kind_ = TableKind::kNone;      ///< the kind of table that is being read
   bool is_next_ = true;                    ///< the preamble is of a table that has not begun
-  std::vector<std::string> columns_;       ///< of nccl-tests
+  std::vector<std::string> columns_;       ///< names of the columns of nccl-tests
   std::string row_kind_;                   ///< type and sum of the first row
   std::vector<std::string_view> command_;  ///< the words of a shell's so far
 };

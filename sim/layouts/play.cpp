@@ -41,7 +41,8 @@ StageTimes times_of(const StageRank& rank) {
 
 struct PlayedStep {
   const LayoutPlan& plan;
-  const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place
+  /// What each place's passes are made of, by chunk.
+  const std::vector<std::vector<ChunkPasses>>& passes;
   const std::vector<std::vector<Pass>>& order;
   Timeline* timeline = nullptr;
 };

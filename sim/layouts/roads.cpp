@@ -134,8 +134,9 @@ class ClosedRoads final : public LayoutRoads {
   Network* network_ = nullptr;  ///< null: nothing shares a link
   std::deque<GroupLinks> made_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
-  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;  ///< of segments that passed
-  std::vector<double> worked_;                                     ///< ps, by all of these
+  /// By segments that ranks have passed.
+  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;
+  std::vector<double> worked_;  ///< ps, by all of these
 };
 
 /// Messages from each of some ranks to one other, all at once.

@@ -21,10 +21,10 @@ namespace steptime {
 struct Bucket {
   std::int32_t first_unit = 0;  ///< index into the units
   std::int32_t units = 0;
-  Bytes offset{};  ///< of a part, in its unit
+  Bytes offset{};  ///< where a part of a unit begins in that unit
   Bytes bytes;
   Duration ready{};  ///< when its last gradient exists, after the start of the step
-  Duration cost{};   ///< of its all-reduce, when it travels by itself
+  Duration cost{};   ///< how long its all-reduce takes when it travels by itself
 
   /// Its part of a list with an entry for each unit.
   template <class List>

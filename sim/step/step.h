@@ -65,7 +65,7 @@ struct StepTimes {
   Duration step{};          ///< from the start of the forward pass to the start of the next
   Duration comm_busy{};     ///< sum over the all-reduces
   Duration exposed_comm{};  ///< what is longer than forward and backward pass, but for the input
-  std::uint64_t fingerprint = 0;  ///< of compute and bucket end times, one hash per step
+  std::uint64_t fingerprint = 0;  ///< hash over compute and the ends of buckets, one for each step
   Duration exposed_input{};       ///< what the next step waits for its samples only
   bool operator==(const StepTimes&) const = default;
 };

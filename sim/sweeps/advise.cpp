@@ -391,7 +391,7 @@ class Search {
   OnProgress listener_;
   std::map<std::string, std::vector<Found>> found_;  ///< by system
   std::optional<double> fastest_;
-  double events_ = 0;  ///< of what was chosen to be played
+  double events_ = 0;  ///< events of what was chosen to be played
 };
 
 bool is_shorter(const Advised& a, const Advised& b) {

@@ -51,7 +51,7 @@ class KvStoreNodes {
   std::int32_t per_node_;  ///< workers
   bool copies_;            ///< between the host and where a node adds up
   Reason issues_;
-  std::vector<Sum> sums_;  ///< of all buckets
+  std::vector<Sum> sums_;  ///< one for every piece of every bucket
   std::unique_ptr<PieceWire> wire_;
   std::unique_ptr<Servers> servers_;
   std::unique_ptr<ServersDrawing> drawing_;
