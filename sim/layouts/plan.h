@@ -146,6 +146,25 @@ struct BesideCompute {
   bool context = true;
 };
 
+class LayoutRoads;
+class World;
+struct LayoutPlan;
+
+/// What the exchanges of a layout go through: closed forms, or messages (roads.h).
+class RoadKind {
+ public:
+  virtual ~RoadKind() = default;
+  /// Both must outlive the result.
+  virtual std::unique_ptr<LayoutRoads> make(World& world, const LayoutPlan& plan) const = 0;
+  /// Whether an exchange that meets no other is a time, known before it begins.
+  virtual bool knows_times() const = 0;
+  /// Throws InputError, through "strategy", for exchanges that cannot go through it.
+  virtual void check(const LayoutPlan& /*plan*/, const Config& /*strategy*/) const {}
+};
+const RoadKind& closed_forms();
+/// On the links of the plan's cluster.
+const RoadKind& messages_on_links();
+
 struct LayoutPlan {
   Layout layout;
   std::shared_ptr<const PipelineOrder> order;
@@ -160,8 +179,7 @@ struct LayoutPlan {
   std::shared_ptr<const Cluster> cluster;
   /// What compute and exchanges beside it cost each other; null: nothing.
   std::shared_ptr<const Overlap> overlap{};
-  /// Exchanges are messages on the links of the cluster, instead of closed forms.
-  bool plays_messages = false;
+  const RoadKind* roads = &closed_forms();
   Bytes boundary{};  ///< what each rank sends to the next stage for a micro-batch
   Bytes tied{};      ///< gradients of an embedding that the first and the last stage both have
   double flops_again = 0;     ///< operations that backward passes do again for a sample

@@ -42,7 +42,7 @@ class UnitWeights {
     std::int32_t chunk = 0;
     std::size_t unit = 0;
     bool is_backward = false;
-    bool gathers = false;
+    bool asks_for_weights = false;
     bool lets_go = false;
     std::int64_t call = -1;
   };
