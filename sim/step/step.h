@@ -70,8 +70,7 @@ struct StepTimes {
   bool operator==(const StepTimes&) const = default;
 };
 
-/// The times of one step; `ends` (one entry per bucket) gets the end of every all-reduce.
-StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
+/// The times of one step.
 StepTimes closed_step(const StepPlan& plan);
 
 /// When a bucket is ready, and travels, after the start of the step.
