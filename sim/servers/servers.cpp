@@ -320,10 +320,4 @@ std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pi
   return std::make_unique<AsynchronousServers>(world, wire, pieces, std::move(terms));
 }
 
-std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
-                                    const Pieces& pieces, Servers::Terms terms) {
-  const auto make = update.waits_for_all() ? synchronous_servers : asynchronous_servers;
-  return make(world, wire, pieces, std::move(terms));
-}
-
 }  // namespace steptime

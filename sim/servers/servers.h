@@ -5,7 +5,6 @@
 // A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
 // and requests to pull carry no bytes.
 #pragma once
-#include "sim/learning/update.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
 #include "sim/servers/pieces.h"
@@ -230,8 +229,5 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 /// Change them with each push.
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms);
-/// The ones or the others, as the update wants.
-std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
-                                    const Pieces& pieces, Servers::Terms terms);
 
 }  // namespace steptime

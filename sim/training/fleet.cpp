@@ -51,10 +51,10 @@ void Fleet::make_servers(Roads& roads) {
   }
   const ServerGroup& servers = plan_.aggregation.servers;
   wire_ = roads.wire();
-  servers_ = servers_of(*plan_.update, training_.world, *wire_, plan_.pieces,
-                        {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
-                         .servers = static_cast<std::int32_t>(servers.count),
-                         .costs = servers.costs()});
+  servers_ = servers_for(plan_)(training_.world, *wire_, plan_.pieces,
+                                {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
+                                 .servers = static_cast<std::int32_t>(servers.count),
+                                 .costs = servers.costs()});
   servers_->set_store(training_.learner);
   if (training_.drawing.is_on()) servers_->set_drawing(&training_.drawing);
 }

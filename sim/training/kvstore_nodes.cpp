@@ -253,10 +253,10 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
   if (auto channel = roads.channel()) ends.push_back(std::move(channel));
   wire_ = std::make_unique<PieceWire>(world, roads.line_beyond(), std::move(ends),
                                       plan.pieces_beyond, PieceWire::Begins::kInOrder);
-  servers_ = servers_of(*plan.update, world, *wire_, plan.pieces_beyond,
-                        {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
-                         .servers = static_cast<std::int32_t>(beyond.servers.count),
-                         .costs = beyond.servers.costs()});
+  servers_ = servers_for(plan)(world, *wire_, plan.pieces_beyond,
+                               {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
+                                .servers = static_cast<std::int32_t>(beyond.servers.count),
+                                .costs = beyond.servers.costs()});
   servers_->set_store(store);
   servers_->set_drawing(drawing_.get());
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {

@@ -21,6 +21,11 @@
 
 namespace steptime {
 
+/// Servers that change parameters as the plan's update says.
+inline auto servers_for(const TrainingPlan& plan) {
+  return plan.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
+}
+
 class KvStoreNodes {
  public:
   /// `store`: the values on the servers; null: nothing is learnt. All must outlive the nodes.
