@@ -42,7 +42,7 @@ struct LayerTimes {
 
 struct Measured {
   std::vector<LayerTimes> layers;
-  std::vector<double> whole;  ///< of all layers forward and backward without a mark between them
+  std::vector<double> whole;  ///< all layers forward and backward, without a mark between them
   std::vector<double> whole_wall;
 };
 
@@ -85,7 +85,7 @@ Measured measure(ComputeBackend& backend, const std::vector<LayerRun>& runs, std
 }
 
 struct Sums {
-  double layers = 0;  ///< of the layers' medians, s
+  double layers = 0;  ///< sum of the layers' medians, s
   double whole = 0;   ///< median of whole passes
   double wall = 0;
 };

@@ -23,9 +23,10 @@ struct Arithmetic {
   /// How often the values of a convolution are moved: beyond once where they are transposed for it.
   double convolution_traffic = 1;
   bool has_tensor_cores = false;
-  bool knows_depthwise = false;             ///< calibrated on depthwise convolutions
-  bool knows_sequences = false;             ///< calibrated on networks on sequences
-  std::optional<ModelErrors> validation{};  ///< of rows that are not fitted; none: not calibrated
+  bool knows_depthwise = false;  ///< calibrated on depthwise convolutions
+  bool knows_sequences = false;  ///< calibrated on networks on sequences
+  /// Errors over rows that were not fitted; none: the device is not calibrated.
+  std::optional<ModelErrors> validation{};
 };
 
 /// How fast a device works on the shapes of transformers in one precision of their products. Their

@@ -32,7 +32,7 @@ enum class LayerKind {
   kFullyConnected,
   kLayerNorm,
   kLrn,
-  kMatrixProduct,  ///< of two activations, or with a weight that is another layer's
+  kMatrixProduct,  ///< a product of two activations, or with a weight that is another layer's
   kPooling,
   kSoftmax
 };
@@ -56,8 +56,9 @@ struct LayerTable {
   std::string name;  ///< family/model
   std::vector<std::string> aliases;
   std::int64_t input = 0;           ///< values per sample that enter the first layer
-  std::int64_t input_channels = 1;  ///< of an image: its colours
-  bool has_sequences = false;       ///< of tokens, which counts may grow with
+  std::int64_t input_channels = 1;  ///< channels of an image that enters: its colours
+  /// Samples are sequences of tokens, whose length counts may grow with.
+  bool has_sequences = false;
   Json provenance;
   std::vector<TableLayer> layers;  ///< in forward order
 };

@@ -269,8 +269,8 @@ struct TimedKernel {
   std::size_t layer = 0;
   bool is_backward = false;
   double seconds = 0;
-  bool is_update = false;  ///< of the weights, by the optimizer
-  double waited = 0;       ///< of the seconds, for the host
+  bool is_update = false;  ///< the kernel is the optimizer's, which updates weights
+  double waited = 0;       ///< the part of `seconds` in which the GPU waits for the host
 };
 
 /// In the order of the step.

@@ -42,8 +42,8 @@ struct TransformerShape {
   std::vector<std::string> aliases{};
   std::int64_t layers = 1;
   std::int64_t hidden = 1;
-  std::int64_t heads = 1;     ///< of queries
-  std::int64_t kv_heads = 1;  ///< of keys, and of values
+  std::int64_t heads = 1;     ///< heads of queries
+  std::int64_t kv_heads = 1;  ///< heads of keys, and as many of values
   std::int64_t head_dim = 1;  ///< values of a head
   std::int64_t ffn = 1;       ///< values between the products of the feed-forward network
   bool gated = false;         ///< the activation is multiplied by a product of its own
@@ -63,7 +63,7 @@ struct TransformerShape {
   ParameterCount embedding_parameters() const;  ///< tokens and learned positions
   ParameterCount final_norm_parameters() const;
   ParameterCount head_parameters() const;  ///< none where it is tied
-  ParameterCount parameters() const;       ///< of the whole model
+  ParameterCount parameters() const;       ///< parameters that the whole model has
 };
 
 /// Reads and checks a shape. Throws InputError.

@@ -74,10 +74,10 @@ Duration optimizer_time(std::int64_t parameters, const Device& device, const Tra
 /// are whole(); selective recomputation keeps selective(), full recomputation `input`, and while a
 /// layer is done again the others are there, too.
 struct LayerMemory {
-  Bytes input{};           ///< of the layer; as much goes to the next stage of a pipeline
-  Bytes operators{};       ///< of its operators, but the attention core's
+  Bytes input{};           ///< the layer's input; as much goes to the next stage of a pipeline
+  Bytes operators{};       ///< what its operators keep, but for the attention core's
   Bytes attention_core{};  ///< softmax and dropout between queries and values; none where fused
-  Bytes norms{};           ///< of `operators`: what norms of several kernels keep between these
+  Bytes norms{};  ///< the part of `operators` that norms of several kernels keep between these
   Bytes selective() const { return input + operators; }
   Bytes whole() const { return selective() + attention_core; }
 };
@@ -87,7 +87,7 @@ LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
 Bytes embedding_memory(const TransformerShape& shape, const ShapeCut& cut);
 /// Of the last stage.
 struct HeadMemory {
-  Bytes inputs{};  ///< of the final norm and of the head's product
+  Bytes inputs{};  ///< inputs of the final norm and of the head's product
   Bytes logits{};  ///< in the precision, in float32, and their gradient
 };
 HeadMemory head_memory(const TransformerShape& shape, const ShapeCut& cut, std::int64_t value_bytes,

@@ -58,7 +58,7 @@ class Ring final : public Program {
   Cut cut_;
   Rank stride_;
   int halves_;
-  Rank inverse_;  ///< of the stride, mod n
+  Rank inverse_;  ///< the inverse of the stride, modulo n
 };
 
 }  // namespace

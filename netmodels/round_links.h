@@ -50,7 +50,7 @@ std::int64_t unfolded(std::int64_t n);
 /// How long the messages of one round take.
 struct RoundTime {
   Envelope slowest;
-  std::vector<Line> lines;  ///< of each message
+  std::vector<Line> lines;  ///< one line for each message
   bool even = true;         ///< all take the same time, and none waits for another
   bool apart = true;        ///< no two share a link
 

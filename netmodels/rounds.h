@@ -46,7 +46,7 @@ class RoundSum {
   struct Row {
     Pairs where = Pairs::kAny;
     double seconds = 0;
-    double sums = 0;  ///< of these, what adds up
+    double sums = 0;  ///< the part of `seconds` in which values are added up
   };
   std::vector<Row> rows(double bytes) const;
   /// Of one more byte, what adds it up [s].

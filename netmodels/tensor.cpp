@@ -112,7 +112,7 @@ class TensorRings final : public Program {
   Rank ranks_;
   TimePerByte sum_;
   Programs rings_;
-  std::vector<Step> steps_;  ///< of every rank
+  std::vector<Step> steps_;  ///< the steps of every rank, one after another
 };
 
 class Tensor final : public MessageCollective {

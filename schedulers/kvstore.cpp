@@ -166,7 +166,7 @@ ServerGroup read_place(const Config& c, const Cluster& cluster, const Merge& mer
   const bool on_gpus = gpus > 1 && merge.place() == Merge::Place::kGpu;
   ServerGroup place{.placement = on_gpus ? &steptime::on_gpus() : &with_workers(),
                     .update = {static_cast<double>(gpus - 1) * cluster.reduction.seconds_per_byte},
-                    .requests = &one_request(),
+                    .requests = &requests_named("pushpull"),
                     .workers_per_host_link = on_gpus ? 1 : gpus,
                     .sharding = read_key_sharding(c, "sharding"),
                     .copies = {c.get<std::int64_t>("copy_threads"),

@@ -113,7 +113,7 @@ BucketPlan linear_cost(std::span<const GradientUnit> units, const LinearCost& co
     double finish = 0;  ///< F(k), ps
     double bytes = 0;   ///< b S_k, ps
     std::uint32_t best = 0;
-    std::uint32_t late = 0;  ///< of the queue: what stands at this place
+    std::uint32_t late = 0;  ///< what stands at this place of the queue
     double key() const { return finish - bytes; }
   };
   const std::size_t n = units.size();

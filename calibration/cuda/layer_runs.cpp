@@ -396,14 +396,14 @@ class Cudnn final : public ComputeBackend {
   Precision precision_;
   const int gpus_ = gpus();  // says what is missing, before cuDNN does in other words
   std::int64_t batch_ = 1;
-  std::int64_t channels_ = 1;  ///< of the last convolution
+  std::int64_t channels_ = 1;  ///< channels that the last convolution made
   bool has_begun_ = false;
   Stream stream_ = make_stream();
   Shared<cudnnHandle_t> dnn_ = made(cudnnCreate, cudnnDestroy);
   std::unique_ptr<cublasContext, FreedBy<cublasDestroy_v2>> blas_;
   GpuMemory source_, target_, source_gradient_, target_gradient_, weights_, weights_gradient_;
   GpuMemory workspace_;
-  GpuMemory reserve_;  ///< of batch norm, from forward to backward
+  GpuMemory reserve_;  ///< what batch norm keeps from its forward to its backward pass
   std::int64_t workspace_bytes_ = 0;
   std::int64_t reserve_bytes_ = 0;
   std::vector<Event> marks_;

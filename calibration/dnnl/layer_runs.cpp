@@ -246,7 +246,7 @@ class Builder {
   }
 
   std::int64_t batch_;
-  std::int64_t channels_ = 1;  ///< of the last convolution
+  std::int64_t channels_ = 1;  ///< channels that the last convolution made
   bool has_begun_ = false;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};

@@ -50,7 +50,7 @@ class StepRunner {
   std::size_t ready_ = 0;  ///< the first buckets of the plan, whose gradients exist
   double waited_s_ = 0;
   bool has_run_ = false;
-  std::size_t told_ = 0;  ///< of these, those that the policy knows of
+  std::size_t told_ = 0;  ///< how many of the `ready_` ones the policy knows of
 };
 
 }  // namespace steptime

@@ -404,7 +404,7 @@ class Attribution {
   KinetoRecords& r_;
   KinetoProfile profile_;
   std::vector<Step> steps_;
-  std::vector<Owner> owners_;  ///< of the launches
+  std::vector<Owner> owners_;  ///< who owns each launch
   std::uint32_t main_ = 0;     ///< the thread of the forward pass
   std::int64_t end_ns_ = INT64_MAX;
   std::int32_t forward_thread_ = 0;

@@ -29,7 +29,7 @@ struct ProfiledGradient {
 };
 
 struct ProfiledLayer {
-  std::string name;  ///< of the module where the trace has modules, else of the operator
+  std::string name;  ///< the module's name where the trace has modules, else the operator's
   std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
   std::vector<ProfiledGradient> gradients;  ///< in the order in which they became ready
@@ -38,7 +38,7 @@ struct ProfiledLayer {
 struct ProfiledCollective {
   enum class Source { kMissing, kSaid, kAllocator };
   std::string operation;
-  std::int64_t bytes = -1;  ///< of one rank's input; -1: missing
+  std::int64_t bytes = -1;  ///< bytes of one rank's input; -1: missing
   Source source = Source::kMissing;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -70,7 +70,7 @@ struct KinetoProfile {
   std::int64_t activities = 0;
   Odd unlaunched;   ///< their launch is not in the trace: in no step
   Odd outside;      ///< launched before the first step or behind the last: in no step
-  Odd unmatched;    ///< of backward operators without a forward one: other
+  Odd unmatched;    ///< backward operators without a forward one; they count as other
   Odd early;        ///< begin before their launch
   Odd overlapping;  ///< begin before their predecessor on the same stream ends
 };

@@ -51,7 +51,7 @@ struct HostSpan {
   std::int32_t forward_thread = 0;
   std::uint32_t name = 0;
   std::uint32_t thread = 0;
-  std::uint32_t shape = 0;  ///< of a gradient, "64x3x7x7", in the names
+  std::uint32_t shape = 0;  ///< a gradient's shape, "64x3x7x7", as its place in the names
   Kind kind = Kind::kForward;
 };
 
@@ -68,8 +68,8 @@ struct Activity {
   std::int64_t correlation = 0;
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t bytes = -1;      ///< of a collective whose kernel says it
-  std::uint32_t operation = 0;  ///< of a collective, as the kernel names it
+  std::int64_t bytes = -1;      ///< what a collective's kernel says it carries; -1: it says nothing
+  std::uint32_t operation = 0;  ///< what the kernel calls a collective, as its place in the names
   std::uint32_t stream = 0;
   Kind kind = Kind::kCompute;
 };
@@ -92,7 +92,7 @@ struct KinetoRecords {
   std::string file;
   TraceHeader header;
   Names names;
-  std::vector<StepMark> steps;     ///< those whose records are kept, by start; may be empty
+  std::vector<StepMark> steps;     ///< steps whose records are kept, by start; may be empty
   std::size_t steps_left_out = 0;  ///< earlier ones that did not fit
   std::vector<HostSpan> spans;
   std::vector<Launch> launches;

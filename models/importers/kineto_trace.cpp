@@ -392,7 +392,7 @@ class TraceMaker {
   const ImportRequest& request_;
   const std::vector<KinetoProfile>& ranks_;
   bool whole_;
-  std::vector<const ProfiledStep*> steps_;  ///< of all ranks
+  std::vector<const ProfiledStep*> steps_;  ///< the profiled steps of all ranks
   std::vector<std::string> missing_;
   std::map<Source, std::int64_t> sources_;
   std::map<std::string, std::int64_t> operations_;

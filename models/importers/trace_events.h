@@ -23,19 +23,22 @@ struct TraceEvent {
 
   Category category = Category::kOther;
   std::string name;
-  std::string thread;         ///< of the host, or a stream of the device
+  std::string thread;         ///< a thread of the host, or a stream of the device
   std::int64_t start_ns = 0;  ///< since any moment, the same for all events
   std::int64_t duration_ns = 0;
-  std::int64_t correlation = -1;    ///< ties what a device does to the call that asked for it
-  std::int64_t sequence = -1;       ///< of autograd; a backward operator has its forward one's
-  std::int64_t forward_thread = 0;  ///< of a backward operator, else 0
-  std::int64_t bytes = 0;           ///< allocated on `device_type`, or freed where negative
-  std::int64_t device_type = 0;     ///< 1: CUDA
-  std::int64_t elements = -1;       ///< that a collective's kernel says it takes
-  std::string collective;           ///< that a kernel says it belongs to
-  std::string dtype;                ///< of `elements`
-  std::vector<std::vector<std::int64_t>> shapes;  ///< of an operator's arguments, [] if unknown
-  std::vector<std::string> types;                 ///< of the same arguments
+  std::int64_t correlation = -1;  ///< ties what a device does to the call that asked for it
+  std::int64_t sequence = -1;     ///< autograd's number; a backward operator has its forward one's
+  /// The thread that a backward operator's forward one ran on, else 0.
+  std::int64_t forward_thread = 0;
+  std::int64_t bytes = 0;        ///< allocated on `device_type`, or freed where negative
+  std::int64_t device_type = 0;  ///< 1: CUDA
+  /// Elements that a collective's kernel says it takes; -1: it says nothing.
+  std::int64_t elements = -1;
+  std::string collective;  ///< the collective that a kernel says it belongs to
+  std::string dtype;       ///< type of the `elements`
+  /// Shapes of an operator's arguments, [] if unknown.
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::string> types;  ///< types of the same arguments
 };
 
 /// What a trace says about itself.

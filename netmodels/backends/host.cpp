@@ -138,7 +138,7 @@ class Copied final : public Collective {
                        from_seconds(static_cast<double>(m.count) * copies_.copy.seconds_per_byte));
   }
   std::shared_ptr<const Collective> plain_;
-  std::int64_t parts_;  ///< of the data, one for each program
+  std::int64_t parts_;  ///< parts that the data is cut into, one for each program
   HostCopies copies_;
 };
 

@@ -8,7 +8,7 @@ namespace steptime {
 
 struct HostCopies {
   TimePerByte copy;         ///< between a GPU and its host, in each direction
-  Duration call{};          ///< of one copy, besides
+  Duration call{};          ///< what one copy takes besides its bytes
   std::int64_t before = 1;  ///< copies to the host; one goes back
   TimePerByte reduction;    ///< gamma of the host
 };

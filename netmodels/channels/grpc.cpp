@@ -107,7 +107,7 @@ class GrpcEnds final : public ChannelEnds {
   Engine& engine_;
   Duration request_;
   Processes processes_;
-  std::vector<Free> threads_;  ///< of every process, when they are free
+  std::vector<Free> threads_;  ///< when the threads of every process are free
   std::optional<GpuCopies> copies_;
   Reason requests_;
   Streams streams_;

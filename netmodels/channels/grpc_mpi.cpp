@@ -73,7 +73,7 @@ class GrpcMpiEnds final : public ChannelEnds {
   Engine& engine_;
   Settings settings_;
   Processes processes_;
-  Engines threads_;  ///< of every process
+  Engines threads_;  ///< the threads of every process
   Reason copies_on_threads_;
   Reason loops_;
   Reason codes_;

@@ -55,7 +55,7 @@ class VerbsEnds final : public ChannelEnds {
   Engine& engine_;
   Duration control_time_;
   std::int64_t servers_;
-  Engines control_;  ///< of every pair of a client and a server
+  Engines control_;  ///< one for every pair of a client and a server
   GpuCopies copies_;
   Reason controls_;
 };

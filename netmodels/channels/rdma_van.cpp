@@ -57,7 +57,7 @@ class RdmaVanEnds final : public ChannelEnds {
   Engine& engine_;
   Duration completion_;
   Processes processes_;
-  Engines threads_;  ///< of every process
+  Engines threads_;  ///< the threads of every process
   GpuCopies copies_;
   Reason completions_;
 };

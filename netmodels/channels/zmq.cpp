@@ -79,7 +79,7 @@ class ZmqEnds final : public ChannelEnds {
   Engine& engine_;
   std::int64_t threads_of_process_;
   Processes processes_;
-  std::vector<When> threads_;  ///< of every process, when they are free
+  std::vector<When> threads_;  ///< when the threads of every process are free
   GpuCopies copies_;
   Streams streams_;
 };

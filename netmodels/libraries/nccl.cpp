@@ -458,7 +458,7 @@ class Nccl final : public Collective, public HasPath {
   std::optional<NcclAlgorithm> algorithm_;
   std::optional<NcclProtocol> protocol_;
   NcclGraph graph_;
-  NcclGraph inside_;  ///< of one node by itself
+  NcclGraph inside_;  ///< the graph of one node by itself
   double launch_us_ = 0;
   double process_us_ = 0;
   double exposed_us_ = 0;  ///< launch that no other kernel hides

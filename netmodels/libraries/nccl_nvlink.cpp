@@ -36,7 +36,7 @@ constexpr double kGiga = 1000;  ///< bytes per us in one GB/s
 struct Generation {
   double start_us = 0;
   double hop_us = 0;
-  double share = 1;  ///< of the speed that NCCL counts on
+  double share = 1;  ///< share of the speed that NCCL counts on
 };
 
 Generation generation_of(const NcclGraph& g) {

@@ -63,7 +63,7 @@ class BestTrees {
   std::vector<std::size_t> number_;  ///< the place of a subset among them
   std::vector<double> values_;
   std::vector<std::vector<double>> worth_;  ///< by height below depth_, subset and root
-  std::vector<double> joined_;              ///< of a subset that sends to a GPU outside
+  std::vector<double> joined_;              ///< worth of a subset that sends to a GPU outside of it
   std::vector<std::int32_t> least_;         ///< GPUs that a part of that height has at least
 };
 

@@ -31,7 +31,7 @@ class GpuTreeProgram final : public Program {
  private:
   void add(Rank from, Rank to, Slice data, bool reduce);
 
-  std::vector<std::vector<Op>> ops_;  ///< of each rank: at most two for each level
+  std::vector<std::vector<Op>> ops_;  ///< the operations of each rank: at most two for each level
   double messages_ = 0;
 };
 

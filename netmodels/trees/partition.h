@@ -17,7 +17,7 @@ namespace steptime {
 
 struct Partition {
   explicit Partition(Gpu gpus) : group(static_cast<std::size_t>(gpus)) {}
-  std::vector<std::int32_t> group;  ///< of each GPU: 0 to groups - 1
+  std::vector<std::int32_t> group;  ///< the group of each GPU: 0 to groups - 1
   std::int32_t groups = 1;
 };
 

@@ -53,8 +53,9 @@ struct Stage {
   /// How long it takes the links for when nothing else does; what shares them makes it longer.
   /// Adding up, which belongs to it in a closed form, is in here, too.
   Duration work{};
-  std::optional<Duration> sum{};  ///< of the work, what adds up; none: not known apart
-  bool copies = false;            ///< between GPUs and their hosts, and sends nothing
+  /// The part of `work` in which values are added up; none: it is not known apart.
+  std::optional<Duration> sum{};
+  bool copies = false;  ///< between GPUs and their hosts, and sends nothing
 };
 
 /// The ends of an interval that holds a measured time with 95 %.

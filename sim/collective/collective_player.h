@@ -65,9 +65,10 @@ class ProgramPlayer final : public MessageSink {
   struct State {
     std::int32_t step = -1;  ///< the one that it has come to
     std::int32_t steps = 0;
-    std::int32_t open = 0;    ///< messages of the step that are not over
-    std::int32_t works = 0;   ///< of the device, reductions among them, that are not over
-    std::int32_t behind = 0;  ///< of these, as many do not keep the step from ending
+    std::int32_t open = 0;   ///< messages of the step that are not over
+    std::int32_t works = 0;  ///< works of the device, reductions among them, that are not over
+    /// How many of the works that are not over do not keep the step from ending.
+    std::int32_t behind = 0;
     bool reduces = false;
   };
   /// What led to a rank's coming to its step, and to its device's first work since it was idle.
@@ -97,7 +98,8 @@ class ProgramPlayer final : public MessageSink {
   std::span<const Endpoint> placement_;
   DataObserver* observer_;
   std::vector<State> states_;
-  std::vector<Led> led_;  ///< of every rank; none: nobody asks
+  /// What led to each rank's last change; empty where nobody asks for causes.
+  std::vector<Led> led_;
   /// A message that lies in a buffer: its receiver has not come to it.
   struct Early {
     Rank from = 0;

@@ -9,7 +9,7 @@ namespace {
 
 /// A rank's place in a stage; local < 0: it has none.
 struct Place {
-  Rank base = 0;  ///< of its group
+  Rank base = 0;  ///< the first rank of the group that the place is in
   Rank local = -1;
 };
 

@@ -21,7 +21,8 @@ struct LinkUse {
   std::string kind;
   Bandwidth bandwidth{};
   std::int64_t bytes = 0;
-  double busy = 0;  ///< of the time; the link with most is the one that limits
+  /// Share of the time, 0 to 1, in which the link is at work; the busiest link limits.
+  double busy = 0;
 };
 
 /// How long a network has carried messages, for how many steps, and whether the hosts of nodes are

@@ -6,9 +6,10 @@
 namespace steptime {
 
 struct CollectivePath {
-  std::string links;          ///< inside a node: "24 rings over NVLink"; "": not known
-  std::int64_t adapters = 0;  ///< of a node, that it uses at once; 0: none, or not known
-  std::string rules;          ///< by which it chooses: "NCCL 2.20.5 by the rules of 2.19.3"
+  std::string links;  ///< inside a node: "24 rings over NVLink"; "": not known
+  /// Network adapters of a node that it uses at once; 0: none, or it is not known.
+  std::int64_t adapters = 0;
+  std::string rules;  ///< by which it chooses: "NCCL 2.20.5 by the rules of 2.19.3"
 };
 
 class HasPath {

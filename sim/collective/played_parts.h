@@ -8,10 +8,11 @@
 namespace steptime {
 
 struct PlayedParts {
-  Duration startup{};   ///< latencies of messages
-  Duration transfer{};  ///< of messages, as if nothing else were on their links
-  Duration sharing{};   ///< what others on these links make of that
-  Duration sums{};      ///< and whatever else occupies the receiving device
+  Duration startup{};  ///< latencies of messages
+  /// What messages take for their bytes, as if nothing else were on their links.
+  Duration transfer{};
+  Duration sharing{};  ///< what others on these links make of that
+  Duration sums{};     ///< and whatever else occupies the receiving device
 
   Duration whole() const { return startup + transfer + sharing + sums; }
   /// With a message that would take so long on idle links, and is in `until` after the start.

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 struct MeasuringPart {
   std::string name;
   double share = 0;
-  bool is_trace = false;  ///< of layers; else measurements
+  bool is_trace = false;  ///< the program writes a trace of layers; else it writes measurements
   std::vector<std::string> launcher{};
   std::vector<std::string> args{};
 };

@@ -12,7 +12,7 @@ namespace steptime {
 struct AllRequest {
   std::string programs;    ///< folder of steptime; "": that of this program
   std::string profile;     ///< the file to write; traces of layers are written beside it
-  std::int64_t ranks = 0;  ///< that mpirun starts; 0: one per processor, at least two
+  std::int64_t ranks = 0;  ///< ranks that mpirun starts; 0: one per processor, at least two
   double seconds = 600;    ///< for all of it
   std::string model = "torch/resnet50";  ///< whose layers are timed
 };

@@ -9,7 +9,7 @@ namespace steptime {
 struct Companion {
   std::string program;   ///< "steptime-mpi"
   std::string library;   ///< "MPI", for messages
-  std::string packages;  ///< of Debian, to build it
+  std::string packages;  ///< packages of Debian that building it needs
 };
 inline const Companion kMpiProgram{"steptime-mpi", "MPI", "libopenmpi-dev openmpi-bin"};
 inline const Companion kDnnlProgram{"steptime-dnnl", "oneDNN", "libdnnl-dev"};

@@ -15,14 +15,14 @@ namespace steptime {
 struct SweepRequest {
   std::string config;
   std::vector<std::string> sets;
-  std::string format;  ///< of what goes to the terminal
+  std::string format;  ///< the form of what goes to the terminal
   std::string folder;  ///< "": no files
   int threads = 1;
   bool full = false;
   bool strict = false;
   bool resume = false;
   std::string emit;        ///< the job script to print instead; "": none
-  std::int64_t tasks = 0;  ///< of the job
+  std::int64_t tasks = 0;  ///< tasks of the job whose script is printed
   bool simulates = true;   ///< else the files have all points, or it is an error
   SweepShard shard;
 };

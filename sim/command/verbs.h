@@ -17,7 +17,7 @@ struct Verb {
   const char* name;
   const char* usage;  ///< arguments, after the name
   const char* help;   ///< one line
-  const char* group;  ///< of verbs that stand together; the heading of --help's
+  const char* group;  ///< heading of the verbs that --help shows together
   /// Runs in the root of a checkout, and may write into the current folder; "": none.
   const char* example;
   Exit (*run)(const Verb&, std::span<const std::string> args, const Terminal&);
@@ -29,7 +29,7 @@ extern const char* const kPurpose;
 /// What a verb's --help says of its arguments, for texts that are made of it.
 struct Usage {
   boost::program_options::options_description options;
-  std::string more;  ///< that stands below the options
+  std::string more;  ///< text that --help shows below the options
 };
 Usage usage_of(const Verb& verb);
 

@@ -94,7 +94,7 @@ class Builder final : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json* value;
-    std::string key{};  ///< of the member that is read
+    std::string key{};  ///< key of the member whose value is being read
     std::set<std::string> keys{};
   };
 

@@ -16,7 +16,7 @@ struct FabricGraph {
   struct Edge {
     std::int32_t first = 0;  ///< vertices; the first `nodes` ones are the nodes
     std::int32_t second = 0;
-    Bandwidth bandwidth{};  ///< of one of them, in one direction
+    Bandwidth bandwidth{};  ///< one of the parallel links, in one direction
     Duration latency{};
     std::int64_t count = 1;  ///< parallel ones
   };

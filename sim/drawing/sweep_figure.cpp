@@ -38,7 +38,8 @@ static_assert(kCurveColours.size() == kMostLines && kMarks.size() == kMostLines)
 struct SweptAxis {
   std::string pointer;
   std::vector<std::string> values;  ///< as cells of a table show them
-  std::vector<double> places;       ///< of the values: numbers, or 1, 2, 3, ...
+  /// Where the values stand on the axis: their numbers, or 1, 2, 3, ...
+  std::vector<double> places;
   bool has_numbers = false;
   bool has_units = false;  ///< quantities, whose numbers say nothing without the text
 
@@ -56,7 +57,8 @@ struct Point {
   double value = 0;
   double low = 0;
   double high = 0;
-  double ideal = 0;  ///< of a speedup: the workers of the point; 0: nothing is to be shown
+  /// The workers of the point, which an ideal speedup would be; 0: it is not drawn.
+  double ideal = 0;
 };
 
 std::string in_quotes(std::string text) {

@@ -15,7 +15,8 @@
 namespace steptime {
 
 struct FigureRequest {
-  std::string key;    ///< of a result that is a number; "": speedup over nodes, else the step time
+  /// A result's key whose value is a number; "": speedup over nodes, else the step time.
+  std::string key;
   std::string title;  ///< above the figure
   /// Swept pointers and the value that a point must have there, as a cell of a table shows it.
   std::vector<std::pair<std::string, std::string>> where;
@@ -23,10 +24,10 @@ struct FigureRequest {
 
 struct SweepFigure {
   std::string commands;      ///< without terminal and output
-  double width = 1;          ///< of the picture, in widths of a figure of one panel
+  double width = 1;          ///< the picture's width, in widths of a figure of one panel
   double height = 1;         ///< and in such heights
-  std::size_t points = 0;    ///< that it shows
-  std::size_t left_out = 0;  ///< that failed, or have no such value
+  std::size_t points = 0;    ///< points of the sweep that the figure shows
+  std::size_t left_out = 0;  ///< points that failed, or have no such value
 };
 
 /// Throws InputError when no axis varies or more than three do, for a key that no point has, and

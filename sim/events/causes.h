@@ -133,8 +133,8 @@ class Causes {
   };
   struct Point {
     When at{};
-    Time last{};                ///< of all that follows from here for one reason
-    std::uint32_t holders = 0;  ///< of what follows
+    Time last{};                ///< the latest end of what follows from here for one reason
+    std::uint32_t holders = 0;  ///< how many hold it, to let more follow from it
     std::uint32_t state = kFree;
   };
 
@@ -176,15 +176,16 @@ class Causes {
   std::vector<Point> points_{{.last = Time{}, .state = kOld}};  ///< first the run's start
   std::uint32_t latest_ = 0;                                    ///< point
   std::uint32_t next_ = 1;                                      ///< place to look at
-  std::uint32_t end_ = 1;                                       ///< of the places in its block
+  std::uint32_t end_ = 1;  ///< where the places of its block end
   std::uint32_t tidy_at_ = kBlock - kBlock / 8;
   std::vector<std::uint32_t> young_{0};  ///< blocks with young points, at last the present one
   std::vector<std::uint32_t> roomy_;     ///< blocks without, of which at least half is free
   std::size_t old_ = 0;                  ///< points
   std::size_t sweep_all_at_ = std::size_t{16} * kBlock;
-  std::vector<Cause> names_;  ///< of the reasons
+  std::vector<Cause> names_;  ///< texts of the reasons, by number
   std::vector<Stretches> stretches_;
-  std::vector<std::uint16_t> numbers_;  ///< of the stretches, from 1 on, by hash; 0: free
+  /// Numbers of the stretches, from 1 on, by hash; 0: the place is free.
+  std::vector<std::uint16_t> numbers_;
 };
 
 }  // namespace steptime

@@ -88,7 +88,7 @@ class DeliveryQueue {
     free_.push_back(list);
   }
 
-  EventQueue times_;  ///< of the lists, in the order of their first insertions
+  EventQueue times_;  ///< the times of the lists, in the order of their first insertions
   std::vector<List> lists_;
   std::vector<std::uint32_t> free_;
   std::array<Recent, kRecent> recent_{};

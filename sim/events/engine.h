@@ -243,7 +243,7 @@ class Engine {
   EventQueue later_;
   std::array<DueQueue, 4> due_;  ///< by phase
   std::vector<Lane*> lanes_;
-  When cause_{};                      ///< of what runs now
+  When cause_{};                      ///< what led to the event that runs now
   std::vector<CauseId> slot_causes_;  ///< by slot; none without causes
 };
 
@@ -298,7 +298,7 @@ class Lane {
 
  protected:
   using Item = DeliveryQueue::Item;
-  static constexpr int kIndexBits = 28;  ///< of an item's index; the rest names the lane
+  static constexpr int kIndexBits = 28;  ///< bits of an item's index; those above name the lane
 
   /// Throws InternalError when the engine has all its lanes.
   explicit Lane(Engine& engine);

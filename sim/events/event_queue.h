@@ -44,8 +44,9 @@ class EventQueue {
   }
 
  private:
-  static constexpr std::size_t kMost = 2048;    ///< events in the heap: they fit into the L1 cache
-  static constexpr std::size_t kKept = 256;     ///< of them, when the heap is too full
+  static constexpr std::size_t kMost = 2048;  ///< events in the heap: they fit into the L1 cache
+  /// How many events stay in the heap when it gets too full.
+  static constexpr std::size_t kKept = 256;
   static constexpr std::size_t kInBucket = 64;  ///< on average, in a new rung
   static constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};

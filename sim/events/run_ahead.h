@@ -94,7 +94,8 @@ class Domain {
     const Callee* callee = nullptr;
     std::uint64_t name = 0;
     Callback returns;
-    Time earliest = kNever;  ///< of its return; kNever when it has returned
+    /// The call returns at this time or later; kNever when it has returned.
+    Time earliest = kNever;
   };
 
   void decide() {

@@ -45,7 +45,7 @@ class Timeline {
     std::string name;
     std::string actor;  ///< "": an actor of its own
     bool is_counter;    ///< has values instead of spans
-    std::string unit;   ///< of its values
+    std::string unit;   ///< unit of the track's values
   };
   struct Value {
     std::uint32_t track;

@@ -16,7 +16,7 @@ struct ClaimRow {
   std::string relation;  ///< "=", ">=" or "<="
   Json published;        ///< a number, or an ordering such as "A < B"
   Json simulated;
-  double error_pct = 0;  ///< of a number
+  double error_pct = 0;  ///< signed error of a simulated number, in per cent of the published one
   double tolerance_pct = 0;
   std::string kind;  ///< "predicted" or "fitted"
   bool ok = false;
@@ -27,9 +27,11 @@ struct ClaimRow {
   std::string note;
   std::string reason;  ///< why it is missed, or ""
   Json alternatives;   ///< the same figure under other conventions: {label: simulated}
-  std::string family;  ///< of a row of a file of rows: with which ones it is averaged; else ""
-  std::string group;   ///< the same: of one source
-  bool fits = true;    ///< of a row of a file of rows: its step needs no more memory than there is
+  /// Of a file of rows, those with the same family are averaged together; else "".
+  std::string family;
+  std::string group;  ///< the same: of one source
+  /// The step needs no more memory than there is; only a file of rows says otherwise.
+  bool fits = true;
   /// The same: what the step's time was spent on, s.
   std::map<std::string, double> spent{};
 

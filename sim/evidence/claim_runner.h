@@ -28,7 +28,7 @@ class ClaimRunner {
   /// The step behind a claim, predicted before anything was fitted on its testbed.
   struct Step {
     Prediction prediction;
-    std::string model;     ///< that is trained
+    std::string model;     ///< name of the model that is trained
     double simulated = 0;  ///< what the claim's "measure" gives
   };
   /// With what "by_name" sets in the "claims" section, then in the claim: with the measured compute

@@ -43,16 +43,16 @@ CollectiveKind collective_kind(const std::shared_ptr<const Document>& document,
 
 /// The sizes of one class of a measured table.
 struct CollectiveTable {
-  std::string id;  ///< of the claim
+  std::string id;  ///< the claim that the table belongs to
   CollectiveKind kind;
   std::int64_t ranks = 1;
   std::int64_t sizes = 0;
-  double rms = 0;    ///< of ln(measured / simulated)
+  double rms = 0;    ///< root of the mean square of ln(measured / simulated)
   double worst = 0;  ///< the largest of their absolute values
 };
 
 struct CollectiveAssessment {
-  std::int64_t tables = 0;            ///< of its kind
+  std::int64_t tables = 0;            ///< measured tables of the same kind
   std::vector<std::string> beyond{};  ///< why it is not validated
   double factor = 1;                  ///< exp(w)
 

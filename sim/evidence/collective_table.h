@@ -63,7 +63,7 @@ class CollectiveModel {
   std::shared_ptr<const Document> document_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Collective> collective_;
-  OnProgress on_progress_;                  ///< of one size
+  OnProgress on_progress_;                  ///< hears how far one size has come
   std::unique_ptr<MessageTimes> messages_;  ///< null at analytic fidelity
 };
 

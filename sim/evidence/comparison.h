@@ -34,7 +34,8 @@ struct Difference {
   std::string key;  ///< "" where a result is missing, is new, or fails in one of the sets
   Json before;      ///< null where there is none
   Json after;
-  std::optional<double> change_pct;  ///< of numbers, when `before` is not 0
+  /// Change of a number in per cent; none where `before` is 0 or no number.
+  std::optional<double> change_pct;
   Verdict verdict = Verdict::kChanged;
 };
 
@@ -45,7 +46,7 @@ struct Tolerances {
 };
 
 struct Comparison {
-  std::size_t rows = 0;  ///< that are in both sets
+  std::size_t rows = 0;  ///< results that both sets have
   std::size_t figures = 0;
   std::vector<Difference> differences;
 

@@ -43,7 +43,7 @@ Fit fit_curve(std::span<const SizeTimes> sizes, const FitOptions& options = {});
 /// them.
 struct HeldOut {
   std::size_t sizes = 0;
-  double mean_pct = 0;   ///< of |predicted / measured - 1|
+  double mean_pct = 0;   ///< mean of |predicted / measured - 1|, in per cent
   double worst_pct = 0;  ///< signed
   std::int64_t worst_bytes = 0;
 };

@@ -392,10 +392,10 @@ class Reader {
   std::vector<TextLine> lines_;
   std::vector<MeasuredTable> tables_;
   Preamble preamble_;
-  TableKind kind_ = TableKind::kNone;      ///< of the table that is being read
+  TableKind kind_ = TableKind::kNone;      ///< the kind of table that is being read
   bool is_next_ = true;                    ///< the preamble is of a table that has not begun
-  NcclColumns columns_;                    ///< of nccl-tests
-  double osu_unit_us_ = 1;                 ///< of the column of times
+  NcclColumns columns_;                    ///< where nccl-tests has its columns
+  double osu_unit_us_ = 1;                 ///< what one of the column of times is, in us
   std::string row_kind_;                   ///< type and sum of the first row
   std::vector<std::string_view> command_;  ///< the words of a shell's so far
 };

@@ -37,7 +37,7 @@ struct RowExperiment {
   bool is_bound = false;                  ///< the step takes at most that long
   std::optional<double> tolerance_pct{};  ///< its group's own
   std::string group;                      ///< the row's own
-  std::string family;                     ///< of devices and precisions, for the table
+  std::string family;                     ///< devices and precisions that the table shows together
   std::string assumed;                    ///< what its source does not say
   std::string reason;                     ///< why rows like it are missed, where that is known
 };

@@ -13,7 +13,7 @@ struct AssessedStep {
   Assessment by_others;
 
   bool is_within() const;
-  double width() const;  ///< of the interval, over the prediction
+  double width() const;  ///< width of the interval, over the prediction
 };
 
 /// Each by the steps of all testbeds but its own.

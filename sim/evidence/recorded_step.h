@@ -11,9 +11,9 @@ namespace steptime {
 struct RecordedStep {
   RecordRow row;
   Prediction prediction;
-  std::string model;    ///< that is trained
+  std::string model;    ///< name of the model that is trained
   std::string config;   ///< the file of its claims, relative to the data folder
-  std::string group{};  ///< of a row of a file of rows
+  std::string group{};  ///< the row's group, where a file of rows states it; else ""
 };
 
 }  // namespace steptime

@@ -27,7 +27,7 @@ struct SizeMap {
   std::string id;
   std::string paper;
   std::string quantity;
-  std::string unit;    ///< of sizes
+  std::string unit;    ///< unit of the sizes
   std::string config;  ///< the experiment's file, relative to the data folder
   std::string where;   ///< in the source
   std::string note;

@@ -21,7 +21,7 @@ constexpr unsigned kNodes = 1U << static_cast<unsigned>(Attribute::kNodes);
 struct Cell {
   std::string testbed;
   KindOfStep kind;
-  double sum = 0;  ///< of logarithmic errors
+  double sum = 0;  ///< sum of the logarithmic errors
   double n = 0;
   double mean() const { return sum / n; }
 };

@@ -71,11 +71,12 @@ struct CutModel;
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
   std::string name;
-  std::string file;                                  ///< for messages
-  std::shared_ptr<const PreparedWorkload> alone{};   ///< of a worker that is the only one
-  std::shared_ptr<const PreparedWorkload> workload;  ///< of a worker among the others
-  std::shared_ptr<const KindOfStep> workload_kind;   ///< what it says of the step's kind
-  std::shared_ptr<const NetworkKind> network;        ///< the cluster's
+  std::string file;                                 ///< for messages
+  std::shared_ptr<const PreparedWorkload> alone{};  ///< what a worker computes that is the only one
+  /// What a worker computes that exchanges with others.
+  std::shared_ptr<const PreparedWorkload> workload;
+  std::shared_ptr<const KindOfStep> workload_kind;  ///< what it says of the step's kind
+  std::shared_ptr<const NetworkKind> network;       ///< the cluster's
   std::shared_ptr<const std::string> network_name;
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Aggregation> aggregation;

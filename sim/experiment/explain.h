@@ -21,8 +21,9 @@ namespace steptime {
 /// all else being equal: d ln(step) / d ln(quantity), from a run with 1 % more and one with 1 %
 /// less. A schedule plans anew in each of them, unless the plan is held.
 struct Elasticity {
-  std::string pointer;  ///< of the quantity; "*" where all elements of a list change together
-  std::string value;    ///< that it has
+  /// Where the quantity stands; "*" where all elements of a list change together.
+  std::string pointer;
+  std::string value;  ///< the value that the config has there
   double per_cent = 0;
 };
 
@@ -33,11 +34,12 @@ struct Jump {
   std::string value;
   double less_pct = 0;  ///< change of the step with 1 % less of the quantity
   double more_pct = 0;
-  std::int64_t messages[3]{};  ///< of a step: with less, as it is, and with more
-  bool replans = false;        ///< the schedule's plan is another one on a side
+  /// Messages in a step: with less of the quantity, as it is, and with more.
+  std::int64_t messages[3]{};
+  bool replans = false;  ///< the schedule's plan is another one on a side
 
-  double size_pct() const;     ///< of the larger side
-  std::string change() const;  ///< of the messages, for people: "4, 4, 5"
+  double size_pct() const;     ///< the change of the side that changes more
+  std::string change() const;  ///< the numbers of messages, for people: "4, 4, 5"
 };
 
 /// A step in which something costs nothing.

@@ -32,14 +32,14 @@ namespace steptime {
 
 /// What failures make of a training. Times in s.
 struct FailureTimes {
-  double interval = 0;      ///< of work between two checkpoints, one step at least
-  double mean = 0;          ///< of the whole training, over the seeds
-  Percentiles percentiles;  ///< of the same
-  double useful_share = 0;  ///< of the mean, what the steps take by themselves
+  double interval = 0;      ///< work between two checkpoints, one step at least
+  double mean = 0;          ///< the whole training, mean over the seeds
+  Percentiles percentiles;  ///< the whole training, percentiles over the seeds
+  double useful_share = 0;  ///< the share of the mean that the steps take by themselves
 };
 
 struct Failures {
-  std::int64_t steps = 1;  ///< of the training
+  std::int64_t steps = 1;  ///< how many steps the training has
   double per_node_and_day = 0;
   Duration checkpoint{};
   Duration restart{};

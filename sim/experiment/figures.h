@@ -46,7 +46,7 @@ std::optional<double> value_of(const Figure& figure, const Result& result);
 /// How a table for people shows a figure: value x factor with so many decimals.
 struct Shown {
   std::string_view key;
-  std::string_view name;  ///< of the line or column
+  std::string_view name;  ///< what the table calls its line or column
   double factor = 1;
   int decimals = 0;
   std::string_view unit = "";  ///< behind the number, where the name does not have it

@@ -42,7 +42,7 @@ const std::array<const char*, kAttributes>& attribute_names();
 
 struct KindOfStep {
   std::array<KindWord, kAttributes> words{};
-  double rate = 0;  ///< of the fabric, B/s
+  double rate = 0;  ///< the fabric's rate, B/s
 
   KindWord& operator[](Attribute a) { return words[static_cast<std::size_t>(a)]; }
   KindWord operator[](Attribute a) const { return words[static_cast<std::size_t>(a)]; }

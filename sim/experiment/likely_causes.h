@@ -11,9 +11,10 @@
 namespace steptime {
 
 struct LikelyCause {
-  std::string pointer;  ///< of the quantity; "*" where all elements of a list change together
-  std::string value;    ///< that it has; "none": the config leaves it out
-  std::string needed;   ///< with which the step takes what was measured
+  /// Where the quantity stands; "*" where all elements of a list change together.
+  std::string pointer;
+  std::string value;   ///< the value that the config has there; "none": the config leaves it out
+  std::string needed;  ///< with which the step takes what was measured
   /// By how much the quantity differs; of what the config leaves out, by how much the step does.
   double factor = 1;
 };

@@ -190,7 +190,8 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
                        .update = *experiment.update,
                        .transport = *experiment.transport,
                        .schedule = *experiment.schedule,
-                       .plays_messages = fidelity_of(config) == Fidelity::kMessage});
+                       .roads = fidelity_of(config) == Fidelity::kMessage ? messages_on_links()
+                                                                          : closed_forms()});
       return;
     }
     case Part::kRun: {

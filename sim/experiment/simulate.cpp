@@ -43,24 +43,15 @@ auto naming_the_place(const Experiment& experiment, Run run) {
 }
 
 /// Plans as if its collective were another one.
-class PlannedFor final : public Schedule {
+class PlannedFor final : public Replanned {
  public:
   PlannedFor(std::shared_ptr<const Schedule> schedule, std::shared_ptr<const Collective> collective)
-      : Schedule(schedule->granularity()),
-        schedule_(std::move(schedule)),
-        collective_(std::move(collective)) {}
+      : Replanned(std::move(schedule)), collective_(std::move(collective)) {}
   BucketPlan plan(std::span<const GradientUnit> units, const Collective&) const override {
-    return schedule_->plan(units, *collective_);
+    return of().plan(units, *collective_);
   }
-  std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
-    return schedule_->policy(buckets);
-  }
-  bool layers_wait_for_their_own() const override { return schedule_->layers_wait_for_their_own(); }
-  bool plans_for_the_recurrence() const override { return schedule_->plans_for_the_recurrence(); }
-  std::int64_t default_steps() const override { return schedule_->default_steps(); }
 
  private:
-  std::shared_ptr<const Schedule> schedule_;
   std::shared_ptr<const Collective> collective_;
 };
 

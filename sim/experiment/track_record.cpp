@@ -4,7 +4,6 @@
 #include "sim/config/data_dir.h"
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
-#include "sim/config/json_text.h"
 #include "sim/experiment/attribute_spread.h"
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <cmath>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <boost/math/distributions/students_t.hpp>
@@ -248,57 +246,6 @@ double Prediction::share() const {
 std::pair<double, double> Prediction::range_s() const {
   const double exposed = std::max(step_s - compute_s, 0.0);
   return {step_s - exposed * (1 - 1 / fastest_rate), step_s + comm_busy_s * (1 / slowest_rate - 1)};
-}
-
-std::string_view Validity::word() const {
-  switch (status) {
-    case Status::kValidated:
-      return "validated";
-    case Status::kExtrapolated:
-      return "extrapolated";
-    case Status::kUnvalidated:
-      return "unvalidated";
-  }
-  return "";
-}
-
-namespace {
-std::string text_of(std::string_view word, const std::vector<std::string>& beyond) {
-  return beyond.empty() ? std::string(word) : fmt::format("{}: {}", word, fmt::join(beyond, "; "));
-}
-}  // namespace
-
-std::string Validity::text() const {
-  return text_of(word(), beyond);
-}
-
-std::string Validity::text(const Json& json) {
-  return text_of(json.value("status", ""), json.value("beyond", std::vector<std::string>()));
-}
-
-std::string Validity::json() const {
-  std::string text;
-  append_json(text);
-  return text;
-}
-
-void Validity::append_json(std::string& text) const {
-  text += "{\"status\":\"";
-  text += word();
-  text += "\",\"n\":";
-  append_number(text, n);
-  text += ",\"typical_pct\":";
-  append_number(text, typical_pct);
-  if (worst_pct) {
-    text += ",\"worst_pct\":";
-    append_number(text, *worst_pct);
-  }
-  text += ",\"beyond\":[";
-  for (std::size_t i = 0; i < beyond.size(); ++i) {
-    if (i > 0) text += ',';
-    append_text(text, beyond[i]);
-  }
-  text += "]}";
 }
 
 namespace {

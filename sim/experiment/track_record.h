@@ -56,14 +56,15 @@ struct Prediction {
   KindOfStep kind{};
   std::int64_t workers = 1;
   std::int64_t gpus_per_node = 1;
-  std::int64_t samples = 1;  ///< of a worker and step
+  std::int64_t samples = 1;  ///< samples of one worker in one step
   double latency_s = 0;      ///< between nodes, or GPUs of a single one
   bool has_servers = false;  ///< which a single worker talks to, as well
   double step_s = 0;
   double compute_s = 0;
   double comm_busy_s = 0;
-  std::optional<ModelErrors> modelled{};  ///< of the compute times; none: measured ones
-  std::vector<std::string> beyond{};      ///< what a part of the simulation extrapolates
+  /// Errors of the model behind the compute times; none: these were measured.
+  std::optional<ModelErrors> modelled{};
+  std::vector<std::string> beyond{};  ///< what a part of the simulation extrapolates
   /// Ends of what is known of the network's rate, over the simulated one.
   double slowest_rate = 1;
   double fastest_rate = 1;
@@ -81,9 +82,10 @@ struct Validity {
     kUnvalidated    ///< no measured step shares its kind
   };
   Status status = Status::kUnvalidated;
-  std::int64_t n = 0;                 ///< measured steps of its kind
-  double typical_pct = 0;             ///< their median absolute error
-  std::optional<double> worst_pct{};  ///< of kinds of three testbeds or more
+  std::int64_t n = 0;      ///< measured steps of its kind
+  double typical_pct = 0;  ///< their median absolute error
+  /// Their largest error; none for kinds of fewer than three testbeds.
+  std::optional<double> worst_pct{};
   std::vector<std::string> beyond{};  ///< reasons
 
   bool is_validated() const { return status == Status::kValidated; }

@@ -141,7 +141,7 @@ TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& p
   const bool has_servers = plan.aggregation.servers.count > 0;
   if (!has_servers && !plan.layers_wait()) return Reported::kAll;
   const ServerGroup& servers = plan.aggregation.servers;
-  const bool pulls_at_random = has_servers && !servers.requests->brings_values() &&
+  const bool pulls_at_random = has_servers && !servers.requests->brings_values &&
                                !servers.pulls_in_order && plan.step.buckets.size() > 1;
   const bool has_clock = plan.schedule && std::max(e.schedule->default_steps(),
                                                    e.transport->coordinator->default_steps()) > 1;

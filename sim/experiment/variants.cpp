@@ -86,10 +86,10 @@ void find_places(const Json& node, const Json::json_pointer& at, const std::stri
 
 /// A schedule that keeps to plans, where there are any for the units at hand, and writes down what
 /// was planned. One run is one thread's.
-class RecordingSchedule final : public Schedule {
+class RecordingSchedule final : public Replanned {
  public:
   RecordingSchedule(std::shared_ptr<const Schedule> of, const Plans* held, Plans& made)
-      : Schedule(of->granularity()), of_(std::move(of)), held_(held), made_(made) {}
+      : Replanned(std::move(of)), held_(held), made_(made) {}
 
   BucketPlan plan(std::span<const GradientUnit> units,
                   const Collective& collective) const override {
@@ -97,20 +97,12 @@ class RecordingSchedule final : public Schedule {
     for (const GradientUnit& unit : units)
       sizes.push_back(unit.bytes.count);
     const bool holds = held_ != nullptr && held_->contains(sizes);
-    const BucketPlan plan = holds ? held_->at(sizes) : of_->plan(units, collective);
+    const BucketPlan plan = holds ? held_->at(sizes) : of().plan(units, collective);
     made_[std::move(sizes)] = plan;
     return plan;
   }
-  std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
-    return of_->policy(buckets);
-  }
-  bool layers_wait_for_their_own() const override { return of_->layers_wait_for_their_own(); }
-  bool plans_for_the_recurrence() const override { return of_->plans_for_the_recurrence(); }
-  bool copies_gradients() const override { return of_->copies_gradients(); }
-  std::int64_t default_steps() const override { return of_->default_steps(); }
 
  private:
-  std::shared_ptr<const Schedule> of_;
   const Plans* held_;
   Plans& made_;
 };

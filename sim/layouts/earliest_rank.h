@@ -125,8 +125,8 @@ class EarliestRank {
     LinkTimetable::Line* in_node = nullptr;
     LinkTimetable::Line* between_nodes = nullptr;
     std::int64_t sent = 0;
-    Time over{};               ///< of the last that was sent
-    std::vector<Time> ends{};  ///< of each, where ranks remember
+    Time over{};               ///< when the latest transfer is over
+    std::vector<Time> ends{};  ///< the end of each transfer, where ranks remember these
   };
   /// Whose costs a pass has: a segment's weights may be waited for, and its gradients summed.
   enum Way : std::uint8_t {
@@ -142,7 +142,7 @@ class EarliestRank {
   /// What all passes of a way through a chunk have in common.
   struct Kind {
     CameAt* comes = nullptr;  ///< what it waits for; null: nothing
-    Duration travels{};       ///< that, by itself
+    Duration travels{};       ///< how long what it waits for travels by itself
     Outflow* out = nullptr;   ///< where it sends what it has made; null: nowhere
     CameAt* to = nullptr;
     EarliestRank* receiver = nullptr;
@@ -198,8 +198,8 @@ class EarliestRank {
   bool is_in_range_ = true;
   EarliestRank* before_ = nullptr;
   EarliestRank* after_ = nullptr;
-  std::vector<const StageWork*> stages_;     ///< of its chunks
-  std::vector<std::size_t> buckets_before_;  ///< of the chunks before each
+  std::vector<const StageWork*> stages_;     ///< the work of the rank's chunks
+  std::vector<std::size_t> buckets_before_;  ///< how many buckets the chunks before each one have
   std::vector<Kind> kinds_;                  ///< all ways through the first chunk, then the next
   Outflow forward_;
   Outflow backward_;
@@ -209,7 +209,7 @@ class EarliestRank {
   CallLine shards_;
   CallLine replicas_;
   CallLine ends_;
-  Duration gather_{};  ///< of what tensor ranks gather of a micro-batch that has come
+  Duration gather_{};  ///< what tensor ranks take to gather a micro-batch that has come
   std::optional<UnitWeights> units_;
   std::vector<Change> gathered_;
   std::int64_t updates_ = 0;  ///< gatherings of updated weights

@@ -15,7 +15,7 @@ namespace {
 /// What goes on within a pass must be a time. Who sends two micro-batches at one instant, to come
 /// at one, leaves open which of them a rank has waited for.
 bool knows(const LayoutPlan& plan, const SharedLinks& links, const StepPasses& passes) {
-  if (plan.plays_messages || (plan.layout.pipeline() == 1 && plan.order->chunks() > 1))
+  if (!plan.roads->knows_times() || (plan.layout.pipeline() == 1 && plan.order->chunks() > 1))
     return false;
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place) {
     if (!links.are_alone(place, GroupKind::kTensor) || !links.are_alone(place, GroupKind::kContext))

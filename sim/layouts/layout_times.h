@@ -16,12 +16,12 @@ namespace steptime {
 /// What the ranks of one place in the pipeline did: where they do not move as one, the rank of
 /// them that ends last.
 struct StageTimes {
-  Duration end{};         ///< of their step
+  Duration end{};         ///< the end of the ranks' step
   TimesSpent spent{};     ///< adds up to the step of the whole
-  BytesOfGroups bytes{};  ///< that each of them has exchanged
-  Duration exchanging{};  ///< of its exchanges, each by itself
+  BytesOfGroups bytes{};  ///< bytes that each of the ranks has exchanged, by group
+  Duration exchanging{};  ///< sum over the exchanges, each as long as it takes by itself
   std::int64_t exchanges = 0;
-  std::int64_t peak = 0;  ///< of its memory, B
+  std::int64_t peak = 0;  ///< the most that was held of its memory, B
   RankMemory::Parts at_peak{};
   Duration peak_at{};
   RankMemory::Parts left{};  ///< when the step is over
@@ -29,15 +29,16 @@ struct StageTimes {
 
 struct LayoutTimes {
   Duration step{};
-  std::vector<StageTimes> ranks;  ///< of the pipeline
+  std::vector<StageTimes> ranks;  ///< one for each rank of the pipeline
   std::size_t last = 0;           ///< who ends last, of equal ones the first
   std::uint64_t fingerprint = 0;
-  std::int64_t messages = 0;  ///< that the network has delivered; 0 in closed form
+  std::int64_t messages = 0;  ///< messages that the network has delivered; 0 in closed form
   std::vector<LinkUse> links{};
   std::int64_t left_out = 0;  ///< periods that were not played (repetition.h)
-  /// Of the step of one replica alone, where the whole one tells; none: it must be played.
+  /// How long the step of one replica alone takes, where the whole one tells; none: it must be
+  /// played.
   std::optional<Duration> replica{};
-  double busiest = 0;  ///< of the step, how long the busiest link works that exchanges share
+  double busiest = 0;  ///< share of the step in which the busiest link works that exchanges share
 
   /// Who holds the most.
   std::size_t fullest() const {

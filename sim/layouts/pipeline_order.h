@@ -14,13 +14,13 @@ enum class PassKind : std::uint8_t {
   kForward,
   kBackward,        ///< both gradients
   kInputGradient,   ///< which the stage before waits for; the weights' comes later
-  kWeightGradient,  ///< of a pass whose input gradient is there
+  kWeightGradient,  ///< the weights' gradient, where the pass for the input's is over
 };
 
 struct Pass {
   PassKind kind{};
   std::int32_t micro_batch = 0;
-  std::int32_t chunk = 0;  ///< of the rank, 0 the first that a micro-batch comes to
+  std::int32_t chunk = 0;  ///< which of the rank's chunks; a micro-batch comes to 0 first
   bool operator==(const Pass&) const = default;
 };
 

@@ -96,17 +96,17 @@ struct GroupCall {
 
 /// What a rank does next in a pass: it computes, exchanges something, or both side by side.
 struct Leg {
-  Spent what = Spent::kCompute;  ///< of what it computes
+  Spent what = Spent::kCompute;  ///< what the time that it computes counts as
   Duration compute{};
   GroupCall exchange{};
-  Duration alone{};  ///< of the exchange, with nothing else on its links
+  Duration alone{};  ///< how long the exchange takes with nothing else on its links
 };
 /// One after another.
 using Legs = std::vector<Leg>;
 
 /// A layer of a stage.
 struct StageLayer {
-  std::size_t layer = 0;  ///< of the model's work
+  std::size_t layer = 0;  ///< index into the layers of the model's work
   Legs forward;
   Legs backward;  ///< with what is computed again; without the weights' gradients
   Legs weights;
@@ -118,9 +118,10 @@ struct StageLayer {
 /// Gradients that are summed up together.
 struct GradientBucket {
   std::string name;
-  Bytes bytes;                  ///< of the gradients
-  Bytes weights;                ///< of the weights
-  std::size_t first_layer = 0;  ///< of the stage, where the last of its gradients is made
+  Bytes bytes;    ///< the gradients' bytes, as they are summed
+  Bytes weights;  ///< the bytes of the weights that these gradients are for
+  /// Index into the stage's layers: the one whose gradients complete the bucket.
+  std::size_t first_layer = 0;
 };
 
 /// The layers between two boundaries of the pipeline.
@@ -128,7 +129,7 @@ struct StageWork {
   std::vector<StageLayer> layers;
   std::vector<GradientBucket> buckets;  ///< in the order of the backward pass
   std::int64_t params = 0;
-  Bytes kept{};     ///< of a micro-batch, all layers together
+  Bytes kept{};     ///< what all layers keep of one micro-batch
   Bytes working{};  ///< beside that in a backward pass
   Bytes logits{};
 };
@@ -145,6 +146,25 @@ struct BesideCompute {
   bool context = true;
 };
 
+class LayoutRoads;
+class World;
+struct LayoutPlan;
+
+/// What the exchanges of a layout go through: closed forms, or messages (roads.h).
+class RoadKind {
+ public:
+  virtual ~RoadKind() = default;
+  /// Both must outlive the result.
+  virtual std::unique_ptr<LayoutRoads> make(World& world, const LayoutPlan& plan) const = 0;
+  /// Whether an exchange that meets no other is a time, known before it begins.
+  virtual bool knows_times() const = 0;
+  /// Throws InputError, through "strategy", for exchanges that cannot go through it.
+  virtual void check(const LayoutPlan& /*plan*/, const Config& /*strategy*/) const {}
+};
+const RoadKind& closed_forms();
+/// On the links of the plan's cluster.
+const RoadKind& messages_on_links();
+
 struct LayoutPlan {
   Layout layout;
   std::shared_ptr<const PipelineOrder> order;
@@ -159,10 +179,10 @@ struct LayoutPlan {
   std::shared_ptr<const Cluster> cluster;
   /// What compute and exchanges beside it cost each other; null: nothing.
   std::shared_ptr<const Overlap> overlap{};
-  bool plays_messages = false;  ///< that exchanges are made of, on the links of the cluster
-  Bytes boundary{};             ///< that each rank sends to the next stage for a micro-batch
-  Bytes tied{};  ///< gradients of an embedding that the first and the last stage both have
-  double flops_again = 0;     ///< of a sample, that backward passes compute again
+  const RoadKind* roads = &closed_forms();
+  Bytes boundary{};  ///< what each rank sends to the next stage for a micro-batch
+  Bytes tied{};      ///< gradients of an embedding that the first and the last stage both have
+  double flops_again = 0;     ///< operations that backward passes do again for a sample
   Bytes gathered_boundary{};  ///< and its tensor ranks then gather; 0: nothing
 
   PipelineShape shape() const { return {layout.pipeline(), micro_batches}; }

@@ -75,7 +75,7 @@ void check_parts(const LayoutRequest& of) {
     strategy.fail("aggregation",
                   "with a layout all groups use collectives; expected {\"type\": \"all-reduce\"}");
   }
-  if (of.update.sends_parameters() || !of.update.ends_together())
+  if (!of.update.ends_together())
     strategy.fail("update", "with a layout gradients are summed up; expected {\"type\": \"sgd\"}");
   if (of.schedule.policy({}) || of.schedule.layers_wait_for_their_own()) {
     strategy.fail("schedule",
@@ -137,22 +137,6 @@ void expect_calls(double calls, const Config& workload) {
                             "exchanges in a step, expected {:.0g} at most; larger micro-batches "
                             "are fewer",
                             calls, kMostCalls));
-}
-
-/// Every exchange of a run in messages must be made of some.
-void expect_messages(const LayoutPlan& plan, const Config& strategy) {
-  for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
-                               GroupKind::kReplicas, GroupKind::kEnds}) {
-    const GroupCosts& costs = plan.costs(kind);
-    if (plan.group(kind, 0).size() == 1) continue;
-    for (const auto& collective :
-         {costs.all_reduce, costs.reduce_scatter, costs.all_gather, costs.all_to_all}) {
-      if (!collective->programs({1}).empty()) continue;
-      strategy.fail("aggregation",
-                    "its collective is known by its time only; fidelity \"message\" expects one "
-                    "that is made of messages, such as {\"collective\": \"ring\"}");
-    }
-  }
 }
 
 }  // namespace
@@ -282,10 +266,10 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
     strategy.fail("states", refusal);
   if (plan->states->gathering(settings.pipeline > 1) && stated.node().contains("schedule"))
     strategy.fail("schedule", "unexpected, as units of the states are the buckets");
-  plan->plays_messages = request.plays_messages;
+  plan->roads = &request.roads;
   place_groups(*plan, strategy, *request.transport.backend,
                std::make_shared<const Cluster>(request.cluster));
-  if (plan->plays_messages) expect_messages(*plan, strategy);
+  plan->roads->check(*plan, strategy);
   // Rates of transformers are of whole steps, which ran beside collectives as they were.
   if (!request.workload_section.has("overlap")) {
     plan->work.multiprocessors = request.workload.trace.multiprocessors;

@@ -48,7 +48,7 @@ struct LayoutRequest {
   const Update& update;
   const Transport& transport;
   const Schedule& schedule;
-  bool plays_messages = false;
+  const RoadKind& roads;
 };
 
 /// Throws InputError, also for parts that know no layouts.

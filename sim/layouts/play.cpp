@@ -51,7 +51,7 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
   const LayoutPlan& plan = step.plan;
   const std::int32_t places = plan.layout.pipeline();
   World world;
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads->make(world, plan);
   const std::vector<std::int32_t> programs = roads->programs();
   Group all(world, {"all ranks"}, programs.size(), std::make_unique<NoMedium>(world));
   Repetition repetition(world, plan, step.passes.order, leaves_out);
@@ -114,7 +114,7 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
 
 LayoutTimes play(const PlayedStep& step) {
   const bool goes_by_itself =
-      step.timeline == nullptr && step.plan.overlap == nullptr && !step.plan.plays_messages;
+      step.timeline == nullptr && step.plan.overlap == nullptr && step.plan.roads->knows_times();
   if (takes(FastPath::kPeriodsLeftOut, goes_by_itself)) {
     if (auto times = play_programs(step, true)) return std::move(*times);
   }

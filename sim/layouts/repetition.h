@@ -34,11 +34,11 @@ class Repetition {
   struct Count {
     Time at;
     Time shared_since;              ///< the earliest from which on a link is shared without a pause
-    std::vector<StageTimes> ranks;  ///< of each place
+    std::vector<StageTimes> ranks;  ///< one entry for each place of the pipeline
     std::vector<double> carried;    ///< over each link that exchanges share, ps
     // Filled in here.
     std::vector<std::int64_t> next{};   ///< pass of each place
-    std::vector<std::int64_t> calls{};  ///< of each line
+    std::vector<std::int64_t> calls{};  ///< calls on each line so far
   };
 
   /// `order`: the passes of each place. All must outlive it. `looks`: periods may be left out.
@@ -94,14 +94,14 @@ class Repetition {
   struct Order {
     std::span<const Pass> all;
     std::int64_t period = 0;  ///< passes
-    std::int64_t begin = 0;   ///< of those that come again a period later
-    std::int64_t end = 0;     ///< of these, a period behind the last of them
+    std::int64_t begin = 0;   ///< the first pass that comes again a period later
+    std::int64_t end = 0;     ///< behind the last pass that comes again, and one period further
   };
   struct Played {
     std::int64_t next = 0;         ///< pass
     std::int64_t next_before = 0;  ///< at the end of the period before
     mutable std::int64_t looked_at = 0;
-    std::uint64_t hash = 0;          ///< of what has happened in this period
+    std::uint64_t hash = 0;          ///< hash over what has happened in this period
     std::int64_t left_out_from = 0;  ///< pass
     std::int64_t left_out = 0;       ///< passes
   };
@@ -124,7 +124,7 @@ class Repetition {
   std::deque<Line> lines_;
   std::function<Count()> count_;
   Time since_{};                           ///< the end of the period before
-  std::vector<std::uint64_t> signatures_;  ///< of the last periods that have ended
+  std::vector<std::uint64_t> signatures_;  ///< signatures of the latest periods that have ended
   /// By how many of the order's periods may be one of the step.
   struct Length {
     std::int64_t alike = 0;  ///< so many of the last periods were as those so many before
@@ -133,8 +133,8 @@ class Repetition {
   std::vector<Length> lengths_;
   std::int64_t periods_ = 0;  ///< left out
   Time left_out_at_{};
-  Duration length_{};  ///< of each
-  Count each_;         ///< of each
+  Duration length_{};  ///< how long each period takes
+  Count each_;         ///< what each period adds to the counts
 };
 
 }  // namespace steptime

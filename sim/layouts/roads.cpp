@@ -1,5 +1,6 @@
 #include "sim/layouts/roads.h"
 
+#include "sim/config/config.h"
 #include "sim/layouts/link_timetable.h"
 #include "sim/layouts/shared_links.h"
 #include "sim/network/machine.h"
@@ -88,8 +89,7 @@ class ClosedRoads final : public LayoutRoads {
   }
 
   void passed(std::int32_t rank, const Segment& segment) override {
-    const auto is_alone = [this, rank](GroupKind kind) { return are_alone(rank, kind); };
-    if (is_alone(GroupKind::kTensor) && is_alone(GroupKind::kContext)) return;
+    if (are_alone(rank, GroupKind::kTensor) && are_alone(rank, GroupKind::kContext)) return;
     const auto [at, is_new] = work_of_.try_emplace(&segment);
     if (is_new) at->second = links_.work_of(plan_.place(rank), segment);
     if (worked_.empty()) worked_.resize(static_cast<std::size_t>(links_.channels()));
@@ -134,8 +134,9 @@ class ClosedRoads final : public LayoutRoads {
   Network* network_ = nullptr;  ///< null: nothing shares a link
   std::deque<GroupLinks> made_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
-  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;  ///< of segments that passed
-  std::vector<double> worked_;                                     ///< ps, by all of these
+  /// By segments that ranks have passed.
+  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;
+  std::vector<double> worked_;  ///< ps, by all of these
 };
 
 /// Messages from each of some ranks to one other, all at once.
@@ -280,9 +281,41 @@ std::unique_ptr<Medium> LayoutRoads::slowed(std::unique_ptr<Medium> medium,
       std::move(gpus));
 }
 
-std::unique_ptr<LayoutRoads> make_roads(World& world, const LayoutPlan& plan) {
-  if (plan.plays_messages) return std::make_unique<MessageRoads>(world, plan);
-  return std::make_unique<ClosedRoads>(world, plan);
+const RoadKind& closed_forms() {
+  class ClosedForms final : public RoadKind {
+    std::unique_ptr<LayoutRoads> make(World& world, const LayoutPlan& plan) const override {
+      return std::make_unique<ClosedRoads>(world, plan);
+    }
+    bool knows_times() const override { return true; }
+  };
+  static const ClosedForms kind;
+  return kind;
+}
+
+const RoadKind& messages_on_links() {
+  class Messages final : public RoadKind {
+    std::unique_ptr<LayoutRoads> make(World& world, const LayoutPlan& plan) const override {
+      return std::make_unique<MessageRoads>(world, plan);
+    }
+    bool knows_times() const override { return false; }
+    /// Every exchange must be made of messages.
+    void check(const LayoutPlan& plan, const Config& strategy) const override {
+      for (const GroupKind kind : {GroupKind::kTensor, GroupKind::kContext, GroupKind::kShards,
+                                   GroupKind::kReplicas, GroupKind::kEnds}) {
+        const GroupCosts& costs = plan.costs(kind);
+        if (plan.group(kind, 0).size() == 1) continue;
+        for (const auto& collective :
+             {costs.all_reduce, costs.reduce_scatter, costs.all_gather, costs.all_to_all}) {
+          if (!collective->programs({1}).empty()) continue;
+          strategy.fail("aggregation",
+                        "its collective is known by its time only; fidelity \"message\" expects "
+                        "one that is made of messages, such as {\"collective\": \"ring\"}");
+        }
+      }
+    }
+  };
+  static const Messages kind;
+  return kind;
 }
 
 }  // namespace steptime

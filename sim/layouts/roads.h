@@ -69,7 +69,4 @@ class LayoutRoads {
   std::map<std::int32_t, SharedGpu> gpus_;
 };
 
-/// As the plan plays them. Both must outlive the result.
-std::unique_ptr<LayoutRoads> make_roads(World& world, const LayoutPlan& plan);
-
 }  // namespace steptime

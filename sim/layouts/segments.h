@@ -20,7 +20,7 @@ struct Segment {
   TimesSpent spent{};            ///< with nothing else on their links
   Duration length{};             ///< the sum of that
   BytesOfGroups bytes{};
-  Duration exchanging{};  ///< of all exchanges, each by itself
+  Duration exchanging{};  ///< sum over all exchanges, each as long as it takes by itself
   std::int64_t exchanges = 0;
   /// Buckets of the stage whose weights must be there, from the last one down to this; as many as
   /// there are: none.

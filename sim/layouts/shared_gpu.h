@@ -65,7 +65,7 @@ class SharedGpu {
  private:
   struct Exchange {
     SlowedMedium* medium;
-    double slowdown;  ///< of what is computed
+    double slowdown;  ///< factor on the time of what is computed meanwhile
   };
   double slowdown() const;
   void change_speed();
@@ -74,10 +74,10 @@ class SharedGpu {
   void stop();
 
   World& world_;
-  std::vector<Exchange> exchanges_;  ///< that are under way
+  std::vector<Exchange> exchanges_;  ///< exchanges under way beside what is computed
   Suspended program_{};              ///< whose work is under way
   Progress stretch_;
-  Duration work_{};        ///< of the stretch, up to the end of what is under way
+  Duration work_{};        ///< work of the present stretch, up to the end of what is under way
   bool computes_ = false;  ///< up to the end of an instant at which work ends
   EventId end_{};
   EventId stop_{};

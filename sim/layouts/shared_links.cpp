@@ -73,8 +73,9 @@ void SharedLinks::find_users() {
   }
   for (auto* users : {&groups_, &hops_}) {
     for (User& user : *users)
-      each_load(user,
-                [&](ChannelId channel) { user.is_alone = user.is_alone && all[channel] == 1; });
+      each_load(user, [&](ChannelId channel) {
+        user.has_own_links = user.has_own_links && all[channel] == 1;
+      });
   }
 }
 

@@ -35,14 +35,14 @@ class SharedLinks {
   }
   /// Whether nothing else uses these links.
   bool are_alone(std::int32_t place, GroupKind kind) const {
-    return !links_ || groups_[index(place, kind)].is_alone;
+    return !links_ || groups_[index(place, kind)].has_own_links;
   }
   /// Whether nothing else uses them but collectives of the same ranks.
   bool are_among_own(std::int32_t place, GroupKind kind) const {
     return !links_ || groups_[index(place, kind)].is_among_own;
   }
   bool is_hop_alone(std::int32_t place, bool back) const {
-    return !links_ || hops_[index(place, back)].is_alone;
+    return !links_ || hops_[index(place, back)].has_own_links;
   }
   /// How long the exchanges of a segment, each by itself, work on each channel that others of the
   /// same ranks use, too: ps.
@@ -52,7 +52,7 @@ class SharedLinks {
  private:
   struct User {
     GroupLinks links{};
-    bool is_alone = true;
+    bool has_own_links = true;  ///< nobody else uses them
     bool is_among_own = true;
   };
   static std::size_t index(std::int32_t place, GroupKind kind) {

@@ -28,8 +28,9 @@ struct LayoutRun {
   World& world;
   const LayoutPlan& plan;
   LayoutRoads& roads;
-  Group& all;                                           ///< a member for each program
-  const std::vector<std::vector<ChunkPasses>>& passes;  ///< of each place of the pipeline
+  Group& all;  ///< a member for each program
+  /// What each place's passes are made of, by chunk.
+  const std::vector<std::vector<ChunkPasses>>& passes;
   Repetition& repetition;
   Timeline* timeline = nullptr;  ///< shows the pipeline of rank 0
 };

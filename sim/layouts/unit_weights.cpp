@@ -24,7 +24,7 @@ bool UnitWeights::find_next() {
     next_ = {.chunk = pass.chunk,
              .unit = is_backward ? place_ : units - 1 - place_,
              .is_backward = is_backward,
-             .gathers = gathering_.reshards || is_first,
+             .asks_for_weights = gathering_.reshards || is_first,
              .lets_go = gathering_.reshards || is_last};
     ++place_;
     return has_next_ = true;
@@ -33,7 +33,7 @@ bool UnitWeights::find_next() {
 }
 
 bool UnitWeights::may_ask() const {
-  if (!next_.gathers) return asked_.size() <= static_cast<std::size_t>(gathering_.at_once);
+  if (!next_.asks_for_weights) return asked_.size() <= static_cast<std::size_t>(gathering_.at_once);
   if (there_ >= gathering_.at_once) return false;
   if (!follows_backward_ || asked_.empty()) return true;
   return next_.is_backward && gathering_.prefetches && asked_.size() == 1 && is_in_;
@@ -41,7 +41,7 @@ bool UnitWeights::may_ask() const {
 
 void UnitWeights::ask() {
   while (find_next() && may_ask()) {
-    if (next_.gathers) {
+    if (next_.asks_for_weights) {
       next_.call = user_.gather(next_.chunk, next_.unit);
       ++there_;
     }
@@ -61,7 +61,7 @@ void UnitWeights::end() {
   const Visit visit = asked_.front();
   asked_.pop_front();
   is_in_ = false;
-  if (visit.gathers) --there_;
+  if (visit.asks_for_weights) --there_;
   if (visit.lets_go) user_.let_go(visit.chunk, visit.unit);
   ask();
 }

@@ -22,7 +22,7 @@ class UnitWeights {
   struct User {
     std::function<Pass(std::int64_t k)> pass;
     std::function<std::int64_t()> passes;
-    std::vector<std::size_t> units;     ///< of each chunk
+    std::vector<std::size_t> units;     ///< how many units each chunk has
     std::function<bool(Pass)> is_last;  ///< whether it is of the last micro-batch
     /// Asks for a unit's weights, for which there is memory from now on; returns the call.
     std::function<std::int64_t(std::int32_t chunk, std::size_t unit)> gather;
@@ -42,7 +42,7 @@ class UnitWeights {
     std::int32_t chunk = 0;
     std::size_t unit = 0;
     bool is_backward = false;
-    bool gathers = false;
+    bool asks_for_weights = false;
     bool lets_go = false;
     std::int64_t call = -1;
   };
@@ -52,7 +52,7 @@ class UnitWeights {
 
   UnitGathering gathering_;
   User user_;
-  std::int64_t pass_ = 0;  ///< of the next visit to ask for
+  std::int64_t pass_ = 0;  ///< the pass whose visit is asked for next
   std::size_t place_ = 0;  ///< in it
   Visit next_{};
   bool has_next_ = false;

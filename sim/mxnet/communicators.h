@@ -80,7 +80,7 @@ class Communicators {
   struct Stuck {
     std::int32_t rank = 0;
     std::int32_t communicator = 0;
-    std::int64_t number = 0;  ///< of the call on this communicator
+    std::int64_t number = 0;  ///< the call's place among those on this communicator
     Subject subject{};
   };
   /// By communicator, number and rank.

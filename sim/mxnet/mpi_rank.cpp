@@ -58,7 +58,7 @@ void MpiRank::push(Label label) {
 Task MpiRank::wait_to_read(std::int32_t key, Label label) {
   owed_ += run_.settings.engine_push;
   waited_key_ = key;
-  co_await Push{*this, label};
+  co_await Push{{*this}, label};
   co_await Blocked{*this, kWaitToRead};
 }
 

@@ -55,14 +55,18 @@ class MpiRank final : private OpEngine::Listener {
   /// Key numbers in the order in which the program is to go through them.
   const std::vector<std::int32_t>& keys() const { return run_.operations.keys(); }
 
-  /// Awaited: false when the run is over.
-  struct NextBatch {
+  /// Awaited: the program's own time has passed.
+  struct Spent {
     MpiRank& worker;
     bool await_ready() const { return worker.nothing_owed(); }
     void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
+    void await_resume() const {}
+  };
+  /// Awaited: false when the run is over.
+  struct NextBatch : Spent {
     bool await_resume() const { return worker.begin_step(); }
   };
-  NextBatch next_batch() { return {*this}; }
+  NextBatch next_batch() { return {{*this}}; }
   /// Of that batch, which the input pipeline of the node makes ready.
   struct Samples {
     MpiRank& worker;
@@ -79,11 +83,8 @@ class MpiRank final : private OpEngine::Listener {
   }
 
   /// Pushes an operation.
-  struct Push {
-    MpiRank& worker;
+  struct Push : Spent {
     RankOps::Label label;
-    bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
     void await_resume() const { worker.push(label); }
   };
   Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
@@ -125,7 +126,6 @@ class MpiRank final : private OpEngine::Listener {
   enum MainState : std::uint8_t { kRuns, kAwaitsSamples, kWaitToRead, kDrain, kInCall };
   std::int32_t rank() const { return rank_; }
   MainState main_state() const { return main_state_; }
-  std::int32_t waits_for_key() const { return waited_key_; }
   Communicators::Subject main_call() const { return main_call_; }
   std::int64_t step() const { return step_; }
   const OpEngine& engine() const { return engine_; }
@@ -156,15 +156,8 @@ class MpiRank final : private OpEngine::Listener {
 
   Push pushing(Kind kind, std::int32_t key) {
     owed_ += run_.settings.engine_push;
-    return {*this, RankOps::label_of(kind, static_cast<std::size_t>(key))};
+    return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key))};
   }
-  /// Awaited: the program's own time has passed.
-  struct Spent {
-    MpiRank& worker;
-    bool await_ready() const { return worker.nothing_owed(); }
-    void await_suspend(Suspended program) const { worker.pass_owed_time(program); }
-    void await_resume() const {}
-  };
   /// Awaited: go_on().
   struct Blocked {
     MpiRank& worker;

@@ -103,7 +103,7 @@ class OpEngine {
   /// Of an operation: its missing grants above its state.
   using Progress = std::uint32_t;
   static constexpr Progress kMissing = 4;       ///< one grant
-  static constexpr std::uint32_t kSteps = 256;  ///< that a step's number is kept modulo
+  static constexpr std::uint32_t kSteps = 256;  ///< a step's number is kept modulo this
   static constexpr std::uint32_t kOneStep = Ops::kMostOperations;
 
   struct VariableState {
@@ -153,7 +153,7 @@ class OpEngine {
   Listener& listener_;
   const Ops& ops_;
   std::int64_t step_ = -1;
-  std::uint32_t pushed_ = 0;  ///< of this step
+  std::uint32_t pushed_ = 0;  ///< operations of this step that have been pushed
   std::uint32_t pending_ = 0;
   std::uint32_t in_a_step_ = 0;   ///< places
   std::uint32_t steps_kept_ = 1;  ///< a power of two: a place is free when its next step comes

@@ -38,8 +38,8 @@ class RankOps {
     How how = kTakesTime;
     bool varies = false;    ///< by jitter
     bool computes = false;  ///< which ranks do at speeds of their own
-    Duration time{};        ///< of what it does itself
-    const char* lane = "";  ///< of a drawing; "": is not drawn
+    Duration time{};        ///< what it takes by itself, without what it calls
+    const char* lane = "";  ///< the row of a timeline that shows it; "": it is not drawn
   };
   /// Kind in the low 8 bits, key or segment above.
   using Label = std::uint32_t;

@@ -72,18 +72,18 @@ class Machine final : public Routes {
   std::int64_t nodes_;
   std::int64_t gpus_;
   Guests guests_;
-  std::int64_t nics_ = 1;  ///< of a node
+  std::int64_t nics_ = 1;  ///< NICs of each node
   // The channels of every node come first, then the fabric's.
   std::vector<Channel> node_channels_;
   ChannelId fabric_first_ = 0;
   bool fifo_ports_;
   std::map<ChannelId, Bandwidth> changed_;
   // Within a node, by its endpoints (the GPUs, then the host) and its channels.
-  std::vector<Topology::Vertex> vertices_;  ///< of the endpoints, in the graph
+  std::vector<Topology::Vertex> vertices_;  ///< where the endpoints are in the node's graph
   Paths local_to_local_;                    ///< from * locals + to; empty for a star
   Paths out_;                               ///< from the endpoint to its NIC
   Paths in_;
-  std::vector<std::int64_t> nic_of_;  ///< of each endpoint
+  std::vector<std::int64_t> nic_of_;  ///< the NIC that each endpoint uses
   std::shared_ptr<const Fabric> fabric_;
   std::optional<Link> in_node_;
   std::optional<Link> between_nodes_;

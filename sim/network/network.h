@@ -149,17 +149,18 @@ class Network final : public Lane {
     Message message;
     Time start{};
     Time drained{};                ///< when it leaves its channels, if nothing else comes
-    double rate = 0;               ///< of its slowest channel, B/s
+    double rate = 0;               ///< the rate of its slowest channel, B/s
     std::uint32_t generation = 0;  ///< events of an earlier one are void
     std::uint32_t hop = 0;         ///< for store-and-forward
-    const Loads* loads = nullptr;  ///< of what is no message
-    Duration work{};               ///< of that
+    const Loads* loads = nullptr;  ///< what a flow that is no message loads; null: it is a message
+    Duration work{};               ///< how long such a flow takes with its channels to itself
   };
   /// What only a flow that shares needs.
   struct Share {
-    std::uint32_t sharing = kNone;  ///< of its bottleneck; none before it has a rate
-    std::uint32_t order = 0;        ///< of its Finish there
-    double bytes = 0;               ///< that finish's target; without a rate, what is left
+    std::uint32_t sharing = kNone;  ///< the bottleneck's place; kNone before the flow has a rate
+    std::uint32_t order = 0;        ///< the number of its Finish there, as that list orders them
+    /// Where that Finish lies, B a flow; without a rate, bytes of the message that are left.
+    double bytes = 0;
   };
 
   std::uint32_t sharing_of(ChannelId channel);
@@ -202,7 +203,7 @@ class Network final : public Lane {
   bool has_overhead_ = false;
   bool has_fifo_ = false;
   std::vector<State> states_;
-  std::vector<Sharing> sharing_;  ///< of the channels that need it: most never do
+  std::vector<Sharing> sharing_;  ///< only for channels that need it: most never do
   std::vector<Flow> flows_;
   std::vector<Share> shares_;  ///< by flow
   std::vector<FlowId> free_;

@@ -14,9 +14,10 @@
 namespace steptime {
 
 struct SlowLinks {
-  double chance = 0;                  ///< of a node
-  std::vector<std::int64_t> nodes{};  ///< that are slow whatever is drawn; the first node is 0
-  double factor = 1;                  ///< how many times as long a byte takes
+  double chance = 0;  ///< probability that a node is slow
+  /// Nodes that are slow whatever is drawn; the first node is 0.
+  std::vector<std::int64_t> nodes{};
+  double factor = 1;  ///< how many times as long a byte takes
 
   /// The numbers of the slow ones among `count` nodes, in ascending order. A node that is slow
   /// with one chance is so with each larger one, and with any number of nodes.

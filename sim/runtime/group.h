@@ -43,7 +43,7 @@ class Group final : public Callee {
   struct Subject {
     Bytes bytes;
     std::int64_t number = 0;  ///< tells things of one size apart
-    std::size_t medium = 0;   ///< that it goes through
+    std::size_t medium = 0;   ///< which of the group's mediums it goes through
     friend bool operator==(const Subject&, const Subject&) = default;
   };
   /// What looks at a group's calls. `call`: its number, from 0 on.
@@ -131,7 +131,7 @@ class Group final : public Callee {
   std::vector<std::unique_ptr<Medium>> mediums_;
   std::int64_t streams_;
   Watch* watch_ = nullptr;
-  std::vector<std::int64_t> calls_;  ///< of every member
+  std::vector<std::int64_t> calls_;  ///< how many calls each member has made
   std::deque<Call> open_;            ///< calls that are not over, and those behind them
   std::int64_t first_ = 0;           ///< call of the first one in it
   std::int64_t started_ = 0;

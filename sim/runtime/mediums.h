@@ -67,7 +67,8 @@ class TimedLinks final : public Routes {
 struct GroupLinks {
   Network::Loads in_node{};        ///< all that the links inside nodes carry is a flow on these
   Network::Loads between_nodes{};  ///< and on these between nodes
-  double worked_in_node = 0;       ///< of these flows, ps by themselves, whose sum may pass int64
+  /// Sum over the flows inside nodes, each by itself, ps, which may pass int64.
+  double worked_in_node = 0;
   double worked_between_nodes = 0;
   /// Where messages with servers use the same ports: taken in turn with them; null: flows.
   TakenPorts* taken_in_node = nullptr;

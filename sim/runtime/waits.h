@@ -1,6 +1,6 @@
 // What programs wait for: a number that others raise (Counter), a known number of things whose
-// times may lie ahead (Gather), one of a few places (Pool), items from others (Inbox), and things
-// that are served one after another, for a length that is known when they come (Fifo).
+// times may lie ahead (Gather), one of a few places (Pool), and things that are served one after
+// another, for a length that is known when they come (Fifo).
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -132,43 +131,6 @@ class Pool {
 
  private:
   Counter free_;  ///< how many have ever been free
-  std::int64_t taken_ = 0;
-};
-
-/// Items from any program, for one taker, in the order in which they were put.
-template <class Item>
-class Inbox {
- public:
-  Inbox(World& world, Name name) : put_(world, name) {}
-  void put(Item item) {
-    items_.push_back(std::move(item));
-    put_.add();
-  }
-
-  struct Take : Counter::Wait {
-    Inbox& box;
-    Item await_resume() {
-      Counter::Wait::await_resume();
-      return box.pop();
-    }
-  };
-  /// Awaited: the next one.
-  Take take() { return {{put_, taken_ + 1}, *this}; }
-
- private:
-  Item pop() {
-    ++taken_;
-    Item item = std::move(items_[head_++]);
-    if (2 * head_ >= items_.size()) {
-      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(head_));
-      head_ = 0;
-    }
-    return item;
-  }
-
-  std::vector<Item> items_;
-  std::size_t head_ = 0;
-  Counter put_;
   std::int64_t taken_ = 0;
 };
 

@@ -54,7 +54,7 @@ struct Name {
 struct Thread {
   Name name;
   const Awaited* waits_for = nullptr;  ///< without a time at which the wait ends; null: for a time
-  std::int64_t needs = 0;              ///< of it
+  std::int64_t needs = 0;              ///< how much of `waits_for` the thread waits for
   bool serves = false;                 ///< waits for ever when nobody asks it any more
   Thread* before = nullptr;
   Thread* after = nullptr;
@@ -89,7 +89,8 @@ class [[nodiscard]] Task {
   struct promise_type {
     Handle caller{};
     Thread* thread = nullptr;
-    World* world = nullptr;  ///< of one that was spawned, which ends by itself
+    /// Where it was spawned; such a program ends by itself. Null: another one awaits it.
+    World* world = nullptr;
     std::exception_ptr error{};
 
     Task get_return_object() { return Task(Handle::from_promise(*this)); }

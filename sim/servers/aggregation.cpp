@@ -51,21 +51,6 @@ const Bindings<ServerGroup>& server_keys() {
   return keys;
 }
 
-ServerCosts costs_of(const ServerGroup& servers) {
-  ServerCosts costs{.request = servers.request_time,
-                    .any = servers.rate || servers.request_time > Duration{} ||
-                           servers.update.seconds_per_byte > 0};
-  if (servers.rate) {
-    costs.handling = [rate = *servers.rate](Bytes bytes) {
-      return from_seconds(static_cast<double>(bytes.count) / rate.bytes_per_second);
-    };
-  }
-  costs.updating = [update = servers.update](Bytes bytes) {
-    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
-  };
-  return costs;
-}
-
 Bandwidth server_port(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers) {
   if (cluster.kind == nullptr || clients < cluster.nodes) return cluster.network.bandwidth;
   const std::int64_t per_server_node = servers.placement->per_node(servers.count, cluster.nodes);
@@ -84,8 +69,7 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
   const double per_server = static_cast<double>(clients) / static_cast<double>(servers.count);
   const double port = 2 * inverse(server_port(cluster, clients, servers)).seconds_per_byte;
   const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
-  return {servers.requests->trips() * cluster.network.latency,
-          {per_server * std::max(port, thread)}};
+  return {servers.requests->trips * cluster.network.latency, {per_server * std::max(port, thread)}};
 }
 
 std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster) {
@@ -129,7 +113,7 @@ void check_update(const Config& strategy, const Aggregation& aggregation, const 
   const bool beyond = aggregation.beyond.has_value();
   const std::string refusal =
       update.refusal({.holds_center = beyond || aggregation.servers.count > 0,
-                      .pulls_in_next_step = !aggregation.servers.requests->brings_values(),
+                      .pulls_in_next_step = !aggregation.servers.requests->brings_values,
                       .adds_up_in_nodes = beyond});
   if (!refusal.empty()) strategy.fail("update", refusal);
 }

@@ -35,12 +35,14 @@ struct ServerGroup {
   std::optional<Bandwidth> rate;  ///< what the thread handles, in and out together; none: no limit
   Duration request_time{};        ///< what the thread takes per push and per pull
   TimePerByte update;             ///< what it takes each time that parameters change
-  const Requests* requests = &push_then_pull();
+  const Requests* requests = &requests_named("push-pull");
   bool pulls_in_order = false;  ///< where the next step pulls: in forward order; else at random
   /// On a node with workers: how many neighbours share a link to their host.
   std::int64_t workers_per_host_link = 1;
   std::shared_ptr<const Sharding> sharding;
   CopyQueue copies{};
+
+  ServerCosts costs() const { return {rate, update, request_time}; }
 };
 
 /// Servers that the nodes meet at with what their own workers have added up, through one thread on
@@ -94,9 +96,6 @@ using Aggregations = Registry<Aggregation, const Cluster&>;
 
 /// The keys of parameter servers.
 const Bindings<ServerGroup>& server_keys();
-
-/// What the threads of a group of servers need.
-ServerCosts costs_of(const ServerGroup& servers);
 
 /// What a node's port to the network carries for servers and their clients: all connections of the
 /// end that has more of them, a client to all servers or a server to all clients, as that is the

@@ -15,7 +15,7 @@ namespace steptime {
 struct Parcel {
   std::int32_t client = 0;
   std::int32_t server = 0;
-  std::uint32_t slot = 0;    ///< of the piece, among those of all buckets
+  std::uint32_t slot = 0;    ///< the piece's number among the pieces of all buckets
   std::uint32_t bucket = 0;  ///< in the order of sending
   Bytes bytes;
   bool is_push = false;  ///< to the server

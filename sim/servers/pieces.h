@@ -18,8 +18,8 @@ struct ParameterRange {
 struct Piece {
   std::int32_t server = 0;
   Bytes bytes;
-  std::vector<ParameterRange> ranges;  ///< of the learnt parameters that it stands for
+  std::vector<ParameterRange> ranges;  ///< the learnt parameters that the piece stands for
 };
-using Pieces = std::vector<std::vector<Piece>>;  ///< of every bucket
+using Pieces = std::vector<std::vector<Piece>>;  ///< the pieces of every bucket
 
 }  // namespace steptime

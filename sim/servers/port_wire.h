@@ -83,7 +83,8 @@ class PortWire final : public Wire {
   NodePorts& ports_;
   PortEnds ends_;
   const Pieces& pieces_;
-  std::size_t ways_;                 ///< that messages take: all are over the network, or any
+  /// How many ways messages may take: one where all go over the network, else kWays.
+  std::size_t ways_;
   std::vector<Duration> transfers_;  ///< over the network, by slot
   std::array<Leaving, kWays> leaving_{};
   std::vector<Incoming> incoming_;

@@ -1,59 +1,25 @@
 #include "sim/servers/requests.h"
 
+#include "sim/core/error.h"
 #include "sim/servers/servers.h"
 
+#include <algorithm>
+#include <array>
+
 namespace steptime {
+namespace {
 
-const Requests& push_then_pull() {
-  class PushThenPull final : public Requests {
-    void exchange(Servers& servers, std::int32_t client, std::int32_t bucket,
-                  Client& who) const override {
-      servers.push_then_pull(client, bucket, who);
-    }
-  };
-  static const PushThenPull requests;
-  return requests;
-}
+constexpr std::array kRequests{
+    Requests{"push-pull", &Servers::push_then_pull}, Requests{"pushpull", &Servers::pushpull, 2},
+    Requests{"early-pull", &Servers::push_and_ask},
+    Requests{.name = "next-step", .exchange = &Servers::push, .brings_values = false}};
 
-const Requests& one_request() {
-  class OneRequest final : public Requests {
-    void exchange(Servers& servers, std::int32_t client, std::int32_t bucket,
-                  Client& who) const override {
-      servers.pushpull(client, bucket, who);
-    }
-    std::int64_t trips() const override { return 2; }
-  };
-  static const OneRequest requests;
-  return requests;
-}
+}  // namespace
 
-const Requests& early_pull() {
-  class EarlyPull final : public Requests {
-    void exchange(Servers& servers, std::int32_t client, std::int32_t bucket,
-                  Client& who) const override {
-      servers.push_and_ask(client, bucket, who);
-    }
-  };
-  static const EarlyPull requests;
-  return requests;
-}
-
-const Requests& pull_in_next_step() {
-  class PullInNextStep final : public Requests {
-    void exchange(Servers& servers, std::int32_t client, std::int32_t bucket,
-                  Client& who) const override {
-      servers.push(client, bucket, who);
-    }
-    bool brings_values() const override { return false; }
-  };
-  static const PullInNextStep requests;
-  return requests;
-}
-
-const Requests& requests_named(const std::string& name) {
-  if (name == "pushpull") return one_request();
-  if (name == "early-pull") return early_pull();
-  return name == "next-step" ? pull_in_next_step() : push_then_pull();
+const Requests& requests_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kRequests, name, &Requests::name);
+  STEPTIME_CHECK(found != kRequests.end(), "a config names one of the requests");
+  return *found;
 }
 
 }  // namespace steptime

@@ -2,36 +2,25 @@
 // for the values.
 #pragma once
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 namespace steptime {
 
 class Client;
 class Servers;
 
-class Requests {
- public:
-  virtual ~Requests() = default;
+struct Requests {
+  std::string_view name;  ///< "push-pull", "pushpull", "early-pull" or "next-step" in a config
   /// Pushes the client's bucket now; `who` hears of the end.
-  virtual void exchange(Servers& servers, std::int32_t client, std::int32_t bucket,
-                        Client& who) const = 0;
+  void (Servers::*exchange)(std::int32_t client, std::int32_t bucket, Client& who) = nullptr;
   /// How often an exchange goes from one to the other and waits for that.
-  virtual std::int64_t trips() const { return 4; }
-  /// Whether its end is that the client has the values; else it pulls them all at the start of the
+  std::int64_t trips = 4;
+  /// The exchange ends when the client has the values; else it pulls them all at the start of the
   /// next step, whose layers wait for their own.
-  virtual bool brings_values() const { return true; }
+  bool brings_values = true;
 };
 
-/// The pull is asked for once the servers have answered all pushes of the bucket: where these wait
-/// for all clients, with the sum ready.
-const Requests& push_then_pull();
-/// Both are one request, whose answer carries the values.
-const Requests& one_request();
-/// The pull is asked for once a push is in; the request queues behind what the client still has to
-/// send, and a server answers it when the sum is ready.
-const Requests& early_pull();
-const Requests& pull_in_next_step();
-/// "push-pull", "pushpull", "early-pull" or "next-step", which a config may have.
-const Requests& requests_named(const std::string& name);
+/// Those of a name that a config may have.
+const Requests& requests_named(std::string_view name);
 
 }  // namespace steptime

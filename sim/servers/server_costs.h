@@ -2,15 +2,24 @@
 #pragma once
 #include "sim/core/units.h"
 
-#include <functional>
+#include <optional>
 
 namespace steptime {
 
 struct ServerCosts {
-  std::function<Duration(Bytes)> handling{};  ///< what bytes that come in or go out take
-  std::function<Duration(Bytes)> updating{};  ///< what parameters that change take
-  Duration request{};
-  bool any = false;  ///< whether requests keep the thread busy; if not, they go in any order
+  std::optional<Bandwidth> rate{};  ///< bytes in and out that it handles; none: any number
+  TimePerByte update{};             ///< what parameters that change take
+  Duration request{};               ///< what a push or a pull takes besides its bytes
+
+  /// Whether requests keep the thread busy; if not, they go in any order.
+  bool any() const { return rate || update.seconds_per_byte > 0 || request > Duration{}; }
+  Duration handling(Bytes bytes) const {
+    if (!rate) return {};
+    return from_seconds(static_cast<double>(bytes.count) / rate->bytes_per_second);
+  }
+  Duration updating(Bytes bytes) const {
+    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
+  }
 };
 
 }  // namespace steptime

@@ -15,6 +15,7 @@ Servers::Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
       terms_(std::move(terms)),
       wire_(wire),
       pieces_(pieces),
+      works_(terms_.costs.any()),
       common_latency_(wire.common_latency()),
       request_(world.engine.reason("latency of requests and answers", "network")),
       thread_(world.engine.reason("requests and updates", terms_.name + " thread")),
@@ -25,8 +26,8 @@ Servers::Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
     for (const Piece& piece : pieces[b]) {
       slots_.push_back({.piece = &piece,
                         .bucket = static_cast<std::uint32_t>(b),
-                        .handling = costs.handling ? costs.handling(piece.bytes) : Duration{},
-                        .updating = costs.updating ? costs.updating(piece.bytes) : Duration{}});
+                        .handling = costs.handling(piece.bytes),
+                        .updating = costs.updating(piece.bytes)});
     }
   }
   first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
@@ -71,18 +72,6 @@ void Servers::send_push(std::int32_t client, std::int32_t bucket, Client& who, T
   wire_.push(*of);
 }
 
-void Servers::push_then_pull(std::int32_t client, std::int32_t bucket, Client& who) {
-  send_push(client, bucket, who, Then::kPull);
-}
-
-void Servers::pushpull(std::int32_t client, std::int32_t bucket, Client& who) {
-  send_push(client, bucket, who, Then::kValues);
-}
-
-void Servers::push(std::int32_t client, std::int32_t bucket, Client& who) {
-  send_push(client, bucket, who, Then::kNothing);
-}
-
 void Servers::push_and_ask(std::int32_t client, std::int32_t bucket, Client& who) {
   if (lines_.empty()) lines_.resize(static_cast<std::size_t>(terms_.clients) * threads_.size());
   for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)]) {
@@ -121,14 +110,14 @@ void Servers::pushed(Exchanged& any, std::uint32_t piece, When in) {
     });
     return;
   }
-  if (!terms_.costs.any || in.time <= world_.now()) return received(of, slot, in);
+  if (!works_ || in.time <= world_.now()) return received(of, slot, in);
   // What is asked for meanwhile goes before it.
   world_.engine.at(in, Phase::kNormal, [this, &of, slot] { received(of, slot, world_.present()); });
 }
 
 When Servers::serve(std::uint32_t slot, const char* what, const Exchange& of, When when,
                     Duration work) {
-  if (!terms_.costs.any) return when;
+  if (!works_) return when;
   Fifo& thread = threads_[static_cast<std::size_t>(slots_[slot].piece->server)];
   const Fifo::Served served = thread.reserve(world_.engine, when, work, thread_);
   if (drawing_ != nullptr && work > Duration{})
@@ -329,12 +318,6 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms) {
   return std::make_unique<AsynchronousServers>(world, wire, pieces, std::move(terms));
-}
-
-std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
-                                    const Pieces& pieces, Servers::Terms terms) {
-  const auto make = update.waits_for_all() ? synchronous_servers : asynchronous_servers;
-  return make(world, wire, pieces, std::move(terms));
 }
 
 }  // namespace steptime

@@ -5,7 +5,6 @@
 // A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
 // and requests to pull carry no bytes.
 #pragma once
-#include "sim/learning/update.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
 #include "sim/servers/pieces.h"
@@ -14,9 +13,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -32,6 +33,17 @@ class Client {
   virtual bool counts() const { return true; }
   /// The servers have all of a push at `in`, which may lie ahead.
   virtual void push_is_in(std::int32_t /*bucket*/, When /*in*/) {}
+};
+
+/// Calls a function with the end of each of its exchanges.
+class OnEnd final : public Client {
+ public:
+  using Ended = std::function<void(std::int32_t bucket, When end)>;
+  explicit OnEnd(Ended ended) : ended_(std::move(ended)) {}
+  void came(std::int32_t bucket, When end) override { ended_(bucket, end); }
+
+ private:
+  Ended ended_;
 };
 
 /// The values that servers hold, where something is learnt. Ranges are those of pieces.
@@ -73,14 +85,20 @@ class Servers : protected Exchanges {
   // Of a client, for a bucket, from now on; each goes on at once, and `who` hears of the end.
   /// Pushes; pulls once all servers have answered; hears when the values are there. ps-lite's ZPush
   /// and ZPull behind it.
-  void push_then_pull(std::int32_t client, std::int32_t bucket, Client& who);
+  void push_then_pull(std::int32_t client, std::int32_t bucket, Client& who) {
+    send_push(client, bucket, who, Then::kPull);
+  }
   /// One request: the answer carries the values. MXNet's ZPushPull.
-  void pushpull(std::int32_t client, std::int32_t bucket, Client& who);
+  void pushpull(std::int32_t client, std::int32_t bucket, Client& who) {
+    send_push(client, bucket, who, Then::kValues);
+  }
   /// Pushes, and asks for the values when a push is in; the request queues behind what the
   /// connection still carries, and a server answers it when the sum is ready.
   void push_and_ask(std::int32_t client, std::int32_t bucket, Client& who);
   /// Pushes, and hears that all servers have answered.
-  void push(std::int32_t client, std::int32_t bucket, Client& who);
+  void push(std::int32_t client, std::int32_t bucket, Client& who) {
+    send_push(client, bucket, who, Then::kNothing);
+  }
   void pull(std::int32_t client, std::int32_t bucket, Client& who);
 
   std::int64_t messages() const { return messages_; }
@@ -141,6 +159,7 @@ class Servers : protected Exchanges {
 
   Wire& wire_;
   const Pieces& pieces_;
+  bool works_;  ///< requests keep threads busy
   std::optional<Duration> common_latency_;
   Reason request_;  ///< why a message without bytes takes time
   Reason thread_;
@@ -210,8 +229,5 @@ std::unique_ptr<Servers> synchronous_servers(World& world, Wire& wire, const Pie
 /// Change them with each push.
 std::unique_ptr<Servers> asynchronous_servers(World& world, Wire& wire, const Pieces& pieces,
                                               Servers::Terms terms);
-/// The ones or the others, as the update wants.
-std::unique_ptr<Servers> servers_of(const Update& update, World& world, Wire& wire,
-                                    const Pieces& pieces, Servers::Terms terms);
 
 }  // namespace steptime

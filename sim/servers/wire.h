@@ -19,10 +19,10 @@ class Exchanges;
 /// are, so each is a record of 64 bytes and no program.
 struct Exchanged {
   Exchanges* owner = nullptr;
-  When last{};  ///< of the answers that have come, the latest
+  When last{};  ///< when the latest of the answers so far came
   std::int32_t client = 0;
   std::int32_t bucket = 0;
-  std::uint32_t first_slot = 0;  ///< of its pieces, among those of all buckets
+  std::uint32_t first_slot = 0;  ///< number of its first piece among the pieces of all buckets
   std::int32_t missing = 0;      ///< answers
   void* asker = nullptr;         ///< the owner's: who hears of the end
   Time push_sent{};              ///< for drawings

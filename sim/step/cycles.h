@@ -45,7 +45,7 @@ class Cycles final : public Policy {
   Time agreed_{};
   std::size_t under_way_ = 0;  ///< gradients that travel
   bool is_open_ = false;       ///< a cycle has begun, and not ended
-  Time begin_{};               ///< of the present cycle, or of the earliest next one
+  Time begin_{};  ///< when the present cycle began, or the earliest time at which the next one can
   std::optional<Time> wake_{};
 };
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -21,10 +22,10 @@ namespace steptime {
 struct Bucket {
   std::int32_t first_unit = 0;  ///< index into the units
   std::int32_t units = 0;
-  Bytes offset{};  ///< of a part, in its unit
+  Bytes offset{};  ///< where a part of a unit begins in that unit
   Bytes bytes;
   Duration ready{};  ///< when its last gradient exists, after the start of the step
-  Duration cost{};   ///< of its all-reduce, when it travels by itself
+  Duration cost{};   ///< how long its all-reduce takes when it travels by itself
 
   /// Its part of a list with an entry for each unit.
   template <class List>
@@ -93,6 +94,26 @@ class Schedule {
   Granularity granularity_;
 };
 using Schedules = Registry<Schedule>;
+
+/// Another schedule in all but its plans.
+class Replanned : public Schedule {
+ public:
+  explicit Replanned(std::shared_ptr<const Schedule> of)
+      : Schedule(of->granularity()), of_(std::move(of)) {}
+  std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
+    return of_->policy(buckets);
+  }
+  bool layers_wait_for_their_own() const override { return of_->layers_wait_for_their_own(); }
+  bool plans_for_the_recurrence() const override { return of_->plans_for_the_recurrence(); }
+  bool copies_gradients() const override { return of_->copies_gradients(); }
+  std::int64_t default_steps() const override { return of_->default_steps(); }
+
+ protected:
+  const Schedule& of() const { return *of_; }
+
+ private:
+  std::shared_ptr<const Schedule> of_;
+};
 
 /// The key that every schedule has: which gradients can never be parted.
 Param granularity_param();

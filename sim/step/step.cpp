@@ -97,20 +97,6 @@ Ends ends_of(const StepPlan& plan, OnBucket on_bucket) {
   return plan.beside.empty() ? recurrence(plan, on_bucket) : shared_recurrence(plan, on_bucket);
 }
 
-template <class OnEnd>
-StepTimes times_of(const StepPlan& plan, OnEnd on_end) {
-  StepHash hash(plan.forward, plan.backward);
-  Duration busy{};
-  const Ends ends = ends_of(plan, [&](std::size_t i, const BucketTimes& times) {
-    busy += times.end - times.start;
-    hash.add(i, times.end);
-    on_end(i, times.end);
-  });
-  const Duration over = std::max(ends.computed, ends.communicated);
-  const Duration step = std::max(over, plan.input);
-  return {step, busy, over - plan.forward - plan.backward, hash.value(), step - over};
-}
-
 }  // namespace
 
 std::uint64_t step_fingerprint(Duration forward, Duration backward,
@@ -204,12 +190,16 @@ StepPlan plan_step(const Workload& workload, const PassTimes& passes,
   return step;
 }
 
-StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends) {
-  return times_of(plan, [&](std::size_t i, Duration end) { ends[i] = end; });
-}
-
 StepTimes closed_step(const StepPlan& plan) {
-  return times_of(plan, [](std::size_t, Duration) {});
+  StepHash hash(plan.forward, plan.backward);
+  Duration busy{};
+  const Ends ends = ends_of(plan, [&](std::size_t i, const BucketTimes& times) {
+    busy += times.end - times.start;
+    hash.add(i, times.end);
+  });
+  const Duration over = std::max(ends.computed, ends.communicated);
+  const Duration step = std::max(over, plan.input);
+  return {step, busy, over - plan.forward - plan.backward, hash.value(), step - over};
 }
 
 std::vector<BucketTimes> bucket_times(const StepPlan& plan) {

@@ -65,13 +65,12 @@ struct StepTimes {
   Duration step{};          ///< from the start of the forward pass to the start of the next
   Duration comm_busy{};     ///< sum over the all-reduces
   Duration exposed_comm{};  ///< what is longer than forward and backward pass, but for the input
-  std::uint64_t fingerprint = 0;  ///< of compute and bucket end times, one hash per step
+  std::uint64_t fingerprint = 0;  ///< hash over compute and the ends of buckets, one for each step
   Duration exposed_input{};       ///< what the next step waits for its samples only
   bool operator==(const StepTimes&) const = default;
 };
 
-/// The times of one step; `ends` (one entry per bucket) gets the end of every all-reduce.
-StepTimes closed_step(const StepPlan& plan, std::span<Duration> ends);
+/// The times of one step.
 StepTimes closed_step(const StepPlan& plan);
 
 /// When a bucket is ready, and travels, after the start of the step.

@@ -38,7 +38,7 @@ struct Advice {
   double step_time_s = 0;  ///< as the config has it
   Interval interval_s{};
   std::size_t tried = 0;      ///< settings that were simulated
-  std::vector<Advised> best;  ///< of each system, the shortest step first
+  std::vector<Advised> best;  ///< the best setting of each system, the shortest step first
   /// The best with numbers in fewer bytes, whose accuracy is not simulated.
   std::vector<Advised> narrower;
   std::vector<Untried> left_out;

@@ -401,7 +401,7 @@ class Search {
   std::map<std::string, std::vector<Found>> found_;  ///< by system
   std::string refused_;  ///< why the first setting that was cannot be simulated
   std::optional<double> fastest_;
-  double events_ = 0;  ///< of what was chosen to be played
+  double events_ = 0;  ///< events of what was chosen to be played
 };
 
 bool is_shorter(const Advised& a, const Advised& b) {

@@ -140,14 +140,14 @@ void add_servers(std::vector<GradientWay>& ways, const Own& own, std::int64_t no
 
 std::vector<Framework> frameworks(const Json& strategy, std::int64_t nodes) {
   const Own own(strategy);
-  const bool is_alone = !named_type(own.transport).starts_with("horovod") &&
-                        named_type(own.transport) != "baidu" &&
-                        named_type(own.transport.value("coordinator", Json("none"))) == "none";
+  const bool has_no_coordinator =
+      !named_type(own.transport).starts_with("horovod") && named_type(own.transport) != "baidu" &&
+      named_type(own.transport.value("coordinator", Json("none"))) == "none";
   // The config's own stays as it is where nothing has to change.
   const auto under = [&](std::vector<GradientWay> ways, bool is_by_horovod) {
     for (GradientWay& way : ways) {
       if (!way.is_own) continue;
-      const bool stays = !own.reduces || (is_alone && !is_by_horovod);
+      const bool stays = !own.reduces || (has_no_coordinator && !is_by_horovod);
       way.transport = stays ? Json() : coordinated(own.transport, is_by_horovod);
     }
     return ways;

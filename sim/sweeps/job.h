@@ -8,12 +8,13 @@
 namespace steptime {
 
 struct SweepJob {
-  std::string name;         ///< of the experiment
-  std::int64_t points = 0;  ///< of the sweep
+  std::string name;         ///< name of the experiment
+  std::int64_t points = 0;  ///< points that the sweep has
   std::int64_t tasks = 0;
-  int threads = 1;                ///< of each task
-  std::string folder;             ///< that all tasks see
-  std::vector<std::string> args;  ///< of `sweep` and `merge`: config and what it says of rows
+  int threads = 1;     ///< threads that each task runs
+  std::string folder;  ///< a folder that all tasks see
+  /// Arguments of `sweep` and `merge`: the config and what it says of rows.
+  std::vector<std::string> args;
 };
 
 /// `system`: slurm, parallel (GNU parallel) or k8s. Throws InputError for another one.

@@ -50,7 +50,7 @@ constexpr std::size_t kSeal = kMark.size() + kDigits.size() + kEnd.size();
 /// A line as it stands in the file.
 struct Line {
   std::string_view text;    ///< up to the checksum; "" for what does not end in one
-  std::string_view digits;  ///< of the checksum
+  std::string_view digits;  ///< the checksum's digits
 };
 
 Line line_of(std::string_view whole) {

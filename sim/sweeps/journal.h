@@ -25,8 +25,8 @@ namespace steptime {
 
 /// What the rows of a journal are of. Journals of different ones never mix.
 struct SweepIdentity {
-  std::string name;          ///< of the experiment
-  std::int64_t points = 0;   ///< of the whole sweep
+  std::string name;          ///< name of the experiment
+  std::int64_t points = 0;   ///< points that the whole sweep has
   std::uint64_t config = 0;  ///< fingerprint of the config, its --set values and --full
   std::string file{};        ///< the config's
 };
@@ -54,18 +54,18 @@ class JournalWriter {
 
  private:
   void write_out(std::unique_lock<std::mutex>& lock);
-  void run();                        ///< of the thread
+  void run();                        ///< what the thread does
   void wait(std::string_view line);  ///< with its checksum, among what is to be written
 
   LockedFile file_;
   std::size_t mark_ = 0;  ///< where the head says whether it is complete
-  std::size_t size_ = 0;  ///< of what is whole
+  std::size_t size_ = 0;  ///< bytes of the file up to the end of its last whole row
   std::mutex writing_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< guards all members below
   std::condition_variable wake_;
   std::string waiting_;
   std::uint32_t before_ = 0;  ///< checksum of the head and of what was said of inputs
-  NamedDigests inputs_;       ///< that the file names
+  NamedDigests inputs_;       ///< digests of the inputs that the file names
   std::string error_;
   bool ends_ = false;
   std::atomic<bool> is_broken_{false};
@@ -109,7 +109,7 @@ class FinishedPoints {
   };
   struct Input {
     std::string digest;
-    std::size_t file = 0;  ///< that says so
+    std::size_t file = 0;  ///< the journal that says so
   };
   void add_input(const std::string& name, const std::string& digest);
 

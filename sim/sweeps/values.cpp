@@ -39,8 +39,8 @@ Json number(double value) {
 struct Amount {
   double number = 0;
   std::string unit;      ///< "" for a bare number
-  double one = 1;        ///< of the unit, in the base unit
-  std::size_t kind = 0;  ///< of quantity: what has the same can be compared
+  double one = 1;        ///< one of the unit, in the base unit
+  std::size_t kind = 0;  ///< which kind of quantity it is: amounts of one kind can be compared
 
   double base() const { return number * one; }
   /// The same kind of amount, that many of the unit.

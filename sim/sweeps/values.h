@@ -18,7 +18,7 @@ const Params& swept_range_params();
 
 struct SweptValue {
   Json value;
-  std::string label;      ///< of a cell
+  std::string label;      ///< how a cell of a table shows it
   bool is_named = false;  ///< by the user
 
   /// What stands for it among a row's "params".

@@ -23,7 +23,7 @@ class Drawing final : public ServerDrawing {
   /// A part of a step's compute: a pass; or where one worker stands for all, a layer's part of it.
   struct Part {
     std::string name;
-    Duration work;  ///< that is done at its end, since the step began
+    Duration work;  ///< the step's work that is done at the part's end
     Timeline::Details details{};
   };
   /// One after another; none without a timeline.
@@ -56,10 +56,11 @@ class Drawing final : public ServerDrawing {
   Timeline* timeline_;
   bool has_layers_ = false;
   std::vector<Part> parts_;
-  std::vector<std::string> tensors_;  ///< of every bucket; none where its units are not known
+  /// Names of every bucket's tensors; none where its units are not known.
+  std::vector<std::string> tensors_;
   std::vector<RankTimeline> workers_;
   std::vector<RankTimeline> servers_;
-  std::vector<std::int64_t> steps_;  ///< of every worker
+  std::vector<std::int64_t> steps_;  ///< the step that every worker is in
 };
 
 }  // namespace steptime

@@ -7,62 +7,24 @@
 namespace steptime {
 namespace {
 
-/// The learnt values on servers.
-class LearntStore final : public Store {
- public:
-  explicit LearntStore(Learner& learner) : learner_(learner) {}
-  void apply_all(const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      learner_.apply_all(range);
-  }
-  void apply(std::int32_t client, const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      learner_.apply(client, range);
-  }
-  void pull(std::int32_t client, const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      learner_.pull(client, range);
-  }
-
- private:
-  Learner& learner_;
-};
-
 /// Tells a policy that servers have all of a push. It does not wait for the sum: clients may push
 /// in different orders, and would wait for each other for ever.
-class Told : public Client {
+class Told final : public Client {
  public:
-  Told(World& world, Worker& told, Decider& decider)
-      : worker(told), world_(world), decider_(decider) {}
-  void came(std::int32_t bucket, When end) override { worker.came(bucket, end); }
-  bool counts() const override { return worker.counts(); }
+  /// `next` hears of the end.
+  Told(World& world, const Worker& worker, Client& next, Decider& decider)
+      : world_(world), worker_(worker), next_(next), decider_(decider) {}
+  void came(std::int32_t bucket, When end) override { next_.came(bucket, end); }
+  bool counts() const override { return worker_.counts(); }
   void push_is_in(std::int32_t bucket, When in) override {
     world_.engine.at(in, Phase::kComplete, [this, bucket] { decider_.arrived({&bucket, 1}); });
   }
 
- protected:
-  Worker& worker;
-
  private:
   World& world_;
+  const Worker& worker_;
+  Client& next_;
   Decider& decider_;
-};
-
-/// The same where layers of the next forward pass wait for their own values.
-class ToldAhead final : public Told {
- public:
-  using Told::Told;
-  void came(std::int32_t bucket, When end) override { worker.next_layer_came(bucket, end); }
-};
-
-/// What the present forward pass waits for.
-class Layers final : public Client {
- public:
-  explicit Layers(Worker& worker) : worker_(worker) {}
-  void came(std::int32_t bucket, When end) override { worker_.layer_came(bucket, end); }
-
- private:
-  Worker& worker_;
 };
 
 }  // namespace
@@ -83,18 +45,17 @@ Fleet::Fleet(TrainingRun& training, Roads& roads) : training_(training), plan_(t
 }
 
 void Fleet::make_servers(Roads& roads) {
-  if (training_.learner != nullptr) store_ = std::make_unique<LearntStore>(*training_.learner);
   if (plan_.aggregation.beyond) {
-    kvstore_ = std::make_unique<KvStoreNodes>(training_, roads, store_.get());
+    kvstore_ = std::make_unique<KvStoreNodes>(training_, roads, training_.learner);
     return;
   }
   const ServerGroup& servers = plan_.aggregation.servers;
   wire_ = roads.wire();
-  servers_ = servers_of(*plan_.update, training_.world, *wire_, plan_.pieces,
-                        {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
-                         .servers = static_cast<std::int32_t>(servers.count),
-                         .costs = costs_of(servers)});
-  servers_->set_store(store_.get());
+  servers_ = servers_for(plan_)(training_.world, *wire_, plan_.pieces,
+                                {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
+                                 .servers = static_cast<std::int32_t>(servers.count),
+                                 .costs = servers.costs()});
+  servers_->set_store(training_.learner);
   if (training_.drawing.is_on()) servers_->set_drawing(&training_.drawing);
 }
 
@@ -140,8 +101,8 @@ Sends Fleet::exchange(Worker& worker, Client& receiver) {
     };
   }
   return [this, &worker, &receiver](std::size_t bucket) {
-    plan_.aggregation.servers.requests->exchange(*servers_, worker.number(),
-                                                 static_cast<std::int32_t>(bucket), receiver);
+    (*servers_.*plan_.aggregation.servers.requests->exchange)(
+        worker.number(), static_cast<std::int32_t>(bucket), receiver);
   };
 }
 
@@ -182,6 +143,7 @@ class Fleet::Start final : public ClientPrograms {
                              roads.medium(worker.number(), *all.plan_.aggregation.inside))),
         decider_(all.add_decider(group_)),
         looks_ahead_(all.training_.record.layers_wait()),
+        receiver_(looks_ahead_ ? on_end(&Worker::next_layer_came) : worker),
         inside_(all.sends(worker, group_, decider_)) {}
 
   void without_servers() {
@@ -190,13 +152,11 @@ class Fleet::Start final : public ClientPrograms {
                        : trains_step_by_step(worker_, inside_));
   }
   void send_gradients() override {
-    Client* receiver = &worker_;
-    if (decider_ != nullptr) {
-      receiver = add(looks_ahead_ ? std::make_unique<ToldAhead>(world(), worker_, *decider_)
-                                  : std::make_unique<Told>(world(), worker_, *decider_));
-    }
-    if (!all_.plan_.aggregation.servers.requests->brings_values()) return pull_first(*receiver);
-    const Sends exchange = exchange_each_sum(spread(*receiver));
+    Client& receiver = decider_ == nullptr
+                           ? receiver_
+                           : add(std::make_unique<Told>(world(), worker_, receiver_, *decider_));
+    if (!all_.plan_.aggregation.servers.requests->brings_values) return pull_first(receiver);
+    const Sends exchange = exchange_each_sum(spread(receiver));
     if (looks_ahead_) return spawn(trains_layer_by_layer(worker_, inside_));
     if (decider_ != nullptr || all_.plan_.members() > 1)
       return spawn(trains_step_by_step(worker_, inside_));
@@ -216,8 +176,12 @@ class Fleet::Start final : public ClientPrograms {
 
  private:
   World& world() { return all_.training_.world; }
-  Client* add(std::unique_ptr<Client> client) {
-    return all_.receivers_.emplace_back(std::move(client)).get();
+  Client& add(std::unique_ptr<Client> client) {
+    return *all_.receivers_.emplace_back(std::move(client));
+  }
+  Client& on_end(void (Worker::*came)(std::int32_t bucket, When end)) {
+    return add(std::make_unique<OnEnd>(
+        [&worker = worker_, came](std::int32_t bucket, When end) { (worker.*came)(bucket, end); }));
   }
   void spawn(Task program) { all_.spawn(worker_, std::move(program)); }
   /// What gradients go through where parameters are what is exchanged.
@@ -225,15 +189,11 @@ class Fleet::Start final : public ClientPrograms {
   /// Sums of gradients are what the worker waits for.
   void have_sums_back() {
     all_.watch(group_, {&worker_}, decider_, nullptr,
-               [&worker = worker_, &world = world(), decider = decider_,
-                looks_ahead = looks_ahead_](std::span<const std::int32_t> buckets) {
+               [&receiver = receiver_, &world = world(),
+                decider = decider_](std::span<const std::int32_t> buckets) {
                  if (decider != nullptr) decider->arrived(buckets);
-                 for (const std::int32_t bucket : buckets) {
-                   if (looks_ahead)
-                     worker.next_layer_came(bucket, world.present());
-                   else
-                     worker.came(bucket, world.present());
-                 }
+                 for (const std::int32_t bucket : buckets)
+                   receiver.came(bucket, world.present());
                });
   }
   /// They are what it exchanges with servers.
@@ -257,7 +217,7 @@ class Fleet::Start final : public ClientPrograms {
   }
   void pull_first(Client& receiver) {
     exchange_each_sum(receiver);
-    Client& values = spread(*add(std::make_unique<Layers>(worker_)));
+    Client& values = spread(on_end(&Worker::layer_came));
     const Sends pulls = [&servers = *all_.servers_, &worker = worker_,
                          &values](std::size_t bucket) {
       servers.pull(worker.number(), static_cast<std::int32_t>(bucket), values);
@@ -271,6 +231,7 @@ class Fleet::Start final : public ClientPrograms {
   Group& group_;
   Decider* decider_;
   bool looks_ahead_;
+  Client& receiver_;  ///< hears that the sums of buckets are back
   Sends inside_;
 };
 

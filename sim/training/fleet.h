@@ -47,7 +47,6 @@ class Fleet {
   TrainingRun& training_;
   const TrainingPlan& plan_;
   std::unique_ptr<Wire> wire_;
-  std::unique_ptr<Store> store_;
   std::unique_ptr<Servers> servers_;
   std::unique_ptr<KvStoreNodes> kvstore_;  ///< with servers beyond the nodes, in their place
   std::deque<Worker> workers_;

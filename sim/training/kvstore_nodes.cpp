@@ -133,14 +133,14 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
             all.training_.world, *wire, all.training_.plan.pieces,
             {.clients = all.per_node_,
              .servers = static_cast<std::int32_t>(all.training_.plan.aggregation.servers.count),
-             .costs = costs_of(all.training_.plan.aggregation.servers),
+             .costs = all.training_.plan.aggregation.servers.costs(),
              .name = fmt::format("node {} merge", number)}),
         all_(all),
         number_(number),
         wire_(std::move(wire)),
         pull_issued_(all.training_.plan.pieces.size()),
-        answered_(*this, &Node::pushes_answered),
-        values_(*this, &Node::values_came),
+        answered_([this](std::int32_t sum, When end) { pushes_answered(sum, end); }),
+        values_([this](std::int32_t sum, When end) { values_came(sum, end); }),
         copies_(all.copies_ ? all.sums_.size() : 0) {
     for (std::size_t sum = 0; sum < copies_.size(); ++sum) {
       copies_[sum].client = all.per_node_;  // the host
@@ -166,18 +166,6 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   std::int64_t copied() const { return copied_; }
 
  private:
-  /// What the node does when the servers beyond have answered.
-  class Then final : public Client {
-   public:
-    using Action = void (Node::*)(std::int32_t sum, When end);
-    Then(Node& node, Action action) : node_(node), action_(action) {}
-    void came(std::int32_t sum, When end) override { (node_.*action_)(sum, end); }
-
-   private:
-    Node& node_;
-    Action action_;
-  };
-
   const Sum& sum(std::uint32_t number) const { return all_.sums_[number]; }
   /// When what is ready at `when` is issued.
   When issue(When when, Time issued) {
@@ -229,8 +217,8 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   std::int32_t number_;
   std::unique_ptr<PieceWire> wire_;
   std::vector<Time> pull_issued_;  ///< one for every bucket, in the present step
-  Then answered_;
-  Then values_;
+  OnEnd answered_;
+  OnEnd values_;
   std::vector<Exchanged> copies_;  ///< one for every sum
   std::int64_t copied_ = 0;
   std::unique_ptr<NodeDrawing> drawing_;
@@ -265,10 +253,10 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
   if (auto channel = roads.channel()) ends.push_back(std::move(channel));
   wire_ = std::make_unique<PieceWire>(world, roads.line_beyond(), std::move(ends),
                                       plan.pieces_beyond, PieceWire::Begins::kInOrder);
-  servers_ = servers_of(*plan.update, world, *wire_, plan.pieces_beyond,
-                        {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
-                         .servers = static_cast<std::int32_t>(beyond.servers.count),
-                         .costs = costs_of(beyond.servers)});
+  servers_ = servers_for(plan)(world, *wire_, plan.pieces_beyond,
+                               {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
+                                .servers = static_cast<std::int32_t>(beyond.servers.count),
+                                .costs = beyond.servers.costs()});
   servers_->set_store(store);
   servers_->set_drawing(drawing_.get());
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {

@@ -21,6 +21,11 @@
 
 namespace steptime {
 
+/// Servers that change parameters as the plan's update says.
+inline auto servers_for(const TrainingPlan& plan) {
+  return plan.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
+}
+
 class KvStoreNodes {
  public:
   /// `store`: the values on the servers; null: nothing is learnt. All must outlive the nodes.
@@ -51,7 +56,7 @@ class KvStoreNodes {
   std::int32_t per_node_;  ///< workers
   bool copies_;            ///< between the host and where a node adds up
   Reason issues_;
-  std::vector<Sum> sums_;  ///< of all buckets
+  std::vector<Sum> sums_;  ///< one for every piece of every bucket
   std::unique_ptr<PieceWire> wire_;
   std::unique_ptr<Servers> servers_;
   std::unique_ptr<ServersDrawing> drawing_;

@@ -4,7 +4,7 @@
 #pragma once
 #include "sim/learning/learning.h"
 #include "sim/learning/update.h"
-#include "sim/servers/pieces.h"
+#include "sim/servers/servers.h"
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace steptime {
 
-class Learner {
+class Learner final : public Store {
  public:
   /// `members`: workers of each client. `pushing`: neighbouring clients that push and pull as one.
   /// `convergence` and `update` must outlive the learner.
@@ -29,6 +29,19 @@ class Learner {
   void apply(std::int64_t pusher, ParameterRange range);
   /// A pusher is sent its values.
   void pull(std::int64_t pusher, ParameterRange range);
+  // The same with all ranges of a piece.
+  void apply_all(const Piece& piece) override {
+    for (const ParameterRange& range : piece.ranges)
+      apply_all(range);
+  }
+  void apply(std::int32_t pusher, const Piece& piece) override {
+    for (const ParameterRange& range : piece.ranges)
+      apply(pusher, range);
+  }
+  void pull(std::int32_t pusher, const Piece& piece) override {
+    for (const ParameterRange& range : piece.ranges)
+      pull(pusher, range);
+  }
   /// Without servers: a collective does to all parameters what servers would, and sends them to
   /// all.
   void meet();

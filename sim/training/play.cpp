@@ -13,29 +13,39 @@ namespace {
 /// at its start it waits for anyway.
 bool looks_ahead(const TrainingPlan& plan) {
   const ServerGroup& servers = plan.aggregation.servers;
-  return plan.layers_wait() && (servers.count == 0 || servers.requests->brings_values());
+  return plan.layers_wait() && (servers.count == 0 || servers.requests->brings_values);
 }
+
+/// A run that is ready to be played.
+struct ReadyRun {
+  ReadyRun(const TrainingPlan& plan, std::int64_t seed, const Record::Learning& learning,
+           Timeline* timeline, Causes* causes)
+      : world(causes),
+        record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
+               learning),
+        training{world, plan, seed, record, learning.learner, Drawing(plan, timeline)},
+        roads(plan.roads(world, plan)),
+        fleet(training, *roads) {}
+  World world;
+  Record record;
+  TrainingRun training;
+  std::unique_ptr<Roads> roads;
+  Fleet fleet;
+};
 
 }  // namespace
 
 void check_programs(const TrainingPlan& plan) {
-  World world;
-  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
-                {});
-  TrainingRun training{world, plan, 1, record, nullptr, Drawing(plan, nullptr)};
-  const auto roads = plan.roads(world, plan);
-  const Fleet fleet(training, *roads);
+  const ReadyRun run(plan, 1, {}, nullptr, nullptr);
 }
 
 TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
                             const Convergence* convergence, std::int64_t samples,
                             Timeline* timeline, Causes* causes) {
-  World world(causes);
-  Record record(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
-                {learner, convergence, static_cast<double>(samples)});
-  TrainingRun training{world, plan, seed, record, learner, Drawing(plan, timeline)};
-  const auto roads = plan.roads(world, plan);
-  const Fleet fleet(training, *roads);
+  ReadyRun run(plan, seed, {learner, convergence, static_cast<double>(samples)}, timeline, causes);
+  World& world = run.world;
+  Record& record = run.record;
+  const Fleet& fleet = run.fleet;
   const double work = work_of(plan);
   const auto report = [&] {
     const double share = work > 0
@@ -44,8 +54,8 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
                                    static_cast<double>(plan.played_steps());
     plan.on_progress(std::min(share, 1.0));  // how many steps there are is not always known
   };
-  if (plan.on_progress) training.on_step = report;
-  world.run(training.on_step);
+  if (plan.on_progress) run.training.on_step = report;
+  world.run(run.training.on_step);
   fleet.expect_over();
 
   TrainingTimes times;
@@ -70,8 +80,8 @@ TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner
     times.staleness = fleet.servers()->staleness();
   }
   if (causes != nullptr) times.attribution = steps.attribution(*causes);
-  times.links = roads->links(to_seconds(since_start(std::max(last, world.now()))),
-                             static_cast<double>(steps.played()));
+  times.links = run.roads->links(to_seconds(since_start(std::max(last, world.now()))),
+                                 static_cast<double>(steps.played()));
   times.fingerprint = world.engine.fingerprint();
   if (learner == nullptr) return times;
   for (const double value : learner->client(0))

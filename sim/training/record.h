@@ -21,7 +21,7 @@ class Record {
   struct Learning {
     Learner* learner = nullptr;  ///< null: nothing is learnt
     const Convergence* convergence = nullptr;
-    double samples = 0;  ///< of the training set
+    double samples = 0;  ///< how many samples the training set has
   };
   /// `layers_wait`: a step's values come in the next one. All must outlive the record.
   Record(const TrainingPlan& plan, Engine& engine, std::size_t workers, bool layers_wait,
@@ -67,7 +67,7 @@ class Record {
   std::vector<CurvePoint> curve_;
   std::int64_t reductions_ = 0;
   bool counts_ = true;        ///< what client 0 all-reduces in its present step
-  double all_reduces_ = 0;    ///< of client 0
+  double all_reduces_ = 0;    ///< all-reduces that client 0 has made in the steps that count
   double reduce_busy_s_ = 0;  ///< what these take by themselves
 };
 

@@ -111,9 +111,9 @@ class ReportedSteps {
   bool together_;           ///< clients wait for each other
   std::vector<OfClient> clients_;
   // Of steps without a difference:
-  std::deque<Open> open_;  ///< those behind over_
+  std::deque<Open> open_;  ///< steps behind those in over_, which some clients have ended
   std::vector<Time> over_;
-  End end_{};  ///< of the last one that is reported
+  End end_{};  ///< the end of the last step that is reported
   Duration length_{};
   std::int64_t same_ = 0;  ///< exchanges in a row up to the present one that took as long
   std::int64_t last_ = 0;  ///< behind the reported steps, once it is known

@@ -38,7 +38,7 @@ struct TrainingRun {
   Record& record;
   Learner* learner;  ///< null: only time is simulated
   Drawing drawing;
-  std::function<void()> on_step = {};  ///< of the first worker; may be empty
+  std::function<void()> on_step = {};  ///< called when the first worker ends a step; may be empty
 
   std::size_t buckets() const { return plan.step.buckets.size(); }
   Bytes bytes(std::size_t bucket) const { return plan.step.buckets[bucket].bytes; }
@@ -162,13 +162,13 @@ class Worker final : public Client {
   Held held_{};           ///< what held the next forward pass up last, or ended the run
   When middle_{};         ///< the end of the forward pass
   When last_gradient_{};  ///< the latest one, which stands for the cause of all
-  Gather parts_;          ///< of the step, that are not over
-  Gather layers_;         ///< that the next forward pass waits for
+  Gather parts_;          ///< parts of the step that are not over
+  Gather layers_;         ///< values that the next forward pass waits for
   Time origin_of_next_{};
   double next_factor_ = 1;
   Duration computed_{};  ///< sum over the steps that count
   Time end_{};
-  std::size_t next_part_ = 0;  ///< of the step's compute, to be drawn
+  std::size_t next_part_ = 0;  ///< the part of the step's compute that is drawn next
   Time drawn_to_{};
 
   // Where collectives slow kernels down:
@@ -181,7 +181,8 @@ class Worker final : public Client {
   };
   Awaited gradient_{};
   EventId backward_end_{};
-  std::vector<std::pair<std::int64_t, double>> slowdowns_;  ///< of collectives under way
+  /// Collectives under way, each with its factor on the time of kernels.
+  std::vector<std::pair<std::int64_t, double>> slowdowns_;
 };
 
 }  // namespace steptime

@@ -18,7 +18,7 @@ namespace steptime {
 /// What the profile itself does not say.
 struct ImportRequest {
   std::string file;                  ///< for messages
-  std::string text;                  ///< of the profile, unless the importer streams
+  std::string text;                  ///< content of the profile; empty for an importer that streams
   std::vector<std::string> paths{};  ///< for an importer that streams: a file for each rank
   std::string model;
   std::string device;

@@ -25,17 +25,17 @@ struct ModelCut {
 struct LayerWork {
   std::string name;
   Duration forward{};
-  Duration input_gradient{};      ///< with all of the backward pass that cannot be told apart
-  Duration weight_gradient{};     ///< which nobody but the optimizer waits for
-  Duration attention{};           ///< of the forward pass: scores, softmax and their sums of values
+  Duration input_gradient{};   ///< with all of the backward pass that cannot be told apart
+  Duration weight_gradient{};  ///< which nobody but the optimizer waits for
+  Duration attention{};  ///< the forward pass's part for scores, softmax and their sums of values
   Duration attention_gradient{};  ///< the same of input_gradient
-  std::vector<Tensor> tensors{};  ///< those of the rank, in forward order
+  std::vector<Tensor> tensors{};  ///< tensors that the rank holds, in forward order
   Bytes kept{};                   ///< by the forward pass for the backward pass
-  Bytes kept_attention{};         ///< of that, what attention keeps beside its inputs and result
-  Bytes kept_input{};             ///< of that, the layer's input
-  Bytes kept_norms{};             ///< of that, what norms of several kernels keep between these
-  bool is_block = true;  ///< one of the layers that stages share out; else an embedding, or loss
-  bool is_loss = false;  ///< logits and loss
+  Bytes kept_attention{};  ///< the part of `kept` that attention keeps beside its inputs and result
+  Bytes kept_input{};      ///< the part of `kept` that is the layer's input
+  Bytes kept_norms{};      ///< the part of `kept` that norms of several kernels keep between these
+  bool is_block = true;    ///< one of the layers that stages share out; else an embedding, or loss
+  bool is_loss = false;    ///< logits and loss
 
   std::int64_t params() const;
 };
@@ -62,18 +62,20 @@ struct ModelWork {
   std::vector<LayerWork> layers;  ///< in forward order
   ParameterBytes parameter{};
   ExchangedBytes exchanged{};
-  Bytes logits{};                                 ///< that the loss holds while it is computed
-  Bytes context{};                                ///< of driver and framework
-  std::optional<Bytes> device{};                  ///< the memory of a GPU
-  std::optional<std::int64_t> multiprocessors{};  ///< of a GPU; none: not known
-  std::int64_t samples = 1;                       ///< of a micro-batch
-  std::int64_t tokens = 0;                        ///< of a sample; 0: it has none
+  Bytes logits{};                 ///< what the loss holds while it is computed
+  Bytes context{};                ///< memory that driver and framework take
+  std::optional<Bytes> device{};  ///< the memory of a GPU
+  /// Multiprocessors of a GPU; none: it is not known.
+  std::optional<std::int64_t> multiprocessors{};
+  std::int64_t samples = 1;  ///< samples of a micro-batch
+  std::int64_t tokens = 0;   ///< tokens of a sample; 0: it has none
   /// Of the embedding on a rank, which the loss uses, too; 0: it has weights of its own.
   std::int64_t tied_params = 0;
-  double model_flops = 0;      ///< of a sample: the three passes, attention as far as it is used
-  double attention_flops = 0;  ///< of that, one forward pass of attention
-  double forward_flops = 0;    ///< one forward pass of all blocks
-  double peak_flops = 0;       ///< of the device, a second
+  double model_flops = 0;  ///< a sample's three passes, with attention as far as it is used
+  /// The part of a sample's operations that one forward pass of attention is.
+  double attention_flops = 0;
+  double forward_flops = 0;  ///< one forward pass of all blocks
+  double peak_flops = 0;     ///< the device's peak, operations a second
   /// What the optimizer takes for so many parameters; null: nothing.
   std::function<Duration(std::int64_t params)> update{};
   std::string model;

@@ -33,7 +33,7 @@ struct TrainingMemory {
   Bytes gradients{};
   Bytes optimizer{};              ///< its state
   Bytes activations{};            ///< what the forward pass keeps for the backward pass
-  Bytes context{};                ///< of the driver and the framework
+  Bytes context{};                ///< memory that driver and framework take
   std::optional<Bytes> device{};  ///< what the GPU has, where that is known
 
   Bytes total() const { return weights + gradients + optimizer + activations + context; }
@@ -44,8 +44,8 @@ struct TrainingMemory {
 /// What copying arrays within a GPU's memory takes, and how many a framework keeps beside the
 /// weights.
 struct ArrayCopies {
-  Duration start{};             ///< of the kernel of each copy
-  double bytes_per_second = 1;  ///< that are read or written
+  Duration start{};             ///< what starting the kernel of each copy takes
+  double bytes_per_second = 1;  ///< bytes that are read or written in a second
   std::int64_t buffers = 0;     ///< mean, variance and number of batches of each batch norm
 };
 
@@ -64,12 +64,13 @@ struct Trace {
   std::string device;
   std::int64_t batch = 0;  ///< samples per worker and step
   Json provenance;
-  std::vector<Layer> layers;                      ///< in forward order
-  std::optional<Duration> forward_total{};        ///< when the layers' forward times are not known
-  std::string domain = "inside";                  ///< or what was extrapolated to get these times
-  std::optional<ModelErrors> modelled{};          ///< where times are those of a device model
-  std::optional<std::int64_t> multiprocessors{};  ///< of the GPU, where a device model knows them
-  Duration update{};                              ///< of the forward times, the optimizer's
+  std::vector<Layer> layers;                ///< in forward order
+  std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
+  std::string domain = "inside";            ///< or what was extrapolated to get these times
+  std::optional<ModelErrors> modelled{};    ///< where times are those of a device model
+  /// Multiprocessors of the GPU, where a device model knows them.
+  std::optional<std::int64_t> multiprocessors{};
+  Duration update{};        ///< the optimizer's part of the forward times
   double forward_wait = 0;  ///< share of the pass in which the GPU waits for the host
   double backward_wait = 0;
   std::optional<TrainingMemory> memory{};  ///< where a device model knows it

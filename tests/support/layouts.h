@@ -53,7 +53,7 @@ inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
                   .beside = test.beside,
                   .micro_batches = test.micro_batches,
                   .work = std::move(work)};
-  plan.plays_messages = test.plays_messages;
+  if (test.plays_messages) plan.roads = &messages_on_links();
   if (test.cluster != nullptr) {
     static const Params params{{.key = "aggregation",
                                 .kind = Kind::kObject,

@@ -78,7 +78,8 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
       bars += 2 * static_cast<double>(plan.order->passes(plan.shape(), r));  // with what it sends
     check_bars(bars);
   }
-  if (plan.plays_messages)
+  const bool in_messages = e.run->fidelity == Fidelity::kMessage;
+  if (in_messages)
     check_events(messages_of(plan), "/run/fidelity", "messages", "closed forms take none");
   const StepPasses passes(plan);
   auto played =
@@ -97,7 +98,7 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.backward_time_s = to_seconds(compute - forward);
   r.comm_busy_s = to_seconds(last.exchanging);
   r.exposed_comm_s = to_seconds(times.step - compute);
-  r.messages = plan.plays_messages ? times.messages : last.exchanges;
+  r.messages = in_messages ? times.messages : last.exchanges;
   r.links = times.links;
   r.workers = e.cluster->workers();
   r.fingerprint = times.fingerprint;

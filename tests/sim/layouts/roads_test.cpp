@@ -27,7 +27,7 @@ TEST(LayoutRoads, WithoutAClusterAnExchangeTakesItsClosedForm) {
   const LayoutPlan plan = plan_of({.degrees = {2, 1, 1, 1}, .costs = costs_of(Duration(5), 2e-12)},
                                   work_of_blocks(1, {1, 1, 1}));
   World world;
-  const auto roads = make_roads(world, plan);
+  const auto roads = plan.roads->make(world, plan);
   EXPECT_TRUE(roads->are_alone(0, GroupKind::kTensor));
   const Seat seat = roads->seat(0, GroupKind::kTensor);
   Time end{};
@@ -43,12 +43,12 @@ TEST(LayoutRoads, WithoutAClusterAnExchangeTakesItsClosedForm) {
 TEST(LayoutRoads, ARankStandsForItsPlaceOrForItself) {
   TestLayout test{.degrees = {2, 1, 2, 2}, .cluster = nodes(2, 4)};
   World closed;
-  EXPECT_EQ(make_roads(closed, plan_of(test, work_of_blocks(2, {1, 1, 1})))->programs(),
-            (std::vector<std::int32_t>{0, 4}));
+  const LayoutPlan places = plan_of(test, work_of_blocks(2, {1, 1, 1}));
+  EXPECT_EQ(places.roads->make(closed, places)->programs(), (std::vector<std::int32_t>{0, 4}));
   test.plays_messages = true;
   const LayoutPlan plan = plan_of(test, work_of_blocks(2, {1, 1, 1}));
   World messages;
-  const auto roads = make_roads(messages, plan);
+  const auto roads = plan.roads->make(messages, plan);
   EXPECT_EQ(roads->programs().size(), 8u);
   EXPECT_EQ(roads->seat(5, GroupKind::kTensor).member, 1u);
   EXPECT_EQ(roads->seat(5, GroupKind::kTensor).group, roads->seat(4, GroupKind::kTensor).group);

@@ -14,7 +14,7 @@ namespace {
 
 struct Scene {
   explicit Scene(const LayoutPlan& plan)
-      : roads(make_roads(world, plan)),
+      : roads(plan.roads->make(world, plan)),
         all(world, {"all"}, 1, std::make_unique<NoMedium>(world)),
         passes(plan),
         repetition(world, plan, passes.order, false),

@@ -176,24 +176,6 @@ TEST(Pool, GivesPlacesInTheOrderOfArrival) {
   EXPECT_EQ(notes, (std::vector<std::string>{"a 2", "b 4"}));
 }
 
-TEST(Inbox, HandsItemsOverInOrder) {
-  World world;
-  Inbox<int> inbox(world, {"inbox"});
-  std::vector<int> taken;
-  const auto takes = [](Inbox<int>& box, std::vector<int>& list) -> Task {
-    for (int i = 0; i < 3; ++i)
-      list.push_back(co_await box.take());
-  };
-  inbox.put(4);
-  world.spawn({"takes"}, takes(inbox, taken));
-  world.engine.at(at_ms(1), Phase::kNormal, [&] {
-    inbox.put(5);
-    inbox.put(6);
-  });
-  world.run();
-  EXPECT_EQ(taken, (std::vector<int>{4, 5, 6}));
-}
-
 TEST(Fifo, ServesOneThingAfterAnother) {
   World world;
   Fifo thread;

@@ -69,12 +69,12 @@ TEST(Aggregation, AClientFillsNodes) {
 
 TEST(Aggregation, ServerCostIsTheIncastBothWays) {
   const Cluster cluster{.nodes = 8, .network = {std::chrono::milliseconds(1), {1e9}}};
-  ServerGroup servers{.count = 2, .requests = &one_request()};
+  ServerGroup servers{.count = 2, .requests = &requests_named("pushpull")};
   // 8 M / 2 servers * 1 ns/B, there and back.
   EXPECT_DOUBLE_EQ(server_cost(cluster, 8, servers).b.seconds_per_byte, 8e-9);
   EXPECT_EQ(server_cost(cluster, 8, servers).a, std::chrono::milliseconds(2));
   servers.rate = Bandwidth{1e8};  // one thread for both ways: 8 M / 2 * 2 * 10 ns/B
-  servers.requests = &push_then_pull();
+  servers.requests = &requests_named("push-pull");
   EXPECT_DOUBLE_EQ(server_cost(cluster, 8, servers).b.seconds_per_byte, 8e-8);
   EXPECT_EQ(server_cost(cluster, 8, servers).a, std::chrono::milliseconds(4));
 }

@@ -140,8 +140,7 @@ TEST(Servers, WhatNobodyHoldsIsThereAtOnce) {
 /// What a wire tells ahead of time must not overtake at the server's thread.
 TEST(Servers, ThreadsTakeRequestsWhenTheyAreIn) {
   // 4 s for a part in or out.
-  Scene run(asynchronous_servers,
-            {.handling = [](Bytes m) { return Duration(seconds(m.count)); }, .any = true});
+  Scene run(asynchronous_servers, {.rate = Bandwidth{1}});
   /// Tells of the pushes of client 0 when they leave: they are in at 100 s.
   class Ahead final : public Wire {
    public:
@@ -159,11 +158,8 @@ TEST(Servers, ThreadsTakeRequestsWhenTheyAreIn) {
    private:
     Wire& wire_;
   } ahead(run.wire);
-  run.servers = asynchronous_servers(
-      run.world, ahead, run.pieces,
-      {.clients = 3,
-       .servers = 2,
-       .costs = {.handling = [](Bytes m) { return Duration(seconds(m.count)); }, .any = true}});
+  run.servers = asynchronous_servers(run.world, ahead, run.pieces,
+                                     {.clients = 3, .servers = 2, .costs = {.rate = Bandwidth{1}}});
   run.at(Time{}, 0, &Servers::pushpull);
   run.at(Time(seconds(1)), 1, &Servers::pushpull);
   run.world.run();

@@ -66,8 +66,9 @@ class OneMsRoads final : public Roads {
 TrainingPlan two_nodes(const Placement& placement, const std::string& update = kSgd) {
   TrainingPlan plan = plan_training(training_experiment(strategy(servers(1), update), 4));
   plan.cluster = {.nodes = 2, .gpus_per_node = 2};
-  plan.aggregation = {.clients = 4,
-                      .servers = {.count = 2, .placement = &placement, .requests = &one_request()}};
+  plan.aggregation = {
+      .clients = 4,
+      .servers = {.count = 2, .placement = &placement, .requests = &requests_named("pushpull")}};
   plan.aggregation.beyond = {{.count = 2}, std::nullopt};
   plan.step.buckets.resize(1);
   plan.names = {"key"};
