@@ -180,6 +180,11 @@ const Params& device_params() {
        .help = "share of the peak bandwidth that kernels reach",
        .range = kShare},
       {.key = "kernel_overhead", .kind = Kind::kTime, .help = "per kernel", .range = kNotNegative},
+      {.key = "copy_overhead",
+       .kind = Kind::kTime,
+       .help = "per kernel that only copies an array; default: kernel_overhead, at most 7 us",
+       .need = Need::kOptional,
+       .range = kNotNegative},
       {.key = "multiprocessors",
        .kind = Kind::kInteger,
        .help = "that work at once",
@@ -288,6 +293,7 @@ Device parse_device(const std::string& text, const std::string& file) {
                 .calibration = config.get<std::string>("calibration")};
   if (config.has("multiprocessors"))
     device.multiprocessors = config.get<std::int64_t>("multiprocessors");
+  if (config.has("copy_overhead")) device.copy_overhead = config.get<Duration>("copy_overhead");
   if (config.has("memory")) device.memory = config.get<Bytes>("memory");
   const Config precisions = config.object("precisions", precisions_params());
   for (const Param& p : precisions_params()) {

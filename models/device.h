@@ -47,6 +47,8 @@ struct Device {
   Bandwidth memory_bandwidth{};  ///< peak
   double memory_efficiency = 1;  ///< share of the peak bandwidth that kernels reach
   Duration kernel_overhead{};    ///< per kernel, whatever its size
+  /// Of a kernel that only copies an array; none: not measured.
+  std::optional<Duration> copy_overhead{};
   std::optional<std::int64_t> multiprocessors{};
   std::optional<Bytes> memory{};
   bool fuses_attention = false;  ///< attention is one kernel that keeps its weights on the chip

@@ -304,13 +304,13 @@ std::vector<TimedKernel> timed_kernels(const LayerTable& table, const Device& de
   return timed;
 }
 
-/// Lengthens the kernels for which the GPU waits, as in a step amid others.
-void wait_for_host(std::vector<TimedKernel>& kernels, double host_per_kernel) {
+/// Lengthens the kernels for which the GPU waits, as in a step amid others. Whether there are any.
+bool wait_for_host(std::vector<TimedKernel>& kernels, double host_per_kernel) {
   double gpu = 0;
   for (const TimedKernel& kernel : kernels)
     gpu += kernel.seconds;
   // With less host than GPU time the host runs ahead, further with each step.
-  if (gpu >= host_per_kernel * static_cast<double>(kernels.size())) return;
+  if (gpu >= host_per_kernel * static_cast<double>(kernels.size())) return false;
   double launched = 0;
   double done = 0;
   for (const bool counts : {false, true}) {
@@ -322,6 +322,7 @@ void wait_for_host(std::vector<TimedKernel>& kernels, double host_per_kernel) {
       kernel.seconds = done - before;
     }
   }
+  return true;
 }
 
 std::string domain(const LayerTable& table, const Device& device, std::int64_t batch,
@@ -345,14 +346,18 @@ std::string domain(const LayerTable& table, const Device& device, std::int64_t b
 }
 
 /// The overheads of devices that were fitted to MXNet are those of its host, too: no kernel that
-/// only copies takes as long.
-constexpr double kMostCopyOverhead = 7e-6;  // h100's
+/// only copies takes as long. Where copies alone were measured they take less (copy_overhead).
+constexpr double kMostCopyOverhead = 7e-6;  // h100's, of all its kernels
 
-ArrayCopies copies_on(const LayerTable& table, const KernelTime& time) {
+/// `host_per_kernel`: for which the GPU waits; 0 where the host runs ahead.
+ArrayCopies copies_on(const LayerTable& table, const Device& device, const KernelTime& time,
+                      double host_per_kernel) {
   const auto norms =
       std::count_if(table.layers.begin(), table.layers.end(),
                     [](const TableLayer& layer) { return layer.kind == LayerKind::kBatchNorm; });
-  return {.start = from_seconds(std::min(time.overhead(), kMostCopyOverhead)),
+  const double start = device.copy_overhead ? to_seconds(*device.copy_overhead)
+                                            : std::min(time.overhead(), kMostCopyOverhead);
+  return {.start = from_seconds(std::max(start, host_per_kernel)),
           .bytes_per_second = time.bytes_per_second(),
           .buffers = 3 * static_cast<std::int64_t>(norms)};
 }
@@ -424,7 +429,8 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
       .multiprocessors = device.multiprocessors,
       .memory = training_memory(table, device, batch, training)};
   std::vector<TimedKernel> kernels = timed_kernels(table, device, batch, training);
-  wait_for_host(kernels, to_seconds(training.host_per_kernel));
+  const double host = to_seconds(training.host_per_kernel);
+  const bool waits_for_host = wait_for_host(kernels, host);
   struct Passes {
     double forward = 0;
     double backward = 0;
@@ -447,7 +453,8 @@ Trace roofline(const LayerTable& table, const Device& device, std::int64_t batch
         fmt::format("{} samples take more than {} s of compute in one step", batch, kMostSeconds));
   }
   trace.update = from_seconds(update);
-  trace.copies = copies_on(table, KernelTime(device, training.precision));
+  trace.copies =
+      copies_on(table, device, KernelTime(device, training.precision), waits_for_host ? host : 0);
   trace.forward_wait = waits.forward > 0 ? waits.forward / whole.forward : 0;
   trace.backward_wait = waits.backward > 0 ? waits.backward / whole.backward : 0;
   for (std::size_t i = 0; i < table.layers.size(); ++i) {

@@ -51,9 +51,16 @@ TEST(Device, HoldsWhatTheFileSays) {
   EXPECT_EQ(device.memory_bandwidth, Bandwidth{1e9});
   EXPECT_EQ(device.memory_efficiency, 0.75);
   EXPECT_EQ(device.kernel_overhead, Duration(5'000'000));
+  EXPECT_FALSE(device.copy_overhead);
   EXPECT_TRUE(device.fuses_attention);
   EXPECT_EQ(device.batch_from, 2);
   EXPECT_EQ(device.batch_to, 3);
+}
+
+TEST(Device, SaysWhatACopyTakesWhereThatWasMeasured) {
+  std::string text = device_text(R"({"from": 2, "to": 3})");
+  text.replace(text.find(R"("fused_attention")"), 0, R"("copy_overhead": "2 us", )");
+  EXPECT_EQ(parse_device(text, "d.json").copy_overhead, Duration(2'000'000));
 }
 
 Device with_transformers(const std::string& rates) {
