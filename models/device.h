@@ -22,6 +22,7 @@ struct Arithmetic {
   double filter_gain = 1;           ///< how many times fewer products a fast convolution needs
   /// How often the values of a convolution are moved: beyond once where they are transposed for it.
   double convolution_traffic = 1;
+  std::optional<Duration> kernel_overhead{};  ///< none: the device's
   bool has_tensor_cores = false;
   bool knows_depthwise = false;             ///< calibrated on depthwise convolutions
   bool knows_sequences = false;             ///< calibrated on networks on sequences
@@ -45,7 +46,7 @@ struct Device {
   std::map<std::string, TransformerRates> transformers{};
   Bandwidth memory_bandwidth{};  ///< peak
   double memory_efficiency = 1;  ///< share of the peak bandwidth that kernels reach
-  Duration kernel_overhead{};    ///< per kernel, whatever its size
+  Duration kernel_overhead{};    ///< per kernel, whatever its size and, mostly, precision
   std::optional<std::int64_t> multiprocessors{};
   std::optional<Bytes> memory{};
   bool fuses_attention = false;  ///< attention is one kernel that keeps its weights on the chip

@@ -4,7 +4,6 @@
 #include "sim/config/data_dir.h"
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
-#include "sim/config/json_text.h"
 #include "sim/experiment/attribute_spread.h"
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <cmath>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <boost/math/distributions/students_t.hpp>
@@ -186,14 +184,18 @@ struct TrackRecord::State {
       missing &= each.differing;
     }
     double sum = 0;
+    double squared = 0;
     std::size_t n = 0;
     for (const Likes& testbed : by_testbed) {
       if (testbed.rows == 0) continue;
-      sum += testbed.squares / testbed.rows;
+      const double mean = testbed.squares / testbed.rows;
+      sum += mean;
+      squared += mean * mean;
       ++n;
     }
     if (n < least_testbeds) return std::nullopt;
-    const double t = students_t_of(n);
+    const double worth = squared > 0 ? sum * sum / squared : static_cast<double>(n);
+    const double t = students_t_of(worth);
     Width found{t * t * sum / static_cast<double>(n), missing};
     for (std::size_t a = 0; a < kAttributes; ++a) {
       if ((missing >> a & 1U) == 0) continue;
@@ -219,14 +221,19 @@ struct TrackRecord::State {
     return {unknown * unknown, (1U << kAttributes) - 1};
   }
 
-  static double students_t_of(std::size_t testbeds) {
+  /// Between whole numbers on a line, which is a little too much. `worth`: at least 1.
+  static double students_t_of(double worth) {
     static const std::array<double, 65> known = [] {
       std::array<double, 65> t{};
       for (std::size_t n = 1; n < t.size(); ++n)
         t[n] = boost::math::quantile(boost::math::students_t(static_cast<double>(n)), 0.975);
       return t;
     }();
-    return known[std::min(testbeds, known.size() - 1)];
+    const double most = static_cast<double>(known.size()) - 1;
+    const double bounded = std::clamp(worth, 1.0, most);
+    const auto below = static_cast<std::size_t>(bounded);
+    const std::size_t above = std::min(below + 1, known.size() - 1);
+    return std::lerp(known[below], known[above], bounded - static_cast<double>(below));
   }
 };
 
@@ -248,57 +255,6 @@ double Prediction::share() const {
 std::pair<double, double> Prediction::range_s() const {
   const double exposed = std::max(step_s - compute_s, 0.0);
   return {step_s - exposed * (1 - 1 / fastest_rate), step_s + comm_busy_s * (1 / slowest_rate - 1)};
-}
-
-std::string_view Validity::word() const {
-  switch (status) {
-    case Status::kValidated:
-      return "validated";
-    case Status::kExtrapolated:
-      return "extrapolated";
-    case Status::kUnvalidated:
-      return "unvalidated";
-  }
-  return "";
-}
-
-namespace {
-std::string text_of(std::string_view word, const std::vector<std::string>& beyond) {
-  return beyond.empty() ? std::string(word) : fmt::format("{}: {}", word, fmt::join(beyond, "; "));
-}
-}  // namespace
-
-std::string Validity::text() const {
-  return text_of(word(), beyond);
-}
-
-std::string Validity::text(const Json& json) {
-  return text_of(json.value("status", ""), json.value("beyond", std::vector<std::string>()));
-}
-
-std::string Validity::json() const {
-  std::string text;
-  append_json(text);
-  return text;
-}
-
-void Validity::append_json(std::string& text) const {
-  text += "{\"status\":\"";
-  text += word();
-  text += "\",\"n\":";
-  append_number(text, n);
-  text += ",\"typical_pct\":";
-  append_number(text, typical_pct);
-  if (worst_pct) {
-    text += ",\"worst_pct\":";
-    append_number(text, *worst_pct);
-  }
-  text += ",\"beyond\":[";
-  for (std::size_t i = 0; i < beyond.size(); ++i) {
-    if (i > 0) text += ',';
-    append_text(text, beyond[i]);
-  }
-  text += "]}";
 }
 
 namespace {
