@@ -63,6 +63,11 @@ const Params& arithmetic_params() {
        .need = Need::kDefault,
        .fallback = 1,
        .range = {.low = 1, .high = 10}},
+      {.key = "kernel_overhead",
+       .kind = Kind::kTime,
+       .help = "per kernel, where it was fitted with these efficiencies; default: the device's",
+       .need = Need::kOptional,
+       .range = kNotNegative},
       {.key = "tensor_cores",
        .kind = Kind::kBoolean,
        .help = "products are made in tiles of 128 channels, 16 deep",
@@ -229,6 +234,8 @@ Arithmetic read_arithmetic(const Config& config) {
                    .knows_sequences = config.has("convolution_efficiency")};
   rates.convolution_efficiency = share("convolution_efficiency", rates.gemm_efficiency);
   rates.depthwise_efficiency = share("depthwise_efficiency", rates.convolution_efficiency);
+  if (config.has("kernel_overhead"))
+    rates.kernel_overhead = config.get<Duration>("kernel_overhead");
   if (config.has("validation"))
     rates.validation = read_errors(config.object("validation", validation_params()));
   return rates;

@@ -22,6 +22,7 @@ struct Arithmetic {
   double filter_gain = 1;           ///< how many times fewer products a fast convolution needs
   /// How often the values of a convolution are moved: beyond once where they are transposed for it.
   double convolution_traffic = 1;
+  std::optional<Duration> kernel_overhead{};  ///< none: the device's
   bool has_tensor_cores = false;
   bool knows_depthwise = false;  ///< calibrated on depthwise convolutions
   bool knows_sequences = false;  ///< calibrated on networks on sequences
@@ -46,8 +47,8 @@ struct Device {
   std::map<std::string, TransformerRates> transformers{};
   Bandwidth memory_bandwidth{};  ///< peak
   double memory_efficiency = 1;  ///< share of the peak bandwidth that kernels reach
-  Duration kernel_overhead{};    ///< per kernel, whatever its size
-  /// Of a kernel that only copies an array; none: not measured.
+  Duration kernel_overhead{};    ///< per kernel, whatever its size and, mostly, precision
+  /// Time of a kernel that only copies an array; none: not measured.
   std::optional<Duration> copy_overhead{};
   std::optional<std::int64_t> multiprocessors{};
   std::optional<Bytes> memory{};

@@ -17,7 +17,7 @@ KernelTime::KernelTime(const Device& device, const std::string& precision)
     : rates_(device.precisions.at(precision)),
       bandwidth_(device.memory_bandwidth.bytes_per_second * device.memory_efficiency),
       values_per_second_(bandwidth_ / static_cast<double>(bytes_of(precision))),
-      overhead_(to_seconds(device.kernel_overhead)) {}
+      overhead_(to_seconds(rates_.kernel_overhead.value_or(device.kernel_overhead))) {}
 
 double KernelTime::seconds(const Kernel& kernel, double samples) const {
   return std::max(kernel.flops * samples / (rates_.flops * kernel.efficiency),

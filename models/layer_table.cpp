@@ -363,6 +363,24 @@ double attention_values(const LayerTable& table, std::size_t first, std::size_t 
   return static_cast<double>(scores.input + context.input - weights.output + context.output);
 }
 
+AfterNorm after_norm_at(const LayerTable& table, std::size_t norm) {
+  const std::vector<TableLayer>& layers = table.layers;
+  if (norm >= layers.size() || layers[norm].kind != LayerKind::kBatchNorm) return {};
+  const std::int64_t output = layers[norm].output;
+  AfterNorm after;
+  const auto next_is = [&](LayerKind kind) {
+    const std::size_t i = norm + 1 + after.layers;
+    return i < layers.size() && layers[i].kind == kind && layers[i].output == output &&
+           layers[i].tensors.empty();
+  };
+  if (next_is(LayerKind::kAdd)) {
+    after.added = layers[norm + 1].input - output;
+    ++after.layers;
+  }
+  if (next_is(LayerKind::kActivation)) ++after.layers;
+  return after;
+}
+
 LayerTable read_layer_table(const std::string& path, std::optional<std::int64_t> sequence) {
   return parse_layer_table(read_file(path), path, sequence);
 }

@@ -70,6 +70,14 @@ std::size_t attention_at(const LayerTable& table, std::size_t first);
 /// and the result.
 double attention_values(const LayerTable& table, std::size_t first, std::size_t parts);
 
+/// What one kernel for a batch norm does of the layers after it: of an activation, of an addition,
+/// or of an addition and the activation after it.
+struct AfterNorm {
+  std::size_t layers = 0;
+  std::int64_t added = 0;  ///< values per sample of what is added to its result
+};
+AfterNorm after_norm_at(const LayerTable& table, std::size_t norm);
+
 /// Reads and checks a table. `sequence`: tokens of a sample, where the table has counts per token;
 /// none: the usual number. Throws InputError,
 /// and std::out_of_range for a length that the network does not take.

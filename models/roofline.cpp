@@ -1,21 +1,22 @@
 // Roofline: time of a kernel = max(work / flop rate, bytes moved / memory bandwidth) + overhead.
 //
 // Scope: training on one GPU with a vendor library and its framework. One kernel at a time; no
-// fusion of layers but attention, where the device says so; no caches between kernels, no input
-// pipeline. Grouped convolutions count as ordinary ones. What a precision of a device was not
-// calibrated on (depthwise convolutions, networks on sequences, itself), the trace's domain says.
-// Parameters: data sheet: peak flop rate [flop/s] per precision, memory_bandwidth [B/s].
-// Fitted: gemm_efficiency, convolution_efficiency, depthwise_efficiency, filter_gain,
-// convolution_traffic [1], gemm_half_size [channels], kernel_overhead [s]. Assumed or measured:
-// memory_efficiency [1]. The device file says which on what. host_per_kernel [s] is the workload's:
-// what the framework's host thread takes to launch a kernel; 0, as in a CUDA graph, by default.
-// Validation: tests/validation/single_gpu.json, every published single-GPU row, and measured steps,
-// traces/h100/steps.jsonl and traces/h200/steps.jsonl. The form of the model was chosen with the
-// float32 and the measured ones in view, and so were the rows that it is fitted on; none of H200's
-// is. The published rows of PyTorch found the form as it is, and the rows to fit it on were named
-// before their errors were seen, but BERT-Large's: the first choice turned out to be compiled.
-// Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast convolution: Lavin
-// and Gray 2016, arXiv 1509.09308; fused attention: Dao et al. 2022, arXiv 2205.14135.
+// fusion of layers but attention, where the device says so, and batch norms, where asked for; no
+// caches between kernels, no input pipeline. Grouped convolutions count as ordinary ones. What a
+// precision of a device was not calibrated on (depthwise convolutions, networks on sequences,
+// itself), the trace's domain says. Parameters: data sheet: peak flop rate [flop/s] per precision,
+// memory_bandwidth [B/s]. Fitted: gemm_efficiency, convolution_efficiency, depthwise_efficiency,
+// filter_gain, convolution_traffic [1], gemm_half_size [channels], kernel_overhead [s]. Assumed or
+// measured: memory_efficiency [1]. The device file says which on what. host_per_kernel [s] is the
+// workload's: what the framework's host thread takes to launch a kernel; 0, as in a CUDA graph, by
+// default. Validation: tests/validation/single_gpu.json, every published single-GPU row, and
+// measured steps, traces/h100/steps.jsonl and traces/h200/steps.jsonl. The form of the model was
+// chosen with the float32 and the measured ones in view, and so were the rows that it is fitted on;
+// none of H200's is. The published rows of PyTorch found the form as it is, and the rows to fit it
+// on were named before their errors were seen, but BERT-Large's: the first choice turned out to be
+// compiled. Source: Williams et al. 2009, "Roofline", doi 10.1145/1498765.1498785; fast
+// convolution: Lavin and Gray 2016, arXiv 1509.09308; fused attention: Dao et al. 2022, arXiv
+// 2205.14135.
 //
 // Kernels of a layer with X input and Y output values per sample and W weights, and the values that
 // each reads and writes (per sample, weights once per kernel):
@@ -47,6 +48,12 @@
 // reads and writes its two tensors once more, in a kernel each. For ResNet-50 at batch 32 this is
 // 8.5 GB; no trace of it was seen. On a V100 nothing is fitted to it: 45.5 ms a step, 47.5 to 48.7
 // published (configs/papers/clusters/csc-v100.json).
+//
+// Fused batch norms, as cuDNN has them for channels-last tensors and MLPerf's submissions of MXNet
+// use them (run_and_time.sh: --fuse-bn-relu 1, --fuse-bn-add-relu 1): the kernels of a batch norm
+// do the addition and the activation after it as well. Beside the norm's own values they read what
+// is added and write its gradient; the bits that say where an activation is 0 are left out. Nothing
+// is fitted to it.
 //
 // The first layer with tensors has no data gradient, and layers before it have no backward pass.
 //
@@ -141,7 +148,8 @@ class Step {
         rates_(device.precisions.at(training.precision)),
         is_mixed_(training.is_mixed()),
         converts_(training.channels_first && rates_.has_tensor_cores),
-        fuses_attention_(device.fuses_attention) {}
+        fuses_attention_(device.fuses_attention),
+        fuses_norms_(training.fuses_norms) {}
 
   /// Of each layer, forward and backward.
   std::vector<std::pair<Kernels, Kernels>> kernels() const {
@@ -158,6 +166,14 @@ class Step {
       all.emplace_back(converted(layer, {forward(layer)}),
                        converted(layer, backward(layer, is_first)));
       is_first = is_first && layer.tensors.empty();
+      if (!fuses_norms_) continue;
+      const AfterNorm after = after_norm_at(table_, i);
+      if (after.added > 0) {
+        for (Kernels* pass : {&all.back().first, &all.back().second})
+          pass->front().values += static_cast<double>(after.added);
+      }
+      all.resize(all.size() + after.layers);
+      i += after.layers;
     }
     return all;
   }
@@ -262,6 +278,7 @@ class Step {
   bool is_mixed_;
   bool converts_;  ///< the layout of what convolutions read and write
   bool fuses_attention_;
+  bool fuses_norms_;  ///< with what comes after them
 };
 
 /// A kernel that was timed, for a layer's forward or backward pass.
@@ -378,7 +395,9 @@ class Roofline final : public DeviceModel {
     try {
       const LayerTable table = table_of(request);
       Training training = training_of(request, device, bytes_per_value);
-      training.channels_first = kernels_word(request, table.name) == "autocast";
+      const std::string kernels = kernels_word(request, table.name);
+      training.channels_first = kernels == "autocast";
+      training.fuses_norms = kernels == "fused";
       return roofline(table, device, request.get<std::int64_t>("batch"), training);
     } catch (const std::out_of_range& e) {
       request.fail("sequence", e.what());

@@ -17,6 +17,7 @@ struct Training {
   Duration host_per_kernel{};  ///< the framework's host thread launches one kernel in this time
 
   bool channels_first = false;  ///< convolutions convert, where tensor cores want channels last
+  bool fuses_norms = false;     ///< batch norms do the addition and the activation after them
 
   /// Products in a narrower type than the weights'.
   bool is_mixed() const { return weight_bytes > bytes_of(precision); }

@@ -129,16 +129,21 @@ class Streams {
 template <class Ends>
 class ChannelOf final : public MessageChannel {
  public:
-  ChannelOf(const typename Ends::Settings& settings, std::string outside_domain)
-      : settings_(settings), outside_domain_(std::move(outside_domain)) {}
+  ChannelOf(const typename Ends::Settings& settings, std::string outside_domain,
+            bool rests_on_one_node = false)
+      : settings_(settings),
+        outside_domain_(std::move(outside_domain)),
+        rests_on_one_node_(rests_on_one_node) {}
   std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
     return std::make_unique<Ends>(engine, settings_, ends);
   }
+  bool rests_on_one_node() const override { return rests_on_one_node_; }
   std::string outside_domain() const override { return outside_domain_; }
 
  private:
   typename Ends::Settings settings_;
   std::string outside_domain_;
+  bool rests_on_one_node_;
 };
 
 inline Param copy_param() {

@@ -68,7 +68,7 @@ const bool kRegistered = MessageChannels::instance().add(
       return std::make_unique<ChannelOf<RdmaVanEnds>>(
           RdmaVanEnds::Settings{.completion = c.get<Duration>("completion"),
                                 .copy = c.get<Bandwidth>("copy")},
-          "what the RDMA van's thread takes for a message is an estimate");
+          "what the RDMA van's thread takes for a message is an estimate", true);
     });
 
 }  // namespace

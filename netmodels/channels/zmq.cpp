@@ -84,20 +84,21 @@ class ZmqEnds final : public ChannelEnds {
   Streams streams_;
 };
 
-std::unique_ptr<MessageChannel> make_zmq(const Config& c) {
+std::unique_ptr<MessageChannel> make_zmq(const Config& c, bool is_byteps) {
   return std::make_unique<ChannelOf<ZmqEnds>>(
       ZmqEnds::Settings{.threads = c.get<std::int64_t>("threads"),
                         .rate = c.get<Bandwidth>("rate"),
                         .copy = c.get<Bandwidth>("copy")},
-      "what an I/O thread of ZeroMQ carries is a rule of thumb");
+      "what an I/O thread of ZeroMQ carries is a rule of thumb", is_byteps);
 }
 
 const bool kRegistered =
     MessageChannels::instance().add(
         "zmq", "copies to the host, and I/O threads that have all bytes in hand, as ps-lite",
-        zmq_params(1), make_zmq) &&
+        zmq_params(1), [](const Config& c) { return make_zmq(c, false); }) &&
     MessageChannels::instance().add("zmq-byteps", "the same with the four I/O threads of BytePS",
-                                    zmq_params(4), make_zmq);
+                                    zmq_params(4),
+                                    [](const Config& c) { return make_zmq(c, true); });
 
 }  // namespace
 }  // namespace steptime

@@ -3,8 +3,8 @@
 //
 //   framework   with its generation                    "PyTorch 2"; of a layout its stack
 //   compute     how a worker's time is known: it was measured, or a device model reckons it for
-//               tuned kernels, for PyTorch's own or for autocast, or rates of transformers do: the
-//               type of their products                 "float8"
+//               tuned kernels, for tuned ones with fused batch norms, for PyTorch's own or for
+//               autocast, or rates of transformers do: the type of their products    "float8"
 //   GPU         its generation                         "Volta"
 //   library     what carries gradients, with its major release, and its coordinator
 //   fabric      between the nodes, of a single one between its GPUs, with the rate that is really

@@ -214,12 +214,39 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
   }
 }
 
+namespace {
+
+/// BytePS on a single machine: NCCL reduces and broadcasts, and nothing is copied to a host, added
+/// up there or sent (bytedance/byteps@0088c0e6d4cc byteps/common/operations.cc, GetPushQueueList
+/// and GetPullQueueList: all that only IsDistributed(), or across PCIe switches).
+void leave_servers_out(Aggregation& aggregation, Cluster cluster) {
+  cluster.reduction = {};
+  if (aggregation.gathers)
+    aggregation.inside = Collectives::instance().make_default("ring", cluster);
+  aggregation.servers = {};
+  aggregation.spread = nullptr;
+  aggregation.gathers = false;
+  aggregation.whole = nullptr;
+}
+
+/// With the aggregation's collectives on the links of a cluster.
+std::unique_ptr<Aggregation> aggregation_on(const Config& strategy, const Transport& transport,
+                                            const Cluster& cluster) {
+  auto made = Aggregations::instance().make(strategy, "aggregation", cluster);
+  check_roles(strategy, transport, *made, cluster.workers());
+  const bool is_alone = cluster.nodes == 1 && cluster.gpus_per_node > 1 && made->clients == 1 &&
+                        made->servers.count > 0 && Catalogue::type_of(strategy, "update") == "sgd";
+  if (is_alone && transport.channel->rests_on_one_node()) leave_servers_out(*made, cluster);
+  return made;
+}
+
+}  // namespace
+
 std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transport& transport,
                                               const Cluster& cluster) {
   const Backend& backend = *transport.backend;
   const Config strategy = strategy_with_library(config, transport);
-  auto aggregation = Aggregations::instance().make(strategy, "aggregation", backend.seen(cluster));
-  check_roles(strategy, transport, *aggregation, cluster.workers());
+  auto aggregation = aggregation_on(strategy, transport, backend.seen(cluster));
   if (transport.streams > 1 && transport.coordinator->policy(nullptr, {}, cluster)) {
     strategy.fail("transport",
                   "its coordinator reduces one after another; expected 1 under \"streams\", or "
@@ -227,9 +254,7 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   }
   if (cluster.intra_node_beside_kernels > 1) {
     aggregation->beside_kernels =
-        Aggregations::instance()
-            .make(strategy, "aggregation", backend.seen(cluster.beside_kernels()))
-            ->inside;
+        aggregation_on(strategy, transport, backend.seen(cluster.beside_kernels()))->inside;
   }
   for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
     if (*made) *made = backend.all_reduce(*made, cluster);

@@ -184,14 +184,18 @@ struct TrackRecord::State {
       missing &= each.differing;
     }
     double sum = 0;
+    double squared = 0;
     std::size_t n = 0;
     for (const Likes& testbed : by_testbed) {
       if (testbed.rows == 0) continue;
-      sum += testbed.squares / testbed.rows;
+      const double mean = testbed.squares / testbed.rows;
+      sum += mean;
+      squared += mean * mean;
       ++n;
     }
     if (n < least_testbeds) return std::nullopt;
-    const double t = students_t_of(n);
+    const double worth = squared > 0 ? sum * sum / squared : static_cast<double>(n);
+    const double t = students_t_of(worth);
     Width found{t * t * sum / static_cast<double>(n), missing};
     for (std::size_t a = 0; a < kAttributes; ++a) {
       if ((missing >> a & 1U) == 0) continue;
@@ -217,14 +221,19 @@ struct TrackRecord::State {
     return {unknown * unknown, (1U << kAttributes) - 1};
   }
 
-  static double students_t_of(std::size_t testbeds) {
+  /// Between whole numbers on a line, which is a little too much. `worth`: at least 1.
+  static double students_t_of(double worth) {
     static const std::array<double, 65> known = [] {
       std::array<double, 65> t{};
       for (std::size_t n = 1; n < t.size(); ++n)
         t[n] = boost::math::quantile(boost::math::students_t(static_cast<double>(n)), 0.975);
       return t;
     }();
-    return known[std::min(testbeds, known.size() - 1)];
+    const double most = static_cast<double>(known.size()) - 1;
+    const double bounded = std::clamp(worth, 1.0, most);
+    const auto below = static_cast<std::size_t>(bounded);
+    const std::size_t above = std::min(below + 1, known.size() - 1);
+    return std::lerp(known[below], known[above], bounded - static_cast<double>(below));
   }
 };
 

@@ -10,10 +10,11 @@
 //   2. Its interval is prediction x exp(+-w), w^2 = w0^2 + the sum of d^2 over attributes that none
 //      of the steps behind w0 shares.
 //   3. w0 = t rms: the root mean square over testbeds of the rms of their ln(published /
-//   predicted),
-//      as far as the network's range does not explain it, and Student's t (97.5 %) for as many.
-//      Behind it are the steps that share all, or all but some attributes, of three testbeds or
-//      more: those attributes are given up that make the interval the narrowest.
+//      predicted), as far as the network's range does not explain it, and Student's t (97.5 %) for
+//      as many as they are worth: (sum v)^2 / sum v^2, v a testbed's mean square, which is their
+//      number where all err alike, and less where few are far off (Satterthwaite 1946, doi
+//      10.2307/3002019). Behind it are the steps that share all, or all but some attributes, of
+//      three testbeds or more: those attributes are given up that make the interval the narrowest.
 //   4. d = 1.96 rms: over testbeds, of the differences between mean logarithmic errors of a
 //      testbed's kinds that differ in that attribute alone (one node and several: in the fabric,
 //      too). Fewer than two testbeds that tell: between testbeds; none: the largest other d.
@@ -29,9 +30,9 @@
 // Scope: w, t and d follow from the rows by these rules, and from nothing else. A row's own testbed
 // is left out where `reproduce --record` tells how many rows lie within their interval.
 #pragma once
-#include "sim/config/json.h"
 #include "sim/experiment/kind_of_step.h"
 #include "sim/experiment/record_row.h"
+#include "sim/experiment/validity.h"
 #include "sim/workload/workload.h"
 
 #include <array>
@@ -72,31 +73,6 @@ struct Prediction {
   double share() const;
   /// What it takes with the network at the ends of what is known, the fastest first, s.
   std::pair<double, double> range_s() const;
-};
-
-/// How much a result is worth.
-struct Validity {
-  enum class Status : std::uint8_t {
-    kValidated,     ///< five measured steps share its kind, and it lies within their ranges
-    kExtrapolated,  ///< beyond these, or there are fewer
-    kUnvalidated    ///< no measured step shares its kind
-  };
-  Status status = Status::kUnvalidated;
-  std::int64_t n = 0;      ///< measured steps of its kind
-  double typical_pct = 0;  ///< their median absolute error
-  /// Their largest error; none for kinds of fewer than three testbeds.
-  std::optional<double> worst_pct{};
-  std::vector<std::string> beyond{};  ///< reasons
-
-  bool is_validated() const { return status == Status::kValidated; }
-  std::string_view word() const;
-  /// "validated", or "extrapolated: reason; reason".
-  std::string text() const;
-  /// {"status", "n", "typical_pct", "worst_pct" where it is known, "beyond"}
-  std::string json() const;
-  void append_json(std::string& text) const;
-  /// What text() says, from what json() wrote.
-  static std::string text(const Json& json);
 };
 
 /// Ends of an interval that holds what would be measured with 95 %.

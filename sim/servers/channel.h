@@ -46,6 +46,9 @@ class MessageChannel {
   virtual std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const = 0;
   /// Whether it never does anything, so that it needs no pushes and pulls to carry.
   virtual bool is_wire() const { return false; }
+  /// Whether its library talks to no server where all its workers are on one machine, and adds up
+  /// there among the GPUs only, as BytePS does.
+  virtual bool rests_on_one_node() const { return false; }
   /// Empty, or why its times lie outside what was measured.
   virtual std::string outside_domain() const { return ""; }
 };

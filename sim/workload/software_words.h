@@ -11,8 +11,9 @@ namespace steptime {
 /// it is, in the generation of today; of tables without a framework's name, "".
 std::string framework_word(const Config& workload, const std::string& model);
 
-/// "tuned", "eager" or "autocast". Without "kernels": of PyTorch the last for float16 and bfloat16,
-/// else eager; of others tuned; of a transformer's shape what "operators" says. Throws InputError.
+/// "tuned", "fused", "eager" or "autocast". Without "kernels": of PyTorch the last for float16 and
+/// bfloat16, else eager; of others tuned; of a transformer's shape what "operators" says. Throws
+/// InputError.
 std::string kernels_word(const Config& workload, const std::string& model);
 
 /// The word of the first sign that `name` has in lower case; itself where it has none.

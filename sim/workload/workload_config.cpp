@@ -80,12 +80,13 @@ const Params& workload_params() {
        .words = {"pytorch-1", "pytorch-2", "tensorflow-1", "tensorflow-2", "mxnet", "caffe"}},
       {.key = "kernels",
        .kind = Kind::kText,
-       .help = "whose times they are: a graph's, \"tuned\" to shapes and layouts, PyTorch's own, "
-               "\"eager\", or under \"autocast\", where convolutions convert their layouts; "
-               "default: of PyTorch the last for float16 and bfloat16, else eager; of others "
-               "tuned",
+       .help = "whose times they are: a graph's, \"tuned\" to shapes and layouts, also with batch "
+               "norms \"fused\" with the addition and the activation after them, as cuDNN can for "
+               "channels-last tensors, PyTorch's own, \"eager\", or under \"autocast\", where "
+               "convolutions convert their layouts; default: of PyTorch the last for float16 and "
+               "bfloat16, else eager; of others tuned",
        .need = Need::kOptional,
-       .words = {"tuned", "eager", "autocast"}},
+       .words = {"tuned", "fused", "eager", "autocast"}},
       {.key = "shape",
        .kind = Kind::kObject,
        .help = "sizes of a transformer other than its file's, such as `{\"layers\": 12, "

@@ -19,6 +19,7 @@ std::string device_text(std::string_view batch, std::string_view gain = "2") {
       "float32": {{"flops": 1e12, "gemm_efficiency": 0.25, "filter_gain": {}}},
       "bfloat16": {{"flops": 2e12, "gemm_efficiency": 0.5, "convolution_efficiency": 0.4,
                     "depthwise_efficiency": 0.01, "gemm_half_size": 1200, "convolution_traffic": 2, "tensor_cores": true,
+                    "kernel_overhead": "40 us",
                     "validation": {{"rows": 3, "typical_pct": 4, "worst_pct": 5}}}}}},
     "memory_bandwidth": "1 GB/s", "memory_efficiency": 0.75, "kernel_overhead": "5 us",
     "fused_attention": true, "calibrated_batch": {}, "calibration": "c",
@@ -45,6 +46,7 @@ TEST(Device, HoldsWhatTheFileSays) {
   EXPECT_EQ(brain.depthwise_efficiency, 0.01);
   EXPECT_EQ(brain.gemm_half_size, 1200);
   EXPECT_EQ(brain.convolution_traffic, 2);
+  EXPECT_EQ(brain.kernel_overhead, Duration(40'000'000));
   EXPECT_TRUE(brain.has_tensor_cores && brain.knows_depthwise && brain.knows_sequences);
   ASSERT_TRUE(brain.validation);
   EXPECT_EQ(brain.validation->rows, 3);
@@ -52,6 +54,7 @@ TEST(Device, HoldsWhatTheFileSays) {
   EXPECT_EQ(device.memory_efficiency, 0.75);
   EXPECT_EQ(device.kernel_overhead, Duration(5'000'000));
   EXPECT_FALSE(device.copy_overhead);
+  EXPECT_FALSE(device.precisions.at("float32").kernel_overhead);
   EXPECT_TRUE(device.fuses_attention);
   EXPECT_EQ(device.batch_from, 2);
   EXPECT_EQ(device.batch_to, 3);

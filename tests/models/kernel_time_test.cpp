@@ -30,6 +30,14 @@ TEST(KernelTime, IsThatOfTheSlowerResourceAndTheLaunch) {
   EXPECT_DOUBLE_EQ(time.bytes_per_second(), 50e9);
 }
 
+// Efficiencies that were fitted with an overhead keep it, whatever the device's is.
+TEST(KernelTime, APrecisionMayHaveAnOverheadOfItsOwn) {
+  Device device = round_device();
+  device.precisions.at("float32").kernel_overhead = from_seconds(40e-6);
+  EXPECT_DOUBLE_EQ(KernelTime(device, "float32").seconds({}, 100), 40e-6);
+  EXPECT_DOUBLE_EQ(KernelTime(device, "float16").seconds({}, 100), 10e-6);
+}
+
 // Values of 2 bytes: twice as many per second.
 TEST(KernelTime, ValuesHaveThePrecisionsBytes) {
   const KernelTime time(round_device(), "float16");

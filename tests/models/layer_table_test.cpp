@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -52,6 +53,30 @@ TEST(LayerTable, SaysWhatALayerKeeps) {
   EXPECT_EQ(keeps(R"(, "keeps": 1)"), 1);
   EXPECT_EQ(message_of<InputError>([&] { keeps(R"(, "keeps": -1)"); }),
             "x.json: /layers/0/keeps: must be at least 0 and at most 1000000000000, got -1");
+}
+
+// An addition of other values of the norm's size, and an activation, alone or after it; a pooling
+// and what comes after it are no part, nor is an addition after something else.
+TEST(LayerTable, ANormsKernelMayAddAndActivate) {
+  const auto layer = [](LayerKind kind, std::int64_t input, std::int64_t output) {
+    return TableLayer{.name = "l", .kind = kind, .input = input, .output = output};
+  };
+  const TableLayer norm = layer(LayerKind::kBatchNorm, 8, 8);
+  const TableLayer add = layer(LayerKind::kAdd, 16, 8);
+  const TableLayer activation = layer(LayerKind::kActivation, 8, 8);
+  const TableLayer pooling = layer(LayerKind::kPooling, 8, 8);
+  const auto after = [](std::vector<TableLayer> layers, std::size_t norm = 0) {
+    const AfterNorm found = after_norm_at({.layers = std::move(layers)}, norm);
+    return std::pair(found.layers, found.added);
+  };
+  using Found = std::pair<std::size_t, std::int64_t>;
+  EXPECT_EQ(after({norm, add, activation}), Found(2, 8));
+  EXPECT_EQ(after({norm, add, norm}), Found(1, 8));
+  EXPECT_EQ(after({norm, activation, activation}), Found(1, 0));
+  EXPECT_EQ(after({norm, pooling, activation}), Found(0, 0));
+  EXPECT_EQ(after({norm, layer(LayerKind::kActivation, 4, 4)}), Found(0, 0));
+  EXPECT_EQ(after({pooling, add, activation}), Found(0, 0));
+  EXPECT_EQ(after({norm}, 1), Found(0, 0));
 }
 
 TEST(LayerTable, HoldsWhatTheFileSays) {

@@ -60,7 +60,7 @@ TEST(KindOfStep, KernelsAreCheckedWhereTimesAreMeasured) {
                 "cluster": {"preset": "dgx-1-v100"}})");
             }),
             "test.json: /workload/kernels: unknown \"tunned\" (did you mean \"tuned\"?); known: "
-            "tuned, eager, autocast");
+            "tuned, fused, eager, autocast");
 }
 
 TEST(KindOfStep, AShapeIsNotMeasured) {

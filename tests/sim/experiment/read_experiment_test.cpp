@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -31,6 +32,35 @@ TEST(ReadExperiment, BuildsEveryPart) {
   EXPECT_EQ(e.schedule->granularity(), Granularity::kTensor);
   EXPECT_EQ(e.run->steps, 3);
   EXPECT_EQ(e.run->seed, 9);
+}
+
+// On one machine BytePS sends nothing to servers and adds up nothing on the host: what is left is a
+// reduce-scatter and an all-gather, which a ring is. 4 GPUs, 100 MB: 6 steps of 25 MB at 1 GB/s; on
+// two machines, and with ps-lite, servers are there.
+TEST(ReadExperiment, BytePsAloneOnANodeHasNoServers) {
+  const auto read = [](int nodes, const std::string& transport, const std::string& more = "") {
+    return read_experiment(std::make_shared<Document>(Document{
+        "x.json",
+        Json::parse(fmt::format(
+            R"({{"name": "x", "workload": {{"model": "resnet50", "device": "v100", "batch": 8}},
+              "cluster": {{"nodes": {0}, "gpus_per_node": 4, "reduction": "1 ns/B",
+                "network": {{"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"}},
+                "intra_node": {{"type": "switch", "latency": "0 s", "bandwidth": "1 GB/s"}}}},
+              "strategy": {{"transport": "{1}", "aggregation": {{"type": "hybrid", "clients": {0},
+                "servers": 2, "collective": {{"type": "reduce-scatter"}},
+                "spread": {{"type": "all-gather"}}}}{2}}}}})",
+            nodes, transport, more))}));
+  };
+  for (const char* transport : {"byteps", "ps-lite-rdma"}) {
+    const Experiment alone = read(1, transport);
+    EXPECT_EQ(alone.aggregation->servers.count, 0) << transport;
+    EXPECT_FALSE(alone.aggregation->spread) << transport;
+    EXPECT_EQ(alone.collective->time(Bytes{100'000'000}), std::chrono::milliseconds(150));
+    EXPECT_EQ(read(2, transport).aggregation->servers.count, 2) << transport;
+  }
+  EXPECT_EQ(read(1, "ps-lite").aggregation->servers.count, 2);
+  // Asynchronous updates are made by servers, wherever these are.
+  EXPECT_EQ(read(1, "byteps", R"(, "update": "asgd")").aggregation->servers.count, 2);
 }
 
 TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {

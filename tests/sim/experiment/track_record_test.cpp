@@ -57,11 +57,24 @@ Prediction prediction(const KindOfStep& of = kind()) {
           .comm_busy_s = 0.3};
 }
 
-double student(double n) {
-  return boost::math::quantile(boost::math::students_t(n), 0.975);
+/// Student's t times the root mean square of testbeds with these mean squares, for as many as they
+/// are worth; between whole numbers on a line.
+double w0_of(const std::vector<double>& mean_squares) {
+  double sum = 0;
+  double squared = 0;
+  for (const double v : mean_squares) {
+    sum += v;
+    squared += v * v;
+  }
+  const double worth = sum * sum / squared;
+  const auto t = [](double n) { return boost::math::quantile(boost::math::students_t(n), 0.975); };
+  const double below = std::floor(worth);
+  const double of_worth = t(below) + (worth - below) * (t(below + 1) - t(below));
+  return of_worth * std::sqrt(sum / static_cast<double>(mean_squares.size()));
 }
 
-// w0 = t(3) sqrt((0.0081 + 0.04 + 0.0081) / 3), as three testbeds share everything.
+// Three testbeds share everything; 0.2 of one weighs so much that the three are worth
+// (0.0562)^2 / (0.0081^2 + 0.04^2 + 0.0081^2) = 1.8.
 TEST(TrackRecord, FiveStepsOfTheSameKindValidate) {
   const Assessment a = TrackRecord(rows()).assess(prediction());
   EXPECT_EQ(a.domain.text(), "validated");
@@ -71,16 +84,31 @@ TEST(TrackRecord, FiveStepsOfTheSameKindValidate) {
   EXPECT_EQ(a.domain.worst_pct, 22.1);
   EXPECT_EQ(a.domain.json(),
             R"({"status":"validated","n":6,"typical_pct":9.4,"worst_pct":22.1,"beyond":[]})");
-  const double w = student(3) * std::sqrt(0.0562 / 3);
+  const double w = w0_of({0.0081, 0.04, 0.0081});
   EXPECT_NEAR(a.step_s.high, std::exp(w), 1e-9);
-  EXPECT_NEAR(a.step_s.low, 0.8 / 1.03, 1e-9);  // exp(-w) = 0.64 lies below what computing takes
+  EXPECT_NEAR(a.step_s.low, 0.8 / 1.03, 1e-9);  // exp(-w) = 0.45 lies below what computing takes
+}
+
+// Testbeds that err alike are worth their number: t(3) = 3.1824 times 0.1. With one that errs three
+// times as much they are worth (0.01 + 0.01 + 0.09)^2 / (0.01^2 + 0.01^2 + 0.09^2) = 1.4578,
+// between t(1) = 12.7062 and t(2) = 4.3027.
+TEST(TrackRecord, TestbedsAreWorthTheirNumberWhereTheyErrAlike) {
+  std::vector<RecordRow> alike;
+  std::vector<RecordRow> apart;
+  for (const char* testbed : {"A", "B", "C"}) {
+    alike.push_back(row(testbed, testbed, 0.1));
+    apart.push_back(row(testbed, testbed, std::string(testbed) == "C" ? 0.3 : 0.1));
+  }
+  EXPECT_NEAR(TrackRecord(alike).assess(prediction()).step_s.high, std::exp(0.31824), 1e-4);
+  EXPECT_NEAR(TrackRecord(apart).assess(prediction()).step_s.high,
+              std::exp((12.7062 - 0.4578 * 8.4035) * std::sqrt(0.11 / 3)), 1e-2);
 }
 
 // Compute times of a device model are no floor.
 TEST(TrackRecord, OnlyMeasuredComputeIsAFloor) {
   Prediction modelled = prediction();
   modelled.modelled = ModelErrors{.rows = 9, .typical_pct = 5, .worst_pct = 10};
-  const double w = student(3) * std::sqrt(0.0562 / 3);
+  const double w = w0_of({0.0081, 0.04, 0.0081});
   EXPECT_NEAR(TrackRecord(rows()).assess(modelled).step_s.low, std::exp(-w), 1e-9);
 }
 
@@ -97,8 +125,7 @@ TEST(TrackRecord, FewerThanThreeTestbedsAskTheirNeighbours) {
             "Gbit/s, all-reduce, fixed-buckets, ResNet, several nodes), expected 5");
   // Of two testbeds no bound is told.
   EXPECT_FALSE(a.domain.worst_pct);
-  const double rms2 = (0.1683 / 3 + 0.24 / 3 + 0.0081) / 3;
-  EXPECT_NEAR(a.step_s.high, std::exp(student(3) * std::sqrt(rms2)), 1e-9);
+  EXPECT_NEAR(a.step_s.high, std::exp(w0_of({0.1683 / 3, 0.24 / 3, 0.0081})), 1e-9);
 }
 
 // Kepler is nowhere: d of the GPU, 1.96 sqrt((0.3^2 + 0.2^2) / 2), is added to w0 of all steps.
@@ -108,7 +135,7 @@ TEST(TrackRecord, WhatNoneSharesWidens) {
             "unvalidated: no measured steps of its kind (PyTorch 2, measured compute, Kepler, NCCL "
             "2.5, tcp at 10 Gbit/s, all-reduce, fixed-buckets, ResNet, several nodes), expected 5; "
             "none of the nearest has Kepler");
-  const double w0 = student(3) * std::sqrt((0.1683 / 3 + 0.24 / 3 + 0.0081) / 3);
+  const double w0 = w0_of({0.1683 / 3, 0.24 / 3, 0.0081});
   const double d = 1.96 * std::sqrt((0.09 + 0.04) / 2);
   EXPECT_NEAR(a.step_s.high, std::exp(std::hypot(w0, d)), 1e-9);
   // A device whose model is off by more, 100 %, adds that instead.

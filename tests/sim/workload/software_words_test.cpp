@@ -41,10 +41,11 @@ TEST(SoftwareWords, AShapesOperatorsSayIt) {
 }
 
 TEST(SoftwareWords, KernelsAreOfThreeKinds) {
-  EXPECT_EQ(message_of<InputError>(
-                [] { kernels_word(section(R"({"kernels": "tunned"})"), "torch/resnet50"); }),
-            "w.json: /kernels: unknown \"tunned\" (did you mean \"tuned\"?); known: tuned, eager, "
-            "autocast");
+  EXPECT_EQ(
+      message_of<InputError>(
+          [] { kernels_word(section(R"({"kernels": "tunned"})"), "torch/resnet50"); }),
+      "w.json: /kernels: unknown \"tunned\" (did you mean \"tuned\"?); known: tuned, fused, eager, "
+      "autocast");
 }
 
 }  // namespace
