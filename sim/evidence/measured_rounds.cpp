@@ -121,9 +121,10 @@ std::vector<MeasuredTable> asked_tables(const std::string& path, const TableRequ
     if (can_be(table, request.operation)) asked.push_back(table);
   }
   if (asked.empty()) {
+    const bool is_named = !tables[0].operation.empty() || !tables[0].reduces;
     throw InputError(fmt::format("{}: --operation: expected {}, got {}{}", path, request.operation,
                                  names_of(tables),
-                                 !tables[0].reduces   ? ""
+                                 is_named             ? ""
                                  : *tables[0].reduces ? " that adds up"
                                                       : " that adds nothing up"));
   }

@@ -158,13 +158,13 @@ TEST(Measurements, ASizeThatIsNoneIsNoLineOfALog) {
 
 /// 32,768 B in 20.5 us are 1.6 GB/s; without its time a row says 1.6 us, which would be 20 GB/s.
 TEST(Measurements, ABlankTimeIsNotTheBandwidthBehindIt) {
-  const std::string row = "  32768  8192  float  sum  -1        1.60  2.40  0  20.4";
+  const std::string row = "32768  8192  float  sum  -1        1.60  2.40  0  20.4";
   EXPECT_EQ(error_of(kNcclHead + row + "\n"),
             "m.txt: line 2: expected a row with a time in its column, got \"" + row + "\"");
 }
 
 TEST(Measurements, ValuesThatTheBenchmarkFoundWrongAreRefused) {
-  const std::string row = "  32768  8192  float  sum  -1  20.5  1.60  2.40  17  20.4";
+  const std::string row = "32768  8192  float  sum  -1  20.5  1.60  2.40  17  20.4";
   EXPECT_EQ(error_of(kNcclHead + row + "\n"),
             "m.txt: line 2: expected results that the benchmark itself found right (0 \"#wrong\"), "
             "got \"" +
