@@ -34,6 +34,8 @@ constexpr double kMostTypicalPct = 10;
 constexpr double kTimesBeyond = 2;
 constexpr double kShareBeyond = 1.25;
 constexpr unsigned kGpu = 1U << static_cast<unsigned>(Attribute::kGpu);
+/// Of steps that tell nothing of another one, whatever is given up.
+constexpr unsigned kTellsNothing = 1U << kAttributes;
 
 double rounded(double value) {
   return std::round(value * 10) / 10;
@@ -353,8 +355,12 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
   const State& s = *state_;
   std::vector<unsigned> differing;
   differing.reserve(s.cells.size());
-  for (const State::Cell& cell : s.cells)
-    differing.push_back(p.kind.differs_from(cell.kind));
+  static const KindWord measured("measured");
+  const bool is_reckoned = p.kind[Attribute::kCompute] != measured;
+  for (const State::Cell& cell : s.cells) {
+    const bool tells = !is_reckoned || cell.kind[Attribute::kCompute] != measured;
+    differing.push_back(p.kind.differs_from(cell.kind) | (tells ? 0 : kTellsNothing));
+  }
 
   Behind found{.record = s.number, .kind = p.kind};
   if (p.modelled) found.device = device_width(*p.modelled);

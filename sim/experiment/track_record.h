@@ -15,6 +15,7 @@
 //      number where all err alike, and less where few are far off (Satterthwaite 1946, doi
 //      10.2307/3002019). Behind it are the steps that share all, or all but some attributes, of
 //      three testbeds or more: those attributes are given up that make the interval the narrowest.
+//      Steps with a measured compute time tell nothing of one whose time a device model reckons.
 //   4. d = 1.96 rms: over testbeds, of the differences between mean logarithmic errors of a
 //      testbed's kinds that differ in that attribute alone (one node and several: in the fabric,
 //      too). Fewer than two testbeds that tell: between testbeds; none: the largest other d.

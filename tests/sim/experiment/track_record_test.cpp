@@ -104,6 +104,19 @@ TEST(TrackRecord, TestbedsAreWorthTheirNumberWhereTheyErrAlike) {
               std::exp((12.7062 - 0.4578 * 8.4035) * std::sqrt(0.11 / 3)), 1e-2);
 }
 
+// Six measured steps that are 9 to 20 % off do not narrow what three of a device's times say, each
+// on a testbed of its own and off by 0.5: w0 = t(3) 0.5 = 3.1824 x 0.5.
+TEST(TrackRecord, MeasuredStepsTellNothingOfADevicesTimes) {
+  std::vector<RecordRow> all = rows();
+  KindOfStep tuned = kind();
+  tuned[Attribute::kCompute] = "tuned";
+  for (const char* testbed : {"A", "B", "C"})
+    all.push_back(row(std::string("tuned ") + testbed, testbed, 0.5, tuned));
+  Prediction modelled = prediction(tuned);
+  modelled.modelled = ModelErrors{.rows = 9, .typical_pct = 5, .worst_pct = 10};
+  EXPECT_NEAR(TrackRecord(all).assess(modelled).step_s.high, std::exp(3.1824 * 0.5), 1e-3);
+}
+
 // Compute times of a device model are no floor.
 TEST(TrackRecord, OnlyMeasuredComputeIsAFloor) {
   Prediction modelled = prediction();
