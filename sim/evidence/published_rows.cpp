@@ -40,7 +40,7 @@ void set_all(Json& config, const Json& values) {
 
 /// Of the rank that has most of it.
 bool is_of_memory(const std::string& metric) {
-  return metric == "peak_memory_gib" || metric == "peak_alloc_gib";
+  return metric == "peak_memory_gib" || metric == "peak_alloc_gib" || metric == "peak_memory_gb";
 }
 
 /// The object under `key` of those under `of`, or none.
@@ -179,6 +179,7 @@ void RowMapping::set_model(Json& config, const Json& row) const {
   shape["head_dim"] =
       model.at("hidden").get<std::int64_t>() / model.at("heads").get<std::int64_t>();
   shape["gated"] = gated;
+  if (has(model, "tied")) shape["tied"] = model.at("tied");
   if (shape.value("positions", Json()) == "sequence") shape["positions"] = how.at("seq");
   workload["shape"] = shape;
   workload["sequence"] = how.at("seq");
