@@ -25,9 +25,10 @@ class UnitStates final : public States {
   }
   std::string refusal(std::int64_t ranks) const override {
     if (ranks % shard_group(ranks) == 0) return "";
-    return fmt::format("found shard groups of {}, expected a divisor of the {} ranks that hold the "
-                       "same parameters",
-                       group_, ranks);
+    return fmt::format(
+        "found shard groups of {}, expected a divisor of the {} ranks that hold the "
+        "same parameters",
+        group_, ranks);
   }
   std::int64_t shard_group(std::int64_t ranks) const override {
     return group_ == 0 ? ranks : std::min(group_, ranks);

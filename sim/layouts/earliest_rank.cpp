@@ -158,7 +158,7 @@ void EarliestRank::join(EarliestRank& before, EarliestRank& after) {
 void EarliestRank::learn(const ChunkPasses& chunk, bool has_units) {
   const StageWork& stage = *chunk.stage;
   const bool has_calls = plan_.sharers() > 1;
-  const bool waits = has_calls && plan_.states->gathers_updates();
+  const bool waits = steptime::gathers_updates(plan_);
   const std::array<Kind, kWays> kinds{
       Kind{.segments = &chunk.forward, .activations = stage.kept, .logits = stage.logits},
       Kind{.segments = &chunk.forward_of(0),
@@ -233,7 +233,7 @@ void EarliestRank::make_buckets(std::int32_t chunk, std::size_t from, std::size_
 
 void EarliestRank::gathers_updates() {
   if (units_) units_->start();
-  if (!plan_.states->gathers_updates() || plan_.sharers() == 1) return;
+  if (!steptime::gathers_updates(plan_)) return;
   for (const StageWork* stage : stages_) {
     for (std::size_t b = stage->buckets.size(); b-- > 0;) {
       launch(*plan_.costs(GroupKind::kShards).all_gather, stage->buckets[b].weights);

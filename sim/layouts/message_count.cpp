@@ -75,7 +75,7 @@ double calls_of_states(const LayoutPlan& plan, const StageWork& stage) {
   const double sums = (shards > 1 ? 1 : 0) + (shards < plan.sharers() ? 1 : 0);
   const double times = plan.states->sums_every_micro_batch() ? plan.micro_batches : 1;
   double calls = sums * times;
-  if (plan.states->gathers_updates()) ++calls;
+  if (gathers_updates(plan)) ++calls;
   if (const auto gathering = gathering_of(plan))
     calls += gathering->reshards ? 2.0 * plan.micro_batches : 1;
   return calls * static_cast<double>(stage.buckets.size());

@@ -30,6 +30,11 @@ inline void hold_states(RankMemory& memory, const LayoutPlan& plan, std::int32_t
   memory.acquire(HeldFor::kOptimizer, cut(bytes.optimizer, parts.optimizer), now);
 }
 
+/// Whether a step begins by gathering weights that ranks have updated in parts.
+inline bool gathers_updates(const LayoutPlan& plan) {
+  return plan.states->gathers_updates() && plan.states->shard_group(plan.sharers()) > 1;
+}
+
 /// How units are gathered whose weights are held in parts; none: they are there all the time.
 inline std::optional<UnitGathering> gathering_of(const LayoutPlan& plan) {
   auto gathering = plan.states->gathering(plan.layout.pipeline() > 1);

@@ -1,5 +1,7 @@
 #include "sim/layouts/segments.h"
 
+#include "sim/layouts/rank_states.h"
+
 #include <algorithm>
 
 namespace steptime {
@@ -92,7 +94,7 @@ std::vector<ChunkPasses> passes_of(const LayoutPlan& plan, std::int32_t place,
   static constexpr Legs StageLayer::*kWeights[] = {&StageLayer::weights};
   static constexpr Legs StageLayer::*kBackward[] = {&StageLayer::backward, &StageLayer::weights};
   const bool is_cut = plan.states->gathering(plan.layout.pipeline() > 1).has_value();
-  const bool updates = plan.states->gathers_updates();
+  const bool updates = gathers_updates(plan);
   const auto has = [order](PassKind kind) {
     return std::any_of(order.begin(), order.end(), [kind](Pass p) { return p.kind == kind; });
   };

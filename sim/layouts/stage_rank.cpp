@@ -165,7 +165,7 @@ std::string StageRank::doing() const {
 
 Task StageRank::gathers_updates() {
   if (units_) units_->start();
-  if (!plan().states->gathers_updates() || plan().sharers() == 1) co_return;
+  if (!steptime::gathers_updates(plan())) co_return;
   for (const Chunk& chunk : chunks_) {
     for (std::size_t b = chunk.stage->buckets.size(); b-- > 0;) {
       launch(GroupKind::kShards, *plan().costs(GroupKind::kShards).all_gather,
