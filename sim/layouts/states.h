@@ -36,8 +36,7 @@ class States {
   virtual ~States() = default;
   /// Where so many ranks have the same parameters.
   virtual StateParts parts(std::int64_t ranks) const = 0;
-  /// Why they cannot be cut over so many ranks; else empty. A single rank, as the step of one
-  /// replica alone has it, is never refused: it holds all.
+  /// Why they cannot be cut over so many ranks; else empty.
   virtual std::string refusal(std::int64_t /*ranks*/) const { return ""; }
   /// Among how many of them the parts are spread; a divisor of `ranks` where these are not refused.
   /// Each part is then summed up over the ranks that hold it. What is cut at all is cut into as
@@ -47,7 +46,7 @@ class States {
   virtual Operation sum() const = 0;
   /// After each micro-batch's backward pass; else after the last one's.
   virtual bool sums_every_micro_batch() const { return false; }
-  /// Weights are updated in parts, which a step begins by gathering; a group of one has no parts.
+  /// Weights are updated in parts, which a step begins by gathering.
   virtual bool gathers_updates() const { return false; }
   /// Of units that are gathered when they are used; none: weights are there all the time.
   virtual std::optional<UnitGathering> gathering(bool /*has_pipeline*/) const { return {}; }
