@@ -24,7 +24,7 @@ class UnitStates final : public States {
     return {shards, shards, shards};
   }
   std::string refusal(std::int64_t ranks) const override {
-    if (ranks % shard_group(ranks) == 0) return "";
+    if (ranks == 1 || group_ == 0 || ranks % group_ == 0) return "";
     return fmt::format(
         "found shard groups of {}, expected a divisor of the {} ranks that hold the "
         "same parameters",

@@ -182,8 +182,9 @@ std::vector<Narrowing> narrowings(const std::string& framework, const Json& work
     Json set{{"/workload/dtype", "float16"}};
     if (is_modelled) set["/workload/precision"] = precision;
     all.push_back({"gradients in float16",
-                   is_horovod ? "hvd.DistributedOptimizer(..., compression=hvd.Compression.fp16)"
-                              : "model.register_comm_hook(None, default_hooks.fp16_compress_hook)",
+                   is_horovod
+                       ? "hvd.DistributedOptimizer(..., compression=hvd.Compression.fp16)"
+                       : "ddp_model.register_comm_hook(None, default_hooks.fp16_compress_hook)",
                    std::move(set)});
   }
   // A time that was measured is that of its own precision.
