@@ -291,9 +291,9 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
       explanation.limits.push_back({without, run->result.step_time_s});
   }
   // Where samples come too late, there is nothing to gain from the rest.
-  if (explanation.result.compute_time_s < step &&
-      explanation.result.exposed_input_s.value_or(0) == 0)
-    explanation.limits.push_back({"communication", explanation.result.compute_time_s});
+  const double exposed = explanation.result.exposed_comm_s;
+  if (exposed > 0 && explanation.result.exposed_input_s.value_or(0) == 0)
+    explanation.limits.push_back({"communication", step - exposed});
   std::stable_sort(
       explanation.limits.begin(), explanation.limits.end(),
       [](const StepLimit& a, const StepLimit& b) { return a.step_time_s < b.step_time_s; });

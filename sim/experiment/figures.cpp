@@ -193,7 +193,7 @@ constexpr std::array kFigures{
            of_step<&Result::comm_busy_s>),
     number("exposed_comm_s", "s",
            "step_time_s - compute_time_s - exposed_input_s: also waits for the main thread and "
-           "other ranks",
+           "other ranks; of a layout also without its pipeline's bubble and its optimizer",
            // A difference of means: what is less than a tenth of a picosecond is rounding.
            [](const Result& r) {
              return std::optional(std::abs(r.exposed_comm_s) < 1e-13 ? 0 : r.exposed_comm_s);

@@ -97,7 +97,8 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.forward_time_s = to_seconds(forward);
   r.backward_time_s = to_seconds(compute - forward);
   r.comm_busy_s = to_seconds(last.exchanging);
-  r.exposed_comm_s = to_seconds(times.step - compute);
+  r.exposed_comm_s =
+      to_seconds(times.step - compute - of(last, Spent::kBubble) - of(last, Spent::kOptimizer));
   r.messages = in_messages ? times.messages : last.exchanges;
   r.links = times.links;
   r.workers = e.cluster->workers();
