@@ -143,6 +143,7 @@ std::vector<MeasuredTable> asked_tables(const std::string& path, const TableRequ
 
 TableRounds rounds_of_tables(std::span<const std::string> paths, const TableRequest& request) {
   std::map<std::int64_t, std::vector<double>> times;
+  std::map<std::vector<std::pair<std::int64_t, double>>, std::string> known_rounds;
   std::optional<MeasuredTable> before;
   for (const std::string& path : paths) {
     for (const MeasuredTable& table : asked_tables(path, request)) {
@@ -153,8 +154,19 @@ TableRounds rounds_of_tables(std::span<const std::string> paths, const TableRequ
             path, before->name(), table.name()));
       }
       before = table;
-      for (const Measurement& m : table.rows)
+      std::vector<std::pair<std::int64_t, double>> round;
+      for (const Measurement& m : table.rows) {
         times[m.bytes].push_back(m.time_us * 1e-6);
+        round.emplace_back(m.bytes, m.time_us);
+      }
+      // A copy would make intervals as narrow as two rounds that agree.
+      const auto [known, is_new] = known_rounds.emplace(std::move(round), path);
+      if (!is_new) {
+        throw InputError(
+            fmt::format("{}: the same sizes and times as a table of {}, expected "
+                        "another round",
+                        path, known->second));
+      }
     }
   }
   TableRounds rounds{request.ranks > 0 ? request.ranks : before->ranks,

@@ -57,6 +57,10 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   EXPECT_EQ(steptime(fit_args(file, {"--operation", "foo"})).err,
             "steptime: --operation: unknown \"foo\"; known: all-reduce, all-gather, "
             "reduce-scatter, broadcast, reduce, all-to-all, ping-pong\n");
+  std::vector<std::string> twice = fit_args(file);
+  twice.push_back(file);
+  EXPECT_EQ(steptime(twice).err, "steptime: " + file + ": the same sizes and times as a table of " +
+                                     file + ", expected another round\n");
   const std::string empty = folder.write("empty.csv", "");
   EXPECT_EQ(steptime({"calibrate", "fit", empty}).err,
             "steptime: " + empty + ": no measurement found\n");
