@@ -80,7 +80,8 @@ std::vector<std::pair<std::string, std::shared_ptr<const Document>>> experiments
   for (const Json& figure : claims.value("figures", Json::array())) {
     if (!figure.contains("measure")) continue;
     auto changed = std::make_shared<Document>(*document);
-    for (const auto& [pointer, value] : figure["measure"].value("set", Json::object()).items()) {
+    const Json set = figure["measure"].value("set", Json::object());
+    for (const auto& [pointer, value] : set.items()) {
       Json* place = place_in_experiment(changed->root, pointer);
       if (place != nullptr && !value.is_null()) *place = value;
     }

@@ -28,7 +28,7 @@ TEST(Validity, IsReadAsItWasWritten) {
   EXPECT_EQ(doubted.json(), R"({"status":"extrapolated","n":7,"typical_pct":2.5,"worst_pct":9.5,)"
                             R"("beyond":["far","slow"]})");
   EXPECT_EQ(Validity::text(Json::parse(doubted.json())), doubted.text());
-  EXPECT_EQ(Validity{}.json(), R"({"status":"unvalidated","n":0,"typical_pct":0.0,"beyond":[]})");
+  EXPECT_EQ(Validity{}.json(), R"({"status":"unvalidated","n":0,"typical_pct":0,"beyond":[]})");
 }
 
 }  // namespace

@@ -32,10 +32,12 @@ TEST(CallLine, ItsLinksAreBusyBehindItsStartUp) {
   for (const std::int64_t since : {4, 25}) {
     LinkTimetable timetable(1);
     CallLine line(timetable, &links);
+    LinkTimetable::Line& beside = timetable.add(loads);
+    LinkTimetable::Line& within = timetable.add(loads);
     line.call(LinearCollective({Duration(5), {2e-12}}), {10}, at(0));
-    timetable.add(loads).take(at(since), Duration(1));
+    beside.take(at(since), Duration(1));
     EXPECT_FALSE(timetable.meet());
-    timetable.add(loads).take(at(24), Duration(1));
+    within.take(at(24), Duration(1));
     EXPECT_TRUE(timetable.meet());
   }
 }
