@@ -70,7 +70,7 @@ Adapters adapters_of(const std::shared_ptr<const Document>& document) {
   return {e.cluster->gpus->nics > 0 ? e.cluster->gpus->nics : of_graph, known->path().adapters};
 }
 
-/// The file's own experiment, and that of each of its figures.
+/// The file's own experiment, and that of each of its figures that is of a step.
 std::vector<std::pair<std::string, std::shared_ptr<const Document>>> experiments_of(
     const std::string& file) {
   std::vector<std::pair<std::string, std::shared_ptr<const Document>>> all;
@@ -78,9 +78,11 @@ std::vector<std::pair<std::string, std::shared_ptr<const Document>>> experiments
   all.emplace_back(document->root.value("name", file), document);
   const Json claims = document->root.value("claims", Json::object());
   for (const Json& figure : claims.value("figures", Json::array())) {
-    if (!figure.contains("measure")) continue;
+    const Json measure = figure.value("measure", Json::object());
+    // Of a collective by itself, or a table of them, there is no experiment.
+    if (measure.empty() || measure.contains("bytes") || measure.contains("measured")) continue;
     auto changed = std::make_shared<Document>(*document);
-    const Json set = figure["measure"].value("set", Json::object());
+    const Json set = measure.value("set", Json::object());
     for (const auto& [pointer, value] : set.items()) {
       Json* place = place_in_experiment(changed->root, pointer);
       if (place != nullptr && !value.is_null()) *place = value;
