@@ -56,7 +56,8 @@ class Times {
   }
 
   Duration operator()(Bytes m) {
-    const int octave = std::bit_width(static_cast<std::uint64_t>(m.count)) - kDigits;
+    const int octave =
+        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m.count))) - kDigits;
     if (is_exact_ || octave <= 0) return collective_.time(m);
     const std::int64_t step = std::int64_t{1} << octave;
     const std::int64_t low = m.count & ~(step - 1);
