@@ -386,19 +386,23 @@ class Nccl final : public Collective, public HasPath {
   }
 
   NcclChoice decide(const NcclTuning& tuning, std::int64_t bytes) const {
-    NcclChoice best{.time_us = -1};
+    std::optional<Kernel> best;
+    double best_us = -1;
     for (const auto algorithm :
          {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls, NcclAlgorithm::kPat}) {
       if (algorithm_ && *algorithm_ != algorithm) continue;
       for (const auto protocol : {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
         if (protocol_ && *protocol_ != protocol) continue;
         const double us = tuning.time_us(graph_, algorithm, protocol, bytes);
-        if (us < 0 || (best.time_us >= 0 && us >= best.time_us)) continue;
-        best = tuning.launch(graph_, algorithm, protocol, bytes);
-        best.time_us = us;
+        if (us < 0 || (best && us >= best_us)) continue;
+        best = {algorithm, protocol};
+        best_us = us;
       }
     }
-    return best;
+    NcclChoice choice;
+    if (best) choice = tuning.launch(graph_, best->first, best->second, bytes);
+    choice.time_us = best_us;
+    return choice;
   }
 
   NcclChoice decide(const NcclThresholds& thresholds, std::int64_t bytes) const {

@@ -2,6 +2,7 @@
 
 #include "sim/config/registry.h"
 #include "sim/config/text_lines.h"
+#include "sim/layouts/plan_layout.h"
 #include "sim/network/read_cluster.h"
 #include "sim/servers/aggregation.h"
 #include "sim/servers/tcp_connections.h"
@@ -118,8 +119,9 @@ std::string layout_word(const Json& strategy) {
     if (layout.is_object() && layout.value(degree, Json(1)) != 1)
       word += std::string(", ") + degree;
   }
-  const std::string states = type_in(strategy.value("states", Json("replicated")));
-  return states == "replicated" ? word : word + ", shared states";
+  const std::string whole = type_in(with_layout_defaults({{kLayout, layout}})["states"]);
+  const bool shares = strategy.contains("states") && type_in(strategy["states"]) != whole;
+  return shares ? word + ", shared states" : word;
 }
 
 std::string library_word(const Config& strategy, const Transport& transport,

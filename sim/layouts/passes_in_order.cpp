@@ -53,10 +53,12 @@ const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan) {
   if (known.order == plan.order && known.shape.ranks == shape.ranks &&
       known.shape.micro_batches == shape.micro_batches)
     return known.passes;
-  std::vector<std::vector<Pass>> all;
+  known.order = nullptr;  // not yet, or never, if this throws
+  known.passes.resize(static_cast<std::size_t>(shape.ranks));
   for (std::int32_t place = 0; place < shape.ranks; ++place) {
     const std::int64_t count = plan.order->passes(shape, place);
-    std::vector<Pass>& passes = all.emplace_back();
+    std::vector<Pass>& passes = known.passes[static_cast<std::size_t>(place)];
+    passes.clear();
     passes.reserve(static_cast<std::size_t>(count));
     Turns turns(plan.order->chunks());
     for (std::int64_t k = 0; k < count; ++k) {
@@ -68,7 +70,8 @@ const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan) {
       passes.push_back(pass);
     }
   }
-  known = {plan.order, shape, std::move(all)};
+  known.order = plan.order;
+  known.shape = shape;
   return known.passes;
 }
 

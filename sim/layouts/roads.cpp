@@ -89,17 +89,18 @@ class ClosedRoads final : public LayoutRoads {
   }
 
   void passed(std::int32_t rank, const Segment& segment) override {
-    if (are_alone(rank, GroupKind::kTensor) && are_alone(rank, GroupKind::kContext)) return;
-    const auto [at, is_new] = work_of_.try_emplace(&segment);
-    if (is_new) at->second = links_.work_of(plan_.place(rank), segment);
-    if (worked_.empty()) worked_.resize(static_cast<std::size_t>(links_.channels()));
-    for (const auto& [channel, work] : at->second)
-      worked_[channel] += work;
+    Passed*& passed = passed_of_[&segment];
+    if (passed == nullptr)
+      passed = &passed_.emplace_back(Passed{links_.work_of(plan_.place(rank), segment)});
+    ++passed->times;
   }
 
   std::vector<double> carried() const override {
-    std::vector<double> worked = worked_;
-    worked.resize(static_cast<std::size_t>(links_.channels()));
+    std::vector<double> worked(static_cast<std::size_t>(links_.channels()));
+    for (const Passed& segment : passed_) {
+      for (const auto& [channel, work] : segment.work)
+        worked[channel] += work * segment.times;
+    }
     const auto add = [&worked](const Network::Loads& loads, double work) {
       for (const Network::Load& load : loads)
         worked[load.channel] += work;
@@ -134,9 +135,12 @@ class ClosedRoads final : public LayoutRoads {
   Network* network_ = nullptr;  ///< null: nothing shares a link
   std::deque<GroupLinks> made_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
-  /// By segments that ranks have passed.
-  std::unordered_map<const Segment*, SharedLinks::Work> work_of_;
-  std::vector<double> worked_;  ///< ps, by all of these
+  struct Passed {
+    SharedLinks::Work work;
+    double times = 0;
+  };
+  std::deque<Passed> passed_;  ///< segments, in the order in which ranks passed them first
+  std::unordered_map<const Segment*, Passed*> passed_of_;
 };
 
 /// Messages from each of some ranks to one other, all at once.

@@ -15,6 +15,7 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
       rank_(rank),
       place_(run.plan.place(rank)),
       program_(program),
+      sums_by_itself_(!run.plan.beside.gradients && run.plan.states->sums_every_micro_batch()),
       gpu_(run.roads.gpu(rank)),
       drawing_(run.world,
                rank == run.plan.group(GroupKind::kPipeline, 0)[static_cast<std::size_t>(place_)]
@@ -119,7 +120,7 @@ const Seat& StageRank::seat(GroupKind kind) {
 }
 
 void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes) {
-  count(kind, bytes, collective.time(bytes));
+  count(kind, bytes, alone(collective, bytes));
   const auto ways = plan().costs(kind).all();
   const auto way =
       static_cast<std::size_t>(std::find(ways.begin(), ways.end(), &collective) - ways.begin());
@@ -136,6 +137,13 @@ void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes
          static_cast<StageRank*>(self)->sum_over_replicas({static_cast<std::int64_t>(sum)});
        },
        this, static_cast<std::uint64_t>(bytes.count)});
+}
+
+Duration StageRank::alone(const Collective& collective, Bytes bytes) {
+  for (const KnownTime& known : known_) {
+    if (known.collective == &collective && known.bytes == bytes) return known.time;
+  }
+  return known_.emplace_back(KnownTime{&collective, bytes, collective.time(bytes)}).time;
 }
 
 void StageRank::sum_over_replicas(Bytes bytes) {
@@ -195,7 +203,7 @@ Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link, bo
   if (whole.count == 0) co_return;
   const Collective& gather = *plan().costs(GroupKind::kTensor).all_gather;
   co_await exchanges(
-      {.exchange = {GroupKind::kTensor, &gather, whole}, .alone = gather.time(whole)});
+      {.exchange = {GroupKind::kTensor, &gather, whole}, .alone = alone(gather, whole)});
 }
 
 Task StageRank::receives_activations(Pass pass) {
@@ -214,8 +222,7 @@ Task StageRank::exchanges(const Leg& leg) {
   Duration slowed{};
   if (are_alone_[static_cast<std::size_t>(call.group)]) {
     count(call.group, call.bytes, leg.alone);
-    const Duration length = std::max(leg.compute, leg.alone);
-    co_await world.at(world.engine.until(world.present(), length, Reason{}));
+    co_await lasts(std::max(leg.compute, leg.alone));
   } else {
     launch(call.group, *call.collective, call.bytes);
     if (leg.compute > Duration{}) slowed = co_await computes(leg.compute);
@@ -230,10 +237,9 @@ Task StageRank::exchanges(const Leg& leg) {
 /// Leg by leg, as long as what has been called before may be on the legs' links.
 Task StageRank::works(const Segment& segment) {
   for (std::size_t l = 0; l < segment.legs.size(); ++l) {
-    if (passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext)) {
-      World& world = run_.world;
+    if (passes_as_time()) {
       const Segment& left = rest(segment, l);
-      co_await world.at(world.engine.until(world.present(), left.length, Reason{}));
+      co_await lasts(left.length);
       went_by(left);
       co_return;
     }
@@ -255,7 +261,11 @@ const Segment& StageRank::rest(const Segment& segment, std::size_t over) {
 }
 
 void StageRank::went_by(const Segment& segment) {
-  run_.roads.passed(rank_, segment);
+  const auto is_alone = [this](GroupKind kind) {
+    return are_alone_[static_cast<std::size_t>(kind)];
+  };
+  if (!is_alone(GroupKind::kTensor) || !is_alone(GroupKind::kContext))
+    run_.roads.passed(rank_, segment);
   spend(segment.spent);
   for (std::size_t i = 0; i < kGroupKinds; ++i)
     bytes_[i] += segment.bytes[i];
@@ -297,7 +307,12 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
       co_await called(GroupKind::kShards).group->ended(call);
       spend(Spent::kWeights, since);
     }
-    co_await works(segment);
+    if (passes_as_time()) {
+      co_await lasts(segment.length);
+      went_by(segment);
+    } else {
+      co_await works(segment);
+    }
     if (makes && plan().beside.gradients && segment.makes > made) {
       make_buckets(pass, made, segment.makes);
       made = segment.makes;
@@ -308,7 +323,6 @@ Task StageRank::works_through(Pass pass, const std::vector<Segment>& segments, b
 
 /// Gradients of a micro-batch that nothing is computed beside.
 Task StageRank::sums_by_itself(Pass pass) {
-  if (plan().beside.gradients || !plan().states->sums_every_micro_batch()) co_return;
   const Time since = run_.world.now();
   make_buckets(pass, 0, chunk(pass).stage->buckets.size());
   for (const GroupKind kind : {GroupKind::kShards, GroupKind::kReplicas}) {
@@ -334,7 +348,7 @@ Task StageRank::backward(Pass pass) {
   memory_.release(HeldFor::kActivations, in.stage->working + in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   drawing_.pass(pass, since);
-  co_await sums_by_itself(pass);
+  if (sums_by_itself_) co_await sums_by_itself(pass);
 }
 
 Task StageRank::input_gradient(Pass pass) {
@@ -353,7 +367,7 @@ Task StageRank::weight_gradient(Pass pass) {
   memory_.release(HeldFor::kActivations, in.stage->kept, run_.world.now());
   memory_.release(HeldFor::kLogits, in.stage->logits, run_.world.now());
   drawing_.pass(pass, since);
-  co_await sums_by_itself(pass);
+  if (sums_by_itself_) co_await sums_by_itself(pass);
 }
 
 Task StageRank::sends(PipelineLink& link, Arrivals* to, StageRank& receiver) {
@@ -365,7 +379,7 @@ Task StageRank::sends(PipelineLink& link, Arrivals* to, StageRank& receiver) {
     co_return;
   }
   const Hop& hop = plan().hop(&link == &forward_ ? place_ : before_->place_);
-  count(GroupKind::kPipeline, bytes, hop.send->time(bytes));
+  count(GroupKind::kPipeline, bytes, alone(*hop.send, bytes));
   link.send(bytes, *to, receiver.memory_);
   if (plan().beside.pipeline) co_return;
   const Time since = run_.world.now();

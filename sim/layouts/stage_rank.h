@@ -88,6 +88,12 @@ class StageRank final {
     std::unique_ptr<Arrivals> gradients;
   };
 
+  struct KnownTime {
+    const Collective* collective;
+    Bytes bytes;
+    Duration time;
+  };
+
   const LayoutPlan& plan() const { return run_.plan; }
   Chunk& chunk(Pass pass) { return chunks_[static_cast<std::size_t>(pass.chunk)]; }
   std::int32_t stage_of(Pass pass) const { return pass.chunk * plan().layout.pipeline() + place_; }
@@ -95,6 +101,13 @@ class StageRank final {
   bool sums(Pass pass) const { return is_last(pass) || plan().states->sums_every_micro_batch(); }
   /// An exchange of a pass that begins now, or all of a segment.
   bool passes_as_time(GroupKind kind) const;
+  bool passes_as_time() const {
+    return passes_as_time(GroupKind::kTensor) && passes_as_time(GroupKind::kContext);
+  }
+  auto lasts(Duration length) const {
+    World& world = run_.world;
+    return world.at(world.engine.until(world.present(), length, Reason{}));
+  }
   bool has_calls_under_way() const;
   /// Awaited: so much is computed. Returns by how much longer that took.
   struct Computing {
@@ -113,6 +126,8 @@ class StageRank final {
   const Seat& seat(GroupKind kind);
   /// Awaited: all that it has called of this kind is over.
   Counter::Wait over(GroupKind kind) const { return called(kind).group->over(called(kind).member); }
+  /// How long a collective takes by itself. A rank calls few, over and over.
+  Duration alone(const Collective& collective, Bytes bytes);
   void launch(GroupKind kind, const Collective& collective, Bytes bytes);
   void count(GroupKind kind, Bytes bytes, Duration alone);
   void sum_over_replicas(Bytes bytes);
@@ -133,7 +148,8 @@ class StageRank final {
   std::int32_t rank_;
   std::int32_t place_;
   std::size_t program_;
-  SharedGpu* gpu_;  ///< null: nothing slows it down
+  bool sums_by_itself_;  ///< behind each pass, with nothing to compute beside it
+  SharedGpu* gpu_;       ///< null: nothing slows it down
   Time end_{};
   StageRank* before_ = nullptr;
   StageRank* after_ = nullptr;
@@ -143,6 +159,7 @@ class StageRank final {
   std::array<bool, kGroupKinds> are_alone_{};      ///< exchanges of a pass, whenever they begin
   std::array<bool, kGroupKinds> are_among_own_{};  ///< where no call of its own is under way
   std::map<std::pair<const Segment*, std::size_t>, Segment> rests_;
+  std::vector<KnownTime> known_;
   RankDrawing drawing_;
   PipelineLink forward_;   ///< to the rank behind
   PipelineLink backward_;  ///< to the one before

@@ -10,8 +10,9 @@ UnitWeights::UnitWeights(UnitGathering gathering, User user)
 /// The next visit in the order of passes; false when there is none left.
 bool UnitWeights::find_next() {
   if (has_next_) return true;
-  while (pass_ < user_.passes()) {
-    const Pass pass = user_.pass(pass_);
+  while (place_ > 0 || pass_ < user_.passes()) {
+    if (place_ == 0) in_ = user_.pass(pass_);
+    const Pass pass = in_;
     const std::size_t units = user_.units[static_cast<std::size_t>(pass.chunk)];
     if (pass.kind == PassKind::kWeightGradient || place_ == units) {
       ++pass_;

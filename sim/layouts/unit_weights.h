@@ -54,6 +54,7 @@ class UnitWeights {
   User user_;
   std::int64_t pass_ = 0;  ///< the pass whose visit is asked for next
   std::size_t place_ = 0;  ///< in it
+  Pass in_{};              ///< the same pass, from its first visit on
   Visit next_{};
   bool has_next_ = false;
   bool follows_backward_ = false;  ///< the visit before the next one is of a backward pass

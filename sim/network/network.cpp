@@ -226,12 +226,12 @@ void Network::join(FlowId id, std::span<const ChannelId> path, double bytes) {
     solver_path_.push_back(sharing_of(c));
     ++states_[c].sharers;
   }
-  std::vector<double> weights;
+  weights_.clear();
   if (flows_[id].loads != nullptr) {
     for (const Load& load : *flows_[id].loads)
-      weights.push_back(load.weight);
+      weights_.push_back(load.weight);
   }
-  solver_.add(id, solver_path_, weights);
+  solver_.add(id, solver_path_, weights_);
   if (std::exchange(is_settled_, false)) settle_later();
 }
 

@@ -211,6 +211,7 @@ class Network final : public Lane {
   std::vector<ChannelId> path_;
   std::vector<ChannelId> shared_path_;
   std::vector<std::uint32_t> solver_path_;
+  std::vector<double> weights_;
   std::int64_t delivered_ = 0;
   FlowId in_delivery_ = kNone;
   MaxMin solver_;  ///< its channels are those of sharing_, its flows have our numbers

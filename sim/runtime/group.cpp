@@ -29,6 +29,7 @@ void Group::launch(std::size_t member, Bytes bytes, std::size_t medium) {
 std::uint64_t Group::launch(std::size_t member, Subject subject, Time when, Callback returns) {
   const std::int64_t number = calls_[member]++;
   if (static_cast<std::size_t>(number - first_) >= open_.size()) {
+    if (open_.full()) open_.set_capacity(2 * open_.capacity() + 4);
     open_.push_back({.subject = subject});
     if (returns.call != nullptr) {
       open_.back().least = mediums_[subject.medium]->least(subject.bytes);

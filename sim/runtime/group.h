@@ -13,12 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
 
 namespace steptime {
 
@@ -131,9 +132,9 @@ class Group final : public Callee {
   std::vector<std::unique_ptr<Medium>> mediums_;
   std::int64_t streams_;
   Watch* watch_ = nullptr;
-  std::vector<std::int64_t> calls_;  ///< how many calls each member has made
-  std::deque<Call> open_;            ///< calls that are not over, and those behind them
-  std::int64_t first_ = 0;           ///< call of the first one in it
+  std::vector<std::int64_t> calls_;    ///< how many calls each member has made
+  boost::circular_buffer<Call> open_;  ///< calls that are not over, and those behind them
+  std::int64_t first_ = 0;             ///< call of the first one in it
   std::int64_t started_ = 0;
   std::int64_t under_way_ = 0;
   Over over_;
