@@ -5,6 +5,7 @@
 #include "sim/events/engine.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/deadlock.h"
+#include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/mpi_rank.h"
 #include "sim/mxnet/paced_step.h"
 #include "sim/runtime/world.h"
@@ -72,21 +73,6 @@ Duration barrier_time(const EmbeddedRun& run) {
   while ((std::int64_t{1} << rounds) < run.workers)
     ++rounds;
   return rounds * run.latency;
-}
-
-StepTimes times_of(const StepPlan& plan, const RankRecord& recorder, const EmbeddedStep& played) {
-  std::vector<Duration> ends;
-  for (const auto& bucket : played.buckets)
-    ends.push_back(bucket.end);
-  Duration busy{};
-  for (const Bucket& bucket : plan.buckets)
-    busy += bucket.cost;
-  const Duration step = recorder.step_time();
-  const Duration input = played.attribution.input;
-  return {step, busy, step - plan.forward - plan.backward - input,
-          mix(step_fingerprint(plan.forward, plan.backward, ends),
-              static_cast<std::uint64_t>(step.count())),
-          input};
 }
 
 bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
@@ -221,14 +207,13 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
       now = std::max(now, worker->domain().now());
     throw ModelFailure(describe_deadlock(mpi, graph, workers, now));
   }
-  STEPTIME_CHECK(recorder.is_complete(), "a gradient was not reduced");
-
-  EmbeddedStep step{.attribution = recorder.attribution(),
-                    .bounds = funnel_bounds(plan, settings),
-                    .simulated_ranks = ranks};
+  Duration busy{};
+  for (const Bucket& bucket : plan.buckets)
+    busy += bucket.cost;
+  EmbeddedStep step = recorded_step(plan, recorder, busy);
+  step.bounds = funnel_bounds(plan, settings);
   step.cold = since_start(recorder.first_step_end());
-  step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
-  step.times = times_of(plan, recorder, step);
+  step.simulated_ranks = ranks;
   return step;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/mxnet/mean_step.h"
 
+#include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
 #include "sim/events/mean_causes.h"
 
@@ -37,6 +38,22 @@ std::vector<std::pair<std::string, Duration>> mean_waits(std::span<const Embedde
 }
 
 }  // namespace
+
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration busy) {
+  STEPTIME_CHECK(recorder.is_complete(), "a gradient was not exchanged");
+  EmbeddedStep step{.attribution = recorder.attribution()};
+  step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
+  std::vector<Duration> ends;
+  for (const auto& bucket : step.buckets)
+    ends.push_back(bucket.end);
+  const Duration length = recorder.step_time();
+  const Duration input = step.attribution.input;
+  step.times = {length, busy, length - plan.forward - plan.backward - input,
+                mix(step_fingerprint(plan.forward, plan.backward, ends),
+                    static_cast<std::uint64_t>(length.count())),
+                input};
+  return step;
+}
 
 EmbeddedStep mean_of(std::span<const EmbeddedStep> runs) {
   EmbeddedStep mean = runs.front();

@@ -1,10 +1,15 @@
-// What runs in an engine give together that differ in their seeds only.
+// What a run in an engine gives by its record, and what several give together that differ in their
+// seeds only.
 #pragma once
 #include "sim/mxnet/embedded_step.h"
 
 #include <span>
 
 namespace steptime {
+
+/// In each of the run's steps communication was busy for so long. Throws InternalError when a key
+/// was not exchanged.
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration busy);
 
 /// Of one run at least. Times, to the picosecond, and causes are means, fingerprints are mixed; the
 /// times of single buckets, and what links carry, are the first run's.

@@ -1,7 +1,7 @@
 #include "sim/mxnet/module_step.h"
 
 #include "sim/core/error.h"
-#include "sim/core/fingerprint.h"
+#include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/module_record.h"
 #include "sim/mxnet/node_rank.h"
 #include "sim/mxnet/paced_step.h"
@@ -64,19 +64,9 @@ struct Training {
   }
   EmbeddedStep play(const StepPlan& plan) {
     go();
-    STEPTIME_CHECK(recorder.is_complete(), "a gradient was not exchanged");
-    EmbeddedStep step{.attribution = recorder.attribution()};
-    step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
-    std::vector<Duration> ends;
-    for (const auto& bucket : step.buckets)
-      ends.push_back(bucket.end);
-    const Attribution& a = step.attribution;
-    step.times = {recorder.step_time(),
-                  a.hidden_under_backward + a.hidden_under_forward + a.exposed,
-                  recorder.step_time() - plan.forward - plan.backward - a.input,
-                  mix(step_fingerprint(plan.forward, plan.backward, ends),
-                      static_cast<std::uint64_t>(recorder.step_time().count())),
-                  a.input};
+    const Attribution a = recorder.attribution();
+    EmbeddedStep step =
+        recorded_step(plan, recorder, a.hidden_under_backward + a.hidden_under_forward + a.exposed);
     step.links = process.links(static_cast<double>(steps));
     return step;
   }

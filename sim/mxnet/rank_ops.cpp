@@ -1,11 +1,32 @@
 #include "sim/mxnet/rank_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
 
 namespace steptime {
+namespace {
+
+/// By kind: what an operation does, but for its time, and what the framework calls it.
+struct OfKind {
+  RankOps::Body body;
+  const char* call;
+};
+constexpr std::array<OfKind, 8> kOfKinds{{
+    {{.varies = true, .computes = true, .lane = "compute"}, ""},
+    {{.varies = true, .lane = "copies to host"}, "CopyToHost"},
+    {{.varies = true, .lane = "copies to device"}, "CopyToDevice"},
+    {{.how = RankOps::Body::kCalls, .lane = "collectives"}, "MPI_Allreduce"},
+    {{.how = RankOps::Body::kCallsAndCopies, .varies = true, .lane = "collectives"},
+     "MPI_Allreduce"},
+    {{.lane = "updates"}, "SGD.Update"},
+    {{.how = RankOps::Body::kWakesMainThread}, "WaitToRead"},
+    {{.how = RankOps::Body::kWakesMainThread}, "WaitToRead"},
+}};
+
+}  // namespace
 
 RankOps::RankOps(const TrainingGraph& graph, const MxnetSettings& settings)
     : graph_(graph), settings_(settings), keys_(graph.keys.size()) {
@@ -77,25 +98,16 @@ void RankOps::add(Label label) {
 }
 
 RankOps::Body RankOps::body(Label label) const {
+  const Kind kind = kind_of(label);
   const auto index = static_cast<std::size_t>(index_of(label));
-  switch (kind_of(label)) {
-    case Kind::kCompute:
-      return {Body::kTakesTime, true, true, graph_.segments[index].duration, "compute"};
-    case Kind::kCopyToHost:
-      return {Body::kTakesTime, true, false, copy_times_[index], "copies to host"};
-    case Kind::kCopyToDevice:
-      return {Body::kTakesTime, true, false, copy_times_[index], "copies to device"};
-    case Kind::kUpdate:
-      return {Body::kTakesTime, false, false, settings_.update, "updates"};
-    case Kind::kAllReduce:
-      return {Body::kCalls, false, false, {}, "collectives"};
-    case Kind::kChained:
-      return {Body::kCallsAndCopies, true, false, copy_times_[index], "collectives"};
-    case Kind::kWait:
-    case Kind::kWaitOutput:
-      return {.how = Body::kWakesMainThread};
-  }
-  return {};
+  Body body = kOfKinds[static_cast<std::size_t>(kind)].body;
+  if (body.computes)
+    body.time = graph_.segments[index].duration;
+  else if (kind == Kind::kUpdate)
+    body.time = settings_.update;
+  else if (body.varies)
+    body.time = copy_times_[index];
+  return body;
 }
 
 std::optional<std::int32_t> RankOps::key_of(Variable variable) const {
@@ -105,26 +117,11 @@ std::optional<std::int32_t> RankOps::key_of(Variable variable) const {
 
 std::string RankOps::describe(Label label) const {
   const auto index = static_cast<std::size_t>(index_of(label));
-  const auto named = [&](const char* what) {
-    return fmt::format("{}({})", what, graph_.keys[index].name);
-  };
-  switch (kind_of(label)) {
-    case Kind::kCompute:
-      return graph_.segments[index].name;
-    case Kind::kCopyToHost:
-      return named("CopyToHost");
-    case Kind::kCopyToDevice:
-      return named("CopyToDevice");
-    case Kind::kAllReduce:
-    case Kind::kChained:
-      return named("MPI_Allreduce");
-    case Kind::kUpdate:
-      return named("SGD.Update");
-    case Kind::kWait:
-    case Kind::kWaitOutput:
-      return "WaitToRead";
-  }
-  return "";
+  const Kind kind = kind_of(label);
+  if (kind == Kind::kCompute) return graph_.segments[index].name;
+  const char* const call = kOfKinds[static_cast<std::size_t>(kind)].call;
+  if (kind == Kind::kWait || kind == Kind::kWaitOutput) return call;
+  return fmt::format("{}({})", call, graph_.keys[index].name);
 }
 
 }  // namespace steptime

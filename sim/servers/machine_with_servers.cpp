@@ -18,15 +18,14 @@ Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregat
   return Machine(cluster, guests);
 }
 
-Endpoint host_end(const Cluster& cluster, std::int64_t node) {
-  return static_cast<Endpoint>(cluster.workers() + node);
+Endpoint host_end(const Cluster& cluster, const Aggregation& aggregation, std::int64_t node) {
+  const std::int64_t without = node < cluster.nodes || has_hosts(aggregation) ? 0 : cluster.nodes;
+  return static_cast<Endpoint>(cluster.workers() + node - without);
 }
 
 Endpoint server_end(const Cluster& cluster, const Aggregation& aggregation, std::int64_t server) {
-  const std::int64_t node = aggregation.last_servers().placement->node(server, cluster.nodes);
-  if (node < cluster.nodes) return host_end(cluster, node);
-  const std::int64_t hosts = has_hosts(aggregation) ? cluster.nodes : 0;
-  return static_cast<Endpoint>(cluster.workers() + hosts + node - cluster.nodes);
+  return host_end(cluster, aggregation,
+                  aggregation.last_servers().placement->node(server, cluster.nodes));
 }
 
 }  // namespace steptime

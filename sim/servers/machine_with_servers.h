@@ -13,8 +13,9 @@ namespace steptime {
 Machine machine_with_servers(const Cluster& cluster, const Aggregation& aggregation);
 /// Whether nodes have an endpoint for their host.
 bool has_hosts(const Aggregation& aggregation);
-/// Of a node's host, where there are such; of a server, those beyond the nodes if there are such.
-Endpoint host_end(const Cluster& cluster, std::int64_t node);
+/// Of a node's host, where there are such, or of the servers on a node of their own, whose number
+/// lies behind the cluster's; of a server, those beyond the nodes if there are such.
+Endpoint host_end(const Cluster& cluster, const Aggregation& aggregation, std::int64_t node);
 Endpoint server_end(const Cluster& cluster, const Aggregation& aggregation, std::int64_t server);
 
 }  // namespace steptime

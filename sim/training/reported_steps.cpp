@@ -41,7 +41,10 @@ ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
       together_(plan.update->has_met(period_)),
       clients_(static_cast<std::size_t>(plan.trainers())) {
   constexpr std::int64_t kAny = std::int64_t{1} << 62;
-  if (kind_ == Kind::kSteady) played_ = kAny;
+  if (kind_ == Kind::kSteady)
+    played_ = kAny;
+  else
+    last_ = played_;
 }
 
 /// The latest end so far, and of equal ones the first.
@@ -51,7 +54,7 @@ void ReportedSteps::keep(End& end, Time time, When led) {
 }
 
 bool ReportedSteps::ended(std::int32_t client, std::int64_t step, Time end, When led) {
-  if (kind_ != Kind::kSteady) {
+  if (!together_) {
     OfClient& me = clients_[static_cast<std::size_t>(client)];
     if (step + 1 == period_) me.cold = end;
     if (step + 1 == first_) me.before = end;
@@ -104,8 +107,7 @@ bool ReportedSteps::compare(std::int64_t steps) {
 
 double ReportedSteps::per_step() const {
   const Update& update = *plan_.update;
-  const std::int64_t end = kind_ == Kind::kSteady ? last_ : played_;
-  const std::int64_t reported = update.exchanges_in(end) - update.exchanges_in(end - reported_);
+  const std::int64_t reported = update.exchanges_in(last_) - update.exchanges_in(last_ - reported_);
   if (reported == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(update.exchanges_in(played_)) * this->reported() /
          static_cast<double>(reported);
@@ -113,7 +115,7 @@ double ReportedSteps::per_step() const {
 
 SumOfTimes ReportedSteps::sum(const std::vector<SumOfTimes>& by_step) const {
   const auto behind = static_cast<std::int64_t>(by_step.size());
-  const std::int64_t end = kind_ == Kind::kAll ? behind : kind_ == Kind::kSteady ? last_ : played_;
+  const std::int64_t end = kind_ == Kind::kAll ? behind : last_;
   const std::int64_t begin = kind_ == Kind::kAll ? 0 : end - reported_;
   SumOfTimes sum;
   for (std::int64_t step = begin; step < std::min(end, behind); ++step)
@@ -122,33 +124,21 @@ SumOfTimes ReportedSteps::sum(const std::vector<SumOfTimes>& by_step) const {
 }
 
 double ReportedSteps::step_s() const {
-  if (kind_ == Kind::kSteady)
-    return to_seconds(end_.time - over_at(last_ - reported_ - 1)) / reported();
-  Time last{};
-  Time before{};
+  if (together_) return to_seconds(end_.time - over_at(last_ - reported_ - 1)) / reported();
   double sum = 0;
-  for (const OfClient& client : clients_) {
-    last = std::max(last, client.end.time);
-    before = std::max(before, client.before);
+  for (const OfClient& client : clients_)
     sum += to_seconds(client.end.time - client.before);
-  }
-  const double all =
-      together_ ? to_seconds(last - before) : sum / static_cast<double>(clients_.size());
-  return all / reported();
+  return sum / static_cast<double>(clients_.size()) / reported();
 }
 
 std::optional<double> ReportedSteps::cold_step_s() const {
   if (kind_ == Kind::kAll) return std::nullopt;
   const auto period = static_cast<double>(period_);
-  if (kind_ == Kind::kSteady) return to_seconds(over_at(period_ - 1) - Time{}) / period;
-  Time last{};
+  if (together_) return to_seconds(over_at(period_ - 1) - Time{}) / period;
   double sum = 0;
-  for (const OfClient& client : clients_) {
-    last = std::max(last, client.cold);
+  for (const OfClient& client : clients_)
     sum += to_seconds(client.cold - Time{});
-  }
-  return (together_ ? to_seconds(last - Time{}) : sum / static_cast<double>(clients_.size())) /
-         period;
+  return sum / static_cast<double>(clients_.size()) / period;
 }
 
 /// The ways back from the ends, less what of them lies before the steps that are reported.
@@ -159,14 +149,8 @@ std::vector<Cause> ReportedSteps::attribution(const Causes& causes) const {
     ends.emplace_back(end.time, end.led.when.cause);
     begins.emplace_back(begin, end.led.when.cause);
   };
-  if (kind_ == Kind::kSteady) {
+  if (together_) {
     add(end_, over_at(last_ - reported_ - 1));
-  } else if (together_) {
-    const auto later = [](const OfClient& a, const OfClient& b) { return a.end.time < b.end.time; };
-    Time before{};
-    for (const OfClient& client : clients_)
-      before = std::max(before, client.before);
-    add(std::ranges::max_element(clients_, later)->end, before);
   } else {
     for (const OfClient& client : clients_)
       add(client.end, client.before);

@@ -107,14 +107,14 @@ class ReportedSteps {
   std::int64_t reported_;
   std::int64_t first_ = 0;
   std::int64_t played_;
-  std::int64_t begun_ = 0;  ///< by the client that is furthest
-  bool together_;           ///< clients wait for each other
-  std::vector<OfClient> clients_;
-  // Of steps without a difference:
+  std::int64_t begun_ = 0;         ///< by the client that is furthest
+  bool together_;                  ///< clients wait for each other
+  std::vector<OfClient> clients_;  ///< told of where they do not
+  // Where they do:
   std::deque<Open> open_;  ///< steps behind those in over_, which some clients have ended
   std::vector<Time> over_;
-  End end_{};  ///< the end of the last step that is reported
-  Duration length_{};
+  End end_{};              ///< the end of the last step that is reported
+  Duration length_{};      ///< of the latest exchange
   std::int64_t same_ = 0;  ///< exchanges in a row up to the present one that took as long
   std::int64_t last_ = 0;  ///< behind the reported steps, once it is known
 };

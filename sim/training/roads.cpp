@@ -6,8 +6,6 @@
 #include "sim/servers/connected_routes.h"
 #include "sim/servers/copy_threads.h"
 #include "sim/servers/machine_with_servers.h"
-#include "sim/servers/node_ports.h"
-#include "sim/servers/port_wire.h"
 
 #include <deque>
 #include <limits>
@@ -18,25 +16,10 @@
 namespace steptime {
 namespace {
 
-std::unique_ptr<ChannelEnds> open_channel(World& world, const TrainingPlan& plan) {
-  const Aggregation& aggregation = plan.aggregation;
-  ConnectionEnds ends{.servers = aggregation.last_servers().count};
-  (aggregation.beyond ? ends.hosts : ends.clients) =
-      aggregation.beyond ? plan.cluster.nodes : aggregation.clients;
-  return plan.transport->channel->open(world.engine, ends);
-}
-
-PieceWire::Ends list_of(std::unique_ptr<ChannelEnds> channel) {
-  PieceWire::Ends ends;
-  if (channel != nullptr) ends.push_back(std::move(channel));
-  return ends;
-}
-
 class ClosedRoads final : public Roads {
  public:
   ClosedRoads(World& world, const TrainingPlan& plan)
-      : world_(world),
-        plan_(plan),
+      : Roads(world, plan),
         ports_(world.engine, plan.cluster, plan.cluster.nodes + more_nodes(),
                plan.aggregation.servers.workers_per_host_link),
         shares_(plan.members() > 1 &&
@@ -49,7 +32,7 @@ class ClosedRoads final : public Roads {
       GroupLinks& links = links_.emplace_back();
       links.in_node = {{channel}};
       links.between_nodes = {{channel + 1}};
-      if (last().count == 0) continue;
+      if (last_servers().count == 0) continue;
       const std::int64_t first = c * plan.members();
       links.taken_between_nodes =
           &taken_.emplace_back(ports_, Way::kNetwork, first, plan.members());
@@ -67,61 +50,14 @@ class ClosedRoads final : public Roads {
                                         links_[static_cast<std::size_t>(client)]);
   }
 
-  std::unique_ptr<Wire> wire() override {
-    PortEnds ends;
-    ends.all_between_nodes = more_nodes() > 0;
-    for (std::int64_t client = 0; client < plan_.aggregation.clients; ++client) {
-      const std::int64_t rank_0 = client * plan_.members();
-      ends.clients.push_back({static_cast<std::int32_t>(rank_0 / plan_.cluster.gpus_per_node),
-                              static_cast<std::int32_t>(rank_0)});
-    }
-    ends.servers = server_ends();
-    auto channel = open_channel(world_, plan_);
-    if (channel == nullptr)
-      return std::make_unique<PortWire>(world_, ports_, std::move(ends), plan_.pieces);
-    return std::make_unique<PieceWire>(
-        world_, std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces),
-        list_of(std::move(channel)), plan_.pieces);
-  }
-
-  std::unique_ptr<PieceLine> line_in_node(std::int32_t node) override {
-    const auto gpus = static_cast<std::int32_t>(plan_.cluster.gpus_per_node);
-    const PortEnd host{node, PortEnd::kHost};
-    PortEnds ends;
-    for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
-      ends.clients.push_back({node, node * gpus + gpu});
-    ends.clients.push_back(host);
-    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place) {
-      const auto gpu = plan_.aggregation.servers.placement->gpu(place, gpus);
-      ends.servers.push_back(gpu ? PortEnd{node, node * gpus + *gpu} : host);
-    }
-    return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces);
-  }
-
-  std::unique_ptr<PieceLine> line_beyond() override {
-    PortEnds ends{.servers = server_ends()};
-    for (std::int32_t node = 0; node < plan_.cluster.nodes; ++node)
-      ends.clients.push_back({node, PortEnd::kHost});
-    return std::make_unique<PortLine>(world_, ports_, std::move(ends), plan_.pieces_beyond);
-  }
-
-  std::unique_ptr<ChannelEnds> channel() override { return open_channel(world_, plan_); }
-
  private:
-  const ServerGroup& last() const { return plan_.aggregation.last_servers(); }
-  /// Those of the servers, beside the cluster's.
-  std::int64_t more_nodes() const { return last().placement->more_nodes(last().count); }
-  std::vector<PortEnd> server_ends() const {
-    std::vector<PortEnd> ends;
-    for (std::int64_t server = 0; server < last().count; ++server) {
-      const std::int64_t node = last().placement->node(server, plan_.cluster.nodes);
-      ends.push_back({static_cast<std::int32_t>(node), PortEnd::kHost});
-    }
-    return ends;
+  std::unique_ptr<PieceLine> line(PortEnds ends, const Pieces& pieces, bool) override {
+    return std::make_unique<PortLine>(world_, ports_, std::move(ends), pieces);
+  }
+  std::unique_ptr<Wire> bare_wire(PortEnds ends) override {
+    return std::make_unique<PortWire>(world_, ports_, std::move(ends), plan_.pieces);
   }
 
-  World& world_;
-  const TrainingPlan& plan_;
   NodePorts ports_;
   bool shares_;
   std::optional<TimedLinks> routes_;
@@ -133,15 +69,14 @@ class ClosedRoads final : public Roads {
 /// The clients of the last servers: the first workers of MPI clients, or the hosts of nodes.
 ConnectedRoutes::Clients connected(const TrainingPlan& plan) {
   if (plan.aggregation.beyond)
-    return {.first = host_end(plan.cluster, 0), .count = plan.cluster.nodes};
+    return {.first = host_end(plan.cluster, plan.aggregation, 0), .count = plan.cluster.nodes};
   return {.count = plan.aggregation.clients, .stride = plan.members()};
 }
 
 class MessageRoads final : public Roads {
  public:
   MessageRoads(World& world, const TrainingPlan& plan)
-      : world_(world),
-        plan_(plan),
+      : Roads(world, plan),
         machine_(machine_with_servers(plan.cluster, plan.aggregation)),
         connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
         network_(world.connect(connections_, plan.cluster.messages)),
@@ -161,54 +96,34 @@ class MessageRoads final : public Roads {
                                            std::move(placement));
   }
 
-  std::unique_ptr<Wire> wire() override {
-    MessageLine::Ends ends{.servers = server_ends()};
-    for (std::int64_t client = 0; client < plan_.aggregation.clients; ++client)
-      ends.clients.push_back(static_cast<Endpoint>(client * plan_.members()));
-    return std::make_unique<PieceWire>(world_, line(std::move(ends), plan_.pieces),
-                                       list_of(channel()), plan_.pieces);
-  }
-
-  std::unique_ptr<PieceLine> line_in_node(std::int32_t node) override {
-    const auto gpus = static_cast<std::int32_t>(plan_.cluster.gpus_per_node);
-    MessageLine::Ends ends;
-    for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
-      ends.clients.push_back(node * gpus + gpu);
-    ends.clients.push_back(host_end(plan_.cluster, node));
-    for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place) {
-      const auto gpu = plan_.aggregation.servers.placement->gpu(place, gpus);
-      ends.servers.push_back(gpu ? node * gpus + *gpu : ends.clients.back());
-    }
-    auto copies = line(std::move(ends), plan_.pieces);
-    copies->set_copy_threads(copy_threads_, [this, gpus](const SentPiece& sent) {
-      return rank(sent, sent.of->client == gpus);
-    });
-    return copies;
-  }
-
-  std::unique_ptr<PieceLine> line_beyond() override {
-    MessageLine::Ends ends{.servers = server_ends()};
-    for (std::int64_t node = 0; node < plan_.cluster.nodes; ++node)
-      ends.clients.push_back(host_end(plan_.cluster, node));
-    return line(std::move(ends), plan_.pieces_beyond);
-  }
-
-  std::unique_ptr<ChannelEnds> channel() override { return open_channel(world_, plan_); }
-
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return link_uses(plan_.cluster, machine_, network_,
                      {seconds, steps, has_hosts(plan_.aggregation)});
   }
 
  private:
-  std::vector<Endpoint> server_ends() const {
-    std::vector<Endpoint> ends;
-    for (std::int64_t server = 0; server < plan_.aggregation.last_servers().count; ++server)
-      ends.push_back(server_end(plan_.cluster, plan_.aggregation, server));
-    return ends;
+  std::unique_ptr<PieceLine> line(PortEnds ends, const Pieces& pieces, bool in_node) override {
+    auto line = std::make_unique<MessageLine>(
+        world_, links_, MessageLine::Ends{endpoints(ends.clients), endpoints(ends.servers)},
+        pieces);
+    if (in_node) {
+      line->set_copy_threads(copy_threads_, [this](const SentPiece& sent) {
+        return rank(sent, sent.of->client == plan_.cluster.gpus_per_node);
+      });
+    }
+    return line;
   }
-  std::unique_ptr<MessageLine> line(MessageLine::Ends ends, const Pieces& pieces) {
-    return std::make_unique<MessageLine>(world_, links_, std::move(ends), pieces);
+  std::unique_ptr<Wire> bare_wire(PortEnds ends) override {
+    return std::make_unique<PieceWire>(world_, line(std::move(ends), plan_.pieces, false),
+                                       PieceWire::Ends{}, plan_.pieces);
+  }
+  std::vector<Endpoint> endpoints(const std::vector<PortEnd>& ends) const {
+    std::vector<Endpoint> all;
+    for (const PortEnd& end : ends) {
+      const bool is_gpu = end.worker != PortEnd::kHost;
+      all.push_back(is_gpu ? end.worker : host_end(plan_.cluster, plan_.aggregation, end.node));
+    }
+    return all;
   }
   /// Which of the messages that wait for a GPU's threads goes first, the lowest. MXNet copies a sum
   /// to the host with priority 0: that of keys is their number, from 0 on, or its negative.
@@ -219,8 +134,6 @@ class MessageRoads final : public Roads {
     return plan_.aggregation.servers.copies.priority() * bucket;
   }
 
-  World& world_;
-  const TrainingPlan& plan_;
   Machine machine_;
   ConnectedRoutes connections_;
   Network& network_;
@@ -229,6 +142,59 @@ class MessageRoads final : public Roads {
 };
 
 }  // namespace
+
+std::unique_ptr<ChannelEnds> Roads::channel() {
+  const Aggregation& aggregation = plan_.aggregation;
+  ConnectionEnds ends{.servers = last_servers().count};
+  (aggregation.beyond ? ends.hosts : ends.clients) =
+      aggregation.beyond ? plan_.cluster.nodes : aggregation.clients;
+  return plan_.transport->channel->open(world_.engine, ends);
+}
+
+std::vector<PortEnd> Roads::server_ends() const {
+  std::vector<PortEnd> ends;
+  for (std::int64_t server = 0; server < last_servers().count; ++server) {
+    const std::int64_t node = last_servers().placement->node(server, plan_.cluster.nodes);
+    ends.push_back({static_cast<std::int32_t>(node), PortEnd::kHost});
+  }
+  return ends;
+}
+
+std::unique_ptr<Wire> Roads::wire() {
+  PortEnds ends{.servers = server_ends(), .all_between_nodes = more_nodes() > 0};
+  for (std::int64_t client = 0; client < plan_.aggregation.clients; ++client) {
+    const std::int64_t rank_0 = client * plan_.members();
+    ends.clients.push_back({static_cast<std::int32_t>(rank_0 / plan_.cluster.gpus_per_node),
+                            static_cast<std::int32_t>(rank_0)});
+  }
+  auto channel = this->channel();
+  if (channel == nullptr) return bare_wire(std::move(ends));
+  PieceWire::Ends channels;
+  channels.push_back(std::move(channel));
+  return std::make_unique<PieceWire>(world_, line(std::move(ends), plan_.pieces, false),
+                                     std::move(channels), plan_.pieces);
+}
+
+std::unique_ptr<PieceLine> Roads::line_in_node(std::int32_t node) {
+  const auto gpus = static_cast<std::int32_t>(plan_.cluster.gpus_per_node);
+  const PortEnd host{node, PortEnd::kHost};
+  PortEnds ends;
+  for (std::int32_t gpu = 0; gpu < gpus; ++gpu)
+    ends.clients.push_back({node, node * gpus + gpu});
+  ends.clients.push_back(host);
+  for (std::int32_t place = 0; place < plan_.aggregation.servers.count; ++place) {
+    const auto gpu = plan_.aggregation.servers.placement->gpu(place, gpus);
+    ends.servers.push_back(gpu ? PortEnd{node, node * gpus + *gpu} : host);
+  }
+  return line(std::move(ends), plan_.pieces, true);
+}
+
+std::unique_ptr<PieceLine> Roads::line_beyond() {
+  PortEnds ends{.servers = server_ends()};
+  for (std::int32_t node = 0; node < plan_.cluster.nodes; ++node)
+    ends.clients.push_back({node, PortEnd::kHost});
+  return line(std::move(ends), plan_.pieces_beyond, false);
+}
 
 std::unique_ptr<Roads> closed_roads(World& world, const TrainingPlan& plan) {
   return std::make_unique<ClosedRoads>(world, plan);

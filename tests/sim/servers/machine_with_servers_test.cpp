@@ -19,7 +19,7 @@ TEST(MachineWithServers, HostsComeBeforeServers) {
   EXPECT_EQ(machine_with_servers(cluster, aggregation).endpoints(), 7);
   aggregation.servers.placement = &with_workers();
   EXPECT_TRUE(has_hosts(aggregation));
-  EXPECT_EQ(host_end(cluster, 1), 5);
+  EXPECT_EQ(host_end(cluster, aggregation, 1), 5);
   EXPECT_EQ(server_end(cluster, aggregation, 2), 4);  // host 2 mod 2
   EXPECT_EQ(machine_with_servers(cluster, aggregation).endpoints(), 6);
   aggregation.beyond = ServersBeyond{.servers = {.count = 3, .placement = &own_nodes()}};

@@ -42,23 +42,19 @@ class OneMs final : public PieceLine {
 
 class OneMsRoads final : public Roads {
  public:
-  explicit OneMsRoads(World& world) : world_(world) {}
+  using Roads::Roads;
   std::unique_ptr<Medium> medium(std::int32_t, const Collective&) override { return nullptr; }
-  std::unique_ptr<Wire> wire() override { return nullptr; }
-  std::unique_ptr<PieceLine> line_in_node(std::int32_t node) override {
-    return std::make_unique<OneMs>(world_, log, fmt::format("node {}", node));
-  }
-  std::unique_ptr<PieceLine> line_beyond() override {
-    return std::make_unique<OneMs>(world_, log, "beyond");
-  }
-  std::unique_ptr<ChannelEnds> channel() override { return nullptr; }
   std::int64_t count(const std::string& line) const {
     return std::count(log.begin(), log.end(), line);
   }
   std::vector<std::string> log;
 
  private:
-  World& world_;
+  std::unique_ptr<PieceLine> line(PortEnds ends, const Pieces&, bool in_node) override {
+    return std::make_unique<OneMs>(
+        world_, log, in_node ? fmt::format("node {}", ends.clients.front().node) : "beyond");
+  }
+  std::unique_ptr<Wire> bare_wire(PortEnds) override { return nullptr; }
 };
 
 /// One bucket, of 4 MB, on the second place of each of 2 nodes with 2 workers, and half each on 2
@@ -82,7 +78,7 @@ struct Scene {
       : plan(std::move(made)),
         record(plan, world.engine, 4, false, {}),
         run{world, plan, 1, record, nullptr, Drawing(plan, timeline)},
-        roads(world),
+        roads(world, plan),
         nodes(run, roads, nullptr) {
     for (std::int32_t w = 0; w < 4; ++w) {
       workers.emplace_back(run, w, 0, w, 1);
