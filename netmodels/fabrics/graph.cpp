@@ -38,7 +38,7 @@ const Params kVertexParams{{.key = "name", .kind = Kind::kText, .help = "unique 
                             .need = Need::kDefault,
                             .fallback = 0}};
 
-constexpr std::uint64_t kMostPorts = 10'000'000;
+constexpr std::int64_t kMostPorts = 10'000'000;
 /// A route for each pair of them is kept.
 constexpr std::size_t kMostSwitches = 1024;
 
@@ -62,7 +62,8 @@ class GraphFabric final : public Fabric {
       if (found == switch_of_.end())
         c.fail("vertices", fmt::format("port {} is at none, but {} are needed", port, use.ports));
     }
-    read_links(c, by_name, graph);
+    for (const StatedLink& link : read_links(c, by_name))
+      graph.add_link({link.first, link.second, link.latency, link.bandwidth});
     links_ = graph.channels();
     find_routes(c, graph);
   }
@@ -90,12 +91,14 @@ class GraphFabric final : public Fabric {
   void attach(const Config& vertex, Topology::Vertex at) {
     const Json& ports = vertex.raw("ports");
     const auto take = [&](const Json& number) {
-      if (!number.is_number_unsigned() || number.get<std::uint64_t>() > kMostPorts) {
+      const bool is_whole = number.is_number_integer();
+      const auto stated = is_whole ? number.get<std::int64_t>() : -1;
+      if (stated < 0 || stated > kMostPorts) {
         vertex.fail("ports", fmt::format("expected a whole number from 0 to {} or a list of such, "
                                          "got {}",
                                          kMostPorts, brief(number)));
       }
-      return number.get<std::int64_t>();
+      return stated;
     };
     const auto add = [&](std::int64_t port) {
       if (!switch_of_.emplace(port, at).second)
@@ -119,7 +122,9 @@ class GraphFabric final : public Fabric {
     for (const auto& [port, at] : switch_of_) {
       if (port < use_.ports) has_ports[static_cast<std::size_t>(at)] = true;
     }
-    routes_ = graph.routes_from(all, read_metric(c));
+    routes_ =
+        graph.routes_from(all, c.get<std::string>("routes") == "widest" ? RouteMetric::kWidest
+                                                                        : RouteMetric::kShortest);
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = 0; b < all.size(); ++b) {
         if (a == b || !has_ports[a] || !has_ports[b] || !routes_[a][b].empty()) continue;

@@ -3,8 +3,6 @@
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
 #include "sim/experiment/keys.h"
-#include "sim/experiment/played_cluster.h"
-#include "sim/experiment/read_experiment.h"
 #include "sim/network/node_numbers.h"
 
 #include <map>
@@ -20,15 +18,8 @@ bool has_jobs(const Document& document) {
   return document.root.is_object() && document.root.contains("jobs");
 }
 
-/// What a job says of itself.
-struct StatedJob {
-  std::string name;
-  std::vector<std::int64_t> nodes;
-  Duration start{};
-};
-
-const Bindings<StatedJob>& job_keys() {
-  using J = StatedJob;
+const Bindings<Job>& job_keys() {
+  using J = Job;
   static const Bindings<J> keys{
       {&J::name, "name", "for people", ""},
       {{.key = "nodes", .kind = Kind::kList, .help = "numbers of the cluster's nodes, from 0 on"},
@@ -45,25 +36,6 @@ const Bindings<StatedJob>& job_keys() {
                             .need = Need::kOptional,
                             .table = strategy_params}}};
   return keys;
-}
-
-std::vector<StatedJob> read_stated(const std::shared_ptr<const Document>& document) {
-  const Config config(document, experiment_params());
-  std::vector<StatedJob> jobs;
-  std::map<std::int64_t, std::size_t> owners;
-  for (const Config& job : config.objects("jobs", job_params())) {
-    jobs.push_back(job_keys().read(job));
-    StatedJob& read = jobs.back();
-    if (read.name.empty()) read.name = fmt::format("job {}", jobs.size() - 1);
-    if (read.nodes.empty()) job.fail("nodes", "expected at least one, got []");
-    for (const std::int64_t node : read.nodes) {
-      const auto [owner, is_first] = owners.emplace(node, jobs.size() - 1);
-      if (!is_first)
-        job.fail("nodes", fmt::format("{} is one of job {} already", node, owner->second));
-    }
-  }
-  if (jobs.empty()) config.fail("jobs", "expected at least one, got []");
-  return jobs;
 }
 
 /// Keeps what a list of the `run` section says of these nodes, by their numbers in it.
@@ -83,9 +55,34 @@ void keep_own(Json& run, const char* section, const char* key,
   list = std::move(kept);
 }
 
-/// The experiment of one job: with its own sections, and a cluster of its nodes alone.
+}  // namespace
+
+const Params& job_params() {
+  return job_keys().params();
+}
+
+std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document) {
+  if (!has_jobs(*document)) return {};
+  const Config config(document, experiment_params());
+  std::vector<Job> jobs;
+  std::map<std::int64_t, std::size_t> owners;
+  for (const Config& job : config.objects("jobs", job_params())) {
+    jobs.push_back(job_keys().read(job));
+    Job& read = jobs.back();
+    if (read.name.empty()) read.name = fmt::format("job {}", jobs.size() - 1);
+    if (read.nodes.empty()) job.fail("nodes", "expected at least one, got []");
+    for (const std::int64_t node : read.nodes) {
+      const auto [owner, is_first] = owners.emplace(node, jobs.size() - 1);
+      if (!is_first)
+        job.fail("nodes", fmt::format("{} is one of job {} already", node, owner->second));
+    }
+  }
+  if (jobs.empty()) config.fail("jobs", "expected at least one, got []");
+  return jobs;
+}
+
 std::shared_ptr<const Document> document_of(const Document& document, std::size_t place,
-                                            const StatedJob& job) {
+                                            const Job& job) {
   auto own = std::make_shared<Document>(document);
   for (const char* key : {"jobs", "sweep", "claims"})
     own->root.erase(key);
@@ -103,70 +100,27 @@ std::shared_ptr<const Document> document_of(const Document& document, std::size_
   return own;
 }
 
-/// What is wrong with a section that is a job's own stands there.
 void read_of_job(const Document& document, std::size_t place, const std::function<void()>& read) {
+  if (!has_jobs(document)) return read();
   try {
     read();
   } catch (const InputError& e) {
     const std::string_view text = e.what();
     const std::string file = document.file + ": ";
-    const Json& stated = document.root["jobs"][place];
+    const Json& jobs = document.root["jobs"];
+    const bool is_known = jobs.is_array() && place < jobs.size();
     for (const char* section : {"workload", "strategy"}) {
-      if (stated.contains(section) && text.starts_with(fmt::format("{}/{}", file, section)))
+      if (is_known && jobs[place].contains(section) &&
+          text.starts_with(fmt::format("{}/{}", file, section)))
         throw InputError(fmt::format("{}/jobs/{}{}", file, place, text.substr(file.size())));
     }
     throw;
   }
 }
 
-/// The cluster of all jobs, with what `run` says of its machines.
-std::shared_ptr<const Cluster> read_network_of(const Document& document) {
-  auto whole = std::make_shared<Document>(document);
-  whole->root.erase("jobs");
-  Experiment e{.file = document.file};
-  for (const Part part : {Part::kNetwork, Part::kCluster, Part::kRun})
-    read_part(whole, part, e);
-  check_machines(e);
-  return played_cluster(e);
-}
-
-}  // namespace
-
-const Params& job_params() {
-  return job_keys().params();
-}
-
 std::shared_ptr<const Document> of_first_job(const std::shared_ptr<const Document>& document) {
   if (!has_jobs(*document)) return document;
-  return document_of(*document, 0, read_stated(document).front());
-}
-
-void read_of_first_job(const std::shared_ptr<const Document>& document,
-                       const std::function<void()>& read) {
-  if (!has_jobs(*document)) return read();
-  read_of_job(*document, 0, read);
-}
-
-std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& document) {
-  if (!has_jobs(*document)) return nullptr;
-  auto set = std::make_shared<JobSet>();
-  set->network = read_network_of(*document);
-  std::size_t place = 0;
-  for (StatedJob& stated : read_stated(document)) {
-    for (const std::int64_t node : stated.nodes) {
-      if (node < set->network->nodes) continue;
-      throw InputError(fmt::format("{}: /jobs/{}/nodes: expected numbers from 0 to {}, got {}",
-                                   document->file, place, set->network->nodes - 1, node));
-    }
-    Job job{std::move(stated.name), std::move(stated.nodes), stated.start, nullptr};
-    read_of_job(*document, place, [&] {
-      job.experiment = std::make_shared<Experiment>(
-          read_experiment(document_of(*document, place, {job.name, job.nodes, job.start})));
-    });
-    set->jobs.push_back(std::move(job));
-    ++place;
-  }
-  return set;
+  return document_of(*document, 0, stated_jobs(document).front());
 }
 
 }  // namespace steptime

@@ -9,6 +9,7 @@
 #include "sim/experiment/experiment.h"
 #include "sim/network/cluster.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,12 +33,16 @@ struct JobSet {
 /// Keys of one job.
 const Params& job_params();
 
+/// What the jobs say of themselves, without their experiments; none where there are no jobs. Throws
+/// InputError.
+std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document);
+/// The experiment of one of them: with its own sections, and a cluster of its nodes alone.
+std::shared_ptr<const Document> document_of(const Document& document, std::size_t place,
+                                            const Job& job);
+/// Throws what `read` throws, told of the job's own sections where it has such.
+void read_of_job(const Document& document, std::size_t place, const std::function<void()>& read);
+
 /// An experiment without jobs as it stands; of one with jobs, the first one's. Throws InputError.
 std::shared_ptr<const Document> of_first_job(const std::shared_ptr<const Document>& document);
-/// Throws what `read` throws, told of the first job's own sections where it has such.
-void read_of_first_job(const std::shared_ptr<const Document>& document,
-                       const std::function<void()>& read);
-/// Null without any. Throws InputError.
-std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& document);
 
 }  // namespace steptime

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/jobs.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/stack.h"
 #include "sim/experiment/training_run.h"
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -231,6 +233,38 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part,
   }
 }
 
+/// The cluster of all jobs, with what `run` says of its machines.
+std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
+  auto whole = std::make_shared<Document>(document);
+  whole->root.erase("jobs");
+  Experiment e{.file = document.file};
+  for (const Part part : {Part::kNetwork, Part::kCluster, Part::kRun})
+    read_own_part(whole, part, e);
+  check_machines(e);
+  return played_cluster(e);
+}
+
+/// Null without any.
+std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& document) {
+  std::vector<Job> jobs = stated_jobs(document);
+  if (jobs.empty()) return nullptr;
+  auto set = std::make_shared<JobSet>(JobSet{read_network_of_jobs(*document), std::move(jobs)});
+  std::size_t place = 0;
+  for (Job& job : set->jobs) {
+    for (const std::int64_t node : job.nodes) {
+      if (node < set->network->nodes) continue;
+      throw InputError(fmt::format("{}: /jobs/{}/nodes: expected numbers from 0 to {}, got {}",
+                                   document->file, place, set->network->nodes - 1, node));
+    }
+    read_of_job(*document, place, [&] {
+      job.experiment =
+          std::make_shared<Experiment>(read_experiment(document_of(*document, place, job)));
+    });
+    ++place;
+  }
+  return set;
+}
+
 }  // namespace
 
 void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
@@ -238,7 +272,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     experiment.jobs = read_jobs(document);
     return;
   }
-  read_of_first_job(document, [&] { read_own_part(of_first_job(document), part, experiment); });
+  read_of_job(*document, 0, [&] { read_own_part(of_first_job(document), part, experiment); });
 }
 
 namespace {

@@ -7,7 +7,6 @@
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/network/machine.h"
-#include "sim/network/read_links.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -274,7 +273,8 @@ void read_graph(const Config& section, Cluster& cluster) {
   if (section.has("node")) {
     const Config node = section.object("node", topology_params());
     cluster.node = std::make_shared<Topology>(read_topology(node));
-    cluster.metric = read_metric(node);
+    cluster.metric =
+        node.get<std::string>("routes") == "widest" ? RouteMetric::kWidest : RouteMetric::kShortest;
     const auto gpus = cluster.node->of_kind(VertexKind::kGpu).size();
     if (static_cast<std::size_t>(cluster.gpus_per_node) > gpus) {
       section.fail("node", fmt::format("has {} vertices of kind \"gpu\", but gpus_per_node is {}",

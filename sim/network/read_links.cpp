@@ -9,8 +9,8 @@
 namespace steptime {
 namespace {
 
-const Bindings<Topology::LinkInfo>& link_keys() {
-  using L = Topology::LinkInfo;
+const Bindings<StatedLink>& link_keys() {
+  using L = StatedLink;
   static const Bindings<L> keys{
       Bindings<L>::Binding{
           {.key = "ends", .kind = Kind::kList, .help = "the names of two vertices"}},
@@ -42,13 +42,9 @@ Param routes_param() {
           .words = {"shortest", "widest"}};
 }
 
-RouteMetric read_metric(const Config& section) {
-  return section.get<std::string>("routes") == "widest" ? RouteMetric::kWidest
-                                                        : RouteMetric::kShortest;
-}
-
-void read_links(const Config& section, const std::map<std::string, Topology::Vertex>& by_name,
-                Topology& topology) {
+std::vector<StatedLink> read_links(const Config& section,
+                                   const std::map<std::string, std::int32_t>& by_name) {
+  std::vector<StatedLink> links;
   for (const Config& link : section.objects("links", link_keys().params())) {
     const Json& ends = link.raw("ends");
     if (!ends.is_array() || ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
@@ -59,13 +55,14 @@ void read_links(const Config& section, const std::map<std::string, Topology::Ver
         link.fail("ends", fmt::format("no vertex is named {}", brief(ends[i])));
       return found->second;
     };
-    Topology::LinkInfo info = link_keys().read(link);
+    StatedLink info = link_keys().read(link);
     info.first = vertex(0);
     info.second = vertex(1);
     if (info.first == info.second) link.fail("ends", "a link needs two different ends");
     info.bandwidth.bytes_per_second *= static_cast<double>(info.count);
-    topology.add_link(std::move(info));
+    links.push_back(std::move(info));
   }
+  return links;
 }
 
 }  // namespace steptime

@@ -184,7 +184,10 @@ Topology read_topology(const Config& section) {
       vertex.fail("name", fmt::format("\"{}\" is there twice", info.name));
     topology.add_vertex(info.name, info.kind);
   }
-  read_links(section, by_name, topology);
+  for (StatedLink& link : read_links(section, by_name)) {
+    topology.add_link(
+        {link.first, link.second, link.latency, link.bandwidth, link.count, std::move(link.kind)});
+  }
   return topology;
 }
 

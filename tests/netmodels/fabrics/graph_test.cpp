@@ -75,6 +75,10 @@ TEST(GraphFabric, SaysWhatIsWrong) {
       refusal(R"({"name": "a", "ports": "4"})", ""),
       "x.json: /fabric/vertices/0/ports: expected a whole number from 0 to 10000000 or a list "
       "of such, got \"4\"");
+  EXPECT_EQ(
+      refusal(R"({"name": "a", "ports": [-1]})", ""),
+      "x.json: /fabric/vertices/0/ports: expected a whole number from 0 to 10000000 or a list "
+      "of such, got -1");
   EXPECT_EQ(refusal(R"({"name": "a"}, {"name": "a"})", ""),
             "x.json: /fabric/vertices/1/name: \"a\" is there twice");
   EXPECT_EQ(refusal(kLeaves, R"({"ends": ["a", "c"], "bandwidth": "1 GB/s"})"),

@@ -55,6 +55,7 @@ TEST(ReadJobs, WhatIsWrongIsToldWhereItStands) {
     const std::string text = message_of<InputError>([&] { read(folder, {"/jobs=" + jobs}); });
     return text.substr(text.find(": ") + 2);
   };
+  EXPECT_EQ(refusal("5"), "/jobs: expected a list, got 5");
   EXPECT_EQ(refusal("[]"), "/jobs: expected at least one, got []");
   EXPECT_EQ(refusal(R"([{"nodes": []}])"), "/jobs/0/nodes: expected at least one, got []");
   EXPECT_EQ(refusal(R"([{"nodes": [0]}, {"nodes": [1, 4]}])"),
@@ -62,13 +63,14 @@ TEST(ReadJobs, WhatIsWrongIsToldWhereItStands) {
   EXPECT_EQ(refusal(R"([{"nodes": [0, 1]}, {"nodes": [2, 1]}])"),
             "/jobs/1/nodes: 1 is one of job 0 already");
   EXPECT_EQ(refusal(R"([{"nodes": [0]}, {"nodes": [1], "node": 2}])"),
-            "/jobs/1: unknown or unused: /jobs/1/node");
+            "/jobs/1/node: unknown key (did you mean \"nodes\"?); known: name, nodes, start, "
+            "workload, strategy");
   for (const char* place : {"0", "1"}) {
     const std::string own = R"("workload": {"trace": "trace.json", "batch": 0})";
     EXPECT_EQ(refusal("[{\"nodes\": [0]" + (*place == '0' ? ", " + own : "") +
                       "}, {\"nodes\": [1]" + (*place == '1' ? ", " + own : "") + "}]"),
               "/jobs/" + std::string(place) +
-                  "/workload/batch: expected a whole number from 1 to 1000000000, got 0");
+                  "/workload/batch: must be at least 1 and at most 1000000000, got 0");
   }
 }
 

@@ -5,29 +5,26 @@
 #include "tests/support/messages.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
-Topology read(const std::string& links) {
+std::vector<StatedLink> read(const std::string& links) {
   static const Params kParams{links_param(), routes_param()};
-  Topology topology;
-  topology.add_vertex("a", VertexKind::kSocket);
-  topology.add_vertex("b", VertexKind::kSocket);
-  read_links(config_of(R"({"links": [)" + links + "]}", kParams), {{"a", 0}, {"b", 1}}, topology);
-  return topology;
+  return read_links(config_of(R"({"links": [)" + links + "]}", kParams), {{"a", 0}, {"b", 1}});
 }
 
 TEST(ReadLinks, ParallelOnesAddUp) {
-  const Topology topology =
+  const auto links =
       read(R"({"ends": ["b", "a"], "latency": "2 us", "bandwidth": "3 GB/s", "count": 4})");
-  const Topology::LinkInfo& link = topology.links().at(0);
-  EXPECT_EQ(link.first, 1);
-  EXPECT_EQ(link.second, 0);
-  EXPECT_EQ(link.latency, std::chrono::microseconds(2));
-  EXPECT_EQ(link.bandwidth.bytes_per_second, 12e9);
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links[0].first, 1);
+  EXPECT_EQ(links[0].second, 0);
+  EXPECT_EQ(links[0].latency, std::chrono::microseconds(2));
+  EXPECT_EQ(links[0].bandwidth.bytes_per_second, 12e9);
 }
 
 TEST(ReadLinks, HaveTwoEndsThatThereAre) {
@@ -38,12 +35,6 @@ TEST(ReadLinks, HaveTwoEndsThatThereAre) {
   EXPECT_EQ(refusal(R"(["a"])"), "x.json: /links/0/ends: expected the names of two vertices");
   EXPECT_EQ(refusal(R"(["a", "c"])"), "x.json: /links/0/ends: no vertex is named \"c\"");
   EXPECT_EQ(refusal(R"(["a", "a"])"), "x.json: /links/0/ends: a link needs two different ends");
-}
-
-TEST(ReadLinks, RoutesAreTheShortestByDefault) {
-  static const Params kParams{routes_param()};
-  EXPECT_EQ(read_metric(config_of("{}", kParams)), RouteMetric::kShortest);
-  EXPECT_EQ(read_metric(config_of(R"({"routes": "widest"})", kParams)), RouteMetric::kWidest);
 }
 
 }  // namespace

@@ -38,12 +38,13 @@ TEST(PlayJobs, TellEachFromItsOwnStart) {
   EXPECT_DOUBLE_EQ(times[1].end_s, 0.5 + 2 * 3.010);
 }
 
-/// While one has three steps, another that reports one goes on, and is told of that one.
+/// While one has three steps, another that reports one goes on, and is told of that one. It begins
+/// a fourth one at the instant at which the other ends its third, just before that.
 TEST(PlayJobs, GoOnWhileOthersHaveSteps) {
   const auto times = play_jobs(network(4), {job({0, 1}, 1), job({2, 3}, 3)});
   EXPECT_DOUBLE_EQ(times[0].step_s, 3.010);
   EXPECT_DOUBLE_EQ(times[0].compute_s, 3);
-  EXPECT_DOUBLE_EQ(times[0].end_s, 3 * 3.010);
+  EXPECT_DOUBLE_EQ(times[0].end_s, 4 * 3.010);
   EXPECT_DOUBLE_EQ(times[1].step_s, 3.010);
 }
 

@@ -63,7 +63,7 @@ TEST(Variation, GpusAreSlowByChanceForTheWholeRun) {
 
 TEST(Variation, ASpeedIsANumber) {
   EXPECT_EQ(message_of<InputError>([] { read(R"({"gpus": [{"node": 2, "speed": 0}]})"); }),
-            "x.json: /variation/gpus/0/speed: expected a number from 0.001 to 1000, got 0");
+            "x.json: /variation/gpus/0/speed: must be at least 0.001 and at most 1000, got 0");
 }
 
 TEST(Variation, ReadsItsKeys) {

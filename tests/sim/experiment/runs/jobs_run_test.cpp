@@ -93,11 +93,10 @@ TEST(JobsRun, GoOnUntilAllHaveTheirSteps) {
 TEST(JobsRun, AddUpTheirCriticalPath) {
   const TinyFolder folder;
   std::vector<SentBucket> buckets;
+  const std::vector<std::string> sets{
+      R"(/jobs=[{"nodes": [0, 1], "start": "2 ms"}, {"nodes": [2, 3]}])"};
   const Result r =
-      simulate(read_experiment(load_document(folder.experiment(kRing),
-                                             {R"(/jobs=[{"nodes": [0, 1], "start": "2 ms"},
-                                               {"nodes": [2, 3]}])"})),
-               &buckets);
+      simulate(read_experiment(load_document(folder.experiment(kRing), sets)), &buckets);
   double sum = 0;
   for (const Cause& cause : r.attribution)
     sum += cause.seconds;
@@ -115,7 +114,7 @@ TEST(JobsRun, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_EQ(refusal({"/run/fidelity=analytic"}),
             "/jobs: closed forms know no link by itself; expected \"message\" under /run/fidelity");
-  EXPECT_EQ(refusal({"/strategy/aggregation=parameter-server"}),
+  EXPECT_EQ(refusal({R"(/strategy/aggregation={"type": "parameter-server", "servers": 1})"}),
             "/strategy/aggregation: jobs all-reduce; expected {\"type\": \"all-reduce\"}");
   EXPECT_EQ(refusal({"/run/variation={\"jitter\": 0.1, \"seeds\": 2}"}),
             "/run/variation/seeds: expected 1 beside other jobs, got 2");
