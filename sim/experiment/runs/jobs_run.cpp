@@ -145,6 +145,10 @@ void JobsRun::check(const Experiment& e, const DocumentOf&) const {
   }
 }
 
+void JobsRun::check_training(const Experiment& e) const {
+  const Jobs planned(e);
+}
+
 Result JobsRun::run(const Experiment& e, const Wanted& wanted) const {
   spdlog::debug("{}: {} jobs, each alone and all together", e.name, e.jobs->jobs.size());
   const Jobs jobs(e);

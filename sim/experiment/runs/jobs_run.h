@@ -9,6 +9,7 @@ namespace steptime {
 class JobsRun final : public Execution {
  public:
   void check(const Experiment& e, const DocumentOf& document) const override;
+  void check_training(const Experiment& e) const override;
   Result run(const Experiment& e, const Wanted& wanted) const override;
 };
 

@@ -118,6 +118,11 @@ TEST(JobsRun, RefusesWhatItDoesNotKnow) {
             "/strategy/aggregation: jobs all-reduce; expected {\"type\": \"all-reduce\"}");
   EXPECT_EQ(refusal({"/run/variation={\"jitter\": 0.1, \"seeds\": 2}"}),
             "/run/variation/seeds: expected 1 beside other jobs, got 2");
+  EXPECT_EQ(
+      refusal(
+          {R"(/strategy/aggregation/collective={"type": "linear", "a": "1 s", "b": "1 ns/B"})"}),
+      "/strategy/aggregation/collective: fidelity \"message\" needs a collective that is made of "
+      "messages; this one is known by its time only");
   EXPECT_EQ(refusal({"/workload/input=100"}), "/workload/input: unexpected beside other jobs");
 }
 
