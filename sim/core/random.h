@@ -25,7 +25,8 @@ enum class Purpose : std::uint32_t {
   kResample,
   kSweep,
   kFailure,
-  kSlowLink
+  kSlowLink,
+  kSlowGpu
 };
 
 /// The numbers of one purpose, each with a place of two or three coordinates (rank, step, ...).

@@ -67,6 +67,7 @@ struct RunSettings {
 
 class Execution;
 struct CutModel;
+struct JobSet;  // sim/experiment/jobs.h
 
 /// The parts of an experiment. Parts are immutable, so that the points of a sweep share them.
 struct Experiment {
@@ -91,6 +92,7 @@ struct Experiment {
   /// What cluster, aggregation and transport say of the step's kind.
   std::shared_ptr<const KindOfStep> exchange_kind;
   std::shared_ptr<const RunSettings> run;
+  std::shared_ptr<const JobSet> jobs{};  ///< this one and others on one network; null: it is alone
   const Execution* execution = nullptr;  ///< how its steps are run, as its other parts have it
 };
 

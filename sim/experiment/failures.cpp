@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,12 +27,30 @@ double Failures::best_interval(double mtbf) const {
 double Failures::play(double work, double part, double mtbf, std::int64_t seed) const {
   const RandomStream stream(seed, Purpose::kFailure);
   std::uint32_t drawn = 0;
-  const auto next_failure = [&] { return mtbf * stream.exponential(drawn++); };
+  const auto draw = [&] { return mtbf * stream.exponential(drawn++); };
+  std::vector<double> moments;  // of those that are known
+  for (const KnownFailure& failure : known)
+    moments.push_back(to_seconds(failure.after));
+  std::ranges::sort(moments, std::greater());
+  double by_chance = draw();  // from the last failure on, as is what the next line returns
+  double last_failure = 0;
+  const auto next_failure = [&] {
+    double wait = by_chance;
+    if (!moments.empty() && moments.back() - last_failure <= by_chance) {
+      wait = moments.back() - last_failure;
+      moments.pop_back();
+      by_chance -= wait;
+    } else {
+      by_chance = draw();
+    }
+    last_failure += wait;
+    return wait;
+  };
   const double write = to_seconds(checkpoint);
   const double start = to_seconds(restart);
   constexpr double kRounding = 1e-9;  // of a part: what exceeds the last one by less is none
   const double parts = std::max(std::ceil(work / part - kRounding), 1.0);
-  const double last = work - (parts - 1) * part + write;
+  const double last = (parts > 1 ? work - (parts - 1) * part : work) + write;
   double done = 0;  // parts
   double time = 0;
   double failure = next_failure();  // from now on
@@ -72,20 +91,44 @@ FailureTimes Failures::times(double step_s, std::int64_t nodes, std::int64_t see
   return times;
 }
 
+namespace {
+
+const Bindings<KnownFailure>& known_failure_keys() {
+  using K = KnownFailure;
+  static const Bindings<K> keys{
+      {&K::node, "node", "from 0 on", kRequired, between(0, 1e9)},
+      {&K::after, "after", "the start of the training", kRequired, kNotNegative}};
+  return keys;
+}
+
+}  // namespace
+
 const Bindings<Failures>& failure_keys() {
   using F = Failures;
   static const Bindings<F> keys{
       {&F::steps, "steps", "of the whole training", kRequired, between(1, 1e15)},
       {&F::per_node_and_day, "per_node_and_day",
-       "failures of a node in a day, any of which stops all nodes; default: as of 2,048 nodes with "
-       "8 H100 in 54 days (Llama 3, 2024)",
-       419. / (54 * 2048), Range{.low = 0, .high = 1e6, .low_is_allowed = false}},
+       "failures of a node in a day by chance, any of which stops all nodes; 0: none; default: as "
+       "of 2,048 nodes with 8 H100 in 54 days (Llama 3, 2024)",
+       419. / (54 * 2048), between(0, 1e6)},
       {&F::checkpoint, "checkpoint", "how long one is written, while nothing is trained", kRequired,
        kNotNegative},
       {&F::restart, "restart", "from a failure until the training goes on", kRequired,
        kNotNegative},
       {&F::interval, "interval", "of work between checkpoints; default: the best, by Daly 2006",
        nullptr, kPositive},
+      {{.key = "nodes",
+        .kind = Kind::kList,
+        .help =
+            "failures that are known, beside those by chance: a list of objects such as "
+            "`{\"node\": 3, \"after\": \"2 h\"}`, by node, from 0 on, and time from the start of "
+            "the training",
+        .need = Need::kDefault,
+        .fallback = Json::array()},
+       [](const Config& config, F& failures) {
+         for (const Config& node : config.objects("nodes", known_failure_keys().params()))
+           failures.known.push_back(known_failure_keys().read(node));
+       }},
       {&F::seeds, "seeds", "trainings, each with failures of its own", 1000, between(1, 1e6)}};
   return keys;
 }

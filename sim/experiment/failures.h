@@ -16,6 +16,8 @@
 //
 // else M. Young's sqrt(2 c M) (CACM 17, 1974) is its first term.
 //
+// Failures of nodes that are known by name and moment come on top of these.
+//
 // Scope: checkpoints stop the training while they are written; a node that failed is there again
 // after the restart; nothing slows down before it fails.
 // Source of the default rate: Grattafiori et al., "The Llama 3 Herd of Models", 2024, table 5: 419
@@ -27,6 +29,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace steptime {
 
@@ -38,15 +41,22 @@ struct FailureTimes {
   double useful_share = 0;  ///< the share of the mean that the steps take by themselves
 };
 
+/// A node that fails at a known moment.
+struct KnownFailure {
+  std::int64_t node = 0;  ///< the first one is 0
+  Duration after{};       ///< the start of the training
+};
+
 struct Failures {
-  std::int64_t steps = 1;  ///< how many steps the training has
-  double per_node_and_day = 0;
+  std::int64_t steps = 1;       ///< how many steps the training has
+  double per_node_and_day = 0;  ///< by chance; 0: none
+  std::vector<KnownFailure> known{};
   Duration checkpoint{};
   Duration restart{};
   std::optional<Duration> interval{};
   std::int64_t seeds = 1;
 
-  double seconds_between(std::int64_t nodes) const;  ///< M
+  double seconds_between(std::int64_t nodes) const;  ///< M; infinite without any by chance
   /// Daly's estimate [s]; `mtbf`: M.
   double best_interval(double mtbf) const;
   /// How long `work` takes with failures of one seed and a checkpoint after every `part`, all in s.

@@ -96,6 +96,20 @@ Json links(const Result& r, const Details* details) {
   return details == nullptr || r.links.empty() ? Json() : links_json(r.links);
 }
 
+Json jobs(const Result& r, const Details*) {
+  if (r.jobs.empty()) return nullptr;
+  Json list = Json::array();
+  for (const JobTimes& job : r.jobs) {
+    list.push_back(Json{{"name", job.name},
+                        {"workers", job.workers},
+                        {"start_s", job.start_s},
+                        {"step_time_s", job.step_s},
+                        {"alone_step_time_s", job.alone_s},
+                        {"slowdown", job.slowdown()}});
+  }
+  return list;
+}
+
 std::string fingerprint(const Result& r) {
   return fmt::format(FMT_COMPILE("{:016x}"), r.fingerprint);
 }
@@ -295,6 +309,16 @@ constexpr std::array kFigures{
            of_failures<&FailureTimes::useful_share>),
     number("checkpoint_interval_s", "s", "of work between two checkpoints",
            of_failures<&FailureTimes::interval>),
+    number("slowdown", "",
+           "of the first of several jobs on one network: step_time_s over that on the same nodes "
+           "without the others",
+           [](const Result& r) {
+             return r.jobs.empty() ? std::nullopt : Number(r.jobs.front().slowdown());
+           }),
+    list("jobs",
+         "several jobs on one network, in their order: name, workers, start_s, step_time_s, "
+         "alone_step_time_s on the same nodes without the others, and their ratio, slowdown",
+         jobs),
     number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
            [](const Result& r) -> Number {
              if (!r.training || !r.training->has_servers) return std::nullopt;

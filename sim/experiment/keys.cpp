@@ -43,6 +43,15 @@ const Params& experiment_params() {
        .need = Need::kDefault,
        .fallback = Json::object(),
        .table = run_params},
+      {.key = "jobs",
+       .kind = Kind::kList,
+       .help =
+           "several trainings on one network, at message fidelity: a list of objects such as "
+           "`{\"name\": \"a\", \"nodes\": [0, 1], \"start\": \"0 s\"}`, each with its nodes of "
+           "the cluster, from 0 on, the `start` of its first step, and, where it has them, "
+           "`workload` and `strategy` in place of the experiment's; each goes on until all have "
+           "had their steps, and the figures are the first one's",
+       .need = Need::kOptional},
       {.key = "sweep",
        .kind = Kind::kObject,
        .help = "JSON pointers and the values to try",

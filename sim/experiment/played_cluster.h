@@ -1,4 +1,4 @@
-// The network of a run whose links between nodes are slower than they should be.
+// The machines of a run, some of which are slower than they should be.
 #pragma once
 #include "sim/experiment/experiment.h"
 
@@ -6,10 +6,14 @@
 
 namespace steptime {
 
-/// Throws InputError where slow links would make no difference to what is simulated.
-void check_slow_links(const Experiment& experiment);
+/// Throws InputError where what is slow or fails is none of the cluster's, or would make no
+/// difference to what is simulated.
+void check_machines(const Experiment& experiment);
 
 /// As messages meet it.
 std::shared_ptr<const Cluster> played_cluster(const Experiment& e);
+
+/// How its workers differ.
+Variation played_variation(const Experiment& e);
 
 }  // namespace steptime

@@ -2,7 +2,9 @@
 
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
+#include "sim/experiment/jobs.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/stack.h"
 #include "sim/experiment/training_run.h"
@@ -17,24 +19,30 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace steptime {
 namespace {
 
-constexpr std::array<std::string_view, 3> kWorkloadSections{"/workload", "/strategy/layout",
-                                                            "/strategy/stack"};
-constexpr std::array<std::string_view, 2> kNetworkSections{"/cluster/network", "/cluster/preset"};
-constexpr std::array<std::string_view, 1> kClusterSections{"/cluster"};
-constexpr std::array<std::string_view, 3> kTransportSections{"/strategy/transport",
+constexpr std::array<std::string_view, 4> kWorkloadSections{"/jobs", "/workload",
+                                                            "/strategy/layout", "/strategy/stack"};
+constexpr std::array<std::string_view, 3> kNetworkSections{"/jobs", "/cluster/network",
+                                                           "/cluster/preset"};
+constexpr std::array<std::string_view, 2> kClusterSections{"/jobs", "/cluster"};
+constexpr std::array<std::string_view, 4> kTransportSections{"/jobs", "/strategy/transport",
                                                              "/strategy/update", "/strategy/stack"};
-constexpr std::array<std::string_view, 5> kCollectiveSections{
-    "/cluster", "/strategy/aggregation", "/strategy/update", "/strategy/transport",
-    "/strategy/stack"};
-constexpr std::array<std::string_view, 3> kScheduleSections{
-    "/strategy/schedule", "/strategy/embedding", "/strategy/stack"};
-constexpr std::array<std::string_view, 8> kCutModelSections{"/workload",
+constexpr std::array<std::string_view, 6> kCollectiveSections{"/jobs",
+                                                              "/cluster",
+                                                              "/strategy/aggregation",
+                                                              "/strategy/update",
+                                                              "/strategy/transport",
+                                                              "/strategy/stack"};
+constexpr std::array<std::string_view, 4> kScheduleSections{
+    "/jobs", "/strategy/schedule", "/strategy/embedding", "/strategy/stack"};
+constexpr std::array<std::string_view, 9> kCutModelSections{"/jobs",
+                                                            "/workload",
                                                             "/strategy/layout",
                                                             "/strategy/states",
                                                             "/strategy/pipeline_order",
@@ -42,7 +50,8 @@ constexpr std::array<std::string_view, 8> kCutModelSections{"/workload",
                                                             "/strategy/context_exchange",
                                                             "/strategy/beside_compute",
                                                             "/strategy/stack"};
-constexpr std::array<std::string_view, 14> kLayoutSections{"/workload",
+constexpr std::array<std::string_view, 15> kLayoutSections{"/jobs",
+                                                           "/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
                                                            "/strategy/states",
@@ -56,7 +65,9 @@ constexpr std::array<std::string_view, 14> kLayoutSections{"/workload",
                                                            "/strategy/schedule",
                                                            "/strategy/stack",
                                                            "/run/fidelity"};
-constexpr std::array<std::string_view, 1> kRunSections{"/run"};
+constexpr std::array<std::string_view, 5> kJobsSections{"/jobs", "/workload", "/cluster",
+                                                        "/strategy", "/run"};
+constexpr std::array<std::string_view, 2> kRunSections{"/jobs", "/run"};
 
 Fidelity fidelity_of(const Config& config) {
   const Config run = config.object("run", run_params());
@@ -85,6 +96,8 @@ std::span<const std::string_view> sections(Part part) {
       return kLayoutSections;
     case Part::kRun:
       return kRunSections;
+    case Part::kJobs:
+      return kJobsSections;
   }
   return {};
 }
@@ -122,7 +135,11 @@ Config strategy_with_library(const Config& config, const Transport& transport) {
 
 }  // namespace
 
-void read_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment) {
+namespace {
+
+/// `stated`: of an experiment without jobs, or of the first one.
+void read_own_part(const std::shared_ptr<const Document>& stated, Part part,
+                   Experiment& experiment) {
   const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   switch (part) {
@@ -211,7 +228,51 @@ void read_part(const std::shared_ptr<const Document>& stated, Part part, Experim
       experiment.run = std::make_shared<RunSettings>(std::move(settings));
       return;
     }
+    case Part::kJobs:
+      return;
   }
+}
+
+/// The cluster of all jobs, with what `run` says of its machines.
+std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
+  auto whole = std::make_shared<Document>(document);
+  whole->root.erase("jobs");
+  Experiment e{.file = document.file};
+  for (const Part part : {Part::kNetwork, Part::kCluster, Part::kRun})
+    read_own_part(whole, part, e);
+  check_machines(e);
+  return played_cluster(e);
+}
+
+/// Null without any.
+std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& document) {
+  std::vector<Job> jobs = stated_jobs(document);
+  if (jobs.empty()) return nullptr;
+  auto set = std::make_shared<JobSet>(JobSet{read_network_of_jobs(*document), std::move(jobs)});
+  std::size_t place = 0;
+  for (Job& job : set->jobs) {
+    for (const std::int64_t node : job.nodes) {
+      if (node < set->network->nodes) continue;
+      throw InputError(fmt::format("{}: /jobs/{}/nodes: expected numbers from 0 to {}, got {}",
+                                   document->file, place, set->network->nodes - 1, node));
+    }
+    read_of_job(*document, place, [&] {
+      job.experiment =
+          std::make_shared<Experiment>(read_experiment(document_of(*document, place, job)));
+    });
+    ++place;
+  }
+  return set;
+}
+
+}  // namespace
+
+void read_part(const std::shared_ptr<const Document>& document, Part part, Experiment& experiment) {
+  if (part == Part::kJobs) {
+    experiment.jobs = read_jobs(document);
+    return;
+  }
+  read_of_job(*document, 0, [&] { read_own_part(of_first_job(document), part, experiment); });
 }
 
 namespace {
@@ -262,13 +323,12 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   return aggregation;
 }
 
-Experiment read_experiment(const std::shared_ptr<const Document>& stated) {
-  const std::shared_ptr<const Document> document = with_stack(stated);
+Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   const Config config(document, experiment_params());
   Experiment experiment{.name = read_name(config), .file = document->file};
   for (const Part part : kParts)
     read_part(document, part, experiment);
-  complete(experiment, [&] { return document; });
+  complete(experiment, [&] { return with_stack(document); });
   return experiment;
 }
 

@@ -21,12 +21,13 @@ enum class Part {
   kSchedule,
   kCutModel,
   kLayout,
-  kRun
+  kRun,
+  kJobs
 };
 /// In the order in which they are built.
-inline constexpr Part kParts[] = {Part::kWorkload,  Part::kNetwork,    Part::kCluster,
-                                  Part::kTransport, Part::kCollective, Part::kSchedule,
-                                  Part::kCutModel,  Part::kLayout,     Part::kRun};
+inline constexpr Part kParts[] = {
+    Part::kWorkload, Part::kNetwork,  Part::kCluster, Part::kTransport, Part::kCollective,
+    Part::kSchedule, Part::kCutModel, Part::kLayout,  Part::kRun,       Part::kJobs};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
 

@@ -21,6 +21,17 @@ namespace steptime {
 
 struct PlayedLayout;  // sim/layouts/play.h
 
+/// One of several jobs on one network.
+struct JobTimes {
+  std::string name;
+  std::int64_t workers = 0;
+  double start_s = 0;
+  double step_s = 0;   ///< mean over its steps
+  double alone_s = 0;  ///< the same on the same nodes, without the other jobs
+
+  double slowdown() const { return step_s / alone_s; }
+};
+
 struct Result {
   double step_time_s = 0;  ///< the steady step's, or the mean over steps that differ
   /// Of the first step, in which nothing of a step before is under way; none where every step
@@ -59,6 +70,7 @@ struct Result {
   /// those with bytes, per step.
   std::shared_ptr<const TrainingOutcome> training{};
   std::shared_ptr<const PlayedLayout> layout{};  ///< set with a layout
+  std::vector<JobTimes> jobs{};  ///< where there are several: the figures are the first one's
 };
 
 /// A bucket as it was sent.

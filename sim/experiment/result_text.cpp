@@ -47,8 +47,9 @@ void append_json(std::string& text, const Result& result, const Details* details
   }();
   const std::size_t before = text.size();
   const std::span<const Figure> all = figures();
-  // All lists are details or causes: a sweep's rows have neither.
-  const bool has_lists = details != nullptr || result.embedded || !result.attribution.empty();
+  // All lists are details, causes or jobs: most rows of a sweep have none.
+  const bool has_lists =
+      details != nullptr || result.embedded || !result.attribution.empty() || !result.jobs.empty();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Figure& figure = all[i];
     const std::size_t start = text.size();

@@ -158,6 +158,15 @@ void add_links(Lines& lines, const Result& r) {
   }
 }
 
+/// Jobs on one network, of which the first one's figures are shown.
+void add_jobs(Lines& lines, const Result& r) {
+  for (const JobTimes& job : r.jobs) {
+    lines.add(&job == &r.jobs.front() ? "jobs" : "", fmt::format("{:.3f} x", job.slowdown()),
+              fmt::format("{} of {} workers: {:.3f} ms a step, alone {:.3f}", job.name, job.workers,
+                          job.step_s * 1e3, job.alone_s * 1e3));
+  }
+}
+
 /// In hours, as trainings that meet failures take long.
 void add_failures(Lines& lines, const Failures& f) {
   const auto hours = [](std::string_view key, std::string_view name) {
@@ -211,6 +220,7 @@ std::string summary(const Experiment& e, const Result& r) {
   if (r.layout) add_layout(lines, *r.layout->plan);
   if (r.training && r.training->has_servers) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
+  add_jobs(lines, r);
   add_links(lines, r);
   if (const std::string path = path_text(used_path(e, r)); !path.empty())
     lines.add("collectives", "over", path);

@@ -159,7 +159,7 @@ TrainingPlan plan_training(const Experiment& e) {
   TrainingPlan plan{.cluster = *played_cluster(e),
                     .aggregation = aggregation,
                     .update = e.update,
-                    .variation = e.run->variation};
+                    .variation = played_variation(e)};
   plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   const bool communicates = workers > 1 || aggregation.servers.count > 0;
   BucketPlan buckets;

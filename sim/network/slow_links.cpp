@@ -1,12 +1,13 @@
 #include "sim/network/slow_links.h"
 
 #include "sim/core/random.h"
+#include "sim/network/node_numbers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace steptime {
 namespace {
@@ -14,10 +15,11 @@ namespace {
 /// A fabric with some slow ports.
 class SlowPorts final : public Fabric {
  public:
-  SlowPorts(std::unique_ptr<Fabric> plain, std::span<const std::int64_t> slow, std::int64_t used,
-            double factor)
+  /// By port, how many times as long a byte takes; `used`: ports.
+  SlowPorts(std::unique_ptr<Fabric> plain, const std::map<std::int64_t, double>& slow,
+            std::int64_t used)
       : plain_(std::move(plain)), channels_(plain_->channels()) {
-    std::vector<bool> is_slow(channels_.size());
+    std::vector<double> factors(channels_.size(), 1);
     std::vector<ChannelId> path;
     const auto way = [&](std::int64_t from, std::int64_t to) -> const std::vector<ChannelId>& {
       path.clear();
@@ -25,15 +27,14 @@ class SlowPorts final : public Fabric {
       return path;
     };
     // The first link of a port's ways to its neighbours, and the last one of theirs to it.
-    for (const std::int64_t port : slow) {
+    for (const auto& [port, factor] : slow) {
       for (const std::int64_t neighbour : {(port + 1) % used, (port + used - 1) % used}) {
-        is_slow[way(port, neighbour).front()] = true;
-        is_slow[way(neighbour, port).back()] = true;
+        for (const ChannelId c : {way(port, neighbour).front(), way(neighbour, port).back()})
+          factors[c] = std::max(factors[c], factor);
       }
     }
-    for (std::size_t c = 0; c < channels_.size(); ++c) {
-      if (is_slow[c]) channels_[c].bandwidth.bytes_per_second /= factor;
-    }
+    for (std::size_t c = 0; c < channels_.size(); ++c)
+      channels_[c].bandwidth.bytes_per_second /= factors[c];
   }
   std::int64_t ports() const override { return plain_->ports(); }
   std::vector<Channel> channels() const override { return channels_; }
@@ -49,60 +50,86 @@ class SlowPorts final : public Fabric {
 
 }  // namespace
 
-Cluster slowed(Cluster cluster, std::span<const std::int64_t> nodes, double factor) {
+std::int64_t adapters_of(const Cluster& cluster) {
+  if (!cluster.node) return 1;
+  return std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
+}
+
+Cluster slowed(Cluster cluster, std::span<const SlowNode> nodes) {
   if (nodes.empty()) return cluster;
-  std::int64_t nics = 1;
-  if (cluster.node) nics = std::max(nics, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
-  std::vector<std::int64_t> slow;
-  for (const std::int64_t node : nodes) {
-    for (std::int64_t nic = 0; nic < nics; ++nic)
-      slow.push_back(node * nics + nic);
+  const std::int64_t nics = adapters_of(cluster);
+  std::map<std::int64_t, double> slow;
+  for (const SlowNode& node : nodes) {
+    for (std::int64_t nic = node.adapter.value_or(0); nic < node.adapter.value_or(nics - 1) + 1;
+         ++nic)
+      slow[node.node * nics + nic] = node.factor;
   }
-  cluster.fabric = [plain = cluster.fabric, slow, factor](const FabricUse& use) {
-    return std::make_unique<SlowPorts>(plain ? plain(use) : switch_fabric(use), slow, use.ports,
-                                       factor);
+  cluster.fabric = [plain = cluster.fabric, slow](const FabricUse& use) {
+    return std::make_unique<SlowPorts>(plain ? plain(use) : switch_fabric(use), slow, use.ports);
   };
   return cluster;
 }
 
-std::vector<std::int64_t> SlowLinks::drawn(std::int64_t count, std::int64_t seed) const {
+std::vector<SlowNode> SlowLinks::drawn(std::int64_t count, std::int64_t seed) const {
   const RandomStream stream(seed, Purpose::kSlowLink);
-  std::vector<std::int64_t> slow;
+  std::vector<SlowNode> slow;
   for (std::int64_t node = 0; node < count; ++node) {
-    const bool is_named = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    const bool is_named = std::ranges::find(nodes, node) != nodes.end();
     if (is_named || stream.uniform(static_cast<std::uint32_t>(node), 0) < chance)
-      slow.push_back(node);
+      slow.push_back({node, {}, factor});
+    std::ranges::copy_if(adapters, std::back_inserter(slow),
+                         [node](const SlowNode& known) { return known.node == node; });
   }
   return slow;
 }
+
+namespace {
+
+const Bindings<SlowNode>& slow_node_keys() {
+  using S = SlowNode;
+  constexpr double kMostFactor = 1e6;
+  static const Bindings<S> keys{
+      {&S::node, "node", "from 0 on", kRequired, between(0, 1e9)},
+      {&S::adapter, "adapter", "of the node's, from 0 on; default: all of them", nullptr,
+       between(0, 1e9)},
+      {&S::factor, "factor", "how many times as long a byte takes", kRequired,
+       between(1, kMostFactor)}};
+  return keys;
+}
+
+}  // namespace
 
 const Bindings<SlowLinks>& slow_link_keys() {
   using S = SlowLinks;
   constexpr double kMostFactor = 1e6;
   static const Bindings<S> keys{
-      {&S::factor, "factor", "how many times as long a byte takes on them", kRequired,
+      {&S::factor, "factor",
+       "how many times as long a byte takes on them; required with `nodes` and `chance`", 1,
        between(1, kMostFactor)},
       {&S::chance, "chance",
        "of a node, that its links to the network are slow; by the seed; a larger chance keeps "
        "those of a smaller one",
        0, between(0, 1)},
+      {{.key = "adapters",
+        .kind = Kind::kList,
+        .help = "nodes whose links are slow by a factor of their own, or one adapter of theirs: a "
+                "list of objects such as `{\"node\": 2, \"adapter\": 0, \"factor\": 4}`, from 0 "
+                "on; without `adapter` all of the node",
+        .need = Need::kDefault,
+        .fallback = Json::array()},
+       [](const Config& config, S& slow) {
+         for (const Config& node : config.objects("adapters", slow_node_keys().params()))
+           slow.adapters.push_back(slow_node_keys().read(node));
+       }},
       {{.key = "nodes",
         .kind = Kind::kList,
         .help = "numbers of nodes, from 0 on, whose links to the network are slow",
         .need = Need::kDefault,
         .fallback = Json::array()},
        [](const Config& config, S& slow) {
-         const Json& nodes = config.raw("nodes");
-         const auto refuse = [&](const Json& found) {
-           config.fail("nodes", fmt::format("expected a list of whole numbers from 0 on, got {}",
-                                            brief(found)));
-         };
-         if (!nodes.is_array()) refuse(nodes);
-         constexpr std::uint64_t kMost = 1e9;
-         for (const Json& node : nodes) {
-           if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) refuse(node);
-           slow.nodes.push_back(node.get<std::int64_t>());
-         }
+         slow.nodes = read_node_numbers(config, "nodes");
+         if ((!slow.nodes.empty() || slow.chance > 0) && !config.has("factor"))
+           config.fail("factor", "required but missing");
        }}};
   return keys;
 }

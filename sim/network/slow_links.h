@@ -8,24 +8,35 @@
 #include "sim/network/cluster.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace steptime {
 
-struct SlowLinks {
-  double chance = 0;  ///< probability that a node is slow
-  /// Nodes that are slow whatever is drawn; the first node is 0.
-  std::vector<std::int64_t> nodes{};
-  double factor = 1;  ///< how many times as long a byte takes
-
-  /// The numbers of the slow ones among `count` nodes, in ascending order. A node that is slow
-  /// with one chance is so with each larger one, and with any number of nodes.
-  std::vector<std::int64_t> drawn(std::int64_t count, std::int64_t seed) const;
+/// A node whose links to the fabric are slow.
+struct SlowNode {
+  std::int64_t node = 0;                ///< the first one is 0
+  std::optional<std::int64_t> adapter;  ///< the only slow one of its NICs; none: all are
+  double factor = 1;                    ///< how many times as long a byte takes
+  friend bool operator==(const SlowNode&, const SlowNode&) = default;
 };
 
+struct SlowLinks {
+  double chance = 0;                  ///< probability that a node is slow
+  std::vector<std::int64_t> nodes{};  ///< that are slow whatever is drawn
+  double factor = 1;                  ///< of these and of those that are drawn
+  std::vector<SlowNode> adapters{};   ///< that are slow by factors of their own
+
+  /// Those among `count` nodes, in ascending order. A node that is slow with one chance is so with
+  /// each larger one, and with any number of nodes. The last one of a node or adapter counts.
+  std::vector<SlowNode> drawn(std::int64_t count, std::int64_t seed) const;
+};
+
+/// Adapters of a node.
+std::int64_t adapters_of(const Cluster& cluster);
 /// The cluster with slow links between these of its nodes and the fabric.
-Cluster slowed(Cluster cluster, std::span<const std::int64_t> nodes, double factor);
+Cluster slowed(Cluster cluster, std::span<const SlowNode> nodes);
 
 const Bindings<SlowLinks>& slow_link_keys();
 

@@ -2,6 +2,7 @@
 
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
+#include "sim/network/read_links.h"
 
 #include <algorithm>
 #include <array>
@@ -159,19 +160,6 @@ const Bindings<Topology::VertexInfo>& vertex_keys() {
   return keys;
 }
 
-const Bindings<Topology::LinkInfo>& link_keys() {
-  using L = Topology::LinkInfo;
-  static const Bindings<L> keys{
-      Bindings<L>::Binding{
-          {.key = "ends", .kind = Kind::kList, .help = "the names of two vertices"}},
-      {&L::latency, "latency", "per message", "0 s", kNotNegative},
-      {&L::bandwidth, "bandwidth", "of one of the parallel links, in one direction", kRequired,
-       kPositive},
-      {&L::count, "count", "parallel links, which add up", 1, between(1, 1024)},
-      {&L::kind, "kind", "nvlink, pcie, qpi, ...: for people", ""}};
-  return keys;
-}
-
 }  // namespace
 
 const Params& topology_params() {
@@ -182,17 +170,8 @@ const Params& topology_params() {
                "`gpu`, `host-memory`, `socket`, `pcie-switch`, `nvlink-switch` and `nic`; the GPUs "
                "are the workers, in this order, the first `gpus_per_node` of them; sockets and "
                "switches pass messages on, the others do not"},
-      {.key = "links",
-       .kind = Kind::kList,
-       .help = "a list of objects such as `{\"ends\": [\"gpu0\", \"plx0\"], \"latency\": \"1 us\", "
-               "\"bandwidth\": \"12 GB/s\", \"count\": 1, \"kind\": \"pcie\"}`: the bandwidth is "
-               "that of each direction, and `count` parallel links add up"},
-      {.key = "routes",
-       .kind = Kind::kText,
-       .help = "least latency, or greatest bandwidth",
-       .need = Need::kDefault,
-       .fallback = "shortest",
-       .words = {"shortest", "widest"}}};
+      links_param(),
+      routes_param()};
   return params;
 }
 
@@ -205,22 +184,9 @@ Topology read_topology(const Config& section) {
       vertex.fail("name", fmt::format("\"{}\" is there twice", info.name));
     topology.add_vertex(info.name, info.kind);
   }
-  for (const Config& link : section.objects("links", link_keys().params())) {
-    const Json& ends = link.raw("ends");
-    if (!ends.is_array() || ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
-      link.fail("ends", "expected the names of two vertices");
-    const auto vertex = [&](std::size_t i) {
-      const auto found = by_name.find(ends[i].get<std::string>());
-      if (found == by_name.end())
-        link.fail("ends", fmt::format("no vertex is named {}", brief(ends[i])));
-      return found->second;
-    };
-    Topology::LinkInfo info = link_keys().read(link);
-    info.first = vertex(0);
-    info.second = vertex(1);
-    if (info.first == info.second) link.fail("ends", "a link needs two different ends");
-    info.bandwidth.bytes_per_second *= static_cast<double>(info.count);
-    topology.add_link(std::move(info));
+  for (StatedLink& link : read_links(section, by_name)) {
+    topology.add_link(
+        {link.first, link.second, link.latency, link.bandwidth, link.count, std::move(link.kind)});
   }
   return topology;
 }

@@ -47,6 +47,7 @@ struct PointRunner::State {
         slots.push_back(place_in_experiment(document->root, pointer));
         for (const Part part : kParts) {
           if ((part == Part::kCutModel || part == Part::kLayout) && !may_have_layout) continue;
+          if (part == Part::kJobs && !document->root.contains("jobs")) continue;
           const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
           if (std::any_of(all.begin(), all.end(),
@@ -152,6 +153,9 @@ void take_part(Part part, const Experiment& from, Experiment& to) {
       return;
     case Part::kRun:
       to.run = from.run;
+      return;
+    case Part::kJobs:
+      to.jobs = from.jobs;
       return;
   }
 }

@@ -36,7 +36,7 @@ void check_pointer(const Document& document, const std::string& pointer) {
   });
   if (pointer.empty() || !known) {
     refuse(document, pointer,
-           "expected a JSON pointer into /workload, /cluster, /strategy or /run");
+           "expected a JSON pointer into /workload, /cluster, /strategy, /run or /jobs");
   }
   Json scratch = document.root;
   if (place_in_experiment(scratch, pointer) == nullptr) {

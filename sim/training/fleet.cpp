@@ -107,7 +107,11 @@ Sends Fleet::exchange(Worker& worker, Client& receiver) {
 }
 
 void Fleet::spawn(Worker& worker, Task program) {
-  training_.world.spawn({"worker", worker.number()}, std::move(program), {});
+  World& world = training_.world;
+  When start{};
+  if (plan_.start > Time{})
+    start = world.engine.until(start, plan_.start - Time{}, world.engine.reason("start", "job"));
+  world.spawn({"worker", worker.number()}, std::move(program), start);
 }
 
 /// Where all workers train parameters of their own, and only a collective of all brings them

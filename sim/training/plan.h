@@ -34,6 +34,7 @@ struct Issued {
   Duration pull;
 };
 
+class Network;
 class Roads;
 class World;
 struct TrainingPlan;
@@ -41,6 +42,14 @@ struct TrainingPlan;
 /// messages on links (sim/training/roads.h). World and plan must outlive it. Throw InputError.
 std::unique_ptr<Roads> closed_roads(World& world, const TrainingPlan& plan);
 std::unique_ptr<Roads> message_roads(World& world, const TrainingPlan& plan);
+
+/// A network that several trainings have together, as one of them sees it.
+struct SharedNetwork {
+  Network* network = nullptr;
+  std::vector<std::int64_t> nodes;  ///< the network's that it has, in the order of its own
+  /// Whether any has steps to report yet, while which all go on, with more than they report.
+  std::function<bool()> any_trains;
+};
 
 /// All that a run depends on.
 struct TrainingPlan {
@@ -70,6 +79,8 @@ struct TrainingPlan {
   /// Which those are of the steps that the run plays (sim/training/reported_steps.h).
   enum class Reported { kAll, kAfterTwo, kSteady } reported = Reported::kAll;
   std::unique_ptr<Roads> (*roads)(World&, const TrainingPlan&) = closed_roads;
+  Time start{};                           ///< when its first step begins
+  const SharedNetwork* shared = nullptr;  ///< with other trainings; null: it is alone
   OnProgress on_progress{};
 
   /// Workers of a client.

@@ -39,7 +39,7 @@ ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
       first_(kind_ == Kind::kAfterTwo ? plan.warm_up() : 0),
       played_(first_ + plan.steps),
       together_(plan.update->has_met(period_)),
-      clients_(static_cast<std::size_t>(plan.trainers())) {
+      clients_(static_cast<std::size_t>(plan.trainers()), OfClient{plan.start, plan.start}) {
   constexpr std::int64_t kAny = std::int64_t{1} << 62;
   if (kind_ == Kind::kSteady)
     played_ = kAny;
@@ -134,10 +134,10 @@ double ReportedSteps::step_s() const {
 std::optional<double> ReportedSteps::cold_step_s() const {
   if (kind_ == Kind::kAll) return std::nullopt;
   const auto period = static_cast<double>(period_);
-  if (together_) return to_seconds(over_at(period_ - 1) - Time{}) / period;
+  if (together_) return to_seconds(over_at(period_ - 1) - plan_.start) / period;
   double sum = 0;
   for (const OfClient& client : clients_)
-    sum += to_seconds(client.cold - Time{});
+    sum += to_seconds(client.cold - plan_.start);
   return sum / static_cast<double>(clients_.size()) / period;
 }
 

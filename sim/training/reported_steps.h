@@ -51,11 +51,17 @@ class ReportedSteps {
   /// Both must outlive this.
   ReportedSteps(const TrainingPlan& plan, Engine& engine);
 
-  /// Whether a client plays a step, counted from 0, which it then begins.
-  bool wants(std::int64_t step) const { return step < played_; }
+  /// Whether a client plays a step, counted from 0, which it then begins. Where another client has
+  /// begun it, it does.
+  bool wants(std::int64_t step) const {
+    return step < played_ || step < begun_ ||
+           (plan_.shared != nullptr && plan_.shared->any_trains());
+  }
+  /// Whether it is reported, or before one that is.
+  bool is_reported(std::int64_t step) const { return step < played_; }
   void begun(std::int64_t step) { begun_ = std::max(begun_, step + 1); }
   /// Whether a step is one of those that sums over steps count.
-  bool counts(std::int64_t step) const { return step >= first_; }
+  bool counts(std::int64_t step) const { return step >= first_ && is_reported(step); }
   /// A client has ended a step at `end`. `led`: what led to it, or to a later time. True: it is now
   /// known which steps are reported.
   bool ended(std::int32_t client, std::int64_t step, Time end, When led);
@@ -97,7 +103,7 @@ class ReportedSteps {
   bool is_over(const End& end);
   bool compare(std::int64_t last);
   Time over_at(std::int64_t step) const {
-    return step < 0 ? Time{} : over_[static_cast<std::size_t>(step)];
+    return step < 0 ? plan_.start : over_[static_cast<std::size_t>(step)];
   }
 
   const TrainingPlan& plan_;

@@ -23,7 +23,21 @@ double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t st
       RandomStream(seed, Purpose::kStraggler).uniform(w, s) < straggle_chance) {
     factor *= straggle_factor;
   }
+  if (slow_chance > 0 && RandomStream(seed, Purpose::kSlowGpu).uniform(w, 0) < slow_chance)
+    factor /= slow_speed;
+  for (const GpuSpeed& known : gpus) {
+    const bool is_it = worker / gpus_per_node == known.node &&
+                       (!known.gpu || worker % gpus_per_node == *known.gpu);
+    if (is_it) factor /= known.speed;
+  }
   return factor;
+}
+
+double Variation::most() const {
+  double most = (1 + 6 * spread) * (1 + 6 * jitter) * straggle_factor / slow_speed;
+  for (const GpuSpeed& known : gpus)
+    most *= std::max(1.0, 1 / known.speed);
+  return most;
 }
 
 namespace {
@@ -36,6 +50,18 @@ namespace {
 const std::map<std::string, Variation>& presets() {
   static const std::map<std::string, Variation> all{{"typical", {.spread = 0.08 / 5.4}}};
   return all;
+}
+
+constexpr double kSlowest = 1e-3;
+constexpr double kFastest = 1e3;
+
+const Bindings<GpuSpeed>& gpu_speed_keys() {
+  using G = GpuSpeed;
+  static const Bindings<G> keys{
+      {&G::node, "node", "from 0 on", kRequired, between(0, 1e9)},
+      {&G::gpu, "gpu", "of the node's, from 0 on; default: all of them", nullptr, between(0, 1e9)},
+      {&G::speed, "speed", "over that of the others", kRequired, between(kSlowest, kFastest)}};
+  return keys;
 }
 
 const Bindings<Variation>& variation_keys() {
@@ -54,6 +80,23 @@ const Bindings<Variation>& variation_keys() {
       {&V::straggle_chance, "straggle_chance", "of a worker in a step", 0, between(0, 1)},
       {&V::straggle_factor, "straggle_factor", "how much longer a straggler computes", 1,
        between(1, 1e6)},
+      {&V::slow_chance, "slow_chance",
+       "of a GPU, that it is slow for the whole run; by the seed; a larger chance keeps those of a "
+       "smaller one",
+       0, between(0, 1)},
+      {&V::slow_speed, "slow_speed", "of such a GPU, over that of the others", 1,
+       between(kSlowest, 1)},
+      {{.key = "gpus",
+        .kind = Kind::kList,
+        .help = "GPUs with a speed of their own, a list of objects such as `{\"node\": 2, \"gpu\": "
+                "3, \"speed\": 0.8}`: node and GPU from 0 on, without `gpu` all of the node; their "
+                "compute takes 1 / `speed` times as long",
+        .need = Need::kDefault,
+        .fallback = Json::array()},
+       [](const Config& config, V& variation) {
+         for (const Config& gpu : config.objects("gpus", gpu_speed_keys().params()))
+           variation.gpus.push_back(gpu_speed_keys().read(gpu));
+       }},
       {&V::seeds, "seeds",
        "how often the run is repeated, with `seed`, `seed` + 1, ...; several give the mean step "
        "and its percentiles",

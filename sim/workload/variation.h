@@ -3,10 +3,18 @@
 #include "sim/config/config.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace steptime {
+
+/// A GPU, or all of a node, with a speed of its own.
+struct GpuSpeed {
+  std::int64_t node = 0;            ///< the first one is 0
+  std::optional<std::int64_t> gpu;  ///< of the node's; none: all of them
+  double speed = 1;                 ///< over that of the others
+};
 
 /// Factors on compute times, 1 + sd * z with z about normal, at least 0.1.
 struct Variation {
@@ -14,14 +22,20 @@ struct Variation {
   double jitter = 0;           ///< sd from step to step
   double straggle_chance = 0;  ///< per worker and step, of taking straggle_factor times as long
   double straggle_factor = 1;
+  double slow_chance = 0;  ///< per worker, of computing at slow_speed for the whole run
+  double slow_speed = 1;
+  std::vector<GpuSpeed> gpus{};    ///< known by name; the speeds of one GPU multiply
+  std::int64_t gpus_per_node = 1;  ///< by which `gpus` is told
   /// Runs, with the seeds s, s + 1, ...: what is told of a run are means over them.
   std::int64_t seeds = 1;
 
-  bool any() const { return spread > 0 || jitter > 0 || straggle_chance > 0; }
+  bool any() const {
+    return spread > 0 || jitter > 0 || straggle_chance > 0 || slow_chance > 0 || !gpus.empty();
+  }
   /// Of a worker in a step.
   double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
   /// No factor is larger.
-  double most() const { return (1 + 6 * spread) * (1 + 6 * jitter) * straggle_factor; }
+  double most() const;
 };
 
 /// "variation" of the `run` section: an object, or the name of a preset.

@@ -87,7 +87,7 @@ std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<Embe
 }  // namespace
 
 void EngineRun::check(const Experiment& e, const DocumentOf& document) const {
-  check_slow_links(e);
+  check_machines(e);
   const Config config(document(), experiment_params());
   const Config workload = config.object("workload", workload_params());
   if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {

@@ -1,6 +1,7 @@
 #include "sim/experiment/runs/execution_of.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/runs/jobs_run.h"
 #include "sim/experiment/runs/kvstore_run.h"
 #include "sim/experiment/runs/layout_run.h"
 #include "sim/experiment/runs/one_step.h"
@@ -20,6 +21,8 @@ const Execution& execution_of(const Experiment& e) {
   static const RankRun ranks;
   static const OneStep one_step;
   static const TrainingPrograms training;
+  static const JobsRun jobs;
+  if (e.jobs) return jobs;
   if (e.layout) return layout;
   if (e.aggregation->merge) return kvstore;
   if (e.embedding->has_main_thread()) return ranks;

@@ -50,7 +50,7 @@ EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                       .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
                       .seed = seed.seed,
                       .seeds = seeds_of(e),
-                      .variation = e.run->variation,
+                      .variation = played_variation(e),
                       .learning = learning,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});

@@ -4,6 +4,7 @@
 #include "sim/core/limits.h"
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 
@@ -63,6 +64,7 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
   for (const char* key : {"variation", "slow_links", "convergence"}) {
     if (run.has(key)) run.fail(key, "unexpected with a layout, whose replicas are alike");
   }
+  check_machines(e);
 }
 
 void LayoutPrograms::tell(Prediction& prediction) const {

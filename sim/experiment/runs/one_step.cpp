@@ -61,7 +61,7 @@ bool is_one_step(const Experiment& e) {
 }
 
 void OneStep::check(const Experiment& e, const DocumentOf&) const {
-  check_slow_links(e);
+  check_machines(e);
 }
 
 Result OneStep::run(const Experiment& e, const Wanted& wanted) const {

@@ -52,7 +52,7 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .steps = e.run->steps.value_or(1),
                         .seed = seed.seed,
                         .seeds = seeds_of(e),
-                        .variation = e.run->variation,
+                        .variation = played_variation(e),
                         .played = played,
                         .timeline = seed.timeline,
                         .on_progress = seed.on_progress});

@@ -4,7 +4,6 @@
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/planned_step.h"
-#include "sim/experiment/training_run.h"
 #include "sim/training/play.h"
 
 #include <algorithm>
@@ -39,7 +38,7 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
 }  // namespace
 
 void TrainingPrograms::check(const Experiment& e, const DocumentOf&) const {
-  check_slow_links(e);
+  check_machines(e);
 }
 
 void TrainingPrograms::check_training(const Experiment& e) const {
@@ -68,8 +67,12 @@ Result TrainingPrograms::run(const Experiment& e, const Wanted& wanted) const {
     check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
                2 * (clients == 1 ? layers : clients) * static_cast<double>(plan.played_steps()));
   }
-  auto outcome =
-      std::make_shared<TrainingOutcome>(run_training(e, plan, wanted.timeline, attributes));
+  return result_of_training(e, plan, run_training(e, plan, wanted.timeline, attributes), wanted);
+}
+
+Result result_of_training(const Experiment& e, const TrainingPlan& plan, TrainingOutcome played,
+                          const Wanted& wanted, std::vector<std::string> beyond) {
+  auto outcome = std::make_shared<TrainingOutcome>(std::move(played));
   const auto runs = static_cast<double>(outcome->runs.size());
   Result r;
   double messages = 0;
@@ -122,7 +125,8 @@ Result TrainingPrograms::run(const Experiment& e, const Wanted& wanted) const {
     }
   }
   r.training = std::move(outcome);
-  std::vector<std::string> beyond = extrapolated(e, false);
+  for (std::string& reason : extrapolated(e, false))
+    beyond.push_back(std::move(reason));
   extrapolate_collectives(e, plan.step, beyond);
   derive(e, plan.step, r, std::move(beyond));
   return r;

@@ -74,6 +74,37 @@ TEST(Failures, NoneOnlyCostsCheckpoints) {
   EXPECT_EQ(f.times(1, 1, 1).interval, 1);
 }
 
+/// Parts of 30 s, each with a checkpoint of 1 s, of 100 s of work. A failure after 70 s loses 8 s
+/// behind two parts that are kept; from 72 s on, 2 s later, 40 s are left, with two checkpoints:
+/// 114 s. One at 71 s, while the first restart goes on, makes another one: a second more.
+TEST(Failures, ThatAreKnownComeAtTheirMoments) {
+  Failures f{.steps = 100,
+             .per_node_and_day = 0,
+             .known = {{.node = 1, .after = std::chrono::seconds(70)}},
+             .checkpoint = std::chrono::seconds(1),
+             .restart = std::chrono::seconds(2),
+             .interval = std::chrono::seconds(30)};
+  EXPECT_EQ(f.times(1, 4, 1).mean, 114);
+  EXPECT_EQ(f.times(1, 4, 1).useful_share, 100. / 114);
+  f.known.push_back({.node = 2, .after = std::chrono::seconds(71)});
+  EXPECT_EQ(f.times(1, 4, 1).mean, 115);
+  f.known = {{.node = 1, .after = std::chrono::hours(1)}};  // when the training is over
+  EXPECT_EQ(f.times(1, 4, 1).mean, 104);
+  f.known = {};
+  EXPECT_EQ(f.times(1, 4, 1).mean, 104);
+}
+
+/// Failures by chance are at the same moments with and without those that are known.
+TEST(Failures, ThatAreKnownLeaveThoseByChance) {
+  Failures f{.checkpoint = minutes(1), .restart = minutes(5)};
+  const double before = f.play(1e5, 900, 7200, 3);
+  f.known = {{.node = 0, .after = std::chrono::seconds(static_cast<std::int64_t>(before) + 1)}};
+  EXPECT_EQ(f.play(1e5, 900, 7200, 3), before);
+  f.known = {{.node = 0, .after = std::chrono::seconds(1)}};
+  // 1 s of work is lost, and the restart; what comes later may then lose less or more of a part.
+  EXPECT_NEAR(f.play(1e5, 900, 7200, 3), before + 301, 2 * 960);
+}
+
 /// What is compared meets failures at the same moments: less work is never done later.
 TEST(Failures, AreTheSameForAllThatIsCompared) {
   const Failures f{.checkpoint = minutes(1), .restart = minutes(5)};

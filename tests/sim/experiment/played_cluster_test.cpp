@@ -57,6 +57,30 @@ TEST(PlayedCluster, ASlowClientMayHideBehindItsServer) {
   EXPECT_GT(with(8), undisturbed + 0.02);  // 5.004 MB at 1/8 GB/s take 20 ms more each way
 }
 
+/// 42 ms of compute on GPUs of which one has 0.8 of the others' speed, for which all wait; then the
+/// ring as before.
+TEST(PlayedCluster, AllWaitForTheSlowestGpu) {
+  const TinyFolder folder;
+  const double ring = 6 * (10e-6 + 1.251e-3);
+  for (const char* fidelity : {"analytic", "message"}) {
+    EXPECT_NEAR(step_s(folder, {fmt::format("/run/fidelity={}", fidelity),
+                                R"(/run/variation={"gpus": [{"node": 2, "speed": 0.8}]})"}),
+                0.042 / 0.8 + ring, 1e-9)
+        << fidelity;
+  }
+}
+
+/// In MXNet's engine, whose ranks wait for each other, too.
+TEST(PlayedCluster, AnEnginesGpusHaveNamesToo) {
+  const TinyFolder folder;
+  const auto engine = [&](const char* speed) {
+    return step_s(
+        folder, {"/strategy/embedding=funnel", "/strategy/schedule=wfbp",
+                 fmt::format(R"(/run/variation={{"gpus": [{{"node": 3, "speed": {}}}]}})", speed)});
+  };
+  EXPECT_NEAR(engine("0.5") - engine("1"), 0.042, 0.005);
+}
+
 TEST(PlayedCluster, TheResultSaysSo) {
   const TinyFolder folder;
   const auto beyond = [&](const std::vector<std::string>& sets) {
@@ -82,6 +106,23 @@ TEST(PlayedCluster, IsRefusedWhereItWouldMakeNoDifference) {
             "/run/slow_links: is about links between nodes; expected several nodes");
   EXPECT_EQ(refusal({slow, "/run/slow_links/nodes=[4]"}),
             "/run/slow_links/nodes: expected 0 to 3, got 4");
+  EXPECT_EQ(refusal({R"(/run/slow_links={"adapters": [{"node": 4, "factor": 2}]})"}),
+            "/run/slow_links/adapters/0/node: expected 0 to 3, got 4");
+  EXPECT_EQ(refusal({R"(/run/slow_links={"adapters": [{"node": 3, "factor": 2},
+                                                      {"node": 3, "adapter": 1, "factor": 2}]})"}),
+            "/run/slow_links/adapters/1/adapter: expected 0 to 0, got 1");
+  EXPECT_EQ(refusal({R"(/run/variation={"gpus": [{"node": 0, "speed": 0.5},
+                                                 {"node": 4, "speed": 0.5}]})"}),
+            "/run/variation/gpus/1/node: expected 0 to 3, got 4");
+  EXPECT_EQ(refusal({R"(/run/variation={"gpus": [{"node": 0, "gpu": 1, "speed": 0.5}]})"}),
+            "/run/variation/gpus/0/gpu: expected 0 to 0, got 1");
+  const std::string failures = R"(/run/failures={"steps": 9, "checkpoint": "1 s", "restart": "1 s",
+      "per_node_and_day": 0, "nodes": [{"node": 4, "after": "1 h"}]})";
+  EXPECT_EQ(refusal({failures}),
+            "/run/failures/interval: required where no node fails by chance, as no interval is the "
+            "best then");
+  EXPECT_EQ(refusal({failures, "/run/failures/interval=1 h"}),
+            "/run/failures/nodes/0/node: expected 0 to 3, got 4");
 }
 
 }  // namespace

@@ -122,21 +122,23 @@ INSTANTIATE_TEST_SUITE_P(
                   "/~1run~1seed: overlaps \"/run\""},
         SweepCase{"OverlapTheOtherWay", R"({"/run/seed": [1], "/run": [{}]})",
                   "/~1run: overlaps \"/run/seed\""},
+        SweepCase{"Nowhere", R"({"/nowhere": [1]})",
+                  "/~1nowhere: expected a JSON pointer into /workload, /cluster, /strategy, /run "
+                  "or /jobs"},
         SweepCase{
-            "Nowhere", R"({"/nowhere": [1]})",
-            "/~1nowhere: expected a JSON pointer into /workload, /cluster, /strategy or /run"},
-        SweepCase{"NoPointer", R"({"nodes": [1]})",
-                  "/nodes: expected a JSON pointer into /workload, /cluster, /strategy or /run"},
+            "NoPointer", R"({"nodes": [1]})",
+            "/nodes: expected a JSON pointer into /workload, /cluster, /strategy, /run or /jobs"},
         SweepCase{"WholeConfig", R"({"": [{}]})",
-                  "/: expected a JSON pointer into /workload, /cluster, /strategy or /run"},
-        SweepCase{"Name", R"({"/name": ["x"]})",
-                  "/~1name: expected a JSON pointer into /workload, /cluster, /strategy or /run"},
+                  "/: expected a JSON pointer into /workload, /cluster, /strategy, /run or /jobs"},
+        SweepCase{
+            "Name", R"({"/name": ["x"]})",
+            "/~1name: expected a JSON pointer into /workload, /cluster, /strategy, /run or /jobs"},
         SweepCase{"ItsOwnValues", R"({"/sweep/~1run~1seed": [1]})",
                   "/~1sweep~1~01run~01seed: expected a JSON pointer into /workload, /cluster, "
-                  "/strategy or /run"},
+                  "/strategy, /run or /jobs"},
         SweepCase{"UnknownStrategyKey", R"({"/strategy/scheduler": [1]})",
                   "/~1strategy~1scheduler: expected a JSON pointer into /workload, /cluster, "
-                  "/strategy or /run"},
+                  "/strategy, /run or /jobs"},
         SweepCase{"InsideANumber", R"({"/cluster/nodes/3": [1]})",
                   "/~1cluster~1nodes~13: does not name a place in the config"},
         SweepCase{"BadEscape", R"({"/run/~2": [1]})",

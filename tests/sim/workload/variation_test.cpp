@@ -36,6 +36,36 @@ TEST(Variation, NoFactorExceedsTheMost) {
     EXPECT_LE(wild.factor(1, worker, worker % 7), wild.most());
 }
 
+// The GPUs of a node are workers one after another: with four a node, GPU 3 of node 2 is worker 11.
+TEST(Variation, GpusAreKnownByName) {
+  Variation v = read(R"({"gpus": [{"node": 2, "gpu": 3, "speed": 0.8}, {"node": 1, "speed": 2}]})");
+  v.gpus_per_node = 4;
+  for (std::int64_t worker = 0; worker < 16; ++worker)
+    EXPECT_EQ(v.factor(1, worker, 5), worker == 11 ? 1 / 0.8 : worker / 4 == 1 ? 0.5 : 1) << worker;
+  EXPECT_TRUE(v.any());
+  EXPECT_EQ(v.most(), 1 / 0.8);
+}
+
+// Of 10,000 GPUs 10 % are 1000, with a standard deviation of sqrt(10,000 x 0.1 x 0.9) = 30.
+TEST(Variation, GpusAreSlowByChanceForTheWholeRun) {
+  const Variation v = read(R"({"slow_chance": 0.1, "slow_speed": 0.5})");
+  const Variation more = read(R"({"slow_chance": 0.2, "slow_speed": 0.5})");
+  int slow = 0;
+  for (std::int64_t worker = 0; worker < 10'000; ++worker) {
+    EXPECT_EQ(v.factor(7, worker, 0), v.factor(7, worker, 1));
+    if (v.factor(7, worker, 0) == 1) continue;
+    ++slow;
+    EXPECT_EQ(v.factor(7, worker, 0), 2);
+    EXPECT_EQ(more.factor(7, worker, 0), 2);
+  }
+  EXPECT_NEAR(slow, 1000, 5 * 30);
+}
+
+TEST(Variation, ASpeedIsANumber) {
+  EXPECT_EQ(message_of<InputError>([] { read(R"({"gpus": [{"node": 2, "speed": 0}]})"); }),
+            "x.json: /variation/gpus/0/speed: must be at least 0.001 and at most 1000, got 0");
+}
+
 TEST(Variation, ReadsItsKeys) {
   const Variation v = read(R"({"spread": 0.1, "straggle_chance": 0.2})");
   EXPECT_EQ(v.spread, 0.1);

@@ -1,0 +1,167 @@
+#include "sim/experiment/runs/jobs_run.h"
+
+#include "sim/collective/message_time.h"
+#include "sim/core/error.h"
+#include "sim/experiment/jobs.h"
+#include "sim/experiment/runs/training_programs.h"
+#include "sim/experiment/training_run.h"
+#include "sim/network/machine.h"
+#include "sim/training/jobs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace steptime {
+namespace {
+
+/// What keeps a job from being played beside others; "" for nothing.
+std::string refusal(const Experiment& e) {
+  if (e.layout)
+    return "/strategy/layout: unexpected beside other jobs, as replicas stand for each other";
+  if (e.aggregation->servers.count > 0 || e.aggregation->merge)
+    return "/strategy/aggregation: jobs all-reduce; expected {\"type\": \"all-reduce\"}";
+  if (e.embedding->has_main_thread())
+    return "/strategy/embedding: unexpected beside other jobs; expected {\"type\": \"async\"}";
+  if (e.run->convergence) return "/run/convergence: unexpected beside other jobs";
+  if (e.run->variation.seeds > 1)
+    return fmt::format("/run/variation/seeds: expected 1 beside other jobs, got {}",
+                       e.run->variation.seeds);
+  if (e.workload->workload.input_rate) return "/workload/input: unexpected beside other jobs";
+  return "";
+}
+
+TrainingPlan plan_beside_others(const Experiment& e, Duration start) {
+  if (e.cluster->workers() > 1)
+    expect_messages(*e.collective, "/strategy/aggregation/collective: fidelity");
+  TrainingPlan plan = plan_training(e);
+  plan.start = Time{} + start;
+  // Steady states are those of jobs that are alone.
+  plan.reported =
+      plan.layers_wait() ? TrainingPlan::Reported::kAfterTwo : TrainingPlan::Reported::kAll;
+  plan.inside_parts = {};
+  const auto slows = [](const Slowdown& s) { return s.collective > 1; };
+  if (plan.beside && std::ranges::any_of(plan.step.beside, slows)) {
+    throw PlacedError(
+        "/workload/overlap: slows collectives down, which closed forms of one at a time know only: "
+        "expected a factor of 1 beside other jobs");
+  }
+  return plan;
+}
+
+/// What there is to play in a step: messages, counted in those of two links.
+double messages_of(const Experiment& e, const TrainingPlan& plan) {
+  if (plan.members() == 1 && !plan.workers_meet()) return 1;
+  const Machine machine(*e.cluster);
+  double sum = 1;  // the step itself
+  for (const Bucket& bucket : plan.step.buckets)
+    sum += play_cost(e.collective->programs(bucket.bytes), machine);
+  return sum;
+}
+
+/// Both by job.
+struct Played {
+  std::vector<TrainingTimes> alone;
+  std::vector<TrainingTimes> together;
+};
+
+class Jobs {
+ public:
+  explicit Jobs(const Experiment& e) : set_(*e.jobs) {
+    std::int64_t seed = e.run->seed;
+    for (const Job& job : set_.jobs) {
+      jobs_.push_back({plan_beside_others(*job.experiment, job.start), job.nodes, seed++});
+      messages_.push_back(messages_of(*job.experiment, jobs_.back().plan));
+    }
+  }
+
+  Played play(const Wanted& wanted, Causes* causes) const {
+    Played played;
+    double longest = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      check(messages_[j] * static_cast<double>(jobs_[j].plan.played_steps()));
+      played.alone.push_back(play_jobs(*set_.network, {jobs_[j]}).front());
+      if (played.alone.back().step_s == 0) throw RangeError("a step takes no time at all");
+      longest = std::max(longest, played.alone.back().end_s);
+      if (wanted.on_progress)
+        wanted.on_progress(0.5 * static_cast<double>(j + 1) / static_cast<double>(jobs_.size()));
+    }
+    double messages = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j)
+      messages += messages_[j] * std::ceil(longest / played.alone[j].step_s);
+    check(messages);
+    if (wanted.timeline != nullptr) {
+      const TrainingPlan& first = jobs_.front().plan;
+      check_bars(
+          std::ceil(longest / played.alone.front().step_s) *
+          static_cast<double>(first.step.buckets.size() + 2 * first.workload->trace.layers.size()));
+    }
+    OnProgress on_progress;
+    if (wanted.on_progress)
+      on_progress = [&wanted](double share) { wanted.on_progress(0.5 + share / 2); };
+    played.together = play_jobs(*set_.network, jobs_, on_progress, wanted.timeline, causes);
+    return played;
+  }
+
+  std::vector<JobTimes> times(const Played& played) const {
+    std::vector<JobTimes> times;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const Job& job = set_.jobs[j];
+      times.push_back({job.name, job.experiment->cluster->workers(), to_seconds(job.start),
+                       played.together[j].step_s, played.alone[j].step_s});
+    }
+    return times;
+  }
+  const TrainingPlan& first() const { return jobs_.front().plan; }
+
+ private:
+  static void check(double messages) {
+    check_events(messages, "/run/steps", "messages of two links",
+                 "fewer steps, workers or jobs have fewer");
+  }
+
+  const JobSet& set_;
+  std::vector<SharedJob> jobs_;
+  std::vector<double> messages_;
+};
+
+}  // namespace
+
+void JobsRun::check(const Experiment& e, const DocumentOf&) const {
+  if (e.run->fidelity != Fidelity::kMessage) {
+    throw InputError(fmt::format(
+        "{}: /jobs: closed forms know no link by itself; expected \"message\" under /run/fidelity",
+        e.file));
+  }
+  for (const Job& job : e.jobs->jobs) {
+    if (const std::string why = refusal(*job.experiment); !why.empty())
+      throw InputError(fmt::format("{}: {}", e.file, why));
+  }
+}
+
+void JobsRun::check_training(const Experiment& e) const {
+  const Jobs planned(e);
+}
+
+Result JobsRun::run(const Experiment& e, const Wanted& wanted) const {
+  spdlog::debug("{}: {} jobs, each alone and all together", e.name, e.jobs->jobs.size());
+  const Jobs jobs(e);
+  Causes kept;
+  Played played = jobs.play(wanted, wanted.buckets != nullptr ? &kept : nullptr);
+  std::vector<JobTimes> times = jobs.times(played);
+  TrainingOutcome outcome;
+  outcome.seeds = {e.run->seed};
+  outcome.runs = {std::move(played.together.front())};
+  Result r = result_of_training(e, jobs.first(), std::move(outcome), wanted,
+                                {"what other jobs do on its links is the experiment's own"});
+  r.jobs = std::move(times);
+  return r;
+}
+
+}  // namespace steptime

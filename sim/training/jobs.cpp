@@ -1,0 +1,90 @@
+#include "sim/training/jobs.h"
+
+#include "sim/collective/message_time.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+#include "sim/training/ready_run.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace steptime {
+namespace {
+
+/// The messages of a job's collectives, between its nodes of a network that is not its own.
+class JobRoads final : public Roads {
+ public:
+  JobRoads(World& world, const TrainingPlan& plan) : world_(world), plan_(plan) {
+    if (plan.members() > 1)
+      expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
+  }
+
+  std::unique_ptr<Medium> medium(std::int32_t client, const Collective& collective) override {
+    if (plan_.members() == 1 && !plan_.workers_meet()) return std::make_unique<NoMedium>(world_);
+    const std::int64_t gpus = plan_.cluster.gpus_per_node;
+    std::vector<Endpoint> placement;
+    for (std::int64_t m = 0; m < plan_.members(); ++m) {
+      const std::int64_t worker = client * plan_.members() + m;
+      const std::int64_t node = plan_.shared->nodes[static_cast<std::size_t>(worker / gpus)];
+      placement.push_back(static_cast<Endpoint>(node * gpus + worker % gpus));
+    }
+    return std::make_unique<MessageMedium>(world_, *plan_.shared->network, collective,
+                                           plan_.cluster.reduction, std::move(placement));
+  }
+
+  // Without servers nobody asks for these.
+  std::unique_ptr<Wire> wire() override { return nullptr; }
+  std::unique_ptr<PieceLine> line_in_node(std::int32_t) override { return nullptr; }
+  std::unique_ptr<PieceLine> line_beyond() override { return nullptr; }
+  std::unique_ptr<ChannelEnds> channel() override { return nullptr; }
+
+ private:
+  World& world_;
+  const TrainingPlan& plan_;
+};
+
+std::unique_ptr<Roads> job_roads(World& world, const TrainingPlan& plan) {
+  return std::make_unique<JobRoads>(world, plan);
+}
+
+}  // namespace
+
+std::vector<TrainingTimes> play_jobs(const Cluster& network, std::vector<SharedJob> jobs,
+                                     const OnProgress& on_progress, Timeline* timeline,
+                                     Causes* causes) {
+  const Machine machine(network);
+  World world(causes);
+  Network& links = world.connect(machine, network.messages);
+  std::deque<ReadyRun> runs;
+  const auto any_trains = [&runs] {
+    return std::ranges::any_of(runs, [](const ReadyRun& run) { return !run.has_reported(); });
+  };
+  std::deque<SharedNetwork> seen;
+  for (SharedJob& job : jobs) {
+    seen.push_back({&links, std::move(job.nodes), any_trains});
+    job.plan.shared = &seen.back();
+    job.plan.roads = job_roads;
+    runs.emplace_back(world, job.plan, job.seed, Record::Learning{},
+                      runs.empty() ? timeline : nullptr);
+  }
+  std::function<void()> report;
+  if (on_progress) {
+    report = [&] {
+      double least = 1;
+      for (const ReadyRun& run : runs)
+        least = std::min(least, run.share());
+      on_progress(least);
+    };
+  }
+  world.run(report);
+  std::vector<TrainingTimes> times;
+  for (ReadyRun& run : runs) {
+    run.expect_over();
+    times.push_back(run.times(times.empty() ? causes : nullptr));
+  }
+  return times;
+}
+
+}  // namespace steptime
