@@ -10,7 +10,7 @@ usage() {
   cat <<'USAGE'
 usage: ./test.sh [quick | ci | all]
 
-quick (default): gcc Release build, all tests.
+quick (default): gcc Release build, all tests. From nothing it compiles many files at once, as run.sh does.
 ci, --ci:        quick, and layering, clang-format, equal results for one and two threads, and the
                  fuzzers, built by clang with ASan and UBSan, for some seconds each; the clang build
                  gives the same results to the byte.
@@ -97,9 +97,13 @@ check() {
   esac
 }
 
+# build PRESET [SETTING...]: the settings are for a build from nothing; one that is there keeps its own.
 build() {
-  quietly cmake --preset "$1" -D STEPTIME_TESTS=ON || return
-  quietly cmake --build --preset "$1" --parallel "$jobs"
+  local preset=$1
+  shift
+  [[ ! -e build/$preset/build.ninja ]] || set --
+  quietly cmake --preset "$preset" -D STEPTIME_TESTS=ON "$@" || return
+  quietly cmake --build --preset "$preset" --parallel "$jobs"
 }
 
 # The value of an attribute of the report's first element.
@@ -126,7 +130,7 @@ run_tests() {
 
 # A build that fails is one failure, and its tests do not run.
 build_and_test() {
-  if stage "build $1" build "$1"; then
+  if stage "build $1" build "$@"; then
     stage "test $1" run_tests "$1" || true
   else
     failed=$((failed + 1))
@@ -205,14 +209,14 @@ case $mode in
   quick)
     need_packages build test
     want_packages optional
-    build_and_test release
+    build_and_test release -D STEPTIME_UNITY=ON
     ;;
   ci)
     need_packages build test check
     want_packages optional
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
-    build_and_test release
+    build_and_test release -D STEPTIME_UNITY=ON
     check "build fuzz" build_fuzzers
     check "same results" quietly same_results release fuzz
     fuzz_all fuzz

@@ -20,7 +20,7 @@
 namespace steptime {
 
 enum class StepPart { kForward, kBackward, kOptimizer, kCopies, kCommunication, kOther };
-inline constexpr std::size_t kParts = 6;
+inline constexpr std::size_t kStepParts = 6;
 
 struct ProfiledGradient {
   std::string shape;  ///< "64x3x7x7"
@@ -47,7 +47,7 @@ struct ProfiledCollective {
 struct ProfiledStep {
   std::string name;
   std::int64_t wall_ns = 0;  ///< on the host; 0 without a mark
-  std::array<std::int64_t, kParts> part_ns{};
+  std::array<std::int64_t, kStepParts> part_ns{};
   std::vector<ProfiledLayer> layers;  ///< in forward order
   std::vector<ProfiledCollective> collectives;
 

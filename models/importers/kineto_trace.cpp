@@ -22,8 +22,8 @@ constexpr std::int64_t kMostStep = 1'000'000'000'000'000;  // 10^6 s
 /// Ranks that end a collective together have one clock, so that their starts can be compared.
 constexpr std::int64_t kTogether = 10'000;
 constexpr std::string_view kAsWhole = "; --set layers=whole imports the step as one layer";
-constexpr std::array<const char*, kParts> kPartKeys{"forward_s", "backward_s",      "optimizer_s",
-                                                    "copies_s",  "communication_s", "other_s"};
+constexpr std::array<const char*, kStepParts> kPartKeys{
+    "forward_s", "backward_s", "optimizer_s", "copies_s", "communication_s", "other_s"};
 
 using Source = ProfiledCollective::Source;
 
@@ -218,7 +218,7 @@ class TraceMaker {
         if (rank.header.rank >= 0) row["rank"] = rank.header.rank;
         if (step.wall_ns > 0) row["host_s"] = seconds(step.wall_ns);
         row["device_s"] = seconds(step.device_ns());
-        for (std::size_t i = 0; i < kParts; ++i)
+        for (std::size_t i = 0; i < kStepParts; ++i)
           row[kPartKeys[i]] = seconds(step.part_ns[i]);
         list.push_back(std::move(row));
       }

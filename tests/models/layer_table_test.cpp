@@ -65,8 +65,8 @@ TEST(LayerTable, ANormsKernelMayAddAndActivate) {
   const TableLayer add = layer(LayerKind::kAdd, 16, 8);
   const TableLayer activation = layer(LayerKind::kActivation, 8, 8);
   const TableLayer pooling = layer(LayerKind::kPooling, 8, 8);
-  const auto after = [](std::vector<TableLayer> layers, std::size_t norm = 0) {
-    const AfterNorm found = after_norm_at({.layers = std::move(layers)}, norm);
+  const auto after = [](std::vector<TableLayer> layers, std::size_t at = 0) {
+    const AfterNorm found = after_norm_at({.layers = std::move(layers)}, at);
     return std::pair(found.layers, found.added);
   };
   using Found = std::pair<std::size_t, std::int64_t>;

@@ -9,7 +9,9 @@ namespace {
 
 TEST(Keys, ChooseFromRegistriesThatAreThere) {
   for (const Param& key : strategy_params()) {
-    if (!key.choice.empty()) EXPECT_TRUE(Catalogue::all().contains(key.choice)) << key.key;
+    if (!key.choice.empty()) {
+      EXPECT_TRUE(Catalogue::all().contains(key.choice)) << key.key;
+    }
   }
 }
 

@@ -26,7 +26,7 @@ Workload layers(const std::vector<LayerTimes>& times) {
   return workload;
 }
 
-struct Run {
+struct Settings {
   std::string merge = "device";
   std::optional<MxnetSettings> settings{};
   Variation variation{};
@@ -38,7 +38,7 @@ struct Run {
   std::int64_t learning = 0;
 };
 
-EmbeddedStep play(const Workload& workload, const Run& run = {}) {
+EmbeddedStep play(const Workload& workload, const Settings& run = {}) {
   Cluster cluster = pair_of_gpus(run.reduction);
   cluster.intra_node = {milliseconds(1), {1e6}};
   Aggregation aggregation{.merge = Merges::instance().make_default(run.merge, cluster),
@@ -63,7 +63,7 @@ EmbeddedStep play(const Workload& workload, const Run& run = {}) {
                       .variation = run.variation,
                       .learning = run.learning});
 }
-EmbeddedStep play(const std::vector<LayerTimes>& times, const Run& run = {}) {
+EmbeddedStep play(const std::vector<LayerTimes>& times, const Settings& run = {}) {
   return play(layers(times), run);
 }
 
@@ -128,8 +128,8 @@ TEST(ModuleStep, KeysTravelInTheStepsThatExchange) {
   // 6 s. GPU 1 begins as long after it as the copies back take, at most 2.002 s, and meets it in
   // the next exchange.
   const std::vector<LayerTimes> layers{{seconds(1), seconds(2)}, {seconds(1), seconds(2)}};
-  const steptime::Run each{.update = R"({"type": "local-sgd", "interval": 1})"};
-  const steptime::Run third{.update = R"({"type": "local-sgd", "interval": 3})", .learning = 7};
+  const Settings each{.update = R"({"type": "local-sgd", "interval": 1})"};
+  const Settings third{.update = R"({"type": "local-sgd", "interval": 3})", .learning = 7};
   const Duration exchange = play(layers, each).times.step - seconds(6);
   EXPECT_GT(exchange, seconds(2));
   const EmbeddedStep step = play(layers, third);
