@@ -6,6 +6,7 @@
 #include "sim/experiment/keys.h"
 #include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
+#include "sim/workload/variation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,7 @@ Duration forward_time(const LayoutPlan& plan, std::size_t rank) {
   for (std::int32_t c = 0; c < plan.order->chunks(); ++c) {
     for (const StageLayer& layer : plan.stage(static_cast<std::int32_t>(rank), c).layers) {
       for (const Leg& leg : layer.forward)
-        one += leg.compute;
+        one += leg.what == Spent::kScales ? Duration{} : leg.compute;
     }
   }
   return one * plan.micro_batches;
@@ -60,8 +61,13 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
         .fail("embedding", "unexpected with a layout; expected {\"type\": \"async\"}");
   }
   const Config run = config.object("run", run_params());
-  for (const char* key : {"variation", "slow_links", "convergence"}) {
+  for (const char* key : {"slow_links", "convergence"}) {
     if (run.has(key)) run.fail(key, "unexpected with a layout, whose replicas are alike");
+  }
+  if (e.run->variation.seeds > 1) {
+    run.object("variation", variation_params())
+        .fail("seeds",
+              "unexpected with a layout, whose step is the expected one of all seeds; expected 1");
   }
 }
 
