@@ -4,6 +4,7 @@
 #include "sim/core/limits.h"
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/memory_record.h"
 #include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
 #include "sim/workload/variation.h"
@@ -116,7 +117,11 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.speedup = replicas * r.scaling_efficiency;
   if (const auto& samples = e.workload->workload.dataset_samples)
     r.epoch_time_s = std::ceil(static_cast<double>(*samples) / samples_of(plan)) * r.step_time_s;
-  if (plan.work.tokens > 0) r.memory = memory_of(plan, times.ranks[times.fullest()]);
+  if (plan.work.tokens > 0) {
+    r.memory = memory_of(plan, times.ranks[times.fullest()]);
+    r.memory_interval_bytes =
+        MemoryRecord::shipped().interval(static_cast<double>(r.memory->total().count));
+  }
   for (std::size_t what = 0; what < kSpent; ++what) {
     if (last.spent[what] == Duration{}) continue;
     r.attribution.push_back({std::string(name_of(static_cast<Spent>(what))),
