@@ -409,7 +409,8 @@ class Roofline final : public DeviceModel {
  private:
   /// Under "model": a file, or else a shipped table by its name.
   static LayerTable table_of(const Config& request) {
-    for (const char* key : {"shape", "products", "gathers", "attention", "operators", "loss"}) {
+    for (const char* key :
+         {"shape", "products", "gathers", "keeps", "scales", "attention", "operators", "loss"}) {
       if (request.has(key)) request.fail(key, "unexpected, as \"model\" is a layer table");
     }
     std::optional<std::int64_t> sequence;

@@ -48,6 +48,11 @@ double bytes_of_recipe(const std::string& products) {
   return products == "nvfp4" ? 0.5 + 1. / 16 : 1;
 }
 
+/// In float32, of the input, the weights and the result of each of a block's four linear layers
+/// (NVIDIA/TransformerEngine@62a84b3c transformer_engine/pytorch/fp8.py get_fp8_max and
+/// add_fp8_tensors_to_global_buffer: three a module forward; backward two, taken as many).
+constexpr std::int64_t kMaxima = 4 * 3 * 4;
+
 class RankWork {
  public:
   RankWork(const TransformerShape& shape, const ShapeCut& cut, const Device& device,
@@ -135,7 +140,8 @@ class RankWork {
     return {.hidden = {hidden * value},
             .queries = {tokens * shape_.query_width() / cut_.tensor * value},
             .keys_values = {2 * tokens * shape_.key_width() / cut_.tensor * value},
-            .gathered = gathered};
+            .gathered = gathered,
+            .maxima = {software_.delays_scales && software_.products == "float8" ? kMaxima : 0}};
   }
 
   void count_flops(ModelWork& work) const {
@@ -197,6 +203,7 @@ Software software_of(const Config& request, const Device& device) {
   if (request.has("operators")) software.fuses_operators = says("operators", "fused");
   if (request.has("loss")) software.fuses_loss = says("loss", "fused");
   if (request.has("gathers")) software.gathers_products = says("gathers", "products");
+  if (request.has("scales")) software.delays_scales = says("scales", "delayed");
   if (request.has("host_per_kernel"))
     software.host_per_kernel = request.get<Duration>("host_per_kernel");
   if (!request.has("products")) return software;
@@ -205,6 +212,8 @@ Software software_of(const Config& request, const Device& device) {
     request.fail("products", fmt::format("device \"{}\" has no rates for {} of transformers",
                                          device.name, software.products));
   }
+  if (request.has("keeps") && says("keeps", "products"))
+    software.kept_bytes = bytes_of_recipe(software.products);
   return software;
 }
 

@@ -349,10 +349,15 @@ LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
   const Part part(shape, cut);
   const double bytes = real(value_bytes);
   const double input = part.hidden * bytes / part.outside;
+  const bool keeps_cast = software.kept_bytes > 0;
+  const double of_product = keeps_cast ? software.kept_bytes : bytes;
   // Inputs and outputs of both norms; the masks of both dropouts, a byte each.
-  const double outside = (4 * bytes + (shape.dropout ? 2 : 0)) * part.hidden / part.outside;
+  const double outside =
+      (2 * bytes + 2 * of_product + (shape.dropout ? 2 : 0)) * part.hidden / part.outside;
+  // Attention keeps its result as wide as it is, beside which a product's cast is a copy.
   const double inside =
-      (2 * part.queries + 2 * part.keys + (shape.gated ? 3 : 2) * part.ffn) * bytes +
+      (2 * part.queries + 2 * part.keys + (shape.gated ? 2 : 1) * part.ffn) * bytes +
+      (part.ffn + (keeps_cast ? part.queries : 0)) * of_product +
       (fuses_attention ? kFloatBytes * part.heads : 0);  // sums of the softmax
   // Made of several kernels, each of both norms keeps its input in float32, and what it has
   // normalized before the weight is multiplied to it.

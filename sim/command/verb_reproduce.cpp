@@ -3,6 +3,7 @@
 #include "sim/config/words.h"
 #include "sim/evidence/accuracy_page.h"
 #include "sim/evidence/claims_table.h"
+#include "sim/evidence/memory_table.h"
 #include "sim/evidence/record_table.h"
 #include "sim/evidence/row_claims.h"
 
@@ -51,6 +52,21 @@ void write_steps(const char* option, const std::vector<RecordedStep>& steps,
   out << record_text(rows);
 }
 
+void write_memory(const std::vector<RecordedMemory>& memory, const std::string& format,
+                  std::ostream& out) {
+  if (format == "table") {
+    out << memory_table(memory);
+    return;
+  }
+  if (format != "jsonl")
+    throw InputError(fmt::format("--memory: expected --format table or jsonl, got {}", format));
+  std::vector<MemoryRow> rows;
+  rows.reserve(memory.size());
+  for (const RecordedMemory& each : memory)
+    rows.push_back(each.row);
+  out << memory_text(rows);
+}
+
 }  // namespace
 
 Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -65,7 +81,10 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
       "jsonl: traces/record.jsonl")(
       "layouts",
       "only the published rows of layouts, by kind of prediction: what their domains and intervals "
-      "are made of; jsonl: traces/layouts.jsonl")(
+      "are made of; jsonl: traces/layouts.jsonl")("memory",
+                                                  "only the published rows of memory, by group, "
+                                                  "with the interval that the rows of other groups "
+                                                  "give each; jsonl: traces/memory.jsonl")(
       "collectives",
       "only the measured tables of collectives, with their errors; "
       "jsonl: traces/collectives.jsonl")(
@@ -75,7 +94,7 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
   check_word("--format", format,
              std::vector<std::string>{"table", "json", "jsonl", "csv", "markdown"});
   std::vector<std::string> only;
-  for (const char* option : {"record", "layouts", "collectives", "maps"}) {
+  for (const char* option : {"record", "layouts", "memory", "collectives", "maps"}) {
     if (values->contains(option)) only.push_back(fmt::format("--{}", option));
   }
   if (only.size() > 1)
@@ -113,19 +132,28 @@ Exit verb_reproduce(const Verb& verb, std::span<const std::string> args, const T
     write_steps("--layouts", steps, layout_record_table, format, terminal.out);
     return Exit::kOk;
   }
+  if (values->contains("memory")) {
+    const auto memory = recorded_memory(filter, folder, until_interrupted(terminal));
+    if (memory.empty()) throw InputError("no claim is a file of rows with memory");
+    write_memory(memory, format, terminal.out);
+    return Exit::kOk;
+  }
   const std::vector<ClaimRow> rows = reproduce(filter, folder, until_interrupted(terminal));
   if (rows.empty())
     throw InputError(fmt::format("no claim's paper or id contains {}", brief(filter)));
   if (format == "table") {
     terminal.out << claims_table(rows)
                  << row_groups_text(rows, rows_left_out(filter, folder), row_effects(rows, folder))
+                 << rankings_text(row_rankings(rows, folder))
                  << size_maps_text(reproduce_maps(filter, folder, until_interrupted(terminal)));
   } else if (format == "markdown") {
     terminal.out << accuracy_page(
         {.rows = rows,
          .left_out = rows_left_out(filter, folder),
          .effects = row_effects(rows, folder),
+         .rankings = row_rankings(rows, folder),
          .layouts = recorded_rows(filter, folder, until_interrupted(terminal)),
+         .memory = recorded_memory(filter, folder, until_interrupted(terminal)),
          .maps = reproduce_maps(filter, folder, until_interrupted(terminal)),
          .steps = recorded_steps(filter, folder, until_interrupted(terminal)),
          .collectives = recorded_tables(filter, folder, until_interrupted(terminal))});

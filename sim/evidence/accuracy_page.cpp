@@ -4,6 +4,7 @@
 #include "sim/evidence/claims_table.h"
 #include "sim/evidence/collective_record.h"
 #include "sim/evidence/markdown.h"
+#include "sim/evidence/memory_table.h"
 #include "sim/evidence/record_table.h"
 #include "sim/evidence/row_claims.h"
 
@@ -137,6 +138,13 @@ std::string layouts_text(const std::vector<RecordedStep>& steps) {
          fenced(layout_record_table(steps));
 }
 
+/// Intervals of published memory.
+std::string memory_text_of(const std::vector<RecordedMemory>& memory) {
+  if (memory.empty()) return "";
+  return "\nThe same of memory (`steptime reproduce --memory`):\n\n" +
+         fenced(memory_table(memory));
+}
+
 std::string rows_section(const AccuracyParts& parts) {
   const std::string groups = row_groups_text(parts.rows, parts.left_out, parts.effects);
   if (groups.empty()) return "";
@@ -151,8 +159,9 @@ std::string rows_section(const AccuracyParts& parts) {
          "Each published training run of `traces/llm/rows.jsonl` with a layout of its own. A mean "
          "is of the errors of "
          "predicted rows; a row that could be simulated and is not counts as 50 % off.\n\n" +
-         fenced(groups) + missed.text("Missed, and why:") +
-         fitted.text("Rows that rates are fitted to, and whose:") + layouts_text(parts.layouts);
+         fenced(groups + rankings_text(parts.rankings)) + missed.text("Missed, and why:") +
+         fitted.text("Rows that rates are fitted to, and whose:") + layouts_text(parts.layouts) +
+         memory_text_of(parts.memory);
 }
 
 /// How often each value of each attribute is in the record.

@@ -13,7 +13,9 @@ struct AccuracyParts {
   std::vector<ClaimRow> rows;
   std::vector<RowLeftOut> left_out;
   std::vector<RowEffect> effects;
+  std::vector<RowRanking> rankings;
   std::vector<RecordedStep> layouts;
+  std::vector<RecordedMemory> memory;
   std::vector<SizeMap> maps;
   std::vector<RecordedStep> steps;
   std::vector<CollectiveTable> collectives;

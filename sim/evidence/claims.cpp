@@ -159,10 +159,22 @@ class ClaimFile {
         [&] { return record_rows(*mapping, name_, asked_rows(*mapping), on_progress_); });
   }
 
+  std::vector<RecordedMemory> memory() const {
+    const auto mapping = row_mapping();
+    if (!mapping) return {};
+    return reading_rows(
+        [&] { return memory_rows(*mapping, name_, asked_rows(*mapping), on_progress_); });
+  }
+
   std::vector<RowEffect> effects(const std::vector<ClaimRow>& rows) const {
     const auto mapping = row_mapping();
     if (!mapping) return {};
     return reading_rows([&] { return effects_of(*mapping, rows); });
+  }
+
+  std::vector<RowRanking> rankings(const std::vector<ClaimRow>& rows) const {
+    const auto mapping = row_mapping();
+    return mapping ? rankings_of(*mapping, rows) : std::vector<RowRanking>{};
   }
 
   std::vector<CollectiveTable> tables() const {
@@ -351,11 +363,26 @@ std::vector<RecordedStep> recorded_rows(const std::string& filter, const std::st
   return steps;
 }
 
+std::vector<RecordedMemory> recorded_memory(const std::string& filter, const std::string& folder,
+                                            const OnProgress& on_progress) {
+  std::vector<RecordedMemory> memory;
+  for (const std::string& file : experiments_below(folder))
+    append(memory, ClaimFile(file, filter, on_progress, true).memory());
+  return memory;
+}
+
 std::vector<RowEffect> row_effects(const std::vector<ClaimRow>& rows, const std::string& folder) {
   std::vector<RowEffect> effects;
   for (const std::string& file : experiments_below(folder))
     append(effects, ClaimFile(file, "", {}, false).effects(rows));
   return effects;
+}
+
+std::vector<RowRanking> row_rankings(const std::vector<ClaimRow>& rows, const std::string& folder) {
+  std::vector<RowRanking> rankings;
+  for (const std::string& file : experiments_below(folder))
+    append(rankings, ClaimFile(file, "", {}, false).rankings(rows));
+  return rankings;
 }
 
 std::vector<CollectiveTable> recorded_tables(const std::string& filter, const std::string& folder,

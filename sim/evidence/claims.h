@@ -7,6 +7,7 @@
 #include "sim/evidence/claim_row.h"
 #include "sim/evidence/collective_record.h"
 #include "sim/evidence/recorded_step.h"
+#include "sim/evidence/row_rankings.h"
 #include "sim/evidence/size_map.h"
 
 #include <string>
@@ -41,9 +42,18 @@ std::vector<RecordedStep> recorded_steps(const std::string& filter, const std::s
 std::vector<RecordedStep> recorded_rows(const std::string& filter, const std::string& folder = "",
                                         const OnProgress& on_progress = {});
 
+/// What traces/memory.jsonl is made of.
+std::vector<RecordedMemory> recorded_memory(const std::string& filter,
+                                            const std::string& folder = "",
+                                            const OnProgress& on_progress = {});
+
 /// What changes between rows of files of rows do, of those among `rows`.
 std::vector<RowEffect> row_effects(const std::vector<ClaimRow>& rows,
                                    const std::string& folder = "");
+
+/// How ways to do one thing are ranked, of those among `rows`.
+std::vector<RowRanking> row_rankings(const std::vector<ClaimRow>& rows,
+                                     const std::string& folder = "");
 
 /// What traces/collectives.jsonl is made of.
 std::vector<CollectiveTable> recorded_tables(const std::string& filter,

@@ -85,6 +85,13 @@ const Params& rows_params() {
        .help = "changes that are compared between two rows: `what`, ids `of` and `over` whose "
                "steps are divided, `within`, and maybe `missed_because`",
        .need = Need::kDefault,
+       .fallback = Json::array()},
+      {.key = "rankings",
+       .kind = Kind::kList,
+       .help = "ways to do one thing, which steps rank: `what`, `rows` (how their ids begin), "
+               "`most_chosen` (the step of the one simulated as the fastest, over the fastest "
+               "one) and `least_tau` (Kendall's)",
+       .need = Need::kDefault,
        .fallback = Json::array()}};
   return params;
 }
@@ -106,6 +113,20 @@ RowMapping::RowMapping(const Json& base, const Config& section)
                                           "\"over\" and a number \"within\"",
                                           brief(effect)));
     }
+  }
+  rankings_ = section.raw("rankings");
+  for (const Json& ranking : rankings_) {
+    const auto has = [&](const char* key, bool is_text) {
+      return ranking.is_object() && ranking.contains(key) &&
+             (is_text ? ranking[key].is_string() : ranking[key].is_number());
+    };
+    if (has("what", true) && has("rows", true) && has("most_chosen", false) &&
+        has("least_tau", false))
+      continue;
+    section.fail("rankings",
+                 fmt::format("found {}, expected an object with \"what\", \"rows\", and "
+                             "numbers \"most_chosen\" and \"least_tau\"",
+                             brief(ranking)));
   }
   const std::string text = read_file(file);
   for (const TextLine& line : text_lines(file, text)) {

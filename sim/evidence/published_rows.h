@@ -61,6 +61,8 @@ class RowMapping {
   /// Changes that are compared between two rows: "what", "of", "over", "within", and maybe
   /// "missed_because".
   const Json& effects() const { return effects_; }
+  /// Ways to do one thing: "what", "rows" (how their ids begin), "most_chosen", "least_tau".
+  const Json& rankings() const { return rankings_; }
 
  private:
   std::optional<LeftOut> left_out(const Json& row) const;
@@ -71,6 +73,7 @@ class RowMapping {
   Json base_;
   Json mapping_;
   Json effects_;
+  Json rankings_;
   std::vector<Json> rows_;
 };
 

@@ -161,6 +161,22 @@ std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::stri
   return steps;
 }
 
+std::vector<RecordedMemory> memory_rows(const RowMapping& mapping, const std::string& config,
+                                        const std::vector<Json>& rows,
+                                        const OnProgress& on_progress) {
+  std::vector<RecordedMemory> memory;
+  for (const PlayedRow& row : played_rows(mapping, config, rows, on_progress)) {
+    if (!row.made.is_memory) continue;
+    const double simulated = simulated_of(row);
+    memory.push_back({.row = {.id = row.row->at("id"),
+                              .group = row.made.group,
+                              .error_pct = (row.made.published / simulated - 1) * 100},
+                      .published = row.made.published,
+                      .simulated = simulated});
+  }
+  return memory;
+}
+
 namespace {
 
 /// The two causes whose seconds differ most between two steps.

@@ -21,6 +21,11 @@ std::vector<RowLeftOut> rows_left_out(const RowMapping& mapping, const std::vect
 std::vector<RecordedStep> record_rows(const RowMapping& mapping, const std::string& config,
                                       const std::vector<Json>& rows, const OnProgress& on_progress);
 
+/// What traces/memory.jsonl is made of.
+std::vector<RecordedMemory> memory_rows(const RowMapping& mapping, const std::string& config,
+                                        const std::vector<Json>& rows,
+                                        const OnProgress& on_progress);
+
 /// The mapping's effects both of whose rows are there.
 std::vector<RowEffect> effects_of(const RowMapping& mapping, const std::vector<ClaimRow>& rows);
 

@@ -257,6 +257,9 @@ constexpr std::array kFigures{
           if (!r.memory) return std::nullopt;
           return static_cast<double>(r.memory->total().count);
         }),
+    interval("memory_interval_bytes", "B",
+             "of a layout: low and high, as far off as the furthest of published runs",
+             [](const Result& r) { return r.memory_interval_bytes; }),
     Figure{.key = "fits",
            .help = "of a layout: whether the fullest rank's memory is no more than its device has",
            .text = fits,

@@ -147,7 +147,8 @@ const Params& run_params() {
       {.key = "variation",
        .kind = Kind::kObject,
        .help = "how workers differ in speed; a worker is as fast in a step of a seed whatever is "
-               "scheduled",
+               "scheduled; all ranks of a layout compute as long as the slowest of its GPUs is "
+               "expected to",
        .need = Need::kOptional,
        .words = variation_presets(),
        .table = variation_params},

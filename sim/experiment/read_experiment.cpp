@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 9> kCutModelSections{"/jobs",
                                                             "/strategy/context_exchange",
                                                             "/strategy/beside_compute",
                                                             "/strategy/stack"};
-constexpr std::array<std::string_view, 15> kLayoutSections{"/jobs",
+constexpr std::array<std::string_view, 16> kLayoutSections{"/jobs",
                                                            "/workload",
                                                            "/cluster",
                                                            "/strategy/layout",
@@ -64,10 +64,15 @@ constexpr std::array<std::string_view, 15> kLayoutSections{"/jobs",
                                                            "/strategy/transport",
                                                            "/strategy/schedule",
                                                            "/strategy/stack",
-                                                           "/run/fidelity"};
+                                                           "/run/fidelity",
+                                                           "/run/variation"};
 constexpr std::array<std::string_view, 5> kJobsSections{"/jobs", "/workload", "/cluster",
                                                         "/strategy", "/run"};
 constexpr std::array<std::string_view, 2> kRunSections{"/jobs", "/run"};
+
+Variation variation_of(const Config& run) {
+  return run.has("variation") ? read_variation(run) : Variation{};
+}
 
 Fidelity fidelity_of(const Config& config) {
   const Config run = config.object("run", run_params());
@@ -208,14 +213,15 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part,
                        .transport = *experiment.transport,
                        .schedule = *experiment.schedule,
                        .roads = fidelity_of(config) == Fidelity::kMessage ? messages_on_links()
-                                                                          : closed_forms()});
+                                                                          : closed_forms(),
+                       .variation = variation_of(config.object("run", run_params()))});
       return;
     }
     case Part::kRun: {
       const Config run = config.object("run", run_params());
       RunSettings settings{.seed = run.get<std::int64_t>("seed"), .fidelity = fidelity_of(config)};
       if (run.has("steps")) settings.steps = run.get<std::int64_t>("steps");
-      if (run.has("variation")) settings.variation = read_variation(run);
+      settings.variation = variation_of(run);
       if (run.has("failures"))
         settings.failures = failure_keys().read(run.object("failures", failure_keys().params()));
       if (run.has("slow_links"))

@@ -56,7 +56,8 @@ struct Result {
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
   std::optional<TrainingMemory> memory{};  ///< a worker's, where a device model knows it
-  std::int64_t seeds = 1;                  ///< times are means over as many
+  std::optional<Interval> memory_interval_bytes{};  ///< of the sum of that, with a layout
+  std::int64_t seeds = 1;                           ///< times are means over as many
   /// Of step_time_s, where several seeds were played.
   std::optional<Percentiles> step_percentiles{};
   std::optional<FailureTimes> failures{};  ///< what a training of such steps meets

@@ -94,12 +94,18 @@ void add_causes(Lines& lines, const Result& r) {
 }
 
 /// GB of what is needed and of what there is.
-void add_memory(Lines& lines, const TrainingMemory& memory) {
+void add_memory(Lines& lines, const TrainingMemory& memory,
+                const std::optional<Interval>& interval) {
   const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count) / 1e9; };
   std::string note = "at least";
   if (memory.device) note += fmt::format(", of {:.4g} GB", gb(*memory.device));
   if (memory.is_too_much()) note += ": it does not fit";
   lines.add("memory", fmt::format("{:.4g} GB", gb(memory.total())), note);
+  if (interval) {
+    lines.add("", "",
+              fmt::format("{:.4g} to {:.4g} GB by what published runs allocated",
+                          interval->low / 1e9, interval->high / 1e9));
+  }
 }
 
 /// How the model is cut, and what that takes of the GPUs.
@@ -232,7 +238,7 @@ std::string summary(const Experiment& e, const Result& r) {
             fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));
   if (e.run->failures) add_failures(lines, *e.run->failures);
   if (r.training && r.training->learns) add_learning(lines, *r.training);
-  if (r.memory) add_memory(lines, *r.memory);
+  if (r.memory) add_memory(lines, *r.memory, r.memory_interval_bytes);
   add_domain(lines, r.domain);
   lines.add({"fingerprint", "fingerprint"});
   const Trace& trace = e.workload->workload.trace;

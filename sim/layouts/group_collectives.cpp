@@ -182,6 +182,20 @@ GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strate
   return at->second;
 }
 
+/// Among all ranks of a place, and among those of a replica.
+void place_maxima(LayoutPlan& plan, const Config& strategy, const Backend& backend) {
+  if (plan.work.exchanged.maxima.count == 0) return;
+  using D = Dimension;
+  const auto among = [&](std::span<const Dimension> in) -> std::shared_ptr<const Collective> {
+    const std::vector<std::int32_t> ranks = plan.layout.group(0, in);
+    if (ranks.size() == 1) return nullptr;
+    return group_costs(strategy, backend, *plan.cluster, ranks, 1).all_reduce;
+  };
+  plan.maxima_of_replica = among(std::array{D::kTensor, D::kContext});
+  plan.maxima = plan.layout.data() == 1 ? plan.maxima_of_replica
+                                        : among(std::array{D::kTensor, D::kContext, D::kData});
+}
+
 /// To the next place of the pipeline, within nodes only where all of its ranks find their neighbour
 /// there. Each rank of a place has its own to send.
 Hop hop_from(const LayoutPlan& plan, std::int32_t place, const Backend& backend) {
@@ -280,6 +294,7 @@ void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backe
     plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend, known);
     if (!are_alike) expect_alike(plan, kind, strategy);
   }
+  place_maxima(plan, strategy, backend);
   plan.hops.clear();
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)
     plan.hops.push_back(hop_from(plan, place, backend));

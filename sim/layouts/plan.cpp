@@ -14,7 +14,7 @@ namespace steptime {
 std::string_view name_of(Spent what) {
   constexpr std::array<std::string_view, kSpent> kNames{
       "compute",  "recompute", "logits",  "bubble",    "tensor", "context",
-      "pipeline", "gradients", "weights", "optimizer", "overlap"};
+      "pipeline", "gradients", "weights", "optimizer", "scales", "overlap"};
   return kNames[static_cast<std::size_t>(what)];
 }
 
@@ -235,6 +235,23 @@ Duration length_of(const Legs& legs) {
   return sum;
 }
 
+/// How long all ranks of a place wait for each other's maxima.
+Duration time_of_maxima(const std::shared_ptr<const Collective>& among, Bytes maxima) {
+  return among == nullptr || maxima.count == 0 ? Duration{} : among->time(maxima);
+}
+
+/// Passes forward and back end with them.
+void exchange_maxima(const LayoutPlan& plan, StageWork& stage) {
+  stage.maxima = {plan.work.exchanged.maxima.count *
+                  std::count_if(stage.layers.begin(), stage.layers.end(), [&](const StageLayer& l) {
+                    return plan.work.layers[l.layer].is_block;
+                  })};
+  const Leg leg{.what = Spent::kScales, .compute = time_of_maxima(plan.maxima, stage.maxima)};
+  if (leg.compute == Duration{}) return;
+  stage.layers.back().forward.push_back(leg);
+  stage.layers.front().backward.push_back(leg);
+}
+
 /// Gradients of a stage, in the order of its backward pass; `layer`: of the stage.
 std::vector<GradientUnit> units_of(const LayoutPlan& plan, const StageWork& stage,
                                    Granularity granularity) {
@@ -383,6 +400,7 @@ void plan_stages(LayoutPlan& plan, const LayoutParts& parts) {
         ++block;
       }
     }
+    exchange_maxima(plan, stage);
     for (const StageLayer& layer : stage.layers) {
       stage.params += layer.params;
       stage.kept += layer.kept;
@@ -441,6 +459,20 @@ LayoutPlan plan_of_replica(const LayoutPlan& plan) {
   alone.layout = plan.layout.without(Dimension::kData);
   alone.groups[static_cast<std::size_t>(GroupKind::kShards)] = plan.costs(GroupKind::kContext);
   if (plan.tied.count > 0) alone.tied = tied_gradients(alone);
+  if (plan.is_as_long_alone()) return alone;
+  alone.slowest = plan.slowest_of_replica;
+  alone.maxima = plan.maxima_of_replica;
+  const double share = alone.slowest / plan.slowest;
+  for (StageWork& stage : alone.stages) {
+    for (StageLayer& layer : stage.layers) {
+      for (Legs* const legs : {&layer.forward, &layer.backward, &layer.weights}) {
+        for (Leg& leg : *legs) {
+          leg.compute = leg.what == Spent::kScales ? time_of_maxima(alone.maxima, stage.maxima)
+                                                   : scaled(leg.compute, share);
+        }
+      }
+    }
+  }
   return alone;
 }
 

@@ -43,9 +43,10 @@ enum class Spent : std::uint8_t {
   kGradients,
   kWeights,
   kOptimizer,
+  kScales,  ///< of products in 8 bits, which depend on other ranks' values
   kOverlap  ///< what compute takes longer beside exchanges
 };
-inline constexpr std::size_t kSpent = 11;
+inline constexpr std::size_t kSpent = 12;
 std::string_view name_of(Spent what);
 
 /// The groups that a rank is a member of.
@@ -132,6 +133,7 @@ struct StageWork {
   Bytes kept{};     ///< what all layers keep of one micro-batch
   Bytes working{};  ///< beside that in a backward pass
   Bytes logits{};
+  Bytes maxima{};  ///< exchanged at the end of each pass
 };
 
 /// What computes beside what travels.
@@ -180,10 +182,16 @@ struct LayoutPlan {
   /// What compute and exchanges beside it cost each other; null: nothing.
   std::shared_ptr<const Overlap> overlap{};
   const RoadKind* roads = &closed_forms();
-  Bytes boundary{};  ///< what each rank sends to the next stage for a micro-batch
-  Bytes tied{};      ///< gradients of an embedding that the first and the last stage both have
-  double flops_again = 0;     ///< operations that backward passes do again for a sample
-  Bytes gathered_boundary{};  ///< and its tensor ranks then gather; 0: nothing
+  /// Of the maxima of values, among all ranks of a place of the pipeline; null: there is one rank,
+  /// or none are exchanged. What it takes is latency: it leaves links to others.
+  std::shared_ptr<const Collective> maxima{};
+  std::shared_ptr<const Collective> maxima_of_replica{};  ///< the same of one replica alone
+  Bytes boundary{};    ///< what each rank sends to the next stage for a micro-batch
+  Bytes tied{};        ///< gradients of an embedding that the first and the last stage both have
+  double slowest = 1;  ///< how much longer passes take than on the mean GPU
+  double slowest_of_replica = 1;  ///< the same of one replica alone
+  double flops_again = 0;         ///< operations that backward passes do again for a sample
+  Bytes gathered_boundary{};      ///< and its tensor ranks then gather; 0: nothing
 
   PipelineShape shape() const { return {layout.pipeline(), micro_batches}; }
   const StageWork& stage(std::int32_t rank, std::int32_t chunk) const {
@@ -197,6 +205,10 @@ struct LayoutPlan {
   }
   /// The ranks of the group of a rank, in ascending order: just itself where it has none.
   std::vector<std::int32_t> group(GroupKind kind, std::int32_t rank) const;
+  /// Whether the passes of one replica alone take as long as they do beside others.
+  bool is_as_long_alone() const {
+    return slowest == slowest_of_replica && maxima == maxima_of_replica;
+  }
   /// Ranks that hold the same parameters: of data and context parallelism.
   std::int64_t sharers() const { return std::int64_t{layout.data()} * layout.context(); }
 };

@@ -129,6 +129,22 @@ std::shared_ptr<const Overlap> overlap_of(const LayoutPlan& plan, const Workload
   return nullptr;
 }
 
+/// A step waits for the slowest of its GPUs: in each layer for that of its tensor ranks, in a
+/// pipeline for that of all places, at the end for that of all replicas. Every rank is taken to be
+/// as slow, which is too long for the passes that fill and empty a pipeline. Optimizers move memory
+/// only, whose speed does not vary so.
+void slow_down(LayoutPlan& plan, const Variation& variation) {
+  if (!variation.any()) return;
+  plan.slowest = variation.of_slowest(plan.layout.ranks());
+  plan.slowest_of_replica = variation.of_slowest(plan.layout.ranks() / plan.layout.data());
+  for (LayerWork& layer : plan.work.layers) {
+    for (Duration LayerWork::*const time :
+         {&LayerWork::forward, &LayerWork::input_gradient, &LayerWork::weight_gradient,
+          &LayerWork::attention, &LayerWork::attention_gradient})
+      layer.*time = scaled(layer.*time, plan.slowest);
+  }
+}
+
 /// What a step plays must fit into memory, and end.
 void expect_calls(double calls, const Config& workload) {
   if (calls <= kMostCalls) return;
@@ -276,6 +292,7 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   }
   plan->overlap = overlap_of(*plan, request.workload);
   try {
+    slow_down(*plan, request.variation);
     plan_stages(*plan, {.layers = model.layers,
                         .recomputation = *model.recomputation,
                         .context = *model.context,

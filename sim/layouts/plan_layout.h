@@ -6,6 +6,7 @@
 #include "sim/servers/aggregation.h"
 #include "sim/servers/transport.h"
 #include "sim/step/schedule.h"
+#include "sim/workload/variation.h"
 #include "sim/workload/workload.h"
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct LayoutRequest {
   const Transport& transport;
   const Schedule& schedule;
   const RoadKind& roads;
+  const Variation& variation;
 };
 
 /// Throws InputError, also for parts that know no layouts.

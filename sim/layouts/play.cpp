@@ -148,6 +148,10 @@ LayoutTimes play_layout(const LayoutPlan& plan, const StepPasses& passes, Timeli
 
 Duration replica_time(const LayoutPlan& plan, const StepPasses& passes, const LayoutTimes& times) {
   if (plan.layout.data() == 1) return times.step;
+  if (!plan.is_as_long_alone()) {
+    const LayoutPlan alone = plan_of_replica(plan);
+    return step_time(alone, StepPasses(alone));
+  }
   if (times.replica) return *times.replica;
   return step_time(plan_of_replica(plan), passes);
 }

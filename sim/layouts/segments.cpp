@@ -11,6 +11,10 @@ void add(Segment& segment, const Leg& leg) {
   segment.legs.push_back(&leg);
   segment.spent[static_cast<std::size_t>(leg.what)] += leg.compute;
   segment.length += std::max(leg.compute, leg.alone);
+  if (leg.what == Spent::kScales) {
+    segment.exchanging += leg.compute;
+    ++segment.exchanges;
+  }
   if (leg.exchange.collective == nullptr) return;
   const auto group = static_cast<std::size_t>(leg.exchange.group);
   segment.bytes[group] += leg.exchange.bytes.count;

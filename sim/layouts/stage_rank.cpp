@@ -250,6 +250,9 @@ Task StageRank::works(const Segment& segment) {
     }
     spent_[static_cast<std::size_t>(Spent::kOverlap)] += co_await computes(leg.compute);
     spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
+    if (leg.what != Spent::kScales) continue;
+    exchanging_ += leg.compute;
+    ++exchanges_;
   }
 }
 

@@ -5,9 +5,32 @@
 #include "sim/core/random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace steptime {
+namespace {
+
+/// So much of it that processors, which differ in the last digits of a power, round alike.
+double kept(double value) {
+  return std::round(value * 0x1p30) / 0x1p30;
+}
+
+/// Expected largest of so many (at least one) standard normal numbers: the integral of
+/// 1 - P(z)^n - P(-z)^n over z > 0, with P the distribution of one, by the trapezoidal rule.
+double largest_of(double n) {
+  constexpr double kWidth = 1. / 32;
+  constexpr int kEnd = 9 * 32;  // beyond nine standard deviations there is nobody
+  double sum = 0;
+  for (int i = 0; i <= kEnd; ++i) {
+    const double above = std::erfc(i * kWidth / std::sqrt(2.)) / 2;
+    const double part = 1 - std::pow(1 - above, n) - std::pow(above, n);
+    sum += i == 0 ? part / 2 : part;
+  }
+  return sum * kWidth;
+}
+
+}  // namespace
 
 double Variation::factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const {
   const auto w = static_cast<std::uint32_t>(worker);
@@ -38,6 +61,18 @@ double Variation::most() const {
   for (const GpuSpeed& known : gpus)
     most *= std::max(1.0, 1 / known.speed);
   return most;
+}
+
+double Variation::of_slowest(std::int64_t workers) const {
+  const auto n = static_cast<double>(workers);
+  const double sd = std::hypot(spread, jitter);
+  const double slowest = 1 + sd * largest_of(n);
+  const double any_straggles = 1 - std::pow(1 - straggle_chance, n);
+  if (any_straggles == 0) return kept(slowest);
+  // As many as straggle on average where one does.
+  const double of_stragglers = 1 + sd * largest_of(n * straggle_chance / any_straggles);
+  const double longer = std::max(0., straggle_factor * of_stragglers - slowest);
+  return kept(slowest + any_straggles * longer);
 }
 
 namespace {

@@ -34,6 +34,8 @@ struct Variation {
   }
   /// Of a worker in a step.
   double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
+  /// Expected of the slowest of so many workers in a step, about: each waits for all others.
+  double of_slowest(std::int64_t workers) const;
   /// No factor is larger.
   double most() const;
 };

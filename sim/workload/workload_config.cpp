@@ -106,6 +106,19 @@ const Params& workload_params() {
                "precision",
        .need = Need::kOptional,
        .words = {"precision", "products"}},
+      {.key = "keeps",
+       .kind = Kind::kText,
+       .help = "of a transformer: whether inputs of products are kept for the backward pass in the "
+               "precision or in the type of `products`, where there are any; default: precision",
+       .need = Need::kOptional,
+       .words = {"precision", "products"}},
+      {.key = "scales",
+       .kind = Kind::kText,
+       .help = "of products in `float8`: from the values themselves, or delayed, from the largest "
+               "ones of steps before, which all tensor, context and data ranks agree on in each "
+               "pass; default: current",
+       .need = Need::kOptional,
+       .words = {"current", "delayed"}},
       {.key = "attention",
        .kind = Kind::kText,
        .help = "of a transformer: unfused, with scores in memory, or a fused kernel of the first "
@@ -207,7 +220,7 @@ bool names_model(const Config& section) {
 Trace measured_trace(const Config& section) {
   for (const char* key :
        {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel", "shape",
-        "products", "gathers", "attention", "operators", "loss"}) {
+        "products", "gathers", "keeps", "scales", "attention", "operators", "loss"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");

@@ -74,6 +74,27 @@ TEST(TransformerModel, GathersOfNarrowProductsAreNarrow) {
   EXPECT_EQ(work_of(narrow).exchanged.hidden.count, 2048 * 4096 * 2);
 }
 
+// Input, weights and result of four linear layers, 4 B each; other recipes have no delayed scales.
+TEST(TransformerModel, DelayedScalesExchangeMaximaOfProductsInFloat8) {
+  const auto maxima = [](const std::string& keys) { return work_of(keys).exchanged.maxima.count; };
+  EXPECT_EQ(maxima(R"(, "scales": "delayed", "products": "float8")"), 4 * 3 * 4);
+  EXPECT_EQ(maxima(R"(, "scales": "current", "products": "float8")"), 0);
+  EXPECT_EQ(maxima(R"(, "scales": "delayed")"), 0);
+}
+
+// A layer of Llama 2 7B keeps 8 h + 4 h + 4 h + 6 f bytes a token and 4 a. Inputs of the products
+// in a byte: of both norms' results h less each, of the activation's f less; the attention's result
+// is kept once more, in h.
+TEST(TransformerModel, InputsOfProductsMayBeKeptInTheirType) {
+  const std::int64_t h = 4096;
+  const std::int64_t f = 11008;
+  const auto kept = [](const std::string& keys) { return work_of(keys).layers[1].kept.count; };
+  const std::int64_t wide = 2048 * (16 * h + 6 * f + 4 * 32);
+  EXPECT_EQ(kept(R"(, "products": "float8")"), wide);
+  EXPECT_EQ(kept(R"(, "keeps": "products", "products": "float8")"), wide - 2048 * (h + f));
+  EXPECT_EQ(kept(R"(, "keeps": "products")"), wide);
+}
+
 std::string error_of(const std::string& keys, const ModelCut& cut) {
   try {
     work_of(keys, cut);

@@ -44,6 +44,7 @@ struct TestLayout {
   GroupCosts costs = costs_of({}, 0);        ///< of all groups, where there is no cluster
   std::shared_ptr<const Cluster> cluster{};  ///< whose rings the groups are
   bool plays_messages = false;
+  std::shared_ptr<const Collective> maxima{};  ///< of all ranks of a place
 };
 
 inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
@@ -53,6 +54,7 @@ inline LayoutPlan plan_of(const TestLayout& test, ModelWork work) {
                   .beside = test.beside,
                   .micro_batches = test.micro_batches,
                   .work = std::move(work)};
+  plan.maxima = test.maxima;
   if (test.plays_messages) plan.roads = &messages_on_links();
   if (test.cluster != nullptr) {
     static const Params params{{.key = "aggregation",

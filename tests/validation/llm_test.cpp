@@ -132,41 +132,15 @@ TEST(LanguageModels, IntervalsFromOtherGroupsHoldWhatWasMeasured) {
 }
 
 // Of 47 ways to train 39.1B on 512 A100 the one that is ranked first is within 5 % of the best one,
-// and of the 26 with tensor groups of 8 the order is right: Kendall's tau.
+// and of the 26 with tensor groups of 8 the order is right: Kendall's tau. That of all is asked for
+// 0.5: its misses are those with tensor 2 and long pipelines, which nobody explains.
 TEST(LanguageModels, WaysToTrainAreRankedAsMeasured) {
-  std::vector<const ClaimRow*> all;
-  std::vector<const ClaimRow*> by_eight;
-  for (const ClaimRow& r : rows()) {
-    if (r.group != "vtrain-multi-39.1") continue;
-    all.push_back(&r);
-    if (r.id.find("-t8") != r.id.npos) by_eight.push_back(&r);
-  }
-  ASSERT_EQ(all.size(), 47U);
-  ASSERT_EQ(by_eight.size(), 26U);
-  const auto by = [](const Json ClaimRow::*figure) {
-    return [figure](const ClaimRow* a, const ClaimRow* b) {
-      return (a->*figure).get<double>() < (b->*figure).get<double>();
-    };
-  };
-  const double best = (*std::min_element(all.begin(), all.end(), by(&ClaimRow::published)))
-                          ->published.get<double>();
-  const double chosen = (*std::min_element(all.begin(), all.end(), by(&ClaimRow::simulated)))
-                            ->published.get<double>();
-  EXPECT_LE(chosen / best, 1.05);
-  int agree = 0;
-  int pairs = 0;
-  for (std::size_t i = 0; i < by_eight.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const double published =
-          by_eight[i]->published.get<double>() - by_eight[j]->published.get<double>();
-      const double simulated =
-          by_eight[i]->simulated.get<double>() - by_eight[j]->simulated.get<double>();
-      agree += published * simulated > 0 ? 1 : 0;
-      agree -= published * simulated < 0 ? 1 : 0;
-      ++pairs;
-    }
-  }
-  EXPECT_GE(static_cast<double>(agree) / pairs, 0.75);
+  const std::vector<RowRanking> rankings = row_rankings(rows());
+  ASSERT_EQ(rankings.size(), 2U);
+  EXPECT_EQ(rankings[0].rows, 47U);
+  EXPECT_LE(rankings[0].chosen, 1.05);
+  EXPECT_EQ(rankings[1].rows, 26U);
+  EXPECT_TRUE(rankings[1].ok()) << rankings[1].tau;
 }
 
 // Backward prefetch of 175B's units, about 18 % (Zhao et al., 2304.11277 section 5.3), on 128 A100:

@@ -4,9 +4,11 @@
 #include "sim/core/limits.h"
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/memory_record.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/layouts/message_count.h"
 #include "sim/layouts/play.h"
+#include "sim/workload/variation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +29,7 @@ Duration forward_time(const LayoutPlan& plan, std::size_t rank) {
   for (std::int32_t c = 0; c < plan.order->chunks(); ++c) {
     for (const StageLayer& layer : plan.stage(static_cast<std::int32_t>(rank), c).layers) {
       for (const Leg& leg : layer.forward)
-        one += leg.compute;
+        one += leg.what == Spent::kScales ? Duration{} : leg.compute;
     }
   }
   return one * plan.micro_batches;
@@ -61,10 +63,19 @@ void LayoutPrograms::check(const Experiment& e, const DocumentOf& document) cons
         .fail("embedding", "unexpected with a layout; expected {\"type\": \"async\"}");
   }
   const Config run = config.object("run", run_params());
-  for (const char* key : {"variation", "slow_links", "convergence"}) {
+  for (const char* key : {"slow_links", "convergence"}) {
     if (run.has(key)) run.fail(key, "unexpected with a layout, whose replicas are alike");
   }
   check_machines(e);
+  const Variation& variation = e.run->variation;
+  const auto refuse = [&run](const char* key, const char* why) {
+    run.object("variation", variation_params())
+        .fail(key, fmt::format("unexpected with a layout, {}", why));
+  };
+  if (variation.seeds > 1)
+    refuse("seeds", "whose step is the expected one of all seeds; expected 1");
+  if (!variation.gpus.empty()) refuse("gpus", "whose replicas are alike");
+  if (variation.slow_chance > 0) refuse("slow_chance", "whose replicas are alike");
 }
 
 void LayoutPrograms::tell(Prediction& prediction) const {
@@ -112,7 +123,11 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   r.speedup = replicas * r.scaling_efficiency;
   if (const auto& samples = e.workload->workload.dataset_samples)
     r.epoch_time_s = std::ceil(static_cast<double>(*samples) / samples_of(plan)) * r.step_time_s;
-  if (plan.work.tokens > 0) r.memory = memory_of(plan, times.ranks[times.fullest()]);
+  if (plan.work.tokens > 0) {
+    r.memory = memory_of(plan, times.ranks[times.fullest()]);
+    r.memory_interval_bytes =
+        MemoryRecord::shipped().interval(static_cast<double>(r.memory->total().count));
+  }
   for (std::size_t what = 0; what < kSpent; ++what) {
     if (last.spent[what] == Duration{}) continue;
     r.attribution.push_back({std::string(name_of(static_cast<Spent>(what))),

@@ -54,7 +54,7 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
       "step_time_s,compute_time_s,forward_time_s,backward_time_s,comm_busy_s,exposed_comm_s,"
       "throughput_samples_per_s,step_time_low_s,step_time_high_s,throughput_low_samples_per_s,"
       "throughput_high_samples_per_s,speedup,scaling_efficiency,workers,messages,epoch_time_s,"
-      "cold_step_time_s,exposed_input_s,memory_bytes,fits,"
+      "cold_step_time_s,exposed_input_s,memory_bytes,memory_low_bytes,memory_high_bytes,fits,"
       "tokens_per_s,tokens_per_s_per_gpu,mfu,hfu,device_memory_bytes,"
       "step_time_p50_s,step_time_p95_s,step_time_p99_s,training_time_s,training_time_p50_s,"
       "training_time_p95_s,training_time_p99_s,useful_share,checkpoint_interval_s,"

@@ -5,6 +5,7 @@
 #include "sim/core/error.h"
 #include "tests/support/simulated.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -82,8 +83,25 @@ TEST(PlanLayout, RefusesPartsThatKnowNoLayouts) {
       "expected one that plans beforehand");
   EXPECT_EQ(error_of(with_strategy(layout + R"("embedding": "funnel")")),
             "/strategy/embedding: unexpected with a layout; expected {\"type\": \"async\"}");
-  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "run": {"variation": "typical"})")),
-            "/run/variation: unexpected with a layout, whose replicas are alike");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "run": {"variation": {"seeds": 2}})")),
+            "/run/variation/seeds: unexpected with a layout, whose step is the expected one of all "
+            "seeds; expected 1");
+}
+
+// Of two normal numbers the larger one is expected 1 / sqrt(pi) standard deviations above the mean,
+// of one none; the optimizer of a trace takes no time.
+TEST(PlanLayout, RanksComputeAsLongAsTheSlowestIsExpectedTo) {
+  const TinyFolder folder;
+  const std::string two = R"(, "cluster": {"nodes": 2})";
+  const Result alike = simulate(tiny_experiment(folder, with_strategy(R"("layout": {})", two)));
+  const Result differ = simulate(tiny_experiment(
+      folder,
+      with_strategy(R"("layout": {})", two + R"(, "run": {"variation": {"spread": 0.1}})")));
+  const double slowest = 1 + 0.1 / std::sqrt(std::acos(-1.));
+  EXPECT_NEAR(differ.compute_time_s, alike.compute_time_s * slowest, 1e-9);
+  // The step of a replica alone, of one rank, is as long as it was.
+  EXPECT_NEAR(differ.scaling_efficiency * differ.step_time_s,
+              alike.scaling_efficiency * alike.step_time_s, 2e-12);
 }
 
 // What is named is an all-reduce's time.

@@ -55,6 +55,22 @@ TEST(PlanStages, GathersMayBeOfNarrowerValues) {
   EXPECT_EQ(bytes(times, GroupKind::kTensor), 2 * (4 * 40 + 6 * 20));
 }
 
+// At the end of each of two passes all ranks of a place have agreed on their maxima, which takes
+// 5 ps. A replica alone, of one rank, has nobody to ask.
+TEST(PlanStages, PassesEndWithMaximaOfAllRanks) {
+  ModelWork work = two_blocks();
+  work.exchanged.maxima = {3};
+  TestLayout test{.degrees = {1, 1, 2, 1}, .micro_batches = 2};
+  test.maxima = std::make_shared<LinearCollective>(LinearCost{Duration(5), {}});
+  const LayoutPlan plan = plan_of(test, std::move(work));
+  EXPECT_EQ(plan.stages[0].maxima.count, 2 * 3);
+  for (const LayoutTimes& times : in_every_way(plan)) {
+    EXPECT_EQ(spent(times, Spent::kScales), 2 * 2 * 5);
+    EXPECT_EQ(times.step.count(), 2 * (2 * (8 + 12) + 2 * 5));
+    EXPECT_EQ(replica_time(plan, StepPasses(plan), times).count(), 2 * 2 * (8 + 12));
+  }
+}
+
 // Full recomputation adds a forward pass with its exchanges.
 TEST(PlanStages, FullRecomputationExchangesAgain) {
   const LayoutTimes times = play_layout(plan_of({.degrees = {2, 1, 1, 1},

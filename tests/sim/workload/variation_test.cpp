@@ -5,6 +5,8 @@
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -64,6 +66,33 @@ TEST(Variation, GpusAreSlowByChanceForTheWholeRun) {
 TEST(Variation, ASpeedIsANumber) {
   EXPECT_EQ(message_of<InputError>([] { read(R"({"gpus": [{"node": 2, "speed": 0}]})"); }),
             "x.json: /variation/gpus/0/speed: must be at least 0.001 and at most 1000, got 0");
+}
+
+// Largest of n standard normal numbers: 1 / sqrt(pi) of two, 3 / (2 sqrt(pi)) of three, 2.50759 of
+// a hundred (Harter 1961, Biometrika 48, table 1); two standard deviations are one of their root
+// of squares.
+TEST(Variation, TheSlowestOfSomeIsAsLongAsTheLargestIsExpected) {
+  const double pi = std::acos(-1.);
+  const Variation differ{.spread = 0.03, .jitter = 0.04};
+  EXPECT_EQ(differ.of_slowest(1), 1);
+  EXPECT_NEAR(differ.of_slowest(2), 1 + 0.05 / std::sqrt(pi), 1e-9);
+  EXPECT_NEAR(differ.of_slowest(3), 1 + 0.05 * 1.5 / std::sqrt(pi), 1e-9);
+  EXPECT_NEAR(differ.of_slowest(100), 1 + 0.05 * 2.50759, 1e-6);
+}
+
+// The mean over many draws, whose numbers are about normal and whose own error is 0.1 / sqrt(2000).
+TEST(Variation, TheSlowestOfSomeIsAsLongAsDrawnOnesAreOnAverage) {
+  const Variation differ{.spread = 0.1, .straggle_chance = 0.05, .straggle_factor = 2};
+  double sum = 0;
+  for (std::int64_t seed = 0; seed < 2000; ++seed) {
+    double slowest = 0;
+    for (std::int64_t worker = 0; worker < 16; ++worker)
+      slowest = std::max(slowest, differ.factor(seed, worker, 0));
+    sum += slowest;
+  }
+  EXPECT_NEAR(differ.of_slowest(16), sum / 2000, 0.03);
+  const Variation always{.straggle_chance = 1, .straggle_factor = 4};
+  EXPECT_EQ(always.of_slowest(7), 4);
 }
 
 TEST(Variation, ReadsItsKeys) {
