@@ -141,8 +141,7 @@ std::string layouts_text(const std::vector<RecordedStep>& steps) {
 /// Intervals of published memory.
 std::string memory_text_of(const std::vector<RecordedMemory>& memory) {
   if (memory.empty()) return "";
-  return "\nThe same of memory (`steptime reproduce --memory`):\n\n" +
-         fenced(memory_table(memory));
+  return "\nThe same of memory (`steptime reproduce --memory`):\n\n" + fenced(memory_table(memory));
 }
 
 std::string rows_section(const AccuracyParts& parts) {
