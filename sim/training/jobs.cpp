@@ -16,7 +16,7 @@ namespace {
 /// The messages of a job's collectives, between its nodes of a network that is not its own.
 class JobRoads final : public Roads {
  public:
-  JobRoads(World& world, const TrainingPlan& plan) : world_(world), plan_(plan) {
+  JobRoads(World& world, const TrainingPlan& plan) : Roads(world, plan) {
     if (plan.members() > 1)
       expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
   }
@@ -34,15 +34,10 @@ class JobRoads final : public Roads {
                                            plan_.cluster.reduction, std::move(placement));
   }
 
-  // Without servers nobody asks for these.
-  std::unique_ptr<Wire> wire() override { return nullptr; }
-  std::unique_ptr<PieceLine> line_in_node(std::int32_t) override { return nullptr; }
-  std::unique_ptr<PieceLine> line_beyond() override { return nullptr; }
-  std::unique_ptr<ChannelEnds> channel() override { return nullptr; }
-
  private:
-  World& world_;
-  const TrainingPlan& plan_;
+  // Without servers nobody asks for these.
+  std::unique_ptr<PieceLine> line(PortEnds, const Pieces&, bool) override { return nullptr; }
+  std::unique_ptr<Wire> bare_wire(PortEnds) override { return nullptr; }
 };
 
 std::unique_ptr<Roads> job_roads(World& world, const TrainingPlan& plan) {
