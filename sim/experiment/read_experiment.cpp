@@ -66,8 +66,16 @@ constexpr std::array<std::string_view, 16> kLayoutSections{"/jobs",
                                                            "/strategy/stack",
                                                            "/run/fidelity",
                                                            "/run/variation"};
-constexpr std::array<std::string_view, 5> kJobsSections{"/jobs", "/workload", "/cluster",
-                                                        "/strategy", "/run"};
+constexpr std::array<std::string_view, 10> kJobsSections{"/jobs",
+                                                         "/workload",
+                                                         "/cluster",
+                                                         "/strategy/aggregation",
+                                                         "/strategy/update",
+                                                         "/strategy/schedule",
+                                                         "/strategy/embedding",
+                                                         "/strategy/transport",
+                                                         "/strategy/stack",
+                                                         "/run"};
 constexpr std::array<std::string_view, 2> kRunSections{"/jobs", "/run"};
 
 Variation variation_of(const Config& run) {

@@ -9,6 +9,7 @@
 #include "sim/layouts/shared_links.h"
 #include "sim/layouts/unit_weights.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -64,6 +65,7 @@ class CameAt {
     time(end_++) = at;
   }
   bool has(std::int64_t micro_batch) const { return micro_batch < end_; }
+  bool are_all_used() const { return first_ == end_; }
   /// Micro-batches are used in turn.
   Time use(std::int64_t micro_batch) {
     STEPTIME_CHECK(micro_batch == first_, "a chunk takes its micro-batches in turn");
@@ -97,7 +99,11 @@ class EarliestRank {
   /// Goes through passes until one waits for what has not come; appends those who waited for what
   /// it has sent.
   void go_on(std::vector<EarliestRank*>& woken);
-  bool passes_are_over() const { return next_ == count_; }
+  /// And nothing that was sent to it is left.
+  bool passes_are_over() const {
+    return next_ == count_ && std::ranges::all_of(activations_, &CameAt::are_all_used) &&
+           std::ranges::all_of(gradients_, &CameAt::are_all_used);
+  }
   std::int64_t passes_made() const { return next_; }
   void sums_gradients();
   /// Of the first rank: the sum of the tied embedding, to which both ends have come at `from`.

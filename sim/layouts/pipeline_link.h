@@ -1,6 +1,7 @@
 // What a rank of a pipeline sends to a neighbour: activations forward, their gradients back. Sends
 // of one direction go one after another, in the order of the sender.
 #pragma once
+#include "sim/core/error.h"
 #include "sim/layouts/rank_drawing.h"
 #include "sim/layouts/rank_memory.h"
 #include "sim/layouts/repetition.h"
@@ -26,8 +27,17 @@ class Arrivals final : public Counter {
   std::string tell(std::int64_t needs) const override {
     return fmt::format("{} for its {}", Counter::tell(needs), doing_());
   }
+  /// The receiver has taken one.
+  void take() { ++taken_; }
+  /// When the step is over. Throws ModelFailure for what was sent and never received.
+  void expect_taken() const {
+    if (taken_ == value()) return;
+    throw ModelFailure(fmt::format("{}: {} were sent, and {} received when the step was over",
+                                   name().text(), value(), taken_));
+  }
 
  private:
+  std::int64_t taken_ = 0;
   std::function<std::string()> doing_;
 };
 

@@ -81,6 +81,8 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
   world.run();
   try {
     world.expect_over();
+    for (const StageRank& rank : ranks)
+      rank.expect_over();
   } catch (const ModelFailure&) {
     if (repetition.left_out() == 0) throw;
     return std::nullopt;

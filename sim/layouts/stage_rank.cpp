@@ -192,6 +192,7 @@ Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link, bo
   World& world = run_.world;
   const Time since = world.now();
   co_await from.at_least(pass.micro_batch + 1);
+  from.take();
   const Duration waited = world.now() - since;
   const Duration travelled = std::min(waited, world.now() - link.last_start());
   spent_[static_cast<std::size_t>(Spent::kPipeline)] +=
@@ -430,6 +431,13 @@ Task StageRank::updates_weights() {
   const Time since = world.now();
   co_await world.pause(update_time(plan(), place_, plan().sharers()), Reason{});
   spend(Spent::kOptimizer, since);
+}
+
+void StageRank::expect_over() const {
+  for (const Chunk& chunk : chunks_) {
+    chunk.activations->expect_taken();
+    chunk.gradients->expect_taken();
+  }
 }
 
 void StageRank::end() {

@@ -69,6 +69,8 @@ class StageRank final {
   void end();
 
   // Of what is told.
+  /// Throws ModelFailure for what neighbours have sent and it has never received.
+  void expect_over() const;
   /// In the pipeline.
   std::int32_t place() const { return place_; }
   Time ended() const { return end_; }

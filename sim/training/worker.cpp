@@ -95,8 +95,7 @@ void Worker::forward() {
 }
 
 Time Worker::ready(std::size_t bucket) const {
-  const Duration alone = scaled(training_.plan.step.buckets[bucket].ready, factor_);
-  return training_.plan.beside ? compute_.when(alone) : time_after(origin_, alone);
+  return done(training_.plan.step.buckets[bucket].ready);
 }
 
 void Worker::await_gradient(Suspended program, std::size_t bucket) {
@@ -130,10 +129,14 @@ void Worker::end_backward(When end) {
 
 /// When so much of the step's work is done, or would be if the GPU kept the speed that it has now.
 Time Worker::done(Duration work) const {
-  const StepPlan& plan = training_.plan.step;
-  if (training_.plan.beside) return compute_.when(scaled(work, factor_));
-  if (work <= plan.forward) return time_after(origin_, scaled(work, factor_));
-  return time_after(middle_.time, scaled(work - plan.forward, factor_));
+  return training_.plan.beside ? compute_.when(alone(work)) : time_after(origin_, alone(work));
+}
+
+/// How long so much of it takes by itself. Each pass is scaled by itself, so that the last gradient
+/// is there at its end, to the picosecond.
+Duration Worker::alone(Duration work) const {
+  const Duration forward = std::min(work, training_.plan.step.forward);
+  return scaled(forward, factor_) + scaled(work - forward, factor_);
 }
 
 /// The parts of the step's compute that have ended since this was called last.
@@ -160,7 +163,7 @@ When Worker::slowed(Time when, Duration alone) {
 void Worker::await_gradient() {
   World& world = training_.world;
   world.engine.cancel(gradient_.event);
-  const Duration alone = scaled(training_.plan.step.buckets[gradient_.bucket].ready, factor_);
+  const Duration alone = this->alone(training_.plan.step.buckets[gradient_.bucket].ready);
   const Time when = std::max(world.now(), ready(gradient_.bucket));
   gradient_.event = world.engine.at(slowed(when, alone), Phase::kComplete, [this] {
     World::resume(std::exchange(gradient_.program, {}));

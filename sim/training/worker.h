@@ -141,6 +141,7 @@ class Worker final : public Client {
   void end_backward(When end);
   void tell_end();
   Time done(Duration work) const;
+  Duration alone(Duration work) const;
   void draw_parts(Time until);
   void draw_gradient(std::size_t bucket);
 

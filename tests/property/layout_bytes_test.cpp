@@ -146,8 +146,8 @@ RC_GTEST_PROP(LayoutBytes, TheNetworkCarriesWhatRanksCall, ()) {
   drawn.shards = drawn.sharers();
   drawn.units = {.reshards = drawn.places() == 1};
   drawn.work.parameter = {.weight = 4, .gradient = 4};
-  auto& [hidden, queries, keys_values, gathered] = drawn.work.exchanged;
-  for (Bytes* bytes : {&hidden, &queries, &keys_values})
+  auto& exchanged = drawn.work.exchanged;
+  for (Bytes* bytes : {&exchanged.hidden, &exchanged.queries, &exchanged.keys_values})
     bytes->count *= 4;
   drawn.test.plays_messages = true;
   drawn.test.cluster = nodes_of(drawn.tensor() * drawn.sharers() * drawn.places());

@@ -22,14 +22,7 @@ namespace steptime {
 namespace {
 
 constexpr int kPairs = 250;
-constexpr double kPicosecond = 1e-12;
-
-/// Where workers are slower than others, the forward and the backward pass are scaled each, and
-/// gradients by themselves: what becomes ready last may do so a picosecond beside the end of the
-/// pass, in each of the steps and on each of the workers that a step's length depends on.
-double tolerance(const Json& config) {
-  return config["run"].contains("variation") ? 10 * kPicosecond : 0.5 * kPicosecond;
-}
+constexpr double kHalfAPicosecond = 0.5e-12;
 
 std::int64_t seed_of_the_run() {
   const char* given = std::getenv("STEPTIME_SEED");
@@ -59,8 +52,8 @@ void expect_the_same(const std::string& what, const std::function<Pair(Experimen
       const Experiment other = drawn_experiment(b);
       const Result y = second ? second(other) : simulate(other);
       ++played;
-      const bool is_same = std::abs(x.step_time_s - y.step_time_s) < tolerance(a) &&
-                           std::abs(cold_of(x) - cold_of(y)) < tolerance(a);
+      const bool is_same = std::abs(x.step_time_s - y.step_time_s) < kHalfAPicosecond &&
+                           std::abs(cold_of(x) - cold_of(y)) < kHalfAPicosecond;
       if (is_same || ++different > kMostShown) continue;
       ADD_FAILURE() << what << ", draw " << i << ":\n  " << a.dump() << "\ngives "
                     << fmt::format("{} s, cold {} s", x.step_time_s, cold_of(x)) << ", but\n  "

@@ -10,6 +10,7 @@
 #include "tests/support/config_text.h"
 #include "tests/support/pipeline_sweep.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -109,6 +110,14 @@ inline LayoutTimes only_programs(const LayoutPlan& plan) {
 inline std::array<LayoutTimes, 3> in_every_way(const LayoutPlan& plan) {
   Timeline timeline;
   return {play_layout(plan), play_layout(plan, &timeline), only_programs(plan)};
+}
+/// How long its step takes, ps; -1 where ways differ.
+inline std::int64_t step_in_every_way(const LayoutPlan& plan) {
+  const std::array<LayoutTimes, 3> all = in_every_way(plan);
+  const Duration step = all.front().step;
+  const bool is_one = std::all_of(all.begin(), all.end(),
+                                  [step](const LayoutTimes& times) { return times.step == step; });
+  return is_one ? step.count() : -1;
 }
 
 }  // namespace steptime

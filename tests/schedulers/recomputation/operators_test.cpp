@@ -17,11 +17,12 @@ TEST(Operators, HalfOfTheProductsAreMadeAgain) {
     layer.kept = {100};
     layer.kept_input = {20};
   }
-  const LayoutTimes times =
-      play_layout(plan_of({.recompute = R"({"type": "operators"})"}, std::move(work)));
-  EXPECT_EQ(times.step.count(), 70);
-  EXPECT_EQ(times.ranks[0].spent[static_cast<std::size_t>(Spent::kRecompute)].count(), 10);
-  EXPECT_EQ(times.ranks[0].at_peak[static_cast<std::size_t>(HeldFor::kActivations)], 2 * 60 + 40);
+  for (const LayoutTimes& times :
+       in_every_way(plan_of({.recompute = R"({"type": "operators"})"}, std::move(work)))) {
+    EXPECT_EQ(times.step.count(), 70);
+    EXPECT_EQ(times.ranks[0].spent[static_cast<std::size_t>(Spent::kRecompute)].count(), 10);
+    EXPECT_EQ(times.ranks[0].at_peak[static_cast<std::size_t>(HeldFor::kActivations)], 2 * 60 + 40);
+  }
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ LayoutPlan three_layers(const std::string& states) {
 }
 
 std::int64_t step_of(const std::string& keys) {
-  return play_layout(three_layers(fmt::format(R"({{"type": "fsdp"{}}})", keys))).step.count();
+  return step_in_every_way(three_layers(fmt::format(R"({{"type": "fsdp"{}}})", keys)));
 }
 
 // Gatherings A, sums R, layers 1 to 3; one communicator, in order. All in ps.
@@ -68,7 +68,7 @@ TEST(Fsdp, OneAtATimeNothingIsHidden) {
 TEST(Fsdp, WeightsThatNothingIsComputedBesideComeOneAtATime) {
   LayoutPlan plan = three_layers(R"({"type": "fsdp"})");
   plan.beside.weights = false;
-  EXPECT_EQ(play_layout(plan).step.count(), 132);
+  EXPECT_EQ(step_in_every_way(plan), 132);
 }
 
 // Kept between the passes, the weights are gathered once: A1 0-4, A2 4-8, F1 4-14, A3 14-18,

@@ -58,7 +58,7 @@ TEST(VerbRun, CsvHasAHeadAndARow) {
       "tokens_per_s,tokens_per_s_per_gpu,mfu,hfu,device_memory_bytes,"
       "step_time_p50_s,step_time_p95_s,step_time_p99_s,training_time_s,training_time_p50_s,"
       "training_time_p95_s,training_time_p99_s,useful_share,checkpoint_interval_s,"
-      "staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"
+      "slowdown,staleness_mean,fullest_server,final_accuracy,time_to_target_s,time_to_target_min_s,"
       "time_to_target_max_s,epochs_to_target,hidden_under_backward_s,hidden_under_forward_s,"
       "exposed_s,idle_without_communication_s,longest_gpu_wait_s,longest_gpu_wait_for,"
       "simulated_steps,transient_steps,transient_s,funnel_serial_s,"

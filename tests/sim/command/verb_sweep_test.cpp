@@ -148,7 +148,7 @@ TEST(VerbSweep, CsvQuotesValues) {
             "tokens_per_s,tokens_per_s_per_gpu,mfu,hfu,device_memory_bytes,"
             "step_time_p50_s,step_time_p95_s,step_time_p99_s,training_time_s,training_time_p50_s,"
             "training_time_p95_s,training_time_p99_s,useful_share,checkpoint_interval_s,"
-            "staleness_mean,fullest_server,"
+            "slowdown,staleness_mean,fullest_server,"
             "final_accuracy,"
             "time_to_target_s,time_to_target_min_s,time_to_target_max_s,epochs_to_target,"
             "hidden_under_backward_s,hidden_under_forward_s,exposed_s,"
@@ -160,7 +160,7 @@ TEST(VerbSweep, CsvQuotesValues) {
   EXPECT_EQ(lines[1].rfind("0,nodes=2 network=switch latency=1 us bandwidth=1 GB/s,wfbp,0.044,", 0),
             0U)
       << lines[1];
-  EXPECT_EQ(lines[2], R"(1,"none, ""at"" all",wfbp)" + std::string(59, ',') + "\"" +
+  EXPECT_EQ(lines[2], R"(1,"none, ""at"" all",wfbp)" + std::string(60, ',') + "\"" +
                           folder.path("x.json") +
                           ": /cluster/nodes: must be at least 1 and at most 10000000, got 0\"");
 }

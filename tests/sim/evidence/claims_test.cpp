@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
             "exposed_input_s, memory_bytes, tokens_per_s, tokens_per_s_per_gpu, mfu, hfu, "
             "device_memory_bytes, step_time_p50_s, step_time_p95_s, step_time_p99_s, "
             "training_time_s, training_time_p50_s, training_time_p95_s, training_time_p99_s, "
-            "useful_share, checkpoint_interval_s, staleness_mean and 17 more"},
+            "useful_share, checkpoint_interval_s, slowdown and 18 more"},
         ClaimCase{"FigureThatTheRunLacks", R"({"measure": {"value": "epoch_time_s"}})",
                   "/figures/0/measure/value: \"epoch_time_s\" is not known for this run"},
         ClaimCase{"SetIsANumber", R"({"measure": {"set": 5}})",

@@ -67,30 +67,33 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
   // Every section of an experiment belongs to a part, and some to two: a cluster gives the
   // collective its alpha, beta and gamma, and the transport and the update say what goes with it.
   // What is cut of a model is read once for all clusters that a layout is planned on. A network is
-  // read once for all sizes of its cluster.
+  // read once for all sizes of its cluster. Jobs are read from the whole of it, and everything is
+  // another one where they are.
   std::map<std::string, int> readers;
   for (const Part part : kParts) {
     for (const std::string_view section : sections(part))
       ++readers[std::string(section)];
   }
-  EXPECT_EQ(readers, (std::map<std::string, int>{{"/workload", 3},
-                                                 {"/strategy/stack", 6},
-                                                 {"/cluster", 3},
+  EXPECT_EQ(readers, (std::map<std::string, int>{{"/jobs", 10},
+                                                 {"/workload", 4},
+                                                 {"/strategy/stack", 7},
+                                                 {"/cluster", 4},
                                                  {"/cluster/network", 1},
                                                  {"/cluster/preset", 1},
-                                                 {"/strategy/aggregation", 2},
-                                                 {"/strategy/update", 3},
-                                                 {"/strategy/schedule", 2},
-                                                 {"/strategy/embedding", 1},
-                                                 {"/strategy/transport", 3},
+                                                 {"/strategy/aggregation", 3},
+                                                 {"/strategy/update", 4},
+                                                 {"/strategy/schedule", 3},
+                                                 {"/strategy/embedding", 2},
+                                                 {"/strategy/transport", 4},
                                                  {"/strategy/layout", 3},
                                                  {"/strategy/states", 2},
                                                  {"/strategy/pipeline_order", 2},
                                                  {"/strategy/recompute", 2},
                                                  {"/strategy/context_exchange", 2},
                                                  {"/strategy/beside_compute", 2},
-                                                 {"/run", 1},
-                                                 {"/run/fidelity", 1}}));
+                                                 {"/run", 2},
+                                                 {"/run/fidelity", 1},
+                                                 {"/run/variation", 1}}));
 }
 
 TEST(ReadExperiment, ReadsOnePartAnew) {

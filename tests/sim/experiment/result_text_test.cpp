@@ -33,7 +33,7 @@ TEST(Result, FiguresByKey) {
       "messages, epoch_time_s, cold_step_time_s, exposed_input_s, memory_bytes, tokens_per_s, "
       "tokens_per_s_per_gpu, mfu, hfu, device_memory_bytes, step_time_p50_s, step_time_p95_s, "
       "step_time_p99_s, training_time_s, training_time_p50_s, training_time_p95_s, "
-      "training_time_p99_s, useful_share, checkpoint_interval_s, staleness_mean and 17 more");
+      "training_time_p99_s, useful_share, checkpoint_interval_s, slowdown and 18 more");
 }
 
 // 1 - 0.9 - 0.1 is -2.8e-17 in binary, and nothing.

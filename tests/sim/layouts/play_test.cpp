@@ -20,24 +20,25 @@ std::int64_t of(const StageTimes& rank, Spent what) {
 
 // Two ranks, three micro-batches, F = 2, B = 4, a transfer of 1 beside compute. Rank 0 holds two:
 //
-//   0  F0 0-2  F1 2-4  ........ B0 10-14 F2 14-16 B1 17-21 ..... B2 23+...
-//   1  ...     F0 3-5 B0 5-9  F1 9-11 B1 11-15  F2 17-19 B2 19-23
-//   rank 0: B0's gradient is sent at 9, there at 10: 10-14; F2 14-16; B1 from 16 (sent 15): 16-20;
-//   rank 1: F2 there at 17: 17-19, B2 19-23; rank 0: B2 24-28.
+//   0  F0 0-2  F1 2-4  ........ B0 10-14 F2 14-16 B1 16-20 ........ B2 24-28
+//   1  ....... F0 3-5  B0 5-9 F1 9-11  B1 11-15 ........ F2 17-19 B2 19-23
+//   rank 0: B0's gradient is sent at 9, there at 10; B1's, sent at 15, is there at 16, B2's at 24;
+//   rank 1: F2, sent at 16, is there at 17.
 TEST(PlayLayout, TwoRanksByHand) {
-  const LayoutTimes times = play_layout(
-      plan_of({.degrees = {1, 1, 1, 2}, .micro_batches = 3, .costs = costs_of(Duration(1), 0)},
-              work_of_blocks(2, {2, 3, 1})));
-  EXPECT_EQ(times.step.count(), 28);
-  EXPECT_EQ(of(times.ranks[0], Spent::kCompute), 18);
-  EXPECT_EQ(of(times.ranks[1], Spent::kCompute), 18);
-  // Rank 0 waits 4-10 and 20-24, of which the last ps each is the transfer's.
-  EXPECT_EQ(of(times.ranks[0], Spent::kPipeline), 2);
-  EXPECT_EQ(of(times.ranks[0], Spent::kBubble), 8);
-  for (const StageTimes& rank : times.ranks) {
-    EXPECT_EQ(std::accumulate(rank.spent.begin(), rank.spent.end(), Duration{}), times.step);
-    for (const HeldFor what : {HeldFor::kActivations, HeldFor::kBuffers})
-      EXPECT_EQ(rank.left[static_cast<std::size_t>(what)], 0);
+  for (const LayoutTimes& times : in_every_way(
+           plan_of({.degrees = {1, 1, 1, 2}, .micro_batches = 3, .costs = costs_of(Duration(1), 0)},
+                   work_of_blocks(2, {2, 3, 1})))) {
+    EXPECT_EQ(times.step.count(), 28);
+    EXPECT_EQ(of(times.ranks[0], Spent::kCompute), 18);
+    EXPECT_EQ(of(times.ranks[1], Spent::kCompute), 18);
+    // Rank 0 waits 4-10 and 20-24, of which the last ps each is the transfer's.
+    EXPECT_EQ(of(times.ranks[0], Spent::kPipeline), 2);
+    EXPECT_EQ(of(times.ranks[0], Spent::kBubble), 8);
+    for (const StageTimes& rank : times.ranks) {
+      EXPECT_EQ(std::accumulate(rank.spent.begin(), rank.spent.end(), Duration{}), times.step);
+      for (const HeldFor what : {HeldFor::kActivations, HeldFor::kBuffers})
+        EXPECT_EQ(rank.left[static_cast<std::size_t>(what)], 0);
+    }
   }
 }
 
@@ -48,9 +49,11 @@ TEST(PlayLayout, TwoRanksByHand) {
 TEST(PlayLayout, SendsThatComputeWaitsFor) {
   TestLayout test{.degrees = {1, 1, 1, 2}, .micro_batches = 3, .costs = costs_of(Duration(1), 0)};
   test.beside.pipeline = false;
-  const LayoutTimes times = play_layout(plan_of(test, work_of_blocks(2, {2, 3, 1})));
-  EXPECT_EQ(times.step.count(), 28);
-  EXPECT_EQ(of(times.ranks[0], Spent::kPipeline), 3 + 2);  // three sends, and the end of two waits
+  for (const LayoutTimes& times : in_every_way(plan_of(test, work_of_blocks(2, {2, 3, 1})))) {
+    EXPECT_EQ(times.step.count(), 28);
+    EXPECT_EQ(of(times.ranks[0], Spent::kPipeline),
+              3 + 2);  // three sends, and the end of two waits
+  }
 }
 
 // ZeRO-1 on one rank of two, three layers of forward 10 and backward 20, gathers of 4, sums of 6:
@@ -64,7 +67,7 @@ TEST(PlayLayout, UpdatedWeightsAreGatheredInTheOrderOfTheForwardPass) {
     auto& shards = plan.groups[static_cast<std::size_t>(GroupKind::kShards)];
     shards.all_gather = std::make_shared<LinearCollective>(LinearCost{Duration(4), {}});
     shards.reduce_scatter = std::make_shared<LinearCollective>(LinearCost{Duration(6), {}});
-    return play_layout(plan).step.count();
+    return step_in_every_way(plan);
   };
   EXPECT_EQ(step(true), 100);
   EXPECT_EQ(step(false), 12 + 90 + 6);
@@ -74,9 +77,10 @@ TEST(PlayLayout, UpdatedWeightsAreGatheredInTheOrderOfTheForwardPass) {
 TEST(PlayLayout, SumsBehindTheBackwardPass) {
   TestLayout test{.degrees = {1, 1, 2, 1}, .costs = costs_of(Duration(6), 0)};
   test.beside.gradients = false;
-  const LayoutTimes times = play_layout(plan_of(test, work_of_blocks(2, {10, 15, 5})));
-  EXPECT_EQ(times.step.count(), 60 + 12);
-  EXPECT_EQ(of(times.ranks[0], Spent::kGradients), 12);
+  for (const LayoutTimes& times : in_every_way(plan_of(test, work_of_blocks(2, {10, 15, 5})))) {
+    EXPECT_EQ(times.step.count(), 60 + 12);
+    EXPECT_EQ(of(times.ranks[0], Spent::kGradients), 12);
+  }
 }
 
 /// Rank 1 asks for a micro-batch that rank 0 never sends, as it makes backward passes first.
@@ -125,9 +129,24 @@ class Unheard final : public PipelineOrder {
   }
 };
 
+/// The last micro-batch goes from rank 0 to rank 1, and no further.
+class Unreceived final : public PipelineOrder {
+ public:
+  std::int64_t passes(const PipelineShape& shape, std::int32_t rank) const override {
+    return 2 * std::int64_t{shape.micro_batches} - (rank == 0 ? 1 : 2);
+  }
+  Pass pass(const PipelineShape& shape, std::int32_t rank, std::int64_t k) const override {
+    const std::int64_t forwards = shape.micro_batches - rank;
+    return k < forwards ? Pass{PassKind::kForward, static_cast<std::int32_t>(k)}
+                        : Pass{PassKind::kBackward, static_cast<std::int32_t>(k - forwards)};
+  }
+};
+
 const bool kRegistered[] = {
     PipelineOrders::instance().add("crossed", "two ranks wait for each other; of tests", {},
                                    [](const Config&) { return std::make_unique<Crossed>(); }),
+    PipelineOrders::instance().add("unreceived", "a rank sends in vain; of tests", {},
+                                   [](const Config&) { return std::make_unique<Unreceived>(); }),
     PipelineOrders::instance().add("unheard", "a rank leaves out a micro-batch; of tests", {},
                                    [](const Config&) { return std::make_unique<Unheard>(); })};
 
@@ -162,6 +181,13 @@ TEST(PlayLayout, AnOrderThatCannotRunIsAnExitOfThree) {
         "micro-batch 2 in chunk 0",
         "rank 1 waits for first and last rank: call 1 lacks members 0"})
     EXPECT_NE(unheard.err.find(part), std::string::npos) << unheard.err;
+
+  const Outcome unreceived = run("unreceived");
+  EXPECT_EQ(unreceived.exit, 3);
+  EXPECT_NE(unreceived.err.find("activations for chunk 0 of rank 1: 3 were sent, and 2 received "
+                                "when the step was over"),
+            std::string::npos)
+      << unreceived.err;
 }
 
 // 60 micro-batches of 3 x 10^16 ps on two places are 1.8 x 10^18, more than what is counted without
