@@ -33,8 +33,10 @@ constexpr std::array<std::string_view, 3> kNetworkSections{"/jobs", "/cluster/ne
 constexpr std::array<std::string_view, 2> kClusterSections{"/jobs", "/cluster"};
 constexpr std::array<std::string_view, 4> kTransportSections{"/jobs", "/strategy/transport",
                                                              "/strategy/update", "/strategy/stack"};
-constexpr std::array<std::string_view, 6> kCollectiveSections{"/jobs",
+constexpr std::array<std::string_view, 8> kCollectiveSections{"/jobs",
                                                               "/cluster",
+                                                              "/strategy/layout",
+                                                              "/strategy/states",
                                                               "/strategy/aggregation",
                                                               "/strategy/update",
                                                               "/strategy/transport",

@@ -1,6 +1,7 @@
 #include "sim/sweeps/point_runner.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/result_text.h"
 #include "tests/support/messages.h"
 #include "tests/support/swept.h"
 
@@ -63,6 +64,38 @@ TEST(PointRunner, APartThatWasBuiltBeforeComesBackWhole) {
   for (std::int64_t point = 0; point < 4; ++point)
     EXPECT_EQ((*inner.read(point).exchange_kind)[Attribute::kNodes] == "one", point % 2 == 0)
         << point;
+}
+
+// All that is told of a point, with what such predictions are worth, is that of a runner that has
+// run nothing before.
+TEST(PointRunner, APointOfALayoutIsThatOfAFreshRunner) {
+  const TinyFolder folder;
+  folder.write("x.json", R"({
+    "name": "x",
+    "workload": {"model": "mpt-125m", "device": "a100", "batch": 1, "sequence": 64,
+                 "global_batch": 32},
+    "cluster": {"preset": "dgx-a100", "nodes": 1, "gpus_per_node": 8},
+    "strategy": {"layout": {"tensor": 1}},
+    "sweep": {"/strategy/states": ["replicated", "zero"],
+              "/strategy/layout/tensor": [1, 2], "/strategy/layout/pipeline": [1, 2],
+              "/strategy/pipeline_order": ["gpipe", "1f1b"], "/strategy/recompute": ["none", "full"],
+              "/strategy/stack": ["megatron-core", "megatron-2021"],
+              "/workload/precision": ["float16", "bfloat16"], "/cluster/nodes": [1, 2]}})");
+  const Sweep sweep(load_document(folder.path("x.json"), {}));
+  ASSERT_EQ(sweep.points(), 256);
+  const auto told = [](PointRunner& runner, std::int64_t point) {
+    std::string text;
+    append_json(text, runner.run(point));
+    return text;
+  };
+  PointRunner runner(sweep);
+  for (std::int64_t point = 0; point < sweep.points(); ++point) {
+    const std::string text = told(runner, point);
+    PointRunner fresh(sweep);
+    if (point % 3 == 0) {
+      EXPECT_EQ(text, told(fresh, point)) << point;
+    }
+  }
 }
 
 TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
