@@ -206,14 +206,17 @@ Software software_of(const Config& request, const Device& device) {
   if (request.has("scales")) software.delays_scales = says("scales", "delayed");
   if (request.has("host_per_kernel"))
     software.host_per_kernel = request.get<Duration>("host_per_kernel");
+  const bool keeps_products = request.has("keeps") && says("keeps", "products");
+  if (software.delays_scales &&
+      (!request.has("products") || request.get<std::string>("products") != "float8"))
+    request.fail("scales", "found \"delayed\", expected \"products\": \"float8\" beside it");
   if (!request.has("products")) return software;
   software.products = request.get<std::string>("products");
   if (!device.transformers.contains(software.products)) {
     request.fail("products", fmt::format("device \"{}\" has no rates for {} of transformers",
                                          device.name, software.products));
   }
-  if (request.has("keeps") && says("keeps", "products"))
-    software.kept_bytes = bytes_of_recipe(software.products);
+  if (keeps_products) software.kept_bytes = bytes_of_recipe(software.products);
   return software;
 }
 

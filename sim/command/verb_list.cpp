@@ -174,13 +174,14 @@ Exit verb_list(const Verb& verb, std::span<const std::string> args, const Termin
 
 namespace {
 
-/// What `run` would do. Learning takes seconds: of such a run only the beginning is checked.
-void check_run(const Experiment& experiment, const OnProgress& listener) {
-  std::vector<SentBucket> buckets;
-  if (experiment.run->convergence)
+/// What `run` would do. Learning takes seconds, and jobs go on for as long as the last one: of such
+/// runs only the beginning is checked. `buckets`: null, where nobody asks for them.
+void check_run(const Experiment& experiment, std::vector<SentBucket>* buckets,
+               const OnProgress& listener) {
+  if (experiment.run->convergence || experiment.jobs)
     check_training_run(experiment);
   else
-    simulate(experiment, &buckets, listener);
+    simulate(experiment, buckets, listener);
 }
 
 }  // namespace
@@ -200,18 +201,15 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
   for (const std::string& path : (*values)["CONFIG"].as<std::vector<std::string>>()) {
     try {
       const auto document = load_document(path, sets);
-      check_run(read_experiment(document), listener);
+      std::vector<SentBucket> buckets;
+      check_run(read_experiment(document), &buckets, listener);
       const Sweep sweep(document);
       PointRunner runner(sweep);
       for (std::int64_t point = 0; document->root.contains("sweep") && point < sweep.points();
            ++point) {
         listener(0);
         try {
-          const Experiment& experiment = runner.read(point);
-          if (experiment.run->convergence)
-            check_training_run(experiment);
-          else
-            simulate(experiment, nullptr, listener);
+          check_run(runner.read(point), nullptr, listener);
         } catch (const InputError& e) {
           if (sweep.points() == 1) throw;
           throw InputError(fmt::format("{} (point {} of the sweep)", e.what(), point));

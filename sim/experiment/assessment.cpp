@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/prediction.h"
+#include "sim/network/fabric_rate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +58,26 @@ void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
     beyond.emplace_back("closed forms know the GPUs' links to their host, not what they share");
 }
 
+namespace {
+
+/// Of what is not played in messages, what takes the fabric for one switch; "" for nothing.
+std::string taken_for_a_switch(const Experiment& e) {
+  if (e.run->fidelity == Fidelity::kMessage || e.layout || is_like_one_switch(*e.cluster))
+    return "";
+  const Aggregation& aggregation = *e.aggregation;
+  const std::int64_t members = e.cluster->workers() / aggregation.clients;
+  if (aggregation.servers.count > 0)
+    return "closed forms of servers take the fabric for one switch; \"message\" fidelity does not";
+  if (members > e.cluster->gpus_per_node && e.collective->programs({1}).empty())
+    return "a collective that is known by its time only knows no fabric but one switch";
+  return "";
+}
+
+}  // namespace
+
 void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
+  if (std::string outside = taken_for_a_switch(e); !outside.empty())
+    beyond.push_back(std::move(outside));
   if (e.run->failures)
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
   const Prediction prediction = prediction_of(e, r, std::move(beyond));

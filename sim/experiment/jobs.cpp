@@ -5,6 +5,7 @@
 #include "sim/experiment/keys.h"
 #include "sim/network/node_numbers.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,9 @@
 
 namespace steptime {
 namespace {
+
+/// Each has a world of ranks and is played by itself, too.
+constexpr std::size_t kMostJobs = 1000;
 
 bool has_jobs(const Document& document) {
   return document.root.is_object() && document.root.contains("jobs");
@@ -64,11 +68,16 @@ const Params& job_params() {
 std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document) {
   if (!has_jobs(*document)) return {};
   const Config config(document, experiment_params());
+  if (const std::size_t count = config.raw("jobs").size(); count > kMostJobs)
+    config.fail("jobs", fmt::format("expected at most {}, got {}", kMostJobs, count));
   std::vector<Job> jobs;
   std::map<std::int64_t, std::size_t> owners;
   for (const Config& job : config.objects("jobs", job_params())) {
     jobs.push_back(job_keys().read(job));
     Job& read = jobs.back();
+    for (const char* section : {"workload", "strategy"}) {
+      if (job.has(section)) read.sections.emplace_back(section);
+    }
     if (read.name.empty()) read.name = fmt::format("job {}", jobs.size() - 1);
     if (read.nodes.empty()) job.fail("nodes", "expected at least one, got []");
     for (const std::int64_t node : read.nodes) {
@@ -98,6 +107,12 @@ std::shared_ptr<const Document> document_of(const Document& document, std::size_
        {std::pair("variation", "gpus"), std::pair("failures", "nodes")})
     keep_own(own->root["run"], section, key, job.nodes);
   return own;
+}
+
+std::string text_of_job(std::size_t place, const Job& job, const std::string& text) {
+  const bool is_own = std::ranges::any_of(
+      job.sections, [&](const std::string& section) { return text.starts_with("/" + section); });
+  return is_own ? fmt::format("/jobs/{}{}", place, text) : text;
 }
 
 void read_of_job(const Document& document, std::size_t place, const std::function<void()>& read) {

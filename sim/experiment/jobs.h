@@ -22,6 +22,7 @@ struct Job {
   std::string name;
   std::vector<std::int64_t> nodes;  ///< of the network
   Duration start{};
+  std::vector<std::string> sections{};           ///< "workload", "strategy": those of its own
   std::shared_ptr<const Experiment> experiment;  ///< on a cluster of its nodes alone
 };
 
@@ -39,6 +40,9 @@ std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document);
 /// The experiment of one of them: with its own sections, and a cluster of its nodes alone.
 std::shared_ptr<const Document> document_of(const Document& document, std::size_t place,
                                             const Job& job);
+/// What is said of a place of a job's experiment, "/strategy/schedule: ...", or of a file's, as the
+/// document has it: below "/jobs/PLACE" where the section is its own.
+std::string text_of_job(std::size_t place, const Job& job, const std::string& text);
 /// Throws what `read` throws, told of the job's own sections where it has such.
 void read_of_job(const Document& document, std::size_t place, const std::function<void()>& read);
 

@@ -9,6 +9,7 @@
 #include "sim/experiment/stack.h"
 #include "sim/experiment/training_run.h"
 #include "sim/layouts/plan_layout.h"
+#include "sim/network/nodes_of_fabric.h"
 #include "sim/network/read_cluster.h"
 #include "sim/servers/tcp_connections.h"
 #include "sim/workload/model_work.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -152,9 +154,15 @@ Config strategy_with_library(const Config& config, const Transport& transport) {
 
 namespace {
 
-/// `stated`: of an experiment without jobs, or of the first one.
-void read_own_part(const std::shared_ptr<const Document>& stated, Part part,
-                   Experiment& experiment) {
+/// The nodes of a job, of so many.
+struct OwnNodes {
+  std::vector<std::int64_t> nodes;
+  std::int64_t whole = 1;
+};
+
+/// `stated`: of an experiment without jobs, or of one job, which has nodes of its own.
+void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment,
+                   const std::optional<OwnNodes>& own = {}) {
   const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   switch (part) {
@@ -176,6 +184,10 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part,
     case Part::kCluster:
       experiment.cluster = std::make_shared<Cluster>(
           read_cluster(config.object("cluster", cluster_params()), experiment.network));
+      if (own) {
+        experiment.cluster =
+            std::make_shared<Cluster>(at_nodes(*experiment.cluster, own->nodes, own->whole));
+      }
       return;
     case Part::kTransport: {
       const Config strategy = config.object("strategy", strategy_params());
@@ -260,6 +272,25 @@ std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
   return played_cluster(e);
 }
 
+/// Throws InputError where the network has no such node.
+OwnNodes nodes_of(const Document& document, std::size_t place, const Job& job,
+                  const Cluster& network) {
+  for (const std::int64_t node : job.nodes) {
+    if (node < network.nodes) continue;
+    throw InputError(fmt::format("{}: /jobs/{}/nodes: expected numbers from 0 to {}, got {}",
+                                 document.file, place, network.nodes - 1, node));
+  }
+  return {job.nodes, network.nodes};
+}
+
+Experiment read_of_nodes(const std::shared_ptr<const Document>& document, const OwnNodes& own) {
+  Experiment e{.name = read_name(Config(document, experiment_params())), .file = document->file};
+  for (const Part part : kParts)
+    read_own_part(document, part, e, own);
+  complete(e, [&] { return with_stack(document); });
+  return e;
+}
+
 /// Null without any.
 std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& document) {
   std::vector<Job> jobs = stated_jobs(document);
@@ -267,14 +298,10 @@ std::shared_ptr<const JobSet> read_jobs(const std::shared_ptr<const Document>& d
   auto set = std::make_shared<JobSet>(JobSet{read_network_of_jobs(*document), std::move(jobs)});
   std::size_t place = 0;
   for (Job& job : set->jobs) {
-    for (const std::int64_t node : job.nodes) {
-      if (node < set->network->nodes) continue;
-      throw InputError(fmt::format("{}: /jobs/{}/nodes: expected numbers from 0 to {}, got {}",
-                                   document->file, place, set->network->nodes - 1, node));
-    }
+    const OwnNodes own = nodes_of(*document, place, job, *set->network);
     read_of_job(*document, place, [&] {
       job.experiment =
-          std::make_shared<Experiment>(read_experiment(document_of(*document, place, job)));
+          std::make_shared<Experiment>(read_of_nodes(document_of(*document, place, job), own));
     });
     ++place;
   }
@@ -288,7 +315,10 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
     experiment.jobs = read_jobs(document);
     return;
   }
-  read_of_job(*document, 0, [&] { read_own_part(of_first_job(document), part, experiment); });
+  std::optional<OwnNodes> own;
+  if (const auto jobs = stated_jobs(document); part == Part::kCluster && !jobs.empty())
+    own = nodes_of(*document, 0, jobs.front(), *read_network_of_jobs(*document));
+  read_of_job(*document, 0, [&] { read_own_part(of_first_job(document), part, experiment, own); });
 }
 
 namespace {

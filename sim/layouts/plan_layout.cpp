@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/layouts/group_collectives.h"
 #include "sim/layouts/message_count.h"
+#include "sim/network/fabric_rate.h"
 
 #include <algorithm>
 #include <array>
@@ -283,6 +284,13 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
   if (plan->states->gathering(settings.pipeline > 1) && stated.node().contains("schedule"))
     strategy.fail("schedule", "unexpected, as units of the states are the buckets");
   plan->roads = &request.roads;
+  if (plan->roads->knows_times() && !is_like_one_switch(request.cluster)) {
+    throw InputError(
+        fmt::format("{}: /cluster/fabric: found one whose links between switches delay messages or "
+                    "slow them down, expected one like a switch, or \"message\" under "
+                    "/run/fidelity, as closed forms of layouts know no other",
+                    strategy.file()));
+  }
   place_groups(*plan, strategy, *request.transport.backend,
                std::make_shared<const Cluster>(request.cluster));
   plan->roads->check(*plan, strategy);

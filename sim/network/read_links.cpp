@@ -2,6 +2,8 @@
 
 #include "sim/config/binding.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +47,7 @@ Param routes_param() {
 std::vector<StatedLink> read_links(const Config& section,
                                    const std::map<std::string, std::int32_t>& by_name) {
   std::vector<StatedLink> links;
+  std::set<std::pair<std::int32_t, std::int32_t>> joined;
   for (const Config& link : section.objects("links", link_keys().params())) {
     const Json& ends = link.raw("ends");
     if (!ends.is_array() || ends.size() != 2 || !ends[0].is_string() || !ends[1].is_string())
@@ -59,6 +62,11 @@ std::vector<StatedLink> read_links(const Config& section,
     info.first = vertex(0);
     info.second = vertex(1);
     if (info.first == info.second) link.fail("ends", "a link needs two different ends");
+    if (!joined.insert(std::minmax({info.first, info.second})).second) {
+      link.fail("ends", fmt::format("{} and {} are joined already; expected the number of parallel "
+                                    "links under \"count\"",
+                                    brief(ends[0]), brief(ends[1])));
+    }
     info.bandwidth.bytes_per_second *= static_cast<double>(info.count);
     links.push_back(std::move(info));
   }

@@ -118,8 +118,16 @@ const Bindings<SlowLinks>& slow_link_keys() {
         .need = Need::kDefault,
         .fallback = Json::array()},
        [](const Config& config, S& slow) {
-         for (const Config& node : config.objects("adapters", slow_node_keys().params()))
-           slow.adapters.push_back(slow_node_keys().read(node));
+         for (const Config& node : config.objects("adapters", slow_node_keys().params())) {
+           const SlowNode read = slow_node_keys().read(node);
+           for (const SlowNode& other : slow.adapters) {
+             if (other.node == read.node && other.adapter == read.adapter) {
+               node.fail(read.adapter ? "adapter" : "node",
+                         "is there twice; expected each adapter once");
+             }
+           }
+           slow.adapters.push_back(read);
+         }
        }},
       {{.key = "nodes",
         .kind = Kind::kList,

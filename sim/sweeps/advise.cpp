@@ -412,6 +412,11 @@ bool is_shorter(const Advised& a, const Advised& b) {
 
 Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions& options,
               const OnProgress& on_progress) {
+  if (config->root.is_object() && config->root.contains("jobs")) {
+    throw InputError(
+        fmt::format("{}: /jobs: found several jobs, expected none, as advice is for one training",
+                    config->file));
+  }
   auto as_it_is = std::make_shared<Document>(*config);
   as_it_is->root.erase("sweep");
   const Experiment experiment = read_experiment(as_it_is);

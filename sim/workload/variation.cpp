@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include <fmt/format.h>
+
 namespace steptime {
 namespace {
 
@@ -129,8 +131,19 @@ const Bindings<Variation>& variation_keys() {
         .need = Need::kDefault,
         .fallback = Json::array()},
        [](const Config& config, V& variation) {
-         for (const Config& gpu : config.objects("gpus", gpu_speed_keys().params()))
-           variation.gpus.push_back(gpu_speed_keys().read(gpu));
+         for (const Config& gpu : config.objects("gpus", gpu_speed_keys().params())) {
+           const GpuSpeed read = gpu_speed_keys().read(gpu);
+           const auto meets = [&](const GpuSpeed& other) {
+             return other.node == read.node && (!other.gpu || !read.gpu || *other.gpu == *read.gpu);
+           };
+           const auto other = std::ranges::find_if(variation.gpus, meets);
+           if (other != variation.gpus.end()) {
+             gpu.fail(read.gpu ? "gpu" : "node",
+                      fmt::format("found GPUs that entry {} names, too; expected each GPU once",
+                                  other - variation.gpus.begin()));
+           }
+           variation.gpus.push_back(read);
+         }
        }},
       {&V::seeds, "seeds",
        "how often the run is repeated, with `seed`, `seed` + 1, ...; several give the mean step "
@@ -161,6 +174,10 @@ Variation read_variation(const Config& run) {
   }
   const Config section = run.object("variation", variation_params());
   Variation variation = variation_keys().read(section);
+  if (variation.slow_chance > 0 && !section.has("slow_speed"))
+    section.fail("slow_speed", "required but missing, as there is a \"slow_chance\"");
+  if (variation.straggle_chance > 0 && !section.has("straggle_factor"))
+    section.fail("straggle_factor", "required but missing, as there is a \"straggle_chance\"");
   if (!section.has("preset")) return variation;
   const Variation& preset = presets().at(section.get<std::string>("preset"));
   if (!section.has("spread")) variation.spread = preset.spread;

@@ -220,7 +220,7 @@ bool names_model(const Config& section) {
 Trace measured_trace(const Config& section) {
   for (const char* key :
        {"device", "device_model", "sequence", "precision", "optimizer", "host_per_kernel", "shape",
-        "products", "gathers", "keeps", "scales", "attention", "operators", "loss"}) {
+        "products", "gathers", "keeps", "scales", "attention", "operators", "loss", "kernels"}) {
     if (section.has(key)) section.fail(key, "unexpected, as \"trace\" gives the times");
   }
   Trace trace = read_trace(section, "trace");
@@ -334,8 +334,11 @@ Workload with_passes(const Config& section, Trace trace) {
       workload.trace.modelled.reset();
       workload.trace.domain = "inside";
     }
-  } else if (section.has("forward_share")) {
-    section.fail("forward_share", "expected \"compute_time\" beside it");
+  } else {
+    if (section.has("forward_share"))
+      section.fail("forward_share", "expected \"compute_time\" beside it");
+    if (section.get<std::string>("rescale") != "both")
+      section.fail("rescale", "expected \"compute_time\" beside it");
   }
   Overlaps& overlaps = Overlaps::instance();
   workload.overlap = section.has("overlap") ? overlaps.make(section, "overlap")
@@ -362,6 +365,14 @@ Workload read_workload(const Config& section) {
 
 Workload read_micro_batch(const Config& section) {
   if (!names_model(section)) return with_passes(section, measured_trace(section));
+  if (section.has("kernels"))
+    section.fail("kernels", "unexpected with the shape of a transformer; expected \"operators\"");
+  constexpr const char* kShapes = "roofline";
+  if (Catalogue::type_of(section, "device_model") != kShapes) {
+    section.fail("device_model",
+                 fmt::format("found {}, expected {{\"type\": \"{}\"}} with a layout",
+                             brief(section.raw("device_model")), kShapes));
+  }
   return with_passes(section, trace_of(read_shape(section, {})));
 }
 

@@ -37,9 +37,35 @@ std::string refusal(const Experiment& e) {
   return "";
 }
 
+void check_messages(double messages, const std::string& pointer) {
+  check_events(messages, pointer, "messages of two links",
+               "fewer steps, workers or jobs have fewer");
+}
+
+/// What there is to play in a step: messages, counted in those of two links.
+double messages_of(const Experiment& e, const TrainingPlan& plan) {
+  if (plan.members() == 1 && !plan.workers_meet()) return 1;
+  const Machine machine(*e.cluster);
+  double sum = 1;  // the step itself
+  for (const Bucket& bucket : plan.step.buckets)
+    sum += play_cost(e.collective->programs(bucket.bytes), machine);
+  return sum;
+}
+
+/// Of each bucket the collective is played by itself, which is refused where it would take too
+/// long.
+void check_plan(const Experiment& e) {
+  Experiment in_closed_form = e;
+  auto run = std::make_shared<RunSettings>(*e.run);
+  run->fidelity = Fidelity::kAnalytic;
+  in_closed_form.run = std::move(run);
+  check_messages(messages_of(e, plan_training(in_closed_form)), "/cluster/nodes");
+}
+
 TrainingPlan plan_beside_others(const Experiment& e, Duration start) {
   if (e.cluster->workers() > 1)
     expect_messages(*e.collective, "/strategy/aggregation/collective: fidelity");
+  check_plan(e);
   TrainingPlan plan = plan_training(e);
   plan.start = Time{} + start;
   // Steady states are those of jobs that are alone.
@@ -55,16 +81,6 @@ TrainingPlan plan_beside_others(const Experiment& e, Duration start) {
   return plan;
 }
 
-/// What there is to play in a step: messages, counted in those of two links.
-double messages_of(const Experiment& e, const TrainingPlan& plan) {
-  if (plan.members() == 1 && !plan.workers_meet()) return 1;
-  const Machine machine(*e.cluster);
-  double sum = 1;  // the step itself
-  for (const Bucket& bucket : plan.step.buckets)
-    sum += play_cost(e.collective->programs(bucket.bytes), machine);
-  return sum;
-}
-
 /// Both by job.
 struct Played {
   std::vector<TrainingTimes> alone;
@@ -76,9 +92,14 @@ class Jobs {
   explicit Jobs(const Experiment& e) : set_(*e.jobs) {
     std::int64_t seed = e.run->seed;
     for (const Job& job : set_.jobs) {
-      jobs_.push_back({plan_beside_others(*job.experiment, job.start), job.nodes, seed++});
+      try {
+        jobs_.push_back({plan_beside_others(*job.experiment, job.start), job.nodes, seed++});
+      } catch (const PlacedError& error) {
+        throw PlacedError(text_of_job(jobs_.size(), job, error.what()));
+      }
       messages_.push_back(messages_of(*job.experiment, jobs_.back().plan));
     }
+    check_starts();
   }
 
   Played play(const Wanted& wanted, Causes* causes) const {
@@ -121,9 +142,47 @@ class Jobs {
   const TrainingPlan& first() const { return jobs_.front().plan; }
 
  private:
-  static void check(double messages) {
-    check_events(messages, "/run/steps", "messages of two links",
-                 "fewer steps, workers or jobs have fewer");
+  static void check(double messages) { check_messages(messages, "/run/steps"); }
+
+  /// What a step of a job takes at least, s.
+  double least_step(std::size_t j) const {
+    const StepPlan& step = jobs_[j].plan.step;
+    return to_seconds(std::max(step.forward + step.backward, step.input));
+  }
+  double least_run(std::size_t j) const {
+    return least_step(j) * static_cast<double>(jobs_[j].plan.played_steps());
+  }
+
+  /// Jobs go on until the last one that starts has its steps: at least so many messages, where each
+  /// starts when it is told to, or all at once.
+  double least_messages(bool at_once) const {
+    double end = 0;
+    const auto start = [&](std::size_t j) { return at_once ? 0 : to_seconds(set_.jobs[j].start); };
+    for (std::size_t j = 0; j < jobs_.size(); ++j)
+      end = std::max(end, start(j) + least_run(j));
+    double messages = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const auto own = static_cast<double>(jobs_[j].plan.played_steps());
+      const double step = least_step(j);
+      messages += messages_[j] * (step > 0 ? std::max(own, (end - start(j)) / step) : own);
+    }
+    return messages;
+  }
+
+  void check_starts() const {
+    const auto last = static_cast<std::size_t>(
+        std::ranges::max_element(set_.jobs, {}, &Job::start) - set_.jobs.begin());
+    const std::string pointer = fmt::format("/jobs/{}/start", last);
+    constexpr double kLimit = 4e6;  // s, as for a job that is alone
+    if (const double end = to_seconds(set_.jobs[last].start) + least_run(last); end > kLimit) {
+      throw PlacedError(
+          fmt::format("{}: its steps end after {} s or more, of the {} s that can be "
+                      "simulated",
+                      pointer, end, kLimit));
+    }
+    check(least_messages(true));
+    check_events(least_messages(false), pointer, "messages of two links",
+                 "jobs that start sooner have others go on for less");
   }
 
   const JobSet& set_;
@@ -139,9 +198,11 @@ void JobsRun::check(const Experiment& e, const DocumentOf&) const {
         "{}: /jobs: closed forms know no link by itself; expected \"message\" under /run/fidelity",
         e.file));
   }
+  std::size_t place = 0;
   for (const Job& job : e.jobs->jobs) {
     if (const std::string why = refusal(*job.experiment); !why.empty())
-      throw InputError(fmt::format("{}: {}", e.file, why));
+      throw InputError(fmt::format("{}: {}", e.file, text_of_job(place, job, why)));
+    ++place;
   }
 }
 

@@ -22,6 +22,33 @@ Experiment read(const TinyFolder& folder, const std::vector<std::string>& sets) 
   return read_experiment(load_document(folder.experiment(kRing), sets));
 }
 
+std::string repeated(const std::string& text, int times) {
+  std::string all = text;
+  for (int i = 1; i < times; ++i)
+    all += ", " + text;
+  return all;
+}
+
+/// Two leaves with two nodes each, and a link of 0.1 GB/s between them.
+const std::string kThin = R"(/cluster/fabric={"type": "graph",
+    "vertices": [{"name": "a", "ports": 2}, {"name": "b", "ports": 2}],
+    "links": [{"ends": ["a", "b"], "bandwidth": "0.1 GB/s"}]})";
+
+/// A ring of two for 1,000,000 B is two rounds of 10 us and 500,000 B: at 1 GB/s on one leaf, at
+/// 0.1 GB/s on nodes of both.
+TEST(ReadJobs, ClosedFormsAreThoseOfTheirNodes) {
+  const TinyFolder folder;
+  for (const bool swaps : {false, true}) {
+    const Experiment e =
+        read(folder, {kThin, swaps ? R"(/jobs=[{"nodes": [0, 2]}, {"nodes": [3]}])"
+                                   : R"(/jobs=[{"nodes": [3, 2]}, {"nodes": [0]}])"});
+    const double round = 10e-6 + (swaps ? 5e-3 : 0.5e-3);
+    EXPECT_NEAR(to_seconds(e.collective->time({1'000'000})), 2 * round, 1e-11);
+    EXPECT_NEAR(to_seconds(e.jobs->jobs[0].experiment->collective->time({1'000'000})), 2 * round,
+                1e-11);
+  }
+}
+
 TEST(ReadJobs, EachHasAClusterOfItsNodes) {
   const TinyFolder folder;
   const Experiment e = read(folder, {R"(/jobs=[{"nodes": [3, 0, 1]},
@@ -56,6 +83,8 @@ TEST(ReadJobs, WhatIsWrongIsToldWhereItStands) {
     return text.substr(text.find(": ") + 2);
   };
   EXPECT_EQ(refusal("5"), "/jobs: expected a list, got 5");
+  EXPECT_EQ(refusal("[" + repeated(R"({"nodes": [0]})", 1001) + "]"),
+            "/jobs: expected at most 1000, got 1001");
   EXPECT_EQ(refusal("[]"), "/jobs: expected at least one, got []");
   EXPECT_EQ(refusal(R"([{"nodes": []}])"), "/jobs/0/nodes: expected at least one, got []");
   EXPECT_EQ(refusal(R"([{"nodes": [0]}, {"nodes": [1, 4]}])"),

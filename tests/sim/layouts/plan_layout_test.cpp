@@ -165,5 +165,25 @@ TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
             "/strategy/schedule: unexpected, as units of the states are the buckets");
 }
 
+// A fat tree has as many links on every level as hosts; the link between two leaves with two nodes
+// each carries two messages at once.
+TEST(PlanLayout, ClosedFormsKnowFabricsThatAreLikeASwitch) {
+  const auto layout = [](const std::string& fabric, const std::string& more = "") {
+    return error_of(with_strategy(R"("layout": {"tensor": 1})",
+                                  R"(, "cluster": {"fabric": )" + fabric + "}" + more));
+  };
+  const auto graph = [](const std::string& bandwidth) {
+    return R"({"type": "graph", "vertices": [{"name": "a", "ports": 2}, {"name": "b", "ports": 2}],
+               "links": [{"ends": ["a", "b"], "bandwidth": ")" +
+           bandwidth + "\"}]}";
+  };
+  EXPECT_EQ(layout(R"({"type": "fat-tree", "radix": 4})"), "");
+  EXPECT_EQ(layout(graph("2 GB/s")), "");
+  EXPECT_EQ(layout(graph("1.9 GB/s")),
+            "/cluster/fabric: found one whose links between switches delay messages or slow them "
+            "down, expected one like a switch, or \"message\" under /run/fidelity, as closed forms "
+            "of layouts know no other");
+}
+
 }  // namespace
 }  // namespace steptime

@@ -37,5 +37,14 @@ TEST(ReadLinks, HaveTwoEndsThatThereAre) {
   EXPECT_EQ(refusal(R"(["a", "a"])"), "x.json: /links/0/ends: a link needs two different ends");
 }
 
+TEST(ReadLinks, JoinTwoEndsOnce) {
+  EXPECT_EQ(message_of<InputError>([] {
+              read(R"({"bandwidth": "1 GB/s", "ends": ["a", "b"]},
+                      {"bandwidth": "2 GB/s", "ends": ["b", "a"]})");
+            }),
+            "x.json: /links/1/ends: \"b\" and \"a\" are joined already; expected the number of "
+            "parallel links under \"count\"");
+}
+
 }  // namespace
 }  // namespace steptime

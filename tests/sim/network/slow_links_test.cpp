@@ -75,6 +75,16 @@ TEST(SlowLinks, AFactorIsRequiredWhereItCounts) {
   EXPECT_EQ(read(R"({"adapters": [{"node": 2, "factor": 8}]})").adapters.size(), 1U);
 }
 
+TEST(SlowLinks, AnAdapterHasOneFactor) {
+  const auto refusal = [](const std::string& adapter) {
+    const std::string one = R"({"node": 2, )" + adapter + R"("factor": 8})";
+    return message_of<InputError>([&] { read(R"({"adapters": [)" + one + ", " + one + "]}"); });
+  };
+  EXPECT_EQ(refusal(""), "x.json: /adapters/1/node: is there twice; expected each adapter once");
+  EXPECT_EQ(refusal(R"("adapter": 1, )"),
+            "x.json: /adapters/1/adapter: is there twice; expected each adapter once");
+}
+
 TEST(SlowLinks, NodesAreWholeNumbers) {
   EXPECT_EQ(message_of<InputError>([] { read(R"({"factor": 2, "nodes": [0.5]})"); }),
             "x.json: /nodes: expected a list of whole numbers from 0 on, got 0.5");

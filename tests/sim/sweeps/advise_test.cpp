@@ -194,5 +194,11 @@ TEST(Advise, ARunThatLearnsIsRefused) {
   EXPECT_NE(message.find(": /run/convergence"), std::string::npos) << message;
 }
 
+TEST(Advise, JobsAreRefused) {
+  const std::string file = (data_dir() / "configs/examples/two-jobs.json").string();
+  EXPECT_EQ(message_of<InputError>([&] { advise(load_document(file, {})); }),
+            file + ": /jobs: found several jobs, expected none, as advice is for one training");
+}
+
 }  // namespace
 }  // namespace steptime

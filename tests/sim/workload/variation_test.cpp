@@ -68,6 +68,30 @@ TEST(Variation, ASpeedIsANumber) {
             "x.json: /variation/gpus/0/speed: must be at least 0.001 and at most 1000, got 0");
 }
 
+TEST(Variation, AChanceSaysHowMuchLongerItTakes) {
+  EXPECT_EQ(message_of<InputError>([] { read(R"({"slow_chance": 0.5})"); }),
+            "x.json: /variation/slow_speed: required but missing, as there is a \"slow_chance\"");
+  EXPECT_EQ(message_of<InputError>([] { read(R"({"straggle_chance": 0.5})"); }),
+            "x.json: /variation/straggle_factor: required but missing, as there is a "
+            "\"straggle_chance\"");
+  EXPECT_FALSE(read(R"({"slow_chance": 0, "straggle_chance": 0})").any());
+}
+
+TEST(Variation, AGpuHasOneSpeed) {
+  const auto refusal = [](const std::string& second) {
+    return message_of<InputError>(
+        [&] { read(R"({"gpus": [{"node": 2, "gpu": 1, "speed": 0.8}, )" + second + "]}"); });
+  };
+  EXPECT_EQ(refusal(R"({"node": 2, "gpu": 1, "speed": 0.5})"),
+            "x.json: /variation/gpus/1/gpu: found GPUs that entry 0 names, too; expected each GPU "
+            "once");
+  EXPECT_EQ(refusal(R"({"node": 2, "speed": 0.5})"),
+            "x.json: /variation/gpus/1/node: found GPUs that entry 0 names, too; expected each GPU "
+            "once");
+  EXPECT_EQ(refusal(R"({"node": 2, "gpu": 0, "speed": 0.5}, {"node": 1, "speed": 0.5})"),
+            "no error");
+}
+
 // Largest of n standard normal numbers: 1 / sqrt(pi) of two, 3 / (2 sqrt(pi)) of three, 2.50759 of
 // a hundred (Harter 1961, Biometrika 48, table 1); two standard deviations are one of their root
 // of squares.
@@ -96,11 +120,11 @@ TEST(Variation, TheSlowestOfSomeIsAsLongAsDrawnOnesAreOnAverage) {
 }
 
 TEST(Variation, ReadsItsKeys) {
-  const Variation v = read(R"({"spread": 0.1, "straggle_chance": 0.2})");
+  const Variation v = read(R"({"spread": 0.1, "straggle_chance": 0.2, "straggle_factor": 3})");
   EXPECT_EQ(v.spread, 0.1);
   EXPECT_EQ(v.jitter, 0);
   EXPECT_EQ(v.straggle_chance, 0.2);
-  EXPECT_EQ(v.straggle_factor, 1);
+  EXPECT_EQ(v.straggle_factor, 3);
   EXPECT_EQ(v.seeds, 1);
   EXPECT_TRUE(v.any());
 }

@@ -198,5 +198,29 @@ TEST(ShippedTrace, AFileOfThatNameComesFirst) {
   EXPECT_EQ(read_model(R"({"trace": ")" + file.path() + "\"}").trace.model, "m");
 }
 
+TEST_F(WorkloadConfig, WhatNothingReadsIsRefused) {
+  EXPECT_EQ(error(R"(, "rescale": "forward")"),
+            "x.json: /rescale: expected \"compute_time\" beside it");
+  EXPECT_EQ(error(R"(, "rescale": "zz")"),
+            "x.json: /rescale: unknown \"zz\"; known: both, forward");
+  EXPECT_EQ(read(R"(, "rescale": "both")").trace.forward(), 2 * kMs);
+  EXPECT_EQ(error(R"(, "kernels": "eager")"),
+            "x.json: /kernels: unexpected, as \"trace\" gives the times");
+  const auto shape = [](const std::string& more) {
+    return message_of<InputError>([&] {
+      read_micro_batch(
+          config_of(R"({"model": "gpt-1.7b", "device": "v100", "batch": 1, )" + more + "}",
+                    workload_params()));
+    });
+  };
+  EXPECT_EQ(shape(R"("kernels": "eager")"),
+            "x.json: /kernels: unexpected with the shape of a transformer; expected \"operators\"");
+  EXPECT_EQ(shape(R"("device_model": -5)"),
+            "x.json: /device_model: expected a name or an object {\"type\": ...}, got -5");
+  EXPECT_EQ(shape(R"("device_model": "fake")"),
+            "x.json: /device_model: found \"fake\", expected {\"type\": \"roofline\"} with a "
+            "layout");
+}
+
 }  // namespace
 }  // namespace steptime

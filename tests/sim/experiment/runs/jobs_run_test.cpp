@@ -126,5 +126,47 @@ TEST(JobsRun, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(refusal({"/workload/input=100"}), "/workload/input: unexpected beside other jobs");
 }
 
+TEST(JobsRun, NameTheJobWhoseSectionIsWrong) {
+  const TinyFolder folder;
+  const auto refusal = [&](const std::string& strategy) {
+    const std::string text = message_of<InputError>([&] {
+      run(folder,
+          {R"(/jobs=[{"nodes": [0, 1]}, {"nodes": [2, 3], "strategy": )" + strategy + "}]"});
+    });
+    return text.substr(text.find(": ") + 2);
+  };
+  EXPECT_EQ(refusal(R"({"aggregation": {"type": "parameter-server", "servers": 1}})"),
+            "/jobs/1/strategy/aggregation: jobs all-reduce; expected {\"type\": \"all-reduce\"}");
+  EXPECT_EQ(
+      refusal(R"({"aggregation": {"type": "all-reduce",
+                  "collective": {"type": "linear", "a": "1 s", "b": "1 ns/B"}}})"),
+      "/jobs/1/strategy/aggregation/collective: fidelity \"message\" needs a collective that is "
+      "made of messages; this one is known by its time only");
+}
+
+/// A step of a job computes 42 ms and sends four messages of two links: in 3e6 s there are 7e7
+/// steps, in which 400,000 steps of a ring of 4 are few.
+TEST(JobsRun, StartsThatNothingCanWaitForAreRefused) {
+  const TinyFolder folder;
+  const auto refusal = [&](const std::string& start, const std::string& nodes) {
+    const Experiment e = read_experiment(load_document(
+        folder.experiment(kRing),
+        {"/cluster/nodes=200", R"(/jobs=[{"nodes": [)" + nodes +
+                                   R"(]}, {"nodes": [198, 199], "start": ")" + start + "\"}]"}));
+    const std::string text = message_of<InputError>([&] { check_training_run(e); });
+    return text.substr(text.find(": ") + 2);
+  };
+  EXPECT_EQ(refusal("5000000 s", "0, 1").substr(0, 39), "/jobs/1/start: its steps end after 50000");
+  std::string nodes = "0";
+  for (int node = 1; node < 100; ++node)
+    nodes += ", " + std::to_string(node);
+  const std::string many = refusal("3000000 s", nodes);
+  EXPECT_EQ(many.substr(0, 14), "/jobs/1/start:") << many;
+  EXPECT_NE(many.find("messages of two links to play, at most 1e+10; jobs that start sooner have "
+                      "others go on for less"),
+            std::string::npos)
+      << many;
+}
+
 }  // namespace
 }  // namespace steptime

@@ -13,7 +13,8 @@ namespace {
 TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
   // A straggler that takes as long as any other: the same times, played instead of in closed form.
   const TinyFolder folder;
-  const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1}}})";
+  const std::string varied = R"({"run": {"steps": 3, "variation": {"straggle_chance": 1,
+      "straggle_factor": 1}}})";
   std::vector<SentBucket> buckets;
   const Result r = simulate(tiny_experiment(folder, varied), &buckets);
   EXPECT_DOUBLE_EQ(r.step_time_s, 0.044);
