@@ -207,9 +207,6 @@ Software software_of(const Config& request, const Device& device) {
   if (request.has("host_per_kernel"))
     software.host_per_kernel = request.get<Duration>("host_per_kernel");
   const bool keeps_products = request.has("keeps") && says("keeps", "products");
-  if (software.delays_scales &&
-      (!request.has("products") || request.get<std::string>("products") != "float8"))
-    request.fail("scales", "found \"delayed\", expected \"products\": \"float8\" beside it");
   if (!request.has("products")) return software;
   software.products = request.get<std::string>("products");
   if (!device.transformers.contains(software.products)) {

