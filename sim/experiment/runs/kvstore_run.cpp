@@ -1,5 +1,6 @@
 #include "sim/experiment/runs/kvstore_run.h"
 
+#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/module_step.h"
