@@ -2,6 +2,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/config/registry.h"
 #include "sim/core/error.h"
+#include "sim/workload/model_work.h"
 #include "sim/workload/workload.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
