@@ -13,11 +13,13 @@ const Params kParams{{.key = "collective",
                       .fallback = Json{{"type", "ring"}},
                       .choice = Collective::kNoun}};
 
-const bool kRegistered = Aggregations::instance().add(
-    "all-reduce", "a collective among all workers", kParams,
-    [](const Config& c, const Cluster& cluster) {
-      return std::make_unique<Aggregation>(Aggregation{.inside = read_collective(c, cluster)});
-    });
+const bool kRegistered =
+    Aggregations::instance().add(
+        "all-reduce", "a collective among all workers", kParams,
+        [](const Config& c, const Cluster& cluster) {
+          return std::make_unique<Aggregation>(Aggregation{.inside = read_collective(c, cluster)});
+        }) &&
+    Aggregations::instance().set_default("all-reduce");
 
 }  // namespace
 }  // namespace steptime

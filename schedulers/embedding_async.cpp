@@ -15,7 +15,8 @@ class Async final : public Embedding {
 
 const bool kRegistered =
     Embeddings::instance().add("async", "one communication thread takes what is ready", {},
-                               [](const Config&) { return std::make_unique<Async>(); });
+                               [](const Config&) { return std::make_unique<Async>(); }) &&
+    Embeddings::instance().set_default("async");
 
 }  // namespace
 }  // namespace steptime

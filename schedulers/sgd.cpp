@@ -16,7 +16,8 @@ class Sgd final : public Update {
 
 const bool kRegistered =
     Updates::instance().add("sgd", "synchronous: everyone waits for the sum of all gradients", {},
-                            [](const Config&) { return std::make_unique<Sgd>(); });
+                            [](const Config&) { return std::make_unique<Sgd>(); }) &&
+    Updates::instance().set_default("sgd");
 
 }  // namespace
 }  // namespace steptime

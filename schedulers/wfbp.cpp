@@ -16,9 +16,11 @@ class Wfbp final : public Schedule {
   }
 };
 
-const bool kRegistered = Schedules::instance().add(
-    "wfbp", "one message per gradient as soon as it exists", {granularity_param()},
-    [](const Config& c) { return std::make_unique<Wfbp>(read_granularity(c)); });
+const bool kRegistered =
+    Schedules::instance().add(
+        "wfbp", "one message per gradient as soon as it exists", {granularity_param()},
+        [](const Config& c) { return std::make_unique<Wfbp>(read_granularity(c)); }) &&
+    Schedules::instance().set_default("wfbp");
 
 }  // namespace
 }  // namespace steptime

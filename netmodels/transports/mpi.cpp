@@ -9,7 +9,8 @@ const bool kRegistered =
                   {}) &&
     add_transport("mpi-opt", "the same with MVAPICH2 as paper 002 proposes",
                   {.backend = "mpi-opt"}) &&
-    add_transport("nccl", "the same with NCCL", {.backend = "nccl"});
+    add_transport("nccl", "the same with NCCL", {.backend = "nccl"}) &&
+    Transports::instance().set_default("mpi");
 
 }  // namespace
 }  // namespace steptime

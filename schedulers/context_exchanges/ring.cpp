@@ -24,8 +24,9 @@ class RingExchange final : public ContextExchange {
 };
 
 const bool kRegistered = ContextExchanges::instance().add(
-    "ring", "keys and values go around beside attention", {},
-    [](const Config&) { return std::make_unique<RingExchange>(); });
+                             "ring", "keys and values go around beside attention", {},
+                             [](const Config&) { return std::make_unique<RingExchange>(); }) &&
+                         ContextExchanges::instance().set_default("ring");
 
 }  // namespace
 }  // namespace steptime

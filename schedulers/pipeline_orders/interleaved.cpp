@@ -5,6 +5,8 @@
 // chunk by chunk, backward passes with the chunks reversed; 2 (p - r - 1) + (v - 1) g of them come
 // first on rank r. Makespan m (F + B) + (p - 1)(F + B) / v. Scope: p <= g <= m, and m mod g is 0 or
 // at least p; Megatron refuses the rest. One chunk is 1f1b, with any group, as Megatron takes it.
+// Sends of the first and the last passes, those that are not in pairs, are awaited
+// (overlap_p2p_comm without overlap_p2p_comm_warmup_flush).
 // Parameters: chunks; microbatch_group, by default the ranks of the pipeline. Source: Narayanan et
 // al., 2104.04473 section 2.2; Megatron-LM schedules.py get_schedule_table,
 // get_pp_rank_microbatches, forward_backward_pipelining_with_interleaving; arguments.py (a virtual
@@ -52,12 +54,17 @@ class Interleaved final : public PipelineOrder {
 
   Pass pass(const PipelineShape& shape, std::int32_t rank, std::int64_t k) const override {
     const std::int64_t ahead = std::min(forwards_ahead(shape, rank), all(shape));
-    if (k < ahead) return forward(shape, k);
     const std::int64_t pairs = all(shape) - ahead;
     const std::int64_t behind = k - ahead;
-    if (behind >= 2 * pairs) return backward(shape, behind - pairs);
-    if (behind % 2 == 0) return forward(shape, ahead + behind / 2);
-    return backward(shape, behind / 2);
+    Pass pass;
+    if (behind < 0)
+      pass = forward(shape, k);
+    else if (behind >= 2 * pairs)
+      pass = backward(shape, behind - pairs);
+    else
+      pass = behind % 2 == 0 ? forward(shape, ahead + behind / 2) : backward(shape, behind / 2);
+    pass.awaits_send = chunks_ == 1 || behind < 0 || behind >= 2 * pairs;
+    return pass;
   }
 
  private:

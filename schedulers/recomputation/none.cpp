@@ -13,7 +13,8 @@ class None final : public Recomputation {
 
 const bool kRegistered =
     Recomputations::instance().add("none", "the forward pass keeps all that is needed", {},
-                                   [](const Config&) { return std::make_unique<None>(); });
+                                   [](const Config&) { return std::make_unique<None>(); }) &&
+    Recomputations::instance().set_default("none");
 
 }  // namespace
 }  // namespace steptime

@@ -16,7 +16,8 @@ class Replicated final : public States {
 
 const bool kRegistered =
     StateKinds::instance().add("replicated", "every rank holds all, and sums up by all-reduce", {},
-                               [](const Config&) { return std::make_unique<Replicated>(); });
+                               [](const Config&) { return std::make_unique<Replicated>(); }) &&
+    StateKinds::instance().set_default("replicated");
 
 }  // namespace
 }  // namespace steptime

@@ -45,6 +45,22 @@ void Catalogue::add_item(const std::string& name, std::string help, Params param
   STEPTIME_CHECK(is_new, fmt::format("{} \"{}\" is registered twice", noun(), name));
 }
 
+bool Catalogue::set_default(const std::string& name) {
+  STEPTIME_CHECK(default_.empty(),
+                 fmt::format("both \"{}\" and \"{}\" are the default {}", default_, name, noun()));
+  default_ = name;
+  return true;
+}
+
+const std::string& Catalogue::default_name() const {
+  STEPTIME_CHECK(!default_.empty(), fmt::format("no {} is the default", noun()));
+  return default_;
+}
+
+Json default_choice(const std::string& noun) {
+  return Json{{"type", Catalogue::all().at(noun)->default_name()}};
+}
+
 Config Catalogue::chosen(const Config& parent, std::string_view key) const {
   const std::string name = type_of(parent, key);
   if (const auto found = items_.find(name); found != items_.end()) {

@@ -29,6 +29,10 @@ class Catalogue {
   const std::string& noun() const { return noun_; }
   /// By name, so that a listing does not depend on link order.
   const std::map<std::string, Item>& items() const { return items_; }
+  /// The one that is meant where a config names none, as its own file says. None is a bug.
+  const std::string& default_name() const;
+  /// Returns true. Of two a bug.
+  bool set_default(const std::string& name);
   /// The bare name under `key`, or the one under "type" of the object there.
   static std::string type_of(const Config& parent, std::string_view key);
   /// What is chosen under `key`, read through its table. Throws InputError for an unknown name.
@@ -44,7 +48,11 @@ class Catalogue {
 
  private:
   std::string noun_;
+  std::string default_;
 };
+
+/// {"type": "<name>"}: what stands where a config names none of the things that `noun` is said of.
+Json default_choice(const std::string& noun);
 
 /// `Interface` must have a static `kNoun`. Args: what a factory gets beside its parameters.
 template <class Interface, class... Args>

@@ -43,8 +43,7 @@ constexpr std::array kOtherNames{OtherName{"bf16", "bfloat16"},
                                  OtherName{"infiniband", "rdma"},
                                  OtherName{"ethernet", "tcp"},
                                  OtherName{"allreduce", "all-reduce"},
-                                 OtherName{"ps", "parameter-server"},
-                                 OtherName{"interleaved-1f1b", "interleaved"}};
+                                 OtherName{"ps", "parameter-server"}};
 
 /// Empty: none of the known names is meant for sure.
 std::string meant_by(const std::string& word, std::span<const std::string> known) {
@@ -52,6 +51,11 @@ std::string meant_by(const std::string& word, std::span<const std::string> known
     if (!boost::algorithm::iequals(other.elsewhere, word, std::locale::classic())) continue;
     const auto found = std::find(known.begin(), known.end(), other.here);
     if (found != known.end()) return *found;
+  }
+  // "interleaved-1f1b" for "interleaved".
+  for (const std::string& name : known) {
+    if (name.size() > 2 && boost::algorithm::istarts_with(word, name + "-", std::locale::classic()))
+      return name;
   }
   return "";
 }

@@ -302,7 +302,7 @@ void EarliestRank::sums_by_itself(std::int32_t chunk) {
   wait_until(replicas_.over(), Spent::kGradients);
 }
 
-void EarliestRank::send(const Kind& kind, std::vector<EarliestRank*>& woken) {
+void EarliestRank::send(const Pass& pass, const Kind& kind, std::vector<EarliestRank*>& woken) {
   Outflow& flow = *kind.out;
   const Time start = std::max(at_, flow.over);
   Time at = start;
@@ -319,7 +319,7 @@ void EarliestRank::send(const Kind& kind, std::vector<EarliestRank*>& woken) {
     kind.receiver->waits_for_ = nullptr;
     woken.push_back(kind.receiver);
   }
-  if (!plan_.beside.pipeline) wait_until(flow.over, Spent::kPipeline);
+  if (!plan_.beside.has_send_of(pass)) wait_until(flow.over, Spent::kPipeline);
 }
 
 void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
@@ -344,7 +344,7 @@ void EarliestRank::go_on(std::vector<EarliestRank*>& woken) {
       this->sums_by_itself(pass.chunk);
       if (!calls_are_in_range()) is_in_range_ = false;
     }
-    if (kind.out != nullptr) send(kind, woken);
+    if (kind.out != nullptr) send(pass, kind, woken);
     const Time latest = kind.out == nullptr ? at_ : std::max(at_, kind.out->over);
     if (since_start(latest) > kMostCounted) is_in_range_ = false;
   }
@@ -420,11 +420,10 @@ RankMemory EarliestRank::remember() const {
       if (gather_ > Duration{}) reach(begin += gather_);
     }
     memory.acquire(HeldFor::kActivations, kind.activations, begin);
-    if (kind.logits.count > 0) memory.acquire(HeldFor::kLogits, kind.logits, begin);
+    memory.acquire(HeldFor::kLogits, kind.logits, begin);
     reach(made.end);
     memory.release(HeldFor::kActivations, kind.let_go, made.end);
-    if (kind.logits_let_go.count > 0)
-      memory.release(HeldFor::kLogits, kind.logits_let_go, made.end);
+    memory.release(HeldFor::kLogits, kind.logits_let_go, made.end);
   }
   return memory;
 }

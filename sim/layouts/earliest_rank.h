@@ -183,7 +183,7 @@ class EarliestRank {
   }
   bool receive(const Kind& kind, std::int32_t micro_batch);
   void work_through(Pass pass, const Kind& kind);
-  void send(const Kind& kind, std::vector<EarliestRank*>& woken);
+  void send(const Pass& pass, const Kind& kind, std::vector<EarliestRank*>& woken);
   void sums_by_itself(std::int32_t chunk);
   void launch(const Collective& collective, Bytes bytes);
   void sum_over_replicas(Bytes bytes, Time from);

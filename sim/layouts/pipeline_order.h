@@ -21,6 +21,8 @@ struct Pass {
   PassKind kind{};
   std::int32_t micro_batch = 0;
   std::int32_t chunk = 0;  ///< which of the rank's chunks; a micro-batch comes to 0 first
+  /// The order's framework begins the next pass when what this one makes has been sent, not before.
+  bool awaits_send = false;
   bool operator==(const Pass&) const = default;
 };
 

@@ -145,7 +145,12 @@ struct BesideCompute {
   /// gradient of the same product's weights.
   bool input_gradients = false;
   bool pipeline = true;
+  bool pipeline_by_order = false;  ///< of passes that do not await it (Pass::awaits_send)
   bool context = true;
+
+  bool has_send_of(const Pass& pass) const {
+    return pipeline || (pipeline_by_order && !pass.awaits_send);
+  }
 };
 
 class LayoutRoads;

@@ -1,5 +1,6 @@
 #include "sim/layouts/plan_layout.h"
 
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/layouts/group_collectives.h"
 #include "sim/layouts/message_count.h"
@@ -23,45 +24,47 @@ struct BesideKind {
   std::string_view name;
   bool BesideCompute::*member;
 };
-constexpr std::array kBesideKinds{BesideKind{"gradients", &BesideCompute::gradients},
-                                  BesideKind{"weights", &BesideCompute::weights},
-                                  BesideKind{"tensor", &BesideCompute::tensor},
-                                  BesideKind{"input-gradients", &BesideCompute::input_gradients},
-                                  BesideKind{"pipeline", &BesideCompute::pipeline},
-                                  BesideKind{"context", &BesideCompute::context}};
+constexpr std::array kBesideKinds{
+    BesideKind{"gradients", &BesideCompute::gradients},
+    BesideKind{"weights", &BesideCompute::weights},
+    BesideKind{"tensor", &BesideCompute::tensor},
+    BesideKind{"input-gradients", &BesideCompute::input_gradients},
+    BesideKind{"pipeline", &BesideCompute::pipeline},
+    BesideKind{"pipeline-by-order", &BesideCompute::pipeline_by_order},
+    BesideKind{"context", &BesideCompute::context}};
 
-Param choice(std::string key, std::string help, const char* noun) {
+Param choice(std::string key, std::string_view help, const char* noun) {
   return {.key = std::move(key),
           .kind = Kind::kObject,
-          .help = std::move(help),
+          .help = fmt::format("{}; default: {}", help, Catalogue::all().at(noun)->default_name()),
           .need = Need::kOptional,
           .choice = noun};
 }
 
 /// In the place of a key that the config lacks.
-Json fallback_of(const std::string& key) {
-  if (key == "states") return Json{{"type", "replicated"}};
-  if (key == "pipeline_order") return Json{{"type", "1f1b"}};
-  if (key == "recompute") return Json{{"type", "none"}};
-  if (key == "context_exchange") return Json{{"type", "ring"}};
-  return Json::array({"gradients", "weights", "pipeline", "context"});
+Json fallback_of(const Param& key) {
+  if (!key.choice.empty()) return default_choice(key.choice);
+  return Json::array({"gradients", "weights", "pipeline-by-order", "context"});
 }
 
 BesideCompute read_beside(const Config& strategy) {
-  BesideCompute beside{false, false, false, false, false, false};
-  const auto refuse = [&](const char* expected, const Json& found) {
-    std::vector<std::string_view> names;
-    for (const BesideKind& kind : kBesideKinds)
-      names.push_back(kind.name);
-    strategy.fail("beside_compute", fmt::format("found {}, expected {} {}", brief(found), expected,
-                                                fmt::join(names, ", ")));
-  };
+  BesideCompute beside{.gradients = false, .weights = false, .pipeline = false, .context = false};
+  std::vector<std::string> names;
+  for (const BesideKind& kind : kBesideKinds)
+    names.emplace_back(kind.name);
   const Json& list = strategy.raw("beside_compute");
-  if (!list.is_array()) refuse("a list of some of", list);
+  if (!list.is_array()) {
+    strategy.fail("beside_compute", fmt::format("found {}, expected a list of some of {}",
+                                                brief(list), fmt::join(names, ", ")));
+  }
   for (const Json& stated : list) {
     const auto known = std::find_if(kBesideKinds.begin(), kBesideKinds.end(),
                                     [&](const BesideKind& k) { return stated == k.name; });
-    if (known == kBesideKinds.end()) refuse("some of", stated);
+    if (known == kBesideKinds.end()) {
+      strategy.fail(
+          "beside_compute",
+          unknown_word(stated.is_string() ? stated.get<std::string>() : brief(stated), names));
+    }
     beside.*known->member = true;
   }
   return beside;
@@ -168,17 +171,14 @@ const Params& layout_strategy_params() {
        .table = layout_params},
       choice("states",
              "of a layout: how ranks with the same parameters share weights, gradients and "
-             "optimizer's states; default: replicated",
+             "optimizer's states",
              States::kNoun),
-      choice("pipeline_order",
-             "of a layout: in which order a rank works on micro-batches; default: 1f1b",
+      choice("pipeline_order", "of a layout: in which order a rank works on micro-batches",
              PipelineOrder::kNoun),
-      choice("recompute",
-             "of a layout: what backward passes compute again instead of keeping it; default: none",
+      choice("recompute", "of a layout: what backward passes compute again instead of keeping it",
              Recomputation::kNoun),
       choice("context_exchange",
-             "of a layout: how ranks that share a sample's tokens exchange what attention needs; "
-             "default: ring",
+             "of a layout: how ranks that share a sample's tokens exchange what attention needs",
              ContextExchange::kNoun),
       {.key = "beside_compute",
        .kind = Kind::kList,
@@ -186,7 +186,9 @@ const Params& layout_strategy_params() {
                "`weights` (without it units of `fsdp` come one at a time), `tensor` (cut into a "
                "piece for each rank, with its product), `input-gradients` (of what tensor ranks "
                "exchange, the sums of inputs' gradients, beside those of the same weights), "
-               "`pipeline`, `context`; default: all but `tensor` and `input-gradients`",
+               "`pipeline`, `pipeline-by-order` (only what the order's framework sends beside "
+               "passes), `context`; default: `gradients`, `weights`, `pipeline-by-order`, "
+               "`context`",
        .need = Need::kOptional}};
   return params;
 }
@@ -200,12 +202,12 @@ const Params& keys_with_defaults() {
     for (Param& key : keys) {
       if (key.key == "layout") continue;
       key.need = Need::kDefault;
-      key.fallback = fallback_of(key.key);
+      key.fallback = fallback_of(key);
     }
     keys.push_back({.key = "aggregation",
                     .kind = Kind::kObject,
                     .need = Need::kDefault,
-                    .fallback = Json{{"type", "all-reduce"}},
+                    .fallback = default_choice(Aggregation::kNoun),
                     .choice = Aggregation::kNoun});
     keys.push_back({.key = "*", .need = Need::kOptional});
     return keys;
@@ -227,7 +229,7 @@ Json with_layout_defaults(const Json& strategy) {
   Json full = strategy;
   if (!full.is_object() || !full.contains("layout")) return full;
   for (const Param& key : layout_strategy_params()) {
-    if (key.key != "layout" && !full.contains(key.key)) full[key.key] = fallback_of(key.key);
+    if (key.key != "layout" && !full.contains(key.key)) full[key.key] = fallback_of(key);
   }
   return full;
 }

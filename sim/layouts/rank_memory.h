@@ -48,11 +48,13 @@ class RankMemory {
   }
 
   void acquire(HeldFor what, Bytes bytes, Time now) {
+    if (bytes.count == 0) return;
     reach(now);
     held_[static_cast<std::size_t>(what)] += bytes.count;
     total_ += bytes.count;
   }
   void release(HeldFor what, Bytes bytes, Time now) {
+    if (bytes.count == 0) return;
     reach(now);
     std::int64_t& held = held_[static_cast<std::size_t>(what)];
     held -= bytes.count;

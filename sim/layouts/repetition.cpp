@@ -50,6 +50,7 @@ bool Repetition::comes_again(const Order& order, std::int64_t k) const {
   const Pass& one = order.all[static_cast<std::size_t>(k)];
   const Pass& other = order.all[static_cast<std::size_t>(k + order.period)];
   return one.kind == other.kind && one.chunk == other.chunk &&
+         one.awaits_send == other.awaits_send &&
          one.micro_batch + in_period_ == other.micro_batch && one.micro_batch > 0 &&
          other.micro_batch + 1 < micro_batches_;
 }

@@ -374,7 +374,7 @@ Task StageRank::weight_gradient(Pass pass) {
   if (sums_by_itself_) co_await sums_by_itself(pass);
 }
 
-Task StageRank::sends(PipelineLink& link, Arrivals* to, StageRank& receiver) {
+Task StageRank::sends(Pass pass, PipelineLink& link, Arrivals* to, StageRank& receiver) {
   if (to == nullptr) co_return;
   const Bytes bytes = plan().boundary;
   if (&receiver == this) {  // two chunks of one rank
@@ -385,7 +385,7 @@ Task StageRank::sends(PipelineLink& link, Arrivals* to, StageRank& receiver) {
   const Hop& hop = plan().hop(&link == &forward_ ? place_ : before_->place_);
   count(GroupKind::kPipeline, bytes, alone(*hop.send, bytes));
   link.send(bytes, *to, receiver.memory_);
-  if (plan().beside.pipeline) co_return;
+  if (plan().beside.has_send_of(pass)) co_return;
   const Time since = run_.world.now();
   co_await link.over();
   spend(Spent::kPipeline, since);
@@ -395,13 +395,15 @@ Task StageRank::sends_activations(Pass pass) {
   const std::int32_t next = stage_of(pass) + 1;
   const bool is_last = next == static_cast<std::int32_t>(plan().stages.size());
   const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
-  return sends(forward_, is_last ? nullptr : after_->chunks_[place].activations.get(), *after_);
+  return sends(pass, forward_, is_last ? nullptr : after_->chunks_[place].activations.get(),
+               *after_);
 }
 
 Task StageRank::sends_gradients(Pass pass) {
   const std::int32_t next = stage_of(pass) - 1;
   const auto place = static_cast<std::size_t>(next / plan().layout.pipeline());
-  return sends(backward_, next < 0 ? nullptr : before_->chunks_[place].gradients.get(), *before_);
+  return sends(pass, backward_, next < 0 ? nullptr : before_->chunks_[place].gradients.get(),
+               *before_);
 }
 
 Task StageRank::sums_gradients() {

@@ -142,7 +142,7 @@ class StageRank final {
   /// `comes`: else there is nothing to wait for.
   Task receives(Pass pass, Arrivals& from, const PipelineLink& link, bool comes);
   /// `to` null: there is nobody who needs it.
-  Task sends(PipelineLink& link, Arrivals* to, StageRank& receiver);
+  Task sends(Pass pass, PipelineLink& link, Arrivals* to, StageRank& receiver);
   Task sums_by_itself(Pass pass);
   void make_buckets(Pass pass, std::size_t from, std::size_t to);
 

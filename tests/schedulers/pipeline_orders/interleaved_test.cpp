@@ -92,7 +92,7 @@ TEST(Interleaved, CountsBeyondWhatThirtyTwoBitsHold) {
   const PipelineShape shape{.ranks = 2, .micro_batches = 1'000'000};
   const auto order = interleaved(10'000, 1'000'000);
   EXPECT_EQ(order->passes(shape, 1), 20'000'000'000);
-  EXPECT_EQ(order->pass(shape, 1, 19'999'999'999), (Pass{PassKind::kBackward, 999'999, 0}));
+  EXPECT_EQ(order->pass(shape, 1, 19'999'999'999), (Pass{PassKind::kBackward, 999'999, 0, true}));
   // (v - 1) g forward passes, and of the pairs behind the first 999,999 pairs' two passes each.
   EXPECT_EQ(order->pass(shape, 1, 9'999'000'000 + 2 * 999'999),
             (Pass{PassKind::kForward, 999'999, 9'999}));

@@ -100,6 +100,20 @@ TEST(Registry, ANameTwiceIsABug) {
   EXPECT_EQ(choose(R"({"greeting": {"type": "brief"}})"), "Hi");
 }
 
+TEST(Registry, OneOfThemIsTheDefault) {
+  EXPECT_NE(message_of<InternalError>([] {
+              (void)greetings().default_name();
+            }).find("no greeting is the default"),
+            std::string::npos);
+  EXPECT_TRUE(greetings().set_default("brief"));
+  EXPECT_EQ(greetings().default_name(), "brief");
+  EXPECT_EQ(choose(Json{{"greeting", default_choice("greeting")}}.dump()), "Hi");
+  EXPECT_NE(message_of<InternalError>([] {
+              greetings().set_default("polite");
+            }).find("both \"brief\" and \"polite\" are the default greeting"),
+            std::string::npos);
+}
+
 TEST(Registry, ListsNamesHelpAndKeysSorted) {
   const auto& items = greetings().items();
   ASSERT_EQ(items.size(), 2U);

@@ -35,6 +35,15 @@ TEST(Words, OfOtherProgramsAreAnsweredWithTheNameHere) {
   EXPECT_EQ(unknown_word("bf16", kKnown), "unknown \"bf16\"; known: float32, float16, csv");
 }
 
+TEST(Words, WithMoreBehindAHyphenAreGuessedToo) {
+  const std::vector<std::string> orders{"interleaved", "zb-h1"};
+  EXPECT_EQ(
+      unknown_word("interleaved-1f1b", orders),
+      "unknown \"interleaved-1f1b\" (did you mean \"interleaved\"?); known: interleaved, zb-h1");
+  EXPECT_EQ(unknown_word("interleavedness", orders),
+            "unknown \"interleavedness\"; known: interleaved, zb-h1");
+}
+
 TEST(Words, OfVeryManyOnlyThoseAlikeArePrinted) {
   std::vector<std::string> known{"a/resnet50", "resnet152"};
   for (int i = 0; i < 40; ++i)

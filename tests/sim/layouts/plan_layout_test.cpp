@@ -2,6 +2,7 @@
 // step than without a layout.
 #include "sim/layouts/plan_layout.h"
 
+#include "sim/config/json.h"
 #include "sim/core/error.h"
 #include "tests/support/simulated.h"
 
@@ -65,6 +66,18 @@ TEST(PlanLayout, ALayoutOfOnesPaysForOverlapAsTodaysStepDoes) {
   EXPECT_EQ(layout.step_time_s, today.step_time_s);
   EXPECT_EQ(layout.comm_busy_s, today.comm_busy_s);
   EXPECT_EQ(layout.compute_time_s, 0.042);
+}
+
+TEST(PlanLayout, WhatIsNotStatedIsAsItsOwnFileSays) {
+  EXPECT_EQ(with_layout_defaults(Json{{"layout", Json::object()}}), parse_json(R"({"layout": {},
+                           "states": {"type": "replicated"},
+                           "pipeline_order": {"type": "1f1b"},
+                           "recompute": {"type": "none"},
+                           "context_exchange": {"type": "ring"},
+                           "beside_compute": ["gradients", "weights", "pipeline-by-order",
+                                              "context"]})",
+                                                                               "defaults"));
+  EXPECT_EQ(with_layout_defaults(Json::object()), Json::object());
 }
 
 TEST(PlanLayout, KeysOfALayoutNeedOne) {
@@ -146,13 +159,12 @@ TEST(PlanLayout, RefusesWhatNothingTravelsBeside) {
     EXPECT_EQ(
         error_of(with_strategy(fmt::format(R"("layout": {{}}, "beside_compute": {})", stated))),
         fmt::format("/strategy/beside_compute: found {}, expected a list of some of gradients, "
-                    "weights, tensor, input-gradients, pipeline, context",
+                    "weights, tensor, input-gradients, pipeline, pipeline-by-order, context",
                     found));
   }
-  EXPECT_EQ(
-      error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
-      "/strategy/beside_compute: found \"hope\", expected some of gradients, weights, tensor, "
-      "input-gradients, pipeline, context");
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {}, "beside_compute": ["gradients", "hope"])")),
+            "/strategy/beside_compute: unknown \"hope\"; known: gradients, weights, tensor, "
+            "input-gradients, pipeline, pipeline-by-order, context");
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {}, "states": {"type": "fsdp", "shard_group": 3})")),
       "/strategy/states: found shard groups of 3, expected a divisor of the 4 ranks that hold the "

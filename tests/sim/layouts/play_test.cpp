@@ -56,6 +56,36 @@ TEST(PlayLayout, SendsThatComputeWaitsFor) {
   }
 }
 
+// Two ranks with two chunks each, four micro-batches in one group, F = 2, B = 4, a transfer of 1.
+// Rank 0 has 6 forward passes before its pairs, rank 1 has 4; of these and of the backward passes
+// behind the pairs the sends are awaited, so that they begin 3 and 5 apart instead of 2 and 4:
+//
+//   0  F0.0 0-2 F1.0 3-5 F2.0 6-8 F3.0 9-11 F0.1 12-14 F1.1 15-17
+//      F2.1 18-20 B0.1 22-26 F3.1 26-28 B1.1 28-32
+//      B2.1 34-38 B3.1 40-44 B0.0 45-49 B1.0 49-53 B2.0 54-58 B3.0 59-63
+//   1  F0.0 3-5 F1.0 6-8 F2.0 9-11 F3.0 12-14
+//      F0.1 15-17 B0.1 17-21 F1.1 21-23 B1.1 23-27 F2.1 27-29 B2.1 29-33 F3.1 33-35 B3.1 35-39
+//      B0.0 39-43 B1.0 44-48 B2.0 49-53 B3.0 54-58
+//
+// All beside passes:
+//
+//   0  F0.0 0-2 F1.0 2-4 F2.0 4-6 F3.0 6-8 F0.1 8-10 F1.1 10-12
+//      F2.1 12-14 B0.1 18-22 F3.1 22-24 B1.1 24-28
+//      B2.1 30-34 B3.1 36-40 B0.0 40-44 B1.0 44-48 B2.0 48-52 B3.0 52-56
+//   1  F0.0 3-5 F1.0 5-7 F2.0 7-9 F3.0 9-11
+//      F0.1 11-13 B0.1 13-17 F1.1 17-19 B1.1 19-23 F2.1 23-25 B2.1 25-29 F3.1 29-31 B3.1 31-35
+//      B0.0 35-39 B1.0 39-43 B2.0 43-47 B3.0 47-51
+TEST(PlayLayout, SendsThatAnOrderAwaits) {
+  TestLayout test{.degrees = {1, 1, 1, 2},
+                  .order = R"({"type": "interleaved", "chunks": 2, "microbatch_group": 4})",
+                  .micro_batches = 4,
+                  .costs = costs_of(Duration(1), 0)};
+  EXPECT_EQ(step_in_every_way(plan_of(test, work_of_blocks(4, {2, 3, 1}))), 56);
+  test.beside.pipeline = false;
+  test.beside.pipeline_by_order = true;
+  EXPECT_EQ(step_in_every_way(plan_of(test, work_of_blocks(4, {2, 3, 1}))), 63);
+}
+
 // ZeRO-1 on one rank of two, three layers of forward 10 and backward 20, gathers of 4, sums of 6:
 // A1 A2 A3 0-4, 4-8, 8-12; F1 4-14, F2 14-24, F3 24-34; B3 34-54, R3 54-60, B2 54-74, R2 74-80,
 // B1 74-94, R1 94-100. Without weights beside compute: all gathers first, 12 + 90 + 6.

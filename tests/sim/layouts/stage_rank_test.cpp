@@ -47,7 +47,7 @@ TEST(StageRank, SaysWhatItIsDoing) {
   const LayoutPlan plan = plan_of({.micro_batches = 2}, work_of_blocks(1, {1, 1, 1}));
   Scene scene(plan);
   EXPECT_EQ(scene.rank.doing(), "step");
-  EXPECT_EQ(scene.rank.begin(1), (Pass{PassKind::kBackward, 0, 0}));
+  EXPECT_EQ(scene.rank.begin(1), (Pass{PassKind::kBackward, 0, 0, true}));
   EXPECT_EQ(scene.rank.doing(), "pass 1, backward of micro-batch 0 in chunk 0");
 }
 
