@@ -52,7 +52,7 @@ std::string meant_by(const std::string& word, std::span<const std::string> known
     const auto found = std::find(known.begin(), known.end(), other.here);
     if (found != known.end()) return *found;
   }
-  // "interleaved-1f1b" for "interleaved".
+  // "ring-allreduce" for "ring".
   for (const std::string& name : known) {
     if (name.size() > 2 && boost::algorithm::istarts_with(word, name + "-", std::locale::classic()))
       return name;

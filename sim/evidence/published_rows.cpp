@@ -78,8 +78,11 @@ const Params& rows_params() {
             "`flops` (how operations a second are counted: `hardware`, `whole`, else with half of "
             "attention), `peak_flops` (of a share of it), `assumed`, `missed_because`, `left_out` "
             "and `left_out_counts` (as 50 % off), `tolerance_pct`; `sequence_parallel`, "
-            "`one_layer_a_chunk`, `recompute` and `selective` where the rows do not say, and `by`: "
-            "values to set by a field of the row"),
+            "`one_layer_a_chunk` and `fields` where the rows do not say, and `by`, which counts "
+            "after that of all rows"),
+      table("by", "by a field of a row and its word: values to set"),
+      table("chunks", "the order of a pipeline whose ranks have several chunks"),
+      table("recomputed_layers", "what a row means that says how many layers are computed again"),
       {.key = "effects",
        .kind = Kind::kList,
        .help = "changes that are compared between two rows: `what`, ids `of` and `over` whose "
@@ -101,7 +104,8 @@ RowMapping::RowMapping(const Json& base, const Config& section)
   base_.erase("claims");
   base_.erase("sweep");
   const auto file = section.get<std::string>("file");
-  for (const char* key : {"models", "hardware", "precisions", "groups"})
+  for (const char* key :
+       {"models", "hardware", "precisions", "groups", "by", "chunks", "recomputed_layers"})
     (void)section.object(key, any_keys());
   effects_ = section.raw("effects");
   for (const Json& effect : effects_) {
@@ -224,7 +228,10 @@ void RowMapping::set_layout(Json& config, const Json& row, const Json& group) co
   std::int64_t chunks = pipeline > 1 ? count_of(how, "vp") : 1;
   if (pipeline > 1 && !has(how, "vp") && group.value("one_layer_a_chunk", false))
     chunks = layers / pipeline;
-  if (chunks > 1) strategy["pipeline_order"] = Json{{"type", "interleaved"}, {"chunks", chunks}};
+  if (chunks > 1) {
+    strategy["pipeline_order"] = mapping_.at("chunks");
+    strategy["pipeline_order"]["chunks"] = chunks;
+  }
   // NeMo counts embedding and loss as layers: 126 of them lie in 128 places.
   const std::int64_t stages = pipeline * chunks;
   if (layers % stages != 0 && (layers + 2) % stages == 0) {
@@ -234,24 +241,12 @@ void RowMapping::set_layout(Json& config, const Json& row, const Json& group) co
     layout["stages"] = numbers;
   }
   strategy["layout"] = layout;
-  const Json zero = how.value("zero", Json(0));
-  if (zero == 1 || zero == 2)
-    strategy["states"] = Json{{"type", "zero"}, {"stage", zero}};
-  else if (zero == "hsdp")
-    strategy["states"] = Json{{"type", "fsdp"}, {"shard_group", 8}};
-  const auto again = has(how, "recompute") ? how.at("recompute").get<std::string>()
-                                           : group.value("recompute", std::string("none"));
-  if (again == "selective-layer")
-    strategy["recompute"] = Json{{"type", "full"}, {"every", 2}};
-  else if (again == "selective" || again == "selective-op")
-    strategy["recompute"] = Json{{"type", group.value("selective", std::string("selective"))}};
-  else if (again == "full")
-    strategy["recompute"] = Json{{"type", "full"}};
   if (has(how, "recompute_layers")) {
     Json first = Json::array();
     for (std::int64_t l = 0; l < count_of(how, "recompute_layers"); ++l)
       first.push_back(l);
-    strategy["recompute"] = Json{{"type", "full"}, {"layers", first}};
+    strategy["recompute"] = mapping_.at("recomputed_layers");
+    strategy["recompute"]["layers"] = first;
   }
 }
 
@@ -289,12 +284,13 @@ std::variant<RowExperiment, LeftOut> RowMapping::experiment(const Json& stated) 
   set_all(made.config, precision.value("set", Json::object()));
   made.config["strategy"]["stack"] = group.at("stack");
   set_all(made.config, group.value("set", Json::object()));
-  const Json by = group.value("by", Json::object());
-  for (const auto& [key, words] : by.items()) {
-    if (!has(how, key.c_str())) continue;
-    const Json& word = how.at(key);
-    set_all(made.config,
-            words.value(word.is_string() ? word.get<std::string>() : word.dump(), Json::object()));
+  for (const Json& by : {mapping_.at("by"), group.value("by", Json::object())}) {
+    for (const auto& [key, words] : by.items()) {
+      if (!has(how, key.c_str())) continue;
+      const Json& word = how.at(key);
+      set_all(made.config, words.value(word.is_string() ? word.get<std::string>() : word.dump(),
+                                       Json::object()));
+    }
   }
   set_layout(made.config, row, group);
   constexpr std::int64_t kFew = 32;

@@ -64,6 +64,9 @@ struct Mapped {
            {{"family", "A100"}, {"gpus_per_node", 8}, {"set", {{"/workload/device", "a100"}}}}}}},
         {"precisions",
          {{"bf16", {{"family", "16-bit"}, {"set", {{"/workload/precision", "bfloat16"}}}}}}},
+        {"by", {{"zero", {{"1", {{"/strategy/states", {{"type", "zero"}, {"stage", 1}}}}}}}}},
+        {"chunks", {{"type", "interleaved"}}},
+        {"recomputed_layers", {{"type", "full"}}},
         {"groups", {{"g", {{"stack", "megatron-core"}, {"sequence_parallel", true}}}}}};
     const auto document = std::make_shared<Document>(Document{"x.json", mapping});
     made = RowMapping(Json{{"name", "x"}, {"cluster", Json::object()}},
@@ -117,7 +120,10 @@ TEST(RowMapping, WhatIsNoRowIsToldWithItsLine) {
                      {"models", empty},
                      {"hardware", empty},
                      {"precisions", empty},
-                     {"groups", empty}};
+                     {"groups", empty},
+                     {"by", empty},
+                     {"chunks", empty},
+                     {"recomputed_layers", empty}};
   std::string error;
   try {
     const auto document = std::make_shared<Document>(Document{"x.json", mapping});
