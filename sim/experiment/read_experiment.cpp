@@ -341,9 +341,9 @@ std::unique_ptr<Aggregation> aggregation_on(const Config& strategy, const Transp
                                             const Cluster& cluster) {
   auto made = Aggregations::instance().make(strategy, "aggregation", cluster);
   check_roles(strategy, transport, *made, cluster.workers());
-  const bool is_alone = cluster.nodes == 1 && cluster.gpus_per_node > 1 && made->clients == 1 &&
+  const bool on_one_node = cluster.nodes == 1 && cluster.gpus_per_node > 1 && made->clients == 1 &&
                         made->servers.count > 0 && Catalogue::type_of(strategy, "update") == "sgd";
-  if (is_alone && transport.channel->rests_on_one_node()) leave_servers_out(*made, cluster);
+  if (on_one_node && transport.channel->rests_on_one_node()) leave_servers_out(*made, cluster);
   return made;
 }
 

@@ -265,10 +265,10 @@ const Segment& StageRank::rest(const Segment& segment, std::size_t over) {
 }
 
 void StageRank::went_by(const Segment& segment) {
-  const auto is_alone = [this](GroupKind kind) {
+  const auto by_itself = [this](GroupKind kind) {
     return are_alone_[static_cast<std::size_t>(kind)];
   };
-  if (!is_alone(GroupKind::kTensor) || !is_alone(GroupKind::kContext))
+  if (!by_itself(GroupKind::kTensor) || !by_itself(GroupKind::kContext))
     run_.roads.passed(rank_, segment);
   spend(segment.spent);
   for (std::size_t i = 0; i < kGroupKinds; ++i)
