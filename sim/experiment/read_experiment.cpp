@@ -342,7 +342,8 @@ std::unique_ptr<Aggregation> aggregation_on(const Config& strategy, const Transp
   auto made = Aggregations::instance().make(strategy, "aggregation", cluster);
   check_roles(strategy, transport, *made, cluster.workers());
   const bool on_one_node = cluster.nodes == 1 && cluster.gpus_per_node > 1 && made->clients == 1 &&
-                        made->servers.count > 0 && Catalogue::type_of(strategy, "update") == "sgd";
+                           made->servers.count > 0 &&
+                           Catalogue::type_of(strategy, "update") == "sgd";
   if (on_one_node && transport.channel->rests_on_one_node()) leave_servers_out(*made, cluster);
   return made;
 }
