@@ -57,7 +57,7 @@ class RowMapping {
   RowMapping(const Json& base, const Config& section);
   /// The rows of the file. Throws InputError.
   const std::vector<Json>& rows() const { return rows_; }
-  std::variant<RowExperiment, LeftOut> experiment(const Json& row) const;
+  std::variant<RowExperiment, LeftOut> experiment(const Json& stated) const;
   /// Changes that are compared between two rows: "what", "of", "over", "within", and maybe
   /// "missed_because".
   const Json& effects() const { return effects_; }

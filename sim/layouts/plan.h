@@ -200,7 +200,7 @@ struct LayoutPlan {
 
   PipelineShape shape() const { return {layout.pipeline(), micro_batches}; }
   const StageWork& stage(std::int32_t rank, std::int32_t chunk) const {
-    return stages[static_cast<std::size_t>(chunk * layout.pipeline() + rank)];
+    return stages[static_cast<std::size_t>(std::int64_t{chunk} * layout.pipeline() + rank)];
   }
   const GroupCosts& costs(GroupKind kind) const { return groups[static_cast<std::size_t>(kind)]; }
   const Hop& hop(std::int32_t place) const { return hops[static_cast<std::size_t>(place)]; }

@@ -50,6 +50,7 @@ Json fallback_of(const Param& key) {
 BesideCompute read_beside(const Config& strategy) {
   BesideCompute beside{.gradients = false, .weights = false, .pipeline = false, .context = false};
   std::vector<std::string> names;
+  names.reserve(kBesideKinds.size());
   for (const BesideKind& kind : kBesideKinds)
     names.emplace_back(kind.name);
   const Json& list = strategy.raw("beside_compute");

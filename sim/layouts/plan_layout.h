@@ -34,8 +34,9 @@ struct CutModel {
   std::vector<std::int64_t> layers;  ///< blocks of each stage
 };
 
-/// `workload`: one micro-batch. Null: the strategy has no layout. Throws InputError.
-std::shared_ptr<const CutModel> cut_model(const Config& strategy, const Config& workload_section,
+/// `stated`: the strategy as the config has it. `workload`: one micro-batch. Null: the strategy has
+/// no layout. Throws InputError.
+std::shared_ptr<const CutModel> cut_model(const Config& stated, const Config& workload_section,
                                           const Workload& workload);
 
 /// What a layout is planned from.
