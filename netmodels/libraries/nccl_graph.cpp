@@ -175,7 +175,9 @@ class TransitRings {
 constexpr double kGiga = 1e9;
 
 /// GB/s of one channel that NCCL tries inside a node and between nodes, on Hopper and on Blackwell.
-constexpr double kHopperInside[] = {60, 40, 30, 24, 20, 15, 12, 6, 3};
+constexpr double kHopperInside[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+constexpr double kHopperInside2_19[] = {60, 50, 40, 30, 24, 20, 15, 12, 6, 3};
+constexpr double kHopperInside2_18[] = {60, 40, 30, 24, 20, 15, 12, 6, 3};
 constexpr double kHopperBetween[] = {48, 45, 42, 40, 30, 24, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2};
 constexpr double kBlackwellInside[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18};
 constexpr double kBlackwellBetween[] = {96, 48,   45.1, 42, 40, 30, 24,  22,
@@ -185,7 +187,9 @@ constexpr double kBlackwellBetween[] = {96, 48,   45.1, 42, 40, 30, 24,  22,
 std::span<const double> speeds(const NcclGraph& graph, int release, bool inside) {
   if (graph.compute_capability >= 100 && release >= 2025000)
     return inside ? std::span<const double>(kBlackwellInside) : kBlackwellBetween;
-  return inside ? std::span<const double>(kHopperInside) : kHopperBetween;
+  if (!inside) return kHopperBetween;
+  if (release >= 2022000) return kHopperInside;
+  return release >= 2019000 ? std::span<const double>(kHopperInside2_19) : kHopperInside2_18;
 }
 
 /// GB/s of a direction of one NVLink, as NCCL counts it.
@@ -219,13 +223,22 @@ void take_switch_rings(NcclGraph& graph, std::span<const double> tried, int rele
 /// The most GPUs that NVLS has a channel for.
 constexpr std::int64_t kMostNvlsChannels = 32;
 
-/// NVLS: a channel per GPU, over which it sends once, and twice over its own.
-void take_nvls(NcclGraph& graph, std::int64_t gpus, std::span<const double> tried, double most) {
+/// NVLS: a channel per GPU, over which it sends once, and twice over its own. From 2.19 on a second
+/// pass raises the speed between nodes, which on one node no adapter limits, up to the first that
+/// is twice as fast or more.
+void take_nvls(NcclGraph& graph, std::int64_t gpus, std::span<const double> tried, double most,
+               int release) {
   const std::int64_t channels = std::min(gpus, kMostNvlsChannels);
-  for (const double speed : tried) {
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const double speed = tried[i];
     if (speed > most || static_cast<double>(channels + 1) * speed > graph.switch_gbps) continue;
     graph.nvls_channels = channels;
     graph.nvls_gbps = static_cast<double>(channels) * speed;
+    if (release >= 2019000 && graph.nodes == 1) {
+      while (i > 0 && tried[i] < 2 * speed)
+        --i;
+    }
+    graph.nvls_between_gbps = static_cast<double>(channels) * tried[i];
     return;
   }
 }
@@ -292,7 +305,7 @@ NcclGraph nccl_graph(const Cluster& cluster, int release) {
   }
   const bool hopper = graph.compute_capability >= 90;
   if (cluster.nodes == 1) {
-    if (hopper) take_nvls(graph, graph.ranks, speeds(graph, release, true), INFINITY);
+    if (hopper) take_nvls(graph, graph.ranks, speeds(graph, release, true), INFINITY, release);
     return graph;
   }
   const double network = cluster.between_nodes().bandwidth.bytes_per_second / kGiga;
@@ -309,7 +322,7 @@ NcclGraph nccl_graph(const Cluster& cluster, int release) {
   if (cluster.nodes == 2 && cluster.gpus_per_node > 1)
     graph.tree_gbps = std::min(2 * graph.channel_gbps, inside / nics);
   if (hopper && graph.channels == cluster.gpus_per_node)
-    take_nvls(graph, cluster.gpus_per_node, speeds(graph, release, false), network);
+    take_nvls(graph, cluster.gpus_per_node, speeds(graph, release, false), network, release);
   return graph;
 }
 

@@ -119,18 +119,19 @@ double NcclRevision::nvls_bus_gbps(const NcclGraph& g) const {
   const auto channels = static_cast<double>(g.nvls_channels);
   if (channels < 1) return 0;
   const double speed = g.nvls_gbps / channels;
+  const double speed_between = std::max(speed, g.nvls_between_gbps / channels);
   const auto gpus = static_cast<double>(g.ranks / g.nodes);
   const double others = (gpus - 1) / gpus;
   if (!from(Release::k2_28_3)) {
     if (g.nodes > 1) return channels * (g.nodes == 2 ? speed : speed / 2);
     if (all_reduces(g) || !from(Release::k2_27_3)) return channels * speed;
-    return channels * std::min(speed * others, speed * .9);
+    return channels * std::min(speed * others, speed_between * .9);
   }
   if (channels < 2) return 0;
   const Generation generation = generation_of(g, true);
   const double inside = speed * kNvlsEfficiency[generation] * (channels - 1) / channels *
                         (all_reduces(g) ? 2 : others);
-  const double between = g.nodes == 2 ? 2 * speed : speed;
+  const double between = g.nodes == 2 ? 2 * speed_between : speed_between;
   double most = std::numeric_limits<double>::infinity();
   if (g.nodes > 1) {
     most = kMostNvlsTree[generation][nodes_at(g)];

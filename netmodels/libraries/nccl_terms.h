@@ -35,6 +35,8 @@ struct NcclGraph {
   bool nic_near_gpu = false;
   double switch_gbps = 0;  ///< one GPU's links to the NVSwitch together; 0: it has none
   double nvls_gbps = 0;    ///< all channels through the NVSwitch; 0: not on this machine
+  /// The same at the speed between nodes, which on one node nothing limits; 0: as fast.
+  double nvls_between_gbps = 0;
   std::int64_t nvls_channels = 0;
   double network_us = 0;    ///< latency from a GPU to one of another node
   double told_us = 0;       ///< what the adapter tells NCCL of that; looked at from 2.19 on

@@ -72,6 +72,27 @@ std::string line(const char* what, const Group& group) {
       Group::median(group.errors_pct));
 }
 
+/// How far steps are off that are predicted from what a single GPU was measured to take: what is
+/// left is the way from one GPU to its node, or to several.
+std::string scaling_line(const char* where, std::span<const AssessedStep> all, KindWord nodes) {
+  static const KindWord measured("measured");
+  double sum = 0;
+  std::size_t n = 0;
+  std::set<std::string> testbeds;
+  for (const AssessedStep& each : all) {
+    const RecordRow& row = each.step.row;
+    if (row.kind[Attribute::kCompute] != measured || row.kind[Attribute::kNodes] != nodes) continue;
+    sum += std::abs(row.error_pct);
+    ++n;
+    testbeds.insert(row.testbed);
+  }
+  if (n == 0) return "";
+  return fmt::format(
+      "From the measured time of one GPU to {}: {} steps of {} testbeds, {:.1f} % "
+      "off in the mean\n",
+      where, n, testbeds.size(), sum / static_cast<double>(n));
+}
+
 using Groups = std::vector<std::map<std::string, Both>>;
 
 std::string groups_table(const Groups& groups) {
@@ -134,7 +155,7 @@ std::vector<AssessedStep> assessed(std::span<const RecordedStep> steps) {
 std::string record_table(std::span<const RecordedStep> steps) {
   const std::vector<AssessedStep> all = assessed(steps);
   std::vector<RecordRow> rows;
-  Groups groups(4);
+  Groups groups(5);
   Both best;
   Both by_device;
   std::set<std::pair<std::string, std::string>> known;
@@ -146,10 +167,11 @@ std::string record_table(std::span<const RecordedStep> steps) {
     const bool is_best = known.insert({row.testbed, row.id}).second;
     (is_best ? best : by_device).add(each);
     const bool reduces = row.kind[Attribute::kSchedule].text().starts_with("all-reduce");
-    groups[0][reduces ? "all-reduce" : "servers"].add(each);
-    groups[1][row.kind.text(Attribute::kNodes)].add(each);
-    groups[2][row.kind.text(Attribute::kCompute)].add(each);
-    groups[3][row.testbed].add(each);
+    groups[0]["all"].add(each);
+    groups[1][reduces ? "all-reduce" : "servers"].add(each);
+    groups[2][row.kind.text(Attribute::kNodes)].add(each);
+    groups[3][row.kind.text(Attribute::kCompute)].add(each);
+    groups[4][row.testbed].add(each);
     if (each.by_others.domain.is_validated() && std::abs(row.error_pct) > kFarPct) {
       far += fmt::format("validated and more than {:.0f} % off: {} ({}, {:+.1f} %)\n", kFarPct,
                          row.id, row.kind.text(Attribute::kCompute), row.error_pct);
@@ -159,7 +181,8 @@ std::string record_table(std::span<const RecordedStep> steps) {
          "With the measured time of one GPU, where the source has one, else with the device's:\n" +
          line("validated", best.validated) + line("all", best.all) +
          "The same steps with the device's time, too:\n" + line("validated", by_device.validated) +
-         line("all", by_device.all);
+         line("all", by_device.all) + scaling_line("its node", all, "one") +
+         scaling_line("several nodes", all, "several");
 }
 
 std::string layout_record_table(std::span<const RecordedStep> steps) {

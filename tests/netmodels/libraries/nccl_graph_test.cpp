@@ -150,7 +150,8 @@ TEST(NcclGraph, RingsAreAsManyAsThereAreChannelsFor) {
 
 /// From 2.19 on links count as NCCL counts them: 20 GB/s of Ampere, 20.6 of Hopper from 2.22
 /// on, 40.1 of Blackwell, whose list has 90 GB/s: 8 rings, used twice at half of it. NVLS: 9 x 40
-/// of 370.8 GB/s on Hopper, 9 x 80 of 721.8 on Blackwell.
+/// of 370.8 GB/s on Hopper, 9 x 80 of 721.8 on Blackwell; between nodes the next speeds of the list
+/// up to one that is twice as fast: 60, 90, and of a rack 20, 24, 30, 40.
 TEST(NcclGraph, NewReleasesCountLinksAndTryTheListOfBlackwell) {
   Cluster cluster{.nodes = 1, .gpus_per_node = 8};
   cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
@@ -166,6 +167,8 @@ TEST(NcclGraph, NewReleasesCountLinksAndTryTheListOfBlackwell) {
   EXPECT_NEAR(nccl_graph(cluster, 2022003).switch_gbps, 18 * 20.6, 1e-9);
   EXPECT_EQ(nccl_graph(cluster, 2022003).nvls_gbps, 8 * 40);
   EXPECT_EQ(nccl_graph(cluster, 2022003).nvls_channels, 8);
+  EXPECT_EQ(nccl_graph(cluster, 2018003).nvls_between_gbps, 8 * 40);
+  EXPECT_EQ(nccl_graph(cluster, 2022003).nvls_between_gbps, 8 * 60);
   cluster.gpus->link_bandwidth = {50e9};
   cluster.gpus->compute_capability = 100;
   const NcclGraph blackwell = nccl_graph(cluster, 2028009);
@@ -173,9 +176,22 @@ TEST(NcclGraph, NewReleasesCountLinksAndTryTheListOfBlackwell) {
   EXPECT_EQ(blackwell.channels, 16);
   EXPECT_EQ(blackwell.channel_gbps, 45);
   EXPECT_EQ(blackwell.nvls_gbps, 8 * 80);
+  EXPECT_EQ(blackwell.nvls_between_gbps, 8 * 90);
   // A rack of 72: NVLS has 32 channels at most, 33 x 20 of 721.8.
   cluster.gpus_per_node = 72;
   EXPECT_EQ(nccl_graph(cluster, 2028009).nvls_channels, 32);
+  EXPECT_EQ(nccl_graph(cluster, 2028009).nvls_between_gbps, 32 * 40);
+}
+
+/// Six GPUs: 7 x 50 of 370.8 GB/s, which the list has from 2.19 on, before it 7 x 40.
+TEST(NcclGraph, TheListOfHopperHasAnotherSpeedSince2_19) {
+  Cluster cluster{.nodes = 1, .gpus_per_node = 6};
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch,
+                         .link_bandwidth = {20e9},
+                         .links_per_gpu = 18,
+                         .compute_capability = 90};
+  EXPECT_EQ(nccl_graph(cluster, 2018003).nvls_gbps, 6 * 40);
+  EXPECT_EQ(nccl_graph(cluster, 2019003).nvls_gbps, 6 * 50);
 }
 
 /// Pairs behind switches with 19 GB/s, 5 to their socket, 1.4 between sockets: a ring is as slow as

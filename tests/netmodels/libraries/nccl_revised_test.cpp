@@ -19,7 +19,7 @@ constexpr auto kLl128 = NcclProtocol::kLl128;
 constexpr auto kSimple = NcclProtocol::kSimple;
 using Release = NcclTuning::Release;
 
-/// 8 GPUs of a node: 12 rings of 30 GB/s, NVLS with 8 channels of 40 GB/s.
+/// 8 GPUs of a node: 12 rings of 30 GB/s, NVLS with 8 channels of 40 GB/s, 60 between nodes.
 NcclGraph hopper(Operation operation = Operation::kAllReduce) {
   return {.ranks = 8,
           .channels = 12,
@@ -28,6 +28,7 @@ NcclGraph hopper(Operation operation = Operation::kAllReduce) {
           .compute_capability = 90,
           .switch_gbps = 360,
           .nvls_gbps = 320,
+          .nvls_between_gbps = 480,
           .nvls_channels = 8,
           .operation = operation};
 }
@@ -92,7 +93,7 @@ TEST(NcclRevised, NvlsInANode) {
   EXPECT_NEAR(latency(Release::k2_19_3, hopper(), kNvls, kSimple), 23, 1e-9);
   EXPECT_NEAR(latency(Release::k2_21_5, hopper(), kNvls, kSimple), 25, 1e-9);
   EXPECT_NEAR(gbps(Release::k2_19_3, hopper(), kNvls, kSimple), 320 * 5.0 / 6, 1e-9);
-  EXPECT_NEAR(gbps(Release::k2_28_3, hopper(), kNvls, kSimple), 320.0 * 8 / 14, 1e-9);
+  EXPECT_NEAR(gbps(Release::k2_28_3, hopper(), kNvls, kSimple), 476.0 * 8 / 14, 1e-9);
   EXPECT_EQ(gbps(Release::k2_28_3, hopper(), kNvls, kLl), 0);
   // All-gather: 5/6 at first, then all of it, then 7/8, and by its efficiency.
   const NcclGraph gather = hopper(Operation::kAllGather);

@@ -65,6 +65,20 @@ TEST(RecordTable, NamesValidatedStepsThatAreFarOff) {
             std::string::npos)
       << table;
   EXPECT_NE(table.find("all-reduce        7   85.7 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("\nall               7   85.7 %"), std::string::npos) << table;
+  EXPECT_EQ(table.find("From the measured time of one GPU"), std::string::npos) << table;
+}
+
+// Six steps 9 % off and one 40 %: 94 / 7.
+TEST(RecordTable, TellsHowFarOffTheWayFromOneGpuIs) {
+  std::vector<RecordedStep> measured = steps();
+  for (RecordedStep& each : measured)
+    each.row.kind[Attribute::kCompute] = "measured";
+  const std::string table = record_table(measured);
+  EXPECT_NE(table.find("From the measured time of one GPU to several nodes: 7 steps of 4 testbeds, "
+                       "13.4 % off in the mean\n"),
+            std::string::npos)
+      << table;
 }
 
 /// A step of a layout.
