@@ -112,10 +112,12 @@ class JournalReader {
     expect("config", fmt::format("{:016x}", identity.config), kOther);
     const std::string written = head_of(identity);
     if (*line != written + std::string(kUnfinished) && *line != written + std::string(kComplete)) {
-      throw InputError(fmt::format("{}:1: expected {}, got {}; {}", path_,
-                                   brief(Json(written + "\"complete\":...}")),
-                                   brief(Json(std::string(line->substr(0, line->size() - 1)))),
-                                   "remove the file and sweep its points again"));
+      std::string_view end = line->substr(0, line->size() - 1);
+      if (end.starts_with(written)) end.remove_prefix(written.size());
+      throw InputError(fmt::format(
+          "{}:1: expected {} at its end, got {}; remove the file and sweep its points "
+          "again",
+          path_, kUnfinished.substr(0, kUnfinished.size() - 1), brief(Json(std::string(end)))));
     }
     return true;
   }
