@@ -106,23 +106,53 @@ build() {
   quietly cmake --build --preset "$preset" --parallel "$jobs"
 }
 
-# The value of an attribute of the report's first element.
-attribute() { sed -n "/<testsuite /,/>/s/.*[[:space:]]$1=\"\\([0-9]*\\)\".*/\\1/p" "$2" | head -n 1; }
+# The value of an attribute of the report's first element of that name.
+attribute() { sed -n "/<$1 /,/>/s/.*[[:space:]]$2=\"\\([0-9]*\\)\".*/\\1/p" "$3" | head -n 1; }
 
-run_tests() {
-  local report=$scratch/$1.xml status=0 total broken idle
-  ctest --preset "$1" --parallel "$jobs" --output-junit "$report" || status=$?
-  [[ -e $report ]] || return 1
-  total=$(attribute tests "$report")
-  broken=$(attribute failures "$report")
-  idle=$(($(attribute disabled "$report") + $(attribute skipped "$report")))
+# Of what processes of many tests say, without the tests that passed.
+without_passed() {
+  awk '/^\[ RUN      \]/ { started = $0; next }
+       /^\[       OK \]/ { started = ""; next }
+       started != "" { print started; started = "" }
+       /^\[----------\]/ || /^\[==========\]/ || /^$/ { next }
+       { print; fflush() }'
+}
+
+# count NAME STATUS REPORT: a program that ctest ran, whose tests are in its own report if it has one.
+# One that ended before it wrote it is one failure, and so is one that failed without a failed test.
+count() {
+  local total=1 broken=0 idle=0
+  [[ $2 == run ]] || broken=1
+  [[ $2 != notrun && $2 != disabled ]] || broken=0 idle=1
+  if [[ -e $3 ]]; then
+    total=$(attribute testsuites tests "$3")
+    idle=$(($(attribute testsuites disabled "$3") + $(grep -c 'result="skipped"' "$3" || true)))
+    local reported
+    reported=$(($(attribute testsuites failures "$3") + $(attribute testsuites errors "$3")))
+    ((broken == 0 || reported > 0)) || reported=1
+    broken=$reported
+    sed -n '/<testcase /{h;d};/<failure /{x;s/.* name="\([^"]*\)".* classname="\([^"]*\)".*/failed: \2.\1/p;x}' "$3" |
+      uniq
+  elif ((broken)); then
+    echo "failed: $1"
+  fi
   if ((idle > 0)); then
     echo "$idle tests of $1 are disabled or skipped"
   fi
   passed=$((passed + total - broken - idle))
   failed=$((failed + broken))
+}
+
+run_tests() {
+  local report=$scratch/$1.xml reports=build/$1/tests/reports status=0 before=$failed name result
+  rm -rf "$reports"
+  ctest --preset "$1" --parallel "$jobs" --output-junit "$report" | without_passed || status=$?
+  [[ -e $report ]] || return 1
+  while read -r name result; do
+    count "$name" "$result" "$reports/$name.xml"
+  done < <(sed -n 's/.*<testcase name="\([^"]*\)".* status="\([a-z]*\)".*/\1 \2/p' "$report")
   # ctest fails with zero tests too.
-  if ((status != 0 && broken == 0)); then
+  if ((status != 0 && failed == before)); then
     failed=$((failed + 1))
   fi
   return "$status"

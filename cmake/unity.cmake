@@ -24,11 +24,12 @@ if(NOT STEPTIME_UNITY STREQUAL "ALL")
   endforeach()
 endif()
 
-foreach(target core models netmodels schedulers)
+foreach(target core cold models netmodels schedulers)
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID STEPTIME_FILE
     UNITY_BUILD_CODE_BEFORE_INCLUDE "${before}" UNITY_BUILD_CODE_AFTER_INCLUDE "${after}")
   get_target_property(files ${target} SOURCES)
+  list(FILTER files EXCLUDE REGEX "TARGET_OBJECTS")
   list(REMOVE_ITEM files ${alone})
   foreach(file ${files})
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE batch)

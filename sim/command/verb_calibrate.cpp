@@ -103,10 +103,13 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
     if (!text->empty()) request.provenance[key] = *text;
   }
   if (values->contains("date")) check_date(date);
-  if (values->contains("ranks") && request.ranks < 2)
-    throw InputError(fmt::format("--ranks: expected at least 2, got {}", request.ranks));
-  if (values->contains("nodes") && request.nodes < 1)
-    throw InputError(fmt::format("--nodes: expected at least 1, got {}", request.nodes));
+  constexpr std::int64_t kMost = 10'000'000;  // as a cluster may have nodes
+  if (values->contains("ranks") && (request.ranks < 2 || request.ranks > kMost))
+    throw InputError(fmt::format("--ranks: expected 2 to {}, got {}", kMost, request.ranks));
+  if (values->contains("nodes") && (request.nodes < 1 || request.nodes > kMost))
+    throw InputError(fmt::format("--nodes: expected 1 to {}, got {}", kMost, request.nodes));
+  if (fit_options.seed < 0)
+    throw InputError(fmt::format("--seed: expected at least 0, got {}", fit_options.seed));
   check_word("--operation", request.operation, measured_operations());
   request.files = (*values)["FILE"].as<std::vector<std::string>>();
   const MeasuredRounds rounds = read_rounds(request);

@@ -1,6 +1,7 @@
 #include "sim/experiment/jobs.h"
 
 #include "sim/config/binding.h"
+#include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/experiment/keys.h"
 #include "sim/network/node_numbers.h"
@@ -77,6 +78,10 @@ std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document) {
     Job& read = jobs.back();
     for (const char* section : {"workload", "strategy"}) {
       if (job.has(section)) read.sections.emplace_back(section);
+    }
+    if (!read.name.empty() && !is_printable(read.name)) {
+      job.fail("name", fmt::format("expected text without control characters, got {}",
+                                   brief(job.raw("name"))));
     }
     if (read.name.empty()) read.name = fmt::format("job {}", jobs.size() - 1);
     if (read.nodes.empty()) job.fail("nodes", "expected at least one, got []");

@@ -447,6 +447,10 @@ Json resolved(const Json& stated) {
       with_library(strategy_read.node(), *Transports::instance().make(strategy_read, "transport"));
   spelled_out["strategy"] = with_layout_defaults(spelled_out["strategy"]);
   Json full = resolved_object(spelled_out, experiment_params());
+  // The values of a preset that is a file stand there: a default beside it would override them.
+  if (const Json preset = config.at("cluster").value("preset", Json());
+      preset.is_string() && preset.get_ref<const std::string&>().ends_with(".json"))
+    full["cluster"] = config.at("cluster");
   if (full["workload"].contains("trace")) full["workload"].erase("device_model");
   const Json workload = config.value("workload", Json::object());
   if (workload.contains("global_batch") && !workload.contains("accumulate"))

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,13 +55,14 @@ struct Preset {
   std::string help;
   Json cluster;
   std::string profile;
+  std::string file = {};  ///< of the user's own; "" for a shipped one
 };
 
 Preset parse_preset(const std::string& text, const std::string& file) {
   const Config preset(std::make_shared<Document>(Document{file, parse_json(text, file)}),
                       preset_params());
   return {preset.get<std::string>("help"), preset.object("cluster", cluster_params()).node(),
-          preset.has("operations") ? file : ""};
+          preset.has("operations") ? file : "", file};
 }
 
 struct ShippedPreset {
@@ -75,8 +77,10 @@ const std::map<std::string, ShippedPreset>& presets() {
     for (const std::string& file :
          files_in((data_dir() / "netmodels" / "presets").string(), ".json")) {
       const std::string text = text_at(file);
+      Preset preset = parse_preset(text, file);
+      preset.file.clear();
       read[std::filesystem::path(file).stem().string()] = {
-          parse_preset(text, file), std::make_unique<const KeptInput>(file, sha1_of(text))};
+          std::move(preset), std::make_unique<const KeptInput>(file, sha1_of(text))};
     }
     return read;
   }();
@@ -114,15 +118,32 @@ Json merged(const Json& over, const Json& under) {
   return full;
 }
 
-/// The section with the preset's keys beneath its own, as a document of its own.
-Config over_preset(const Config& section, const Preset& preset) {
+/// A document of its own, with the pointers of an experiment and of a preset.
+Config as_document(const std::string& file, const Json& cluster) {
+  static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
+  return Config(std::make_shared<Document>(Document{file, Json{{"cluster", cluster}}}), wrapper)
+      .object("cluster", cluster_params());
+}
+
+/// What `read` makes of the section with the preset's keys beneath its own. What is wrong in a
+/// preset of the user's own is told as that file's: it says the same of the preset alone.
+template <class Read>
+auto read_over(const Config& section, const Preset& preset, Read read) {
   Json full = merged(section.node(), preset.cluster);
   full.erase("preset");
-  // Same pointers as in the experiment, so that a message about an override is right.
-  static const Params wrapper{{.key = "cluster", .kind = Kind::kObject}};
-  return Config(std::make_shared<Document>(Document{section.file(), Json{{"cluster", full}}}),
-                wrapper)
-      .object("cluster", cluster_params());
+  try {
+    return read(as_document(section.file(), full));
+  } catch (const InputError& e) {
+    const std::string_view said = e.what();
+    if (preset.file.empty() || !said.starts_with(section.file())) throw;
+    const std::string own = preset.file + std::string(said.substr(section.file().size()));
+    try {
+      read(as_document(preset.file, preset.cluster));
+    } catch (const InputError& alone) {
+      if (alone.what() == own) throw;
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -336,7 +357,10 @@ void check_count(const Config& section, const std::string& of) {
 }  // namespace
 
 std::shared_ptr<const NetworkKind> read_network(const Config& section) {
-  if (section.has("preset")) return read_network(over_preset(section, preset_of(section)));
+  if (section.has("preset")) {
+    return read_over(section, preset_of(section),
+                     [](const Config& full) { return read_network(full); });
+  }
   return NetworkKinds::instance().make(section, "network");
 }
 
@@ -347,9 +371,10 @@ Cluster read_cluster(const Config& section) {
 Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> network) {
   if (section.has("preset")) {
     const Preset preset = preset_of(section);
-    const Config full = over_preset(section, preset);
-    check_count(full, section.get<std::string>("preset"));
-    Cluster cluster = read_cluster(full, std::move(network));
+    Cluster cluster = read_over(section, preset, [&](const Config& full) {
+      check_count(full, section.get<std::string>("preset"));
+      return read_cluster(full, network);
+    });
     cluster.profile = preset.profile;
     return cluster;
   }

@@ -83,9 +83,8 @@ class JournalReader {
     ++number_;
     return std::string_view(line_, static_cast<std::size_t>(size));
   }
-  /// Behind the line that was read last, and its number.
+  /// Behind the line that was read last.
   std::size_t offset() const { return offset_; }
-  std::size_t number() const { return number_; }
 
   /// Reads the first line. False where there is not even that.
   bool check_head(const SweepIdentity& identity) {
@@ -111,6 +110,15 @@ class JournalReader {
     expect("name", identity.name, kOther);
     expect("points", identity.points, kOther);
     expect("config", fmt::format("{:016x}", identity.config), kOther);
+    const std::string written = head_of(identity);
+    if (*line != written + std::string(kUnfinished) && *line != written + std::string(kComplete)) {
+      std::string_view end = line->substr(0, line->size() - 1);
+      if (end.starts_with(written)) end.remove_prefix(written.size());
+      throw InputError(fmt::format(
+          "{}:1: expected {} at its end, got {}; remove the file and sweep its points "
+          "again",
+          path_, kUnfinished.substr(0, kUnfinished.size() - 1), brief(Json(std::string(end)))));
+    }
     return true;
   }
 
@@ -144,7 +152,13 @@ class JournalReader {
       before_ = sum;
     }
   }
-  const std::optional<std::string>& altered() const { return altered_; }
+  bool altered() const { return altered_.has_value(); }
+  /// Of the line that was altered, if it is the one that was read last: where it is, and what it
+  /// is.
+  std::string altered_at() const {
+    return fmt::format("{}:{}: expected a row with its checksum, got {}", path_, number_,
+                       brief(Json(*altered_)));
+  }
   /// Checksum of the head and of what was said of inputs.
   std::uint32_t before() const { return before_; }
 
@@ -198,6 +212,13 @@ JournalWriter::JournalWriter(const std::string& path, const SweepIdentity& ident
     while (reader.next_row(on_input))
       size_ = reader.offset();
     before_ = reader.before();
+    if (reader.altered()) {
+      const std::string where = reader.altered_at();
+      std::int64_t behind = 0;
+      while (reader.next())
+        ++behind;
+      spdlog::warn("{}: it and the {} rows behind it are simulated again", where, behind);
+    }
   }
   file_.resize(size_);
   std::string head = head_of(identity);
@@ -342,8 +363,7 @@ void FinishedPoints::add(const std::string& path, const SweepIdentity& identity,
     behind = row->offset + row->bytes;
   }
   if (!reader.altered()) return;
-  const std::string what = fmt::format("{}:{}: expected a row with its checksum, got {}", path,
-                                       reader.number(), brief(Json(*reader.altered())));
+  const std::string what = reader.altered_at();
   if (damage == Damage::kIsRefused)
     throw InputError(what + "; remove the file and sweep its points again");
   spdlog::warn("{}: what follows is simulated again", what);

@@ -70,6 +70,25 @@ TEST(SweepCommand, AMergeOfTooFewIsRefused) {
   EXPECT_EQ(folder.read("out/tiny.jsonl"), steptime({"sweep", file, "--format", "jsonl"}).out);
 }
 
+/// Of a shard's 50 rows the third is altered, and 47 stand behind it.
+TEST(SweepCommand, ResumingSaysWhichRowsWereDamaged) {
+  const TinyFolder folder;
+  const std::vector<std::string> args{"sweep",   folder.experiment(kHundred),
+                                      "-o",      folder.path("out"),
+                                      "--shard", "1/2",
+                                      "--jobs",  "1",
+                                      "--resume"};
+  steptime(args);
+  const std::string whole = folder.read("out/tiny.1-of-2.shard");
+  std::string damaged = whole;
+  damaged.at(damaged.find("{\"point\":4,") + 12) = '#';
+  folder.write("out/tiny.1-of-2.shard", damaged);
+  const std::string said = steptime(args).err;
+  EXPECT_NE(said.find("warning: " + folder.path("out/tiny.1-of-2.shard") + ":"), said.npos) << said;
+  EXPECT_NE(said.find(": it and the 47 rows behind it are simulated again\n"), said.npos) << said;
+  EXPECT_EQ(folder.read("out/tiny.1-of-2.shard"), whole);
+}
+
 /// Interrupts the sweep when so many bytes were written.
 class Tripwire : public std::stringbuf {
  public:

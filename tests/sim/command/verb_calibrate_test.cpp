@@ -45,11 +45,15 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
             "table does not say\n");
   std::vector<std::string> of_one = fit_args(file);
   of_one.at(4) = "1";
-  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected at least 2, got 1\n");
+  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected 2 to 10000000, got 1\n");
   of_one.at(4) = "0";
-  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected at least 2, got 0\n");
+  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected 2 to 10000000, got 0\n");
+  of_one.at(4) = "2147483647";  // of a machine that no config can have
+  EXPECT_EQ(steptime(of_one).err, "steptime: --ranks: expected 2 to 10000000, got 2147483647\n");
   EXPECT_EQ(steptime(fit_args(file, {"--nodes", "0"})).err,
-            "steptime: --nodes: expected at least 1, got 0\n");
+            "steptime: --nodes: expected 1 to 10000000, got 0\n");
+  EXPECT_EQ(steptime(fit_args(file, {"--seed", "-1"})).err,
+            "steptime: --seed: expected at least 0, got -1\n");
   std::vector<std::string> of_no_day = fit_args(file);
   of_no_day.at(8) = "2026-13-45";
   EXPECT_EQ(steptime(of_no_day).err,

@@ -94,6 +94,9 @@ TEST(ReadJobs, WhatIsWrongIsToldWhereItStands) {
   EXPECT_EQ(refusal(R"([{"nodes": [0]}, {"nodes": [1], "node": 2}])"),
             "/jobs/1/node: unknown key (did you mean \"nodes\"?); known: name, nodes, start, "
             "workload, strategy");
+  // A terminal would turn red.
+  EXPECT_EQ(refusal(R"([{"nodes": [0], "name": "a\u001b[31m"}])"),
+            R"(/jobs/0/name: expected text without control characters, got "a\u001b[31m")");
   for (const char* place : {"0", "1"}) {
     const std::string own = R"("workload": {"trace": "trace.json", "batch": 0})";
     EXPECT_EQ(refusal("[{\"nodes\": [0]" + (*place == '0' ? ", " + own : "") +

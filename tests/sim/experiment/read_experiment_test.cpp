@@ -187,6 +187,21 @@ TEST(Resolved, APresetBringsItsNumbers) {
   EXPECT_TRUE(cluster.contains("reduction")) << cluster;
 }
 
+// With one GPU a node, as is the default, there would be two workers.
+TEST(Resolved, ADefaultDoesNotOverrideAPresetThatIsAFile) {
+  const TinyFolder folder;
+  folder.write("mine.json",
+               R"({"format": "steptime-cluster", "version": 1, "help": "", "sources": {},
+    "cluster": {"nodes": 2, "gpus_per_node": 2,
+                "network": {"type": "switch", "latency": "1 ms", "bandwidth": "1 GB/s"},
+                "intra_node": {"type": "switch", "latency": "1 ms", "bandwidth": "1 GB/s"}}})");
+  const std::string file =
+      folder.experiment(R"({"cluster": {"preset": "mine.json", "nodes": null, "network": null}})");
+  const Json once = resolved(load_document(file, {})->root);
+  folder.write("y.json", once.dump());
+  EXPECT_EQ(read_experiment(load_document(folder.path("y.json"), {})).cluster->workers(), 2 * 2);
+}
+
 TEST(EmptyModel, WithoutLearnableLayersSendsNothing) {
   const TinyFolder folder;
   folder.patch_trace(R"({"layers": [{"name": "a", "forward_s": 0.25, "backward_s": 0.5}]})");

@@ -4,6 +4,7 @@
 #include "sim/network/cluster.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
+#include "tests/support/scratch_file.h"
 
 #include <algorithm>
 #include <string>
@@ -175,6 +176,28 @@ TEST(Cluster, AMistakeInAnOverrideIsAtItsPlaceInTheConfig) {
                          .object("cluster", cluster_params()));
       }),
       "x.json: /cluster/nodes: must be at least 1 and at most 10000000, got -1");
+}
+
+/// Whose value it is says whose mistake it is.
+TEST(Cluster, AMistakeInAPresetOfOnesOwnIsAtItsPlaceInThatFile) {
+  const auto preset = [](const std::string& latency) {
+    return R"({"format": "steptime-cluster", "version": 1, "help": "mine", "sources": {},
+               "cluster": {"network": {"type": "switch", "latency": )" +
+           latency + R"(, "bandwidth": "1 GB/s"}}})";
+  };
+  const ScratchFile wrong("wrong.json", preset(R"("5 uz")"));
+  const auto error = [](const std::string& file, const std::string& more) {
+    return cluster_error(R"({"preset": ")" + file + R"(", "nodes": 2)" + more + "}");
+  };
+  EXPECT_EQ(error(wrong.path(), ""),
+            wrong.path() +
+                ": /cluster/network/latency: \"5 uz\" is not a number followed by one of "
+                "h, min, s, ms, us, ns, ps");
+  EXPECT_EQ(error(wrong.path(), R"(, "network": {"type": "switch", "latency": 5})").substr(0, 33),
+            "x.json: /cluster/network/latency:");
+  const ScratchFile right("right.json", preset(R"("5 us")"));
+  EXPECT_EQ(error(right.path(), R"(, "reduction": -2)").substr(0, 27),
+            "x.json: /cluster/reduction:");
 }
 
 TEST(Cluster, EveryPresetReadsAndHasAHelpLine) {

@@ -216,6 +216,12 @@ TEST(SweepJournal, RefusesWhatItIsNotOf) {
             ": /config: expected \"0000000000000abc\", got \"0000000000000abd\": the config was "
             "edited since, or there are other --set values; finish it with the old ones, or remove "
             "it");
+  // What says of a whole file that it is whole counts as much as its rows.
+  EXPECT_EQ(refusal(with("complete", "complite")),
+            ":1: expected \"complete\":false} at its end, got \"\\\"complite\\\":false}\"; remove "
+            "the file and sweep its points again");
+  EXPECT_EQ(refusal(with("false}", "trux }")).substr(0, 38),
+            ":1: expected rows of an unfinished swe");
 }
 
 TEST(SweepJournal, IsNotBegunAnewWhileItHasRows) {
