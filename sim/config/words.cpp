@@ -52,7 +52,11 @@ std::string meant_by(const std::string& word, std::span<const std::string> known
     const auto found = std::find(known.begin(), known.end(), other.here);
     if (found != known.end()) return *found;
   }
-  // "ring-allreduce" for "ring".
+  return "";
+}
+
+/// The name that the word has more behind: "ring" for "ring-allreduce".
+std::string begun_by(const std::string& word, std::span<const std::string> known) {
   for (const std::string& name : known) {
     if (name.size() > 2 && boost::algorithm::istarts_with(word, name + "-", std::locale::classic()))
       return name;
@@ -89,6 +93,7 @@ std::string unknown_word(const std::string& word, std::span<const std::string> k
   std::string guess = meant_by(word, known);
   // Of three letters any two differ by no more than a typo or two.
   if (guess.empty() && word.size() > 3) guess = closest(word, known);
+  if (guess.empty()) guess = begun_by(word, known);
   for (const std::string& each : known) {
     if (boost::algorithm::iequals(each, word, std::locale::classic())) guess = each;
   }

@@ -67,9 +67,12 @@ void add_step(Lines& lines, const Result& r) {
   }
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));
+  // Exchanges that share links take longer together than each by itself.
+  const char* of = r.exposed_comm_s > r.comm_busy_s ? "alone they take" : "of";
   lines.add(ms("exposed_comm_s", "  exposed comm"),
-            has_servers ? messages
-                        : fmt::format("of {} in {}", lines.value(ms("comm_busy_s", "")), messages));
+            has_servers
+                ? messages
+                : fmt::format("{} {} in {}", of, lines.value(ms("comm_busy_s", "")), messages));
   lines.add(ms("exposed_input_s", "  exposed input"), "the next step waits for its samples");
 }
 
@@ -232,7 +235,9 @@ std::string summary(const Experiment& e, const Result& r) {
     lines.add("collectives", "over", path);
   lines.add({"throughput_samples_per_s", "throughput", 1, 2, " /s"}, "samples, all workers");
   lines.add({"speedup", "speedup", 1, 2, " x"},
-            fmt::format("of {}: scaling efficiency {} %", r.workers,
+            fmt::format("of {}: scaling efficiency {} %",
+                        r.layout ? fmt::format("{} replicas", r.layout->plan->layout.data())
+                                 : fmt::format("{}", r.workers),
                         lines.value({"scaling_efficiency", "", 100, 1})));
   lines.add({"epoch_time_s", "epoch", 1, 1, " s"},
             fmt::format("of {} samples", e.workload->workload.dataset_samples.value_or(0)));

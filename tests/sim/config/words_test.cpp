@@ -40,6 +40,11 @@ TEST(Words, WithMoreBehindAHyphenAreGuessedToo) {
   EXPECT_EQ(
       unknown_word("interleaved-1f1b", orders),
       "unknown \"interleaved-1f1b\" (did you mean \"interleaved\"?); known: interleaved, zb-h1");
+  // A typo is nearer.
+  const std::vector<std::string> states{"zero", "zero-redundancy"};
+  EXPECT_EQ(unknown_word("zero-redundanc", states),
+            "unknown \"zero-redundanc\" (did you mean \"zero-redundancy\"?); known: zero, "
+            "zero-redundancy");
   EXPECT_EQ(unknown_word("interleavedness", orders),
             "unknown \"interleavedness\"; known: interleaved, zb-h1");
 }
