@@ -156,7 +156,8 @@ const Params& batch_params() {
 
 const Params& source_params() {
   static const Params params{{.key = "flops", .kind = Kind::kText},
-                             {.key = "memory_bandwidth", .kind = Kind::kText}};
+                             {.key = "memory_bandwidth", .kind = Kind::kText},
+                             {.key = "memory", .kind = Kind::kText, .need = Need::kOptional}};
   return params;
 }
 
@@ -288,8 +289,9 @@ Device parse_device(const std::string& text, const std::string& file) {
   config.get<std::string>("help");
   const Config batch = config.object("calibrated_batch", batch_params());
   const Config sources = config.object("sources", source_params());
-  for (const Param& p : source_params())
-    sources.get<std::string>(p.key);
+  for (const Param& p : source_params()) {
+    if (p.need != Need::kOptional || sources.has(p.key)) sources.get<std::string>(p.key);
+  }
   Device device{.name = config.get<std::string>("name"),
                 .memory_bandwidth = config.get<Bandwidth>("memory_bandwidth"),
                 .memory_efficiency = config.get<double>("memory_efficiency"),

@@ -4,8 +4,12 @@
 // Scope: one micro-batch. Tensor ranks share heads, inner values and vocabulary evenly, context
 // ranks the sequence. Bytes of a parameter: weights in the precision, gradients in the workload's
 // dtype; in mixed precision the optimizer has a master copy of 4 B beside its states of 4 B each,
-// and with gradients of 2 B a copy of these: 18 B, 20 B, in float32 16 B with Adam.
-// Source: Megatron-LM docs/user-guide/features/dist_optimizer.md (bytes per parameter).
+// and with gradients of 2 B a copy of these: 18 B, 20 B, in float32 16 B with Adam; one that keeps
+// remainders of weights has 2 B in place of both: 16 B, 14 B.
+// Source: Megatron-LM docs/user-guide/features/dist_optimizer.md (bytes per parameter); remainders:
+// store_param_remainders of NVIDIA/apex apex/contrib/optimizers/distributed_fused_adam.py, which
+// NVIDIA/NeMo sets for bfloat16 (nemo/collections/nlp/models/language_modeling/
+// megatron_gpt_model.py, setup_optimization).
 #include "models/layer_table.h"
 #include "models/memory.h"
 #include "models/model_request.h"
@@ -38,6 +42,8 @@ ParameterBytes parameter_bytes(const Training& training) {
   const std::int64_t value = bytes_of(training.precision);
   const auto states = static_cast<std::int64_t>(std::llround(4 * training.optimizer.state));
   if (value >= 4) return {value, training.weight_bytes, states};
+  if (training.optimizer.name == "distributed-fused-adam")
+    return {value, training.weight_bytes, 2 + states};
   return {value, training.weight_bytes, 4 + states + (training.weight_bytes < 4 ? 4 : 0)};
 }
 

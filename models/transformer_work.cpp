@@ -37,7 +37,8 @@
 // Source: operators of Megatron-LM; activations: arXiv 2205.05198 section 4; logits, embedding:
 // Megatron-LM@d98e8a64 megatron/training/theoretical_memory_usage.py; of a fused loss
 // megatron/core/tensor_parallel/cross_entropy.py, whose exp and div_ work in place; norms of
-// several kernels: torchtitan@ba246978 torchtitan/models/norms.py (RMSNorm).
+// several kernels: torchtitan@ba246978 torchtitan/models/norms.py (RMSNorm), and of gates
+// torchtitan/models/llama/model.py FeedForward: F.silu(w1(x)) * w3(x).
 #include "models/transformer_work.h"
 
 #include "models/kernel_time.h"
@@ -351,19 +352,21 @@ LayerMemory layer_memory(const TransformerShape& shape, const ShapeCut& cut,
   const double input = part.hidden * bytes / part.outside;
   const bool keeps_cast = software.kept_bytes > 0;
   const double of_product = keeps_cast ? software.kept_bytes : bytes;
+  // Made of several kernels, each of both norms keeps its input in float32 alone, and what it has
+  // normalized before the weight is multiplied to it.
+  const bool is_one_kernel =
+      software.fuses_operators || shape.norms != Norm::kRms || bytes >= kFloatBytes;
+  const double norms = is_one_kernel ? 0 : 2 * (kFloatBytes + bytes) * part.hidden;
   // Inputs and outputs of both norms; the masks of both dropouts, a byte each.
   const double outside =
-      (2 * bytes + 2 * of_product + (shape.dropout ? 2 : 0)) * part.hidden / part.outside;
+      ((is_one_kernel ? 2 * bytes : 0) + 2 * of_product + (shape.dropout ? 2 : 0)) * part.hidden /
+      part.outside;
+  // Of a gate that is a kernel of its own, what its product with the other half takes is kept, too.
+  const double inner = shape.gated ? (software.fuses_operators ? 2 : 3) : 1;
   // Attention keeps its result as wide as it is, beside which a product's cast is a copy.
-  const double inside =
-      (2 * part.queries + 2 * part.keys + (shape.gated ? 2 : 1) * part.ffn) * bytes +
-      (part.ffn + (keeps_cast ? part.queries : 0)) * of_product +
-      (fuses_attention ? kFloatBytes * part.heads : 0);  // sums of the softmax
-  // Made of several kernels, each of both norms keeps its input in float32, and what it has
-  // normalized before the weight is multiplied to it.
-  const bool is_one_kernel = software.fuses_operators || shape.norms != Norm::kRms;
-  const double norms =
-      is_one_kernel || bytes >= kFloatBytes ? 0 : 2 * (kFloatBytes + bytes) * part.hidden;
+  const double inside = (2 * part.queries + 2 * part.keys + inner * part.ffn) * bytes +
+                        (part.ffn + (keeps_cast ? part.queries : 0)) * of_product +
+                        (fuses_attention ? kFloatBytes * part.heads : 0);  // sums of the softmax
   const double scores = part.heads * part.sequence;
   // Softmax, and with dropout its mask and its result.
   const double core = fuses_attention ? 0 : scores * (shape.dropout ? 2 * bytes + 1 : bytes);

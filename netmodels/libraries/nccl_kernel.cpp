@@ -8,16 +8,19 @@
 //       as the buffer's step at most. block: its share of the rings' speed; LL over PCIe sends as
 //       many flags as data.
 //   Ring, Simple, NVLink base + s step + s/n M / bus (1 + ramp)
+//       Of Ampere M moves in rounds of 128 KiB for each block and GPU: base + s step + (s + .57)
+//       round (1 + ramp) for each whole one, and for the last, of a share r, .22 + .78 r of that.
 //   Ring, Simple, PCIe   base + s max(c / block, c / (2 block) + step)
 //       A chunk is two slices: one travels while the other waits for its flag.
 //   NVLS                 base + D(M) + D(min(M, 6 MiB)), D(M) = (1 + 1/n) M / links (1 + ramp)
 //       A GPU sends its data to the switch, and its share of the sum to all. 6 MiB, the pipeline's
 //       filling: fitted to 2 to 16 MiB of 8 H100 (traces/nccl/h100_8.csv).
 //
-// ramp: from Ampere on bandwidth grows until 4 GiB, by 2.7 % each time that M doubles: least
-// squares over nine rows of 8 A100, the worst of them 12 % off; no explanation is published. Of two
-// A100 a pair's links carry data in both directions, and 208 of 237 GB/s remain; of two H100 no
-// less than of eight (NVIDIA/nccl issue 1455).
+// ramp: bandwidth grows until 4 GiB each time that M doubles, of Hopper by 2.7 % (least squares
+// over nine rows of 8 A100, before the rounds were seen), of Ampere by 1.35 %; no explanation is
+// published. The rounds are seen where a table has a row for each MiB: on 8 A100 time jumps every
+// 24 MiB, on 4 every 12. Fitted to such tables of 2, 4 and 8 A100, 16 MiB to 1 GiB, 2.5 % off
+// (root mean square): .57, .22, 1.35 %, and bus 250 GB/s.
 //
 // base, step: NVIDIA's own table of the release; LL and LL128 over NVLink as revised in 2.18.3.
 //
@@ -25,8 +28,9 @@
 // 20 % faster than large ones.
 // Validation: configs/papers/collectives, tests/validation/collectives_test.cpp.
 // Source: NVIDIA/nccl v2.12.12-1 src/collectives/device/all_reduce.h runRing(), prims_ll.h,
-// prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp:
-// traces/nccl/a100_8.csv. Pair: NVIDIA/nccl-tests issue 178. NVLS: issue 212 there.
+// prims_ll128.h, src/init.cc (buffer sizes), v2.18.3-1 src/graph/tuning.cc. Ramp of Hopper:
+// traces/nccl/a100_8.csv. Rounds: VIA-Research/vTrain@f8dda84 trace/a100. NVLS: NVIDIA/nccl-tests
+// issue 212.
 #include "netmodels/libraries/nccl_kernel.h"
 
 #include "netmodels/libraries/nccl_nvlink.h"
@@ -44,8 +48,13 @@ constexpr double kGiga = 1000;  ///< bytes per us in one GB/s
 
 constexpr double kRampPerDoubling = .027;
 constexpr double kRampEnd = 4.0 * (1 << 30);
-constexpr double kMostAmpere = 237;
-constexpr double kPairShare = 208.0 / 237.0;
+
+/// Of rings over Ampere's NVLink.
+constexpr double kMostAmpere = 250;        ///< GB/s
+constexpr double kRoundBytes = 128 << 10;  ///< of a block and GPU
+constexpr double kRoundCopies = .57;       ///< of a step, in which nothing is sent
+constexpr double kLeastOfRound = .22;      ///< what the last, smaller round takes at least
+constexpr double kRampPerDoublingAmpere = .0135;
 /// Of the links: 8 H100 reach 274 GB/s (busbw 480), 9/8 of it over 18 links of 20 GB/s.
 constexpr double kNvlsShare = .856;
 constexpr double kNvlsRound = 6 << 20;
@@ -104,13 +113,24 @@ double ring_lines_us(const NcclTuning& tuning, const NcclGraph& g, const NcclCho
          static_cast<double>(nccl_ring_steps(g.operation, g.ranks) + 1) * (hop.step_us + copy_us);
 }
 
-double ring_simple_us(const NcclGraph& g, NcclHop hop, double bytes) {
+/// The bytes of a ring over Ampere's NVLink.
+double rounds_us(const NcclGraph& g, double blocks, double steps, double bus, double bytes) {
+  const double round = kRoundBytes * blocks;  // of a GPU
+  const double rounds = bytes / (static_cast<double>(g.ranks) * round);
+  const double last = rounds - std::floor(rounds);
+  const double whole =
+      std::floor(rounds) + (last > 0 ? kLeastOfRound + (1 - kLeastOfRound) * last : 0);
+  return (steps + kRoundCopies) * whole * round / (kGiga * std::min(bus, kMostAmpere)) *
+         nccl_ramp(g, bytes);
+}
+
+double ring_simple_us(const NcclGraph& g, const NcclChoice& choice, NcclHop hop, double bytes) {
   const auto n = static_cast<double>(g.ranks);
   const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
-  double bus = static_cast<double>(g.channels) * g.channel_gbps;
+  const double bus = static_cast<double>(g.channels) * g.channel_gbps;
   if (g.nvlink && g.compute_capability >= 80 && g.compute_capability < 90) {
-    bus = std::min(bus, kMostAmpere);
-    if (g.ranks == 2) bus *= kPairShare;
+    return hop.base_us + steps * hop.step_us +
+           rounds_us(g, static_cast<double>(choice.most_channels), steps, bus, bytes);
   }
   const double wire = steps / n * bytes / (kGiga * bus);
   if (g.nvlink) return hop.base_us + steps * hop.step_us + wire * nccl_ramp(g, bytes);
@@ -130,7 +150,8 @@ double nvls_us(const NcclGraph& g, double bytes) {
 
 double nccl_ramp(const NcclGraph& g, double bytes) {
   if (g.compute_capability < 80) return 1;
-  return 1 + kRampPerDoubling * std::max(0.0, std::log2(kRampEnd / std::max(bytes, 1.0)));
+  const double doubling = g.compute_capability < 90 ? kRampPerDoublingAmpere : kRampPerDoubling;
+  return 1 + doubling * std::max(0.0, std::log2(kRampEnd / std::max(bytes, 1.0)));
 }
 
 double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const NcclChoice& choice,
@@ -144,7 +165,7 @@ double nccl_kernel_us(const NcclTuning& tuning, const NcclGraph& graph, const Nc
   }
   if (choice.algorithm == NcclAlgorithm::kNvls) return nvls_us(graph, static_cast<double>(bytes));
   if (choice.protocol != NcclProtocol::kSimple) return ring_lines_us(tuning, graph, choice, bytes);
-  return ring_simple_us(graph, tuning.hop(graph, kRing, choice.protocol),
+  return ring_simple_us(graph, choice, tuning.hop(graph, kRing, choice.protocol),
                         static_cast<double>(bytes));
 }
 

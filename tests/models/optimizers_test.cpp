@@ -16,6 +16,7 @@ TEST(Optimizers, MoveTheirState) {
   EXPECT_EQ(optimizer_named("adam").values, 3 + 2 * 2);
   // LAMB's norms read gradient, weight and update; the update is written, and read with the weight.
   EXPECT_EQ(optimizer_named("lamb").values, optimizer_named("adam").values + 3 + 3);
+  EXPECT_EQ(optimizer_named("distributed-fused-adam").values, optimizer_named("adam").values);
   EXPECT_THROW(optimizer_named("adan"), std::out_of_range);
 }
 
@@ -29,7 +30,7 @@ TEST(Optimizers, SeveralKernelsMoveMore) {
     EXPECT_EQ(loop.values, foreach_.values);
     EXPECT_GT(loop.tensor_kernels, 1);
   }
-  EXPECT_EQ(optimizer_names().size(), 12U);
+  EXPECT_EQ(optimizer_names().size(), 13U);
 }
 
 }  // namespace

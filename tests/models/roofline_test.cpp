@@ -465,8 +465,8 @@ TEST(RooflineWorkload, ErrorsPointAtTheKey) {
             "float32, float64");
   EXPECT_EQ(error_of(R"({"model": "resnet50", "device": "v100", "batch": 1, "optimizer": "adan"})"),
             "x.json: /workload/optimizer: unknown \"adan\" (did you mean \"adam\"?); known: sgd, "
-            "sgd-momentum, adam, adamw, lamb, sgd-momentum-foreach, adam-foreach, adamw-foreach, "
-            "sgd-momentum-loop, adam-loop, adamw-loop, bert-adam");
+            "sgd-momentum, adam, adamw, distributed-fused-adam, lamb, sgd-momentum-foreach, "
+            "adam-foreach, adamw-foreach, sgd-momentum-loop, adam-loop, adamw-loop, bert-adam");
   EXPECT_EQ(error_of(R"({"model": "bert-base", "device": "v100", "batch": 1, "sequence": 513})"),
             "x.json: /workload/sequence: torch/bert-base takes 1 to 512 tokens a sample, got 513");
   EXPECT_EQ(

@@ -41,6 +41,14 @@ TEST(TransformerModel, TensorRanksShareWhatIsSplit) {
   EXPECT_EQ(params(work_of("", {.tensor = 8})), (6'738'415'616 - norms) / 8 + norms);
 }
 
+ModelWork with_remainders(const std::string& dtype) {
+  const std::string json = R"({"model": "llama-2-7b", "device": "h100", "batch": 1,
+      "sequence": 2048, "precision": "bfloat16", "optimizer": "distributed-fused-adam",
+      "dtype": ")" + dtype +
+                           R"("})";
+  return read_shape(config_of(json, workload_params()), {});
+}
+
 // Bytes of a parameter: 18 = 2 + 4 + 12, with gradients of 2 B 20 = 2 + 2 + 16, in float32 16.
 // Source: Megatron-LM docs/user-guide/features/dist_optimizer.md.
 TEST(TransformerModel, BytesOfAParameter) {
@@ -49,6 +57,9 @@ TEST(TransformerModel, BytesOfAParameter) {
   };
   EXPECT_EQ(bytes(work_of(R"(, "dtype": "float32")")), 18);
   EXPECT_EQ(bytes(work_of(R"(, "dtype": "bfloat16")")), 20);
+  // Two moments of 4 B and the other half of a weight in float32: 2 + 2 + 10, or gradients of 4 B.
+  EXPECT_EQ(bytes(with_remainders("bfloat16")), 14);
+  EXPECT_EQ(bytes(with_remainders("float32")), 16);
   const Config whole = config_of(
       R"({"model": "llama-2-7b", "device": "h100", "batch": 1, "sequence": 2048,
           "dtype": "float32", "optimizer": "adam"})",

@@ -321,13 +321,14 @@ TEST(TransformerMemory, IsThatOfItsOperators) {
 }
 
 // Norms of several kernels, in eager PyTorch: of each of both the input in float32 and what it is
-// normalized to, 2 x (4 + 2) h = 12 x 512 B a token, all of it between its own kernels.
+// normalized to, 2 x (4 + 2) h = 12 x 512 B a token, all of it between its own kernels, and not the
+// input in 2 B, 2 x 2 h; and of the gate its result, 2 f = 2 x 1,024 B.
 TEST(TransformerMemory, NormsOfSeveralKernelsKeepWhatIsBetweenThem) {
   Software eager = kFused;
   eager.fuses_operators = false;
   const LayerMemory kept = layer_memory(gated_shape(), kWhole, 2, eager);
   EXPECT_EQ(kept.norms.count, 1000 * 12 * 512);
-  EXPECT_EQ(kept.whole().count, 1000 * (12'800 + 32 + 12 * 512));
+  EXPECT_EQ(kept.whole().count, 1000 * (12'800 + 32 + 12 * 512 - 4 * 512 + 2 * 1024));
   EXPECT_EQ(layer_memory(gpt_shape(), kWhole, 2, eager).norms.count, 0);  // one kernel anywhere
   EXPECT_EQ(layer_memory(gated_shape(), kWhole, 2, kFused).norms.count, 0);
 }

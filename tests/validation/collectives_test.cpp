@@ -48,6 +48,7 @@ const std::vector<Table> kTables{
      22},
     {"nccl-a100", {"/cluster/gpus_per_node=2"}, "nccl/a100_2.csv", 2, 5},
     {"nccl-a100", {"/cluster/gpus_per_node=4"}, "nccl/a100_4.csv", 4, 8},
+    {"nccl-a100", {"/cluster/gpus_per_node=8"}, "nccl/a100_8_c.csv", 10, 22},
     {"nccl-a100-8", {}, "nccl/a100_8.csv", 8, 23},
     {"nccl-h100-8", {}, "nccl/h100_8.csv", 6, 34}};
 

@@ -1,6 +1,7 @@
 // Do kernels take the time that their page states?
 #include "netmodels/libraries/nccl_kernel.h"
 
+#include <cmath>
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -72,17 +73,32 @@ TEST(NcclKernel, SimpleHidesStepsOverPcieOnly) {
   EXPECT_NEAR(us(pcie, kRing, kSimple, 1'000'000), 8.4 + 150, 1e-9);
 }
 
-/// 14/8 M / 237 GB/s from 4 GiB on; at 256 MiB 4 x 2.7 % more. A pair keeps 208 GB/s. Of Volta's
-/// links nothing is lost.
-TEST(NcclKernel, AmpereReachesItsBandwidthSlowly) {
-  const double gib4 = 4.0 * (1LL << 30);
+/// 24 blocks move 128 KiB each to a GPU in a round, 8 GPUs 24 MiB in all: 4 GiB are 170 rounds of
+/// 14.57 steps, and one of 2/3 that takes .22 + .78 x 2/3; 256 MiB are 10 and as much, 4 x 1.35 %
+/// slower. Two GPUs move 6 MiB in 2.57 steps.
+TEST(NcclKernel, AmpereMovesRounds) {
   const double latency = 8.4 + 14 * 3.4;
-  EXPECT_NEAR(us(kAmpere, kRing, kSimple, 1LL << 32), latency + 1.75 * gib4 / 237e3, 1e-6);
+  const double step = 24 * 131072 / 240e3;
+  const double last = .22 + .78 * 2 / 3;
+  EXPECT_NEAR(us(kAmpere, kRing, kSimple, 1LL << 32), latency + 14.57 * (170 + last) * step, 1e-6);
   EXPECT_NEAR(us(kAmpere, kRing, kSimple, 1LL << 28),
-              latency + 1.75 * gib4 / 16 / 237e3 * (1 + 4 * .027), 1e-6);
+              latency + 14.57 * (10 + last) * step * (1 + 4 * .0135), 1e-6);
   NcclGraph pair = kAmpere;
   pair.ranks = 2;
-  EXPECT_NEAR(us(pair, kRing, kSimple, 1LL << 32), 8.4 + 6.8 + gib4 / 208e3, 1e-6);
+  EXPECT_NEAR(us(pair, kRing, kSimple, 1LL << 32), 8.4 + 6.8 + 2.57 * (682 + last) * step, 1e-6);
+  // 12 links of 22 GB/s: a GPU's memory takes 250.
+  NcclGraph fast = kAmpere;
+  fast.channel_gbps = 22;
+  EXPECT_NEAR(us(fast, kRing, kSimple, 1LL << 32),
+              latency + 14.57 * (170 + last) * step * 240 / 250, 1e-6);
+}
+
+/// A byte more than four rounds of 24 MiB begins a fifth.
+TEST(NcclKernel, AmpereBeginsARoundForOneByte) {
+  const double before = us(kAmpere, kRing, kSimple, 96LL << 20);
+  const double after = us(kAmpere, kRing, kSimple, (96LL << 20) + 1);
+  const double ramp = 1 + .0135 * std::log2(4096. / 96);
+  EXPECT_NEAR(after - before, 14.57 * .22 * 24 * 131072 / 240e3 * ramp, 1e-3);
 }
 
 /// 8 H100: 23 us, 9/8 M over 85.6 % of 360 GB/s, and 6 MiB of it once more, which come to
