@@ -20,37 +20,38 @@ namespace {
 
 class DeviceStore final : public KvStore {
  public:
-  DeviceStore(NodeOps& ops, std::span<const std::int64_t> bytes, const Sharding& sharding)
-      : ops_(ops), parts_(bytes.size()) {
+  DeviceStore(NodeProcess& process, std::span<const std::int64_t> bytes, const Sharding& sharding)
+      : process_(process), parts_(bytes.size()) {
     // Keys without bytes go round, too.
     std::vector<std::int64_t> sizes(bytes.begin(), bytes.end());
     for (std::int64_t& size : sizes)
       size = std::max<std::int64_t>(size, 1);
-    for (const Shard& shard : sharding.shards(sizes, ops.gpus())) {
+    for (const Shard& shard : sharding.shards(sizes, process.gpus())) {
       const auto key = static_cast<std::size_t>(shard.key);
       parts_[key].push_back({shard.server, std::min(shard.elements, bytes[key]),
-                             ops.variables(static_cast<std::size_t>(ops.gpus())), ops.variable()});
+                             process.variables(static_cast<std::size_t>(process.gpus())),
+                             process.variable()});
     }
   }
 
   void push(KeyRange keys) override {
     for (const Part& part : parts_[keys.first]) {
-      for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu) {
-        ops_.copy(gpu, part.gpu, part.bytes, ops_.gradient(keys.first, gpu),
-                  part.buffers[static_cast<std::size_t>(gpu)]);
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
+        process_.copy(gpu, part.gpu, part.bytes, process_.gradient(keys.first, gpu),
+                      part.buffers[static_cast<std::size_t>(gpu)]);
       }
       const auto merged = part.buffers.front();
-      ops_.sum(part.gpu, ops_.gpus(), part.bytes, {part.buffers.begin() + 1, part.buffers.end()},
-               {merged});
-      ops_.update(part.gpu, {merged}, part.weights);
+      process_.sum(part.gpu, process_.gpus(), part.bytes,
+                   {part.buffers.begin() + 1, part.buffers.end()}, {merged});
+      process_.update(part.gpu, {merged}, part.weights);
     }
   }
   void pull(KeyRange keys) override {
     for (const Part& part : parts_[keys.first]) {
       const auto merged = part.buffers.front();
-      if (ops_.updates()) ops_.copy(part.gpu, part.gpu, part.bytes, part.weights, merged);
-      for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu) {
-        ops_.copy(part.gpu, gpu, part.bytes, merged, ops_.weight(keys.first, gpu));
+      if (process_.updates()) process_.copy(part.gpu, part.gpu, part.bytes, part.weights, merged);
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
+        process_.copy(part.gpu, gpu, part.bytes, merged, process_.weight(keys.first, gpu));
       }
     }
   }
@@ -60,19 +61,19 @@ class DeviceStore final : public KvStore {
   struct Part {
     std::int32_t gpu;
     std::int64_t bytes;
-    NodeOps::Variables buffers;  ///< what each GPU has copied; the first becomes the sum
-    NodeOps::Variable weights;   ///< what the optimizer makes of it, where it runs here
+    NodeProcess::Variables buffers;  ///< what each GPU has copied; the first becomes the sum
+    NodeProcess::Variable weights;   ///< what the optimizer makes of it, where it runs here
   };
-  NodeOps& ops_;
+  NodeProcess& process_;
   std::vector<std::vector<Part>> parts_;
 };
 
 class Device final : public Merge {
  public:
   Place place() const override { return Place::kGpu; }
-  std::unique_ptr<KvStore> init(NodeOps& ops, std::span<const std::int64_t> bytes,
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
                                 const Sharding& sharding) const override {
-    return std::make_unique<DeviceStore>(ops, bytes, sharding);
+    return std::make_unique<DeviceStore>(process, bytes, sharding);
   }
 };
 

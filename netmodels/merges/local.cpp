@@ -17,41 +17,41 @@ namespace {
 
 class LocalStore final : public KvStore {
  public:
-  LocalStore(NodeOps& ops, std::span<const std::int64_t> bytes)
-      : ops_(ops), bytes_(bytes.begin(), bytes.end()) {
+  LocalStore(NodeProcess& process, std::span<const std::int64_t> bytes)
+      : process_(process), bytes_(bytes.begin(), bytes.end()) {
     for (std::size_t key = 0; key < bytes.size(); ++key)
-      buffers_.push_back(ops.variables(static_cast<std::size_t>(ops.gpus())));
+      buffers_.push_back(process.variables(static_cast<std::size_t>(process.gpus())));
   }
 
   void push(KeyRange keys) override {
     const auto& buffers = buffers_[keys.first];
-    for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu) {
-      ops_.copy(gpu, NodeOps::kHost, bytes_[keys.first], ops_.gradient(keys.first, gpu),
-                buffers[static_cast<std::size_t>(gpu)]);
+    for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
+      process_.copy(gpu, NodeProcess::kHost, bytes_[keys.first], process_.gradient(keys.first, gpu),
+                    buffers[static_cast<std::size_t>(gpu)]);
     }
-    ops_.sum(NodeOps::kHost, ops_.gpus(), bytes_[keys.first], {buffers.begin() + 1, buffers.end()},
-             {buffers.front()});
-    ops_.update(NodeOps::kHost, {}, buffers.front());
+    process_.sum(NodeProcess::kHost, process_.gpus(), bytes_[keys.first],
+                 {buffers.begin() + 1, buffers.end()}, {buffers.front()});
+    process_.update(NodeProcess::kHost, {}, buffers.front());
   }
   void pull(KeyRange keys) override {
-    for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu) {
-      ops_.copy(NodeOps::kHost, gpu, bytes_[keys.first], buffers_[keys.first].front(),
-                ops_.weight(keys.first, gpu));
+    for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
+      process_.copy(NodeProcess::kHost, gpu, bytes_[keys.first], buffers_[keys.first].front(),
+                    process_.weight(keys.first, gpu));
     }
   }
 
  private:
-  NodeOps& ops_;
+  NodeProcess& process_;
   std::vector<std::int64_t> bytes_;
-  std::vector<NodeOps::Variables> buffers_;  ///< by key; the first becomes the sum
+  std::vector<NodeProcess::Variables> buffers_;  ///< by key; the first becomes the sum
 };
 
 class Local final : public Merge {
  public:
   Place place() const override { return Place::kHost; }
-  std::unique_ptr<KvStore> init(NodeOps& ops, std::span<const std::int64_t> bytes,
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
                                 const Sharding&) const override {
-    return std::make_unique<LocalStore>(ops, bytes);
+    return std::make_unique<LocalStore>(process, bytes);
   }
 };
 

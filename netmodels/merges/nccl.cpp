@@ -24,35 +24,35 @@ namespace {
 
 class NcclStore final : public KvStore {
  public:
-  NcclStore(NodeOps& ops, std::span<const std::int64_t> bytes, const Collective& nccl,
+  NcclStore(NodeProcess& process, std::span<const std::int64_t> bytes, const Collective& nccl,
             Duration launches)
-      : ops_(ops),
+      : process_(process),
         nccl_(nccl),
         launches_(launches),
         bytes_(bytes.begin(), bytes.end()),
-        merged_(ops.variables(bytes.size())) {}
+        merged_(process.variables(bytes.size())) {}
 
   void push(KeyRange keys) override {
-    NodeOps::Variables gradients;
-    NodeOps::Variables merged;
+    NodeProcess::Variables gradients;
+    NodeProcess::Variables merged;
     for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
       merged.push_back(merged_[key]);
-      for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu)
-        gradients.push_back(ops_.gradient(key, gpu));
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
+        gradients.push_back(process_.gradient(key, gpu));
     }
-    ops_.kernel(launches_, kernel(keys), gradients, merged);
+    process_.kernel(launches_, kernel(keys), gradients, merged);
     for (const auto key : merged)
-      ops_.update(0, {}, key);
+      process_.update(0, {}, key);
   }
   void pull(KeyRange keys) override {
-    NodeOps::Variables merged;
-    NodeOps::Variables weights;
+    NodeProcess::Variables merged;
+    NodeProcess::Variables weights;
     for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
       merged.push_back(merged_[key]);
-      for (std::int32_t gpu = 0; gpu < ops_.gpus(); ++gpu)
-        weights.push_back(ops_.weight(key, gpu));
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
+        weights.push_back(process_.weight(key, gpu));
     }
-    ops_.kernel(launches_, kernel(keys), merged, weights);
+    process_.kernel(launches_, kernel(keys), merged, weights);
   }
 
  private:
@@ -60,15 +60,15 @@ class NcclStore final : public KvStore {
     const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(keys.first);
     const auto bytes =
         std::accumulate(first, first + static_cast<std::ptrdiff_t>(keys.count), std::int64_t{0});
-    const auto n = static_cast<double>(ops_.gpus());
+    const auto n = static_cast<double>(process_.gpus());
     return from_seconds(to_seconds(nccl_.time({bytes})) * n / (2 * (n - 1)));
   }
 
-  NodeOps& ops_;
+  NodeProcess& process_;
   const Collective& nccl_;
   Duration launches_;
   std::vector<std::int64_t> bytes_;
-  NodeOps::Variables merged_;
+  NodeProcess::Variables merged_;
 };
 
 constexpr const char* kVersion = "2.3.7";  // of the proposal's time
@@ -103,9 +103,9 @@ class Nccl final : public Merge {
     }
     return domain;
   }
-  std::unique_ptr<KvStore> init(NodeOps& ops, std::span<const std::int64_t> bytes,
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
                                 const Sharding&) const override {
-    return std::make_unique<NcclStore>(ops, bytes, *nccl_, launches_);
+    return std::make_unique<NcclStore>(process, bytes, *nccl_, launches_);
   }
 
  private:

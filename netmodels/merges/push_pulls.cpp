@@ -7,13 +7,13 @@
 // Scope: one node of two GPUs at least; gradients are there from the start, there is no updater,
 // and key i has priority -i. Where more bytes would take less time, as where several trees are
 // faster than one at its bound, the time of the largest array below the merge's `cut` stands for
-// equal keys. Parameters: as named; gpu_operation and sharding as of sim/mxnet/node_ops.h and
+// equal keys. Parameters: as named; gpu_operation and sharding as of sim/mxnet/node_process.h and
 // kvstore. Validation: tests/netmodels/merges/push_pulls_test.cpp; configs/papers/mxnet-tree.
 // Source: apache/mxnet 1.3.1 src/kvstore, python/mxnet/model.py.
 #include "sim/collective/collective.h"
 #include "sim/core/error.h"
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/node_rank.h"
+#include "sim/mxnet/node_process.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,23 +110,22 @@ class PushPulls final : public Collective {
   }
   Duration of_keys(const std::vector<std::int64_t>& bytes) const {
     World world;
-    NodeOps ops(cluster_, costs_, bytes.size());
-    NodeRank process(world, ops);
-    const auto store = merge_->init(ops, bytes, *sharding_);
+    NodeProcess process(world, cluster_, costs_, bytes.size());
+    const auto store = merge_->init(process, bytes, *sharding_);
     process.begin_period();
-    world.start({"main thread"}, main_thread(ops, process, *store, bytes.size()));
+    world.start({"main thread"}, main_thread(process, *store, bytes.size()));
     world.run();
     STEPTIME_CHECK(process.pending() == 0, "an operation of kvstore never ends");
     return since_start(process.end());
   }
-  Task main_thread(NodeOps& ops, NodeRank& process, KvStore& store, std::size_t keys) const {
+  Task main_thread(NodeProcess& process, KvStore& store, std::size_t keys) const {
     const auto each = static_cast<std::size_t>(merge_->keys_per_call());
     for (std::size_t key = 0; key < keys; key += each) {
       const KeyRange range{key, std::min(each, keys - key)};
-      ops.set_priority(-static_cast<std::int32_t>(key));
-      ops.call(python_call_);
+      process.set_priority(-static_cast<std::int32_t>(key));
+      process.call(python_call_);
       co_await process.push([&] { store.push(range); });
-      ops.call(python_call_);
+      process.call(python_call_);
       co_await process.push([&] { store.pull(range); });
     }
   }
@@ -134,7 +133,7 @@ class PushPulls final : public Collective {
   const Cluster cluster_;
   std::int64_t keys_;
   Duration python_call_;
-  NodeOps::Costs costs_;
+  NodeProcess::Costs costs_;
   std::unique_ptr<Merge> merge_;
   std::shared_ptr<const Sharding> sharding_;
   std::vector<std::int64_t> elements_;  ///< a model's tensors have so many each

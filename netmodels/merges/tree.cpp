@@ -33,19 +33,19 @@ std::size_t index(Gpu gpu) {
 /// Buffers on every GPU.
 struct Slice {
   std::int64_t bytes = 0;
-  NodeOps::Variables merged;
-  NodeOps::Variables arrived;  ///< from the child of the level
+  NodeProcess::Variables merged;
+  NodeProcess::Variables arrived;  ///< from the child of the level
 };
 
 class TreeStore final : public KvStore {
  public:
-  TreeStore(NodeOps& ops, std::span<const ReduceTree> trees, bool own_copies)
-      : ops_(ops), own_copies_(own_copies) {
+  TreeStore(NodeProcess& process, std::span<const ReduceTree> trees, bool own_copies)
+      : process_(process), own_copies_(own_copies) {
     for (const ReduceTree& tree : trees)
       trees_.push_back({tree.root(), tree.level(tree.depth()), tree.copies()});
   }
   void add_key(std::int64_t bytes, const std::vector<std::int64_t>& slices) {
-    Key key{bytes, {}, ops_.variable()};
+    Key key{bytes, {}, process_.variable()};
     for (const std::int64_t slice : slices)
       key.slices.push_back({slice, buffers(), buffers()});
     keys_.push_back(std::move(key));
@@ -56,24 +56,25 @@ class TreeStore final : public KvStore {
     const bool in_place = !own_copies_ && !is_cut(key);
     for (std::size_t i = 0; i < key.slices.size(); ++i)
       reduce(keys.first, trees_[i], key.slices[i], in_place);
-    if (!is_cut(key)) return ops_.update(trees_[0].root, {}, merged_at_root(key));
+    if (!is_cut(key)) return process_.update(trees_[0].root, {}, merged_at_root(key));
     for (std::size_t i = 0; i < key.slices.size(); ++i)
       broadcast(trees_[i], key.slices[i].bytes, key.slices[i].merged);
-    ops_.update(0, {}, key.updated);
+    process_.update(0, {}, key.updated);
   }
   void pull(KeyRange keys) override {
     const Key& key = keys_[keys.first];
-    NodeOps::Variables weights;
-    for (Gpu gpu = 0; gpu < ops_.gpus(); ++gpu)
-      weights.push_back(ops_.weight(keys.first, gpu));
+    NodeProcess::Variables weights;
+    for (Gpu gpu = 0; gpu < process_.gpus(); ++gpu)
+      weights.push_back(process_.weight(keys.first, gpu));
     if (!is_cut(key)) {
       const Gpu root = trees_[0].root;
-      if (own_copies_) ops_.copy(root, root, key.bytes, merged_at_root(key), weights[index(root)]);
+      if (own_copies_)
+        process_.copy(root, root, key.bytes, merged_at_root(key), weights[index(root)]);
       return broadcast(trees_[0], key.bytes, weights);
     }
-    for (Gpu gpu = 0; gpu < ops_.gpus(); ++gpu) {
+    for (Gpu gpu = 0; gpu < process_.gpus(); ++gpu) {
       for (const Slice& slice : key.slices)
-        ops_.copy(gpu, gpu, slice.bytes, slice.merged[index(gpu)], weights[index(gpu)]);
+        process_.copy(gpu, gpu, slice.bytes, slice.merged[index(gpu)], weights[index(gpu)]);
     }
   }
 
@@ -86,48 +87,50 @@ class TreeStore final : public KvStore {
   struct Key {
     std::int64_t bytes;
     std::vector<Slice> slices;
-    NodeOps::Variable updated;  ///< where the sums are not
+    NodeProcess::Variable updated;  ///< where the sums are not
   };
   static bool is_cut(const Key& key) { return key.slices.size() > 1; }
-  NodeOps::Variables buffers() { return ops_.variables(index(ops_.gpus())); }
-  NodeOps::Variable merged_at_root(const Key& key) const {
+  NodeProcess::Variables buffers() { return process_.variables(index(process_.gpus())); }
+  NodeProcess::Variable merged_at_root(const Key& key) const {
     return key.slices.front().merged[index(trees_[0].root)];
   }
 
   /// `in_place`: what the root has in the end are its weights already.
   void reduce(std::size_t key, const Tree& tree, const Slice& slice, bool in_place) {
-    NodeOps::Variables have;  // what each GPU has of the sum so far
-    for (Gpu gpu = 0; gpu < ops_.gpus(); ++gpu) {
-      have.push_back(own_copies_ ? slice.merged[index(gpu)] : ops_.gradient(key, gpu));
+    NodeProcess::Variables have;  // what each GPU has of the sum so far
+    for (Gpu gpu = 0; gpu < process_.gpus(); ++gpu) {
+      have.push_back(own_copies_ ? slice.merged[index(gpu)] : process_.gradient(key, gpu));
       for (const Gpu leaf : tree.leaves) {
         if (own_copies_ && leaf == gpu)
-          ops_.copy(leaf, leaf, slice.bytes, ops_.gradient(key, gpu), have[index(gpu)]);
+          process_.copy(leaf, leaf, slice.bytes, process_.gradient(key, gpu), have[index(gpu)]);
       }
     }
     for (const auto& level : tree.levels) {
       for (const GpuCopy& copy : level) {
-        ops_.copy(copy.from, copy.to, slice.bytes, have[index(copy.from)],
-                  slice.arrived[index(copy.to)]);
+        process_.copy(copy.from, copy.to, slice.bytes, have[index(copy.from)],
+                      slice.arrived[index(copy.to)]);
       }
       for (const GpuCopy& copy : level) {
         const auto target = slice.merged[index(copy.to)];
-        NodeOps::Variables sources{slice.arrived[index(copy.to)]};
+        NodeProcess::Variables sources{slice.arrived[index(copy.to)]};
         if (have[index(copy.to)] != target) sources.push_back(have[index(copy.to)]);
-        NodeOps::Variables targets{target};
-        if (in_place && &level == &tree.levels.back()) targets.push_back(ops_.weight(key, copy.to));
-        ops_.sum(copy.to, 2, slice.bytes, sources, targets);
+        NodeProcess::Variables targets{target};
+        if (in_place && &level == &tree.levels.back())
+          targets.push_back(process_.weight(key, copy.to));
+        process_.sum(copy.to, 2, slice.bytes, sources, targets);
         have[index(copy.to)] = target;
       }
     }
   }
-  void broadcast(const Tree& tree, std::int64_t bytes, const NodeOps::Variables& results) {
+  void broadcast(const Tree& tree, std::int64_t bytes, const NodeProcess::Variables& results) {
     for (auto level = tree.levels.rbegin(); level != tree.levels.rend(); ++level) {
       for (const GpuCopy& copy : *level)
-        ops_.copy(copy.to, copy.from, bytes, results[index(copy.to)], results[index(copy.from)]);
+        process_.copy(copy.to, copy.from, bytes, results[index(copy.to)],
+                      results[index(copy.from)]);
     }
   }
 
-  NodeOps& ops_;
+  NodeProcess& process_;
   bool own_copies_;
   std::vector<Tree> trees_;
   std::vector<Key> keys_;
@@ -145,11 +148,11 @@ class TreeMerge final : public Merge {
   std::optional<std::int64_t> cut(const Cluster& cluster) const override {
     return row_ * std::max(bound_ / row_ + 1, 2 * cluster.gpus_per_node);
   }
-  std::unique_ptr<KvStore> init(NodeOps& ops, std::span<const std::int64_t> bytes,
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
                                 const Sharding&) const override {
-    auto store = std::make_unique<TreeStore>(ops, trees_, own_copies_);
+    auto store = std::make_unique<TreeStore>(process, trees_, own_copies_);
     for (const std::int64_t each : bytes) {
-      auto slices = tree_slices(each / row_, row_, bound_, ops.gpus());
+      auto slices = tree_slices(each / row_, row_, bound_, process.gpus());
       if (slices.empty())
         slices.push_back(each);
       else

@@ -7,11 +7,10 @@
 //
 // Parameters: partition [elements], BYTEPS_PARTITION_BYTES / 4; hash, BYTEPS_KEY_HASH_FN;
 // first_key, how many buffers were declared before, which are counted where it is left out
-// (sim/servers/declared_keys.h). Source: bytedance/byteps v0.2.3
+// (sim/servers/sharding.h). Source: bytedance/byteps v0.2.3
 // byteps/common/operations.cc InitTensor, global.cc EncodeDefaultKey, docs/env.md;
 // byteps/torch/__init__.py declares gradients sorted by name.
 #include "sim/core/error.h"
-#include "sim/servers/declared_keys.h"
 #include "sim/servers/sharding.h"
 
 #include <algorithm>
@@ -68,7 +67,7 @@ constexpr std::int64_t kMostParts = 1 << 16;  // of one buffer
 
 using Hash = std::uint64_t (*)(std::uint64_t);
 
-class BytePs final : public Sharding, public DeclaredKeys {
+class BytePs final : public Sharding {
  public:
   explicit BytePs(const Config& c) : partition_(c.get<std::int64_t>("partition")) {
     if (c.has("first_key")) first_key_ = c.get<std::int64_t>("first_key");

@@ -72,15 +72,6 @@ std::vector<Communicators::Stuck> Communicators::stuck() const {
   return all;
 }
 
-std::optional<Communicators::Subject> Communicators::called(std::int32_t communicator,
-                                                            std::int64_t number,
-                                                            std::int32_t rank) const {
-  const auto& group = groups_[static_cast<std::size_t>(communicator)];
-  const auto subject = group.called(number, static_cast<std::size_t>(rank));
-  if (!subject) return std::nullopt;
-  return communicator == count_ ? Subject{} : subject_of(*subject);
-}
-
 Communicators::Planned::Planned(const TrainingGraph& graph) {
   for (const GradientKey& key : graph.keys)
     costs_.emplace_back(key.bytes.count, key.cost);

@@ -85,9 +85,6 @@ class Communicators {
   };
   /// By communicator, number and rank.
   std::vector<Stuck> stuck() const;
-  /// What the call of `rank` with this number is for, when it has been made.
-  std::optional<Subject> called(std::int32_t communicator, std::int64_t number,
-                                std::int32_t rank) const;
 
  private:
   class Planned final : public Collective {

@@ -184,10 +184,10 @@ class WaitFor {
 
   void add_call_waits(Vertex v, const MpiRank& w, Subject subject, std::int32_t communicator) {
     const auto& stuck = stuck_of_[static_cast<std::size_t>(w.rank())];
-    const auto own =
-        std::find_if(stuck.begin(), stuck.end(), [&](const Communicators::Stuck& call) {
-          return call.communicator == communicator && call.subject == subject;
-        });
+    const auto is_own = [&](const Communicators::Stuck& call) {
+      return call.communicator == communicator && call.subject == subject;
+    };
+    const auto own = std::ranges::find_if(stuck, is_own);
     if (own == stuck.end()) return;
     for (const Communicators::Stuck& other : stuck) {
       if (other.communicator != communicator) continue;
@@ -199,7 +199,10 @@ class WaitFor {
     // Some of those that are missing will do: whoever waits needs one reason to be on a cycle.
     std::int32_t missing = 0;
     for (std::int32_t rank = 0; rank < world_.ranks() && missing < kMostMissing; ++rank) {
-      if (world_.called(communicator, own->number, rank) == subject) continue;
+      const auto joins = [&](const Communicators::Stuck& call) {
+        return is_own(call) && call.number == own->number;
+      };
+      if (std::ranges::any_of(stuck_of_[static_cast<std::size_t>(rank)], joins)) continue;
       ++missing;
       const Party other =
           subject.key == Communicators::kBarrier ? Party{rank} : caller(rank, subject);

@@ -40,26 +40,6 @@ void Embedding::check(const Config& strategy, const Aggregation& aggregation,
                 "{\"type\": \"module\"} or {\"type\": \"async\"}");
 }
 
-ProcessCalls Embedding::process_calls(const Aggregation& aggregation) const {
-  if (!has_main_thread()) {
-    return {.keys = aggregation.issuing,
-            .bulk = MxnetSettings{}.bulk,
-            .priority = aggregation.servers.copies.priority()};
-  }
-  const MxnetSettings& s = settings();
-  return {.pass = s.python_call,
-          .keys = {.push = s.python_call, .pull = s.python_call, .pushes_first = false},
-          .updater = s.python_call,
-          .metric = s.python_call,
-          .wake_up = s.wake_up,
-          .engine_push = s.engine_push,
-          .gpu_operation = s.gpu_operation,
-          .update = s.update,
-          .bulk = s.bulk,
-          .backward_keys = s.backward_keys,
-          .priority = s.equal_priorities ? 0 : -1};
-}
-
 Task Embedding::aggregate(MpiRank& /*worker*/) const {
   STEPTIME_CHECK(false, "an embedding without settings has no main thread to play");
   co_return;

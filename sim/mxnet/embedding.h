@@ -12,7 +12,6 @@
 #include "sim/events/timeline.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/embedded_step.h"
-#include "sim/mxnet/process_calls.h"
 #include "sim/mxnet/settings.h"
 #include "sim/network/cluster.h"
 #include "sim/runtime/world.h"
@@ -46,8 +45,6 @@ class Embedding {
                      const Update& update) const;
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
   Task main_thread(MpiRank& worker) const;
-  /// Of the one process of a node, whose kvstore merges (module_step.h).
-  ProcessCalls process_calls(const Aggregation& aggregation) const;
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 

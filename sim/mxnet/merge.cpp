@@ -1,6 +1,6 @@
 #include "sim/mxnet/merge.h"
 
-#include "sim/mxnet/node_rank.h"
+#include "sim/mxnet/node_process.h"
 
 #include <memory>
 
@@ -10,9 +10,8 @@ LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sha
   constexpr std::int64_t kLarge = 16'000'000;
   const auto seconds = [&](std::int64_t bytes) {
     World world;
-    NodeOps ops(cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
-    NodeRank process(world, ops);
-    const auto store = merge.init(ops, {&bytes, 1}, sharding);
+    NodeProcess process(world, cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
+    const auto store = merge.init(process, {&bytes, 1}, sharding);
     process.begin_period();
     world.start({"main thread"}, process.push([&] {
       store->push({});

@@ -4,7 +4,7 @@
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/config/registry.h"
-#include "sim/mxnet/node_ops.h"
+#include "sim/mxnet/node_process.h"
 #include "sim/network/cluster.h"
 #include "sim/servers/sharding.h"
 
@@ -54,8 +54,8 @@ class Merge {
   /// Why the time of these keys is no better known, or "".
   virtual std::string outside_domain(std::span<const std::int64_t> /*bytes*/) const { return {}; }
   /// `bytes`: of every key, in forward order; `sharding`: which GPU adds up what, where that is to
-  /// be chosen. The merge and `ops` must outlive what is returned.
-  virtual std::unique_ptr<KvStore> init(NodeOps& ops, std::span<const std::int64_t> bytes,
+  /// be chosen. The merge and the process must outlive what is returned.
+  virtual std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
                                         const Sharding& sharding) const = 0;
 
  private:

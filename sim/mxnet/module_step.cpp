@@ -1,14 +1,18 @@
 #include "sim/mxnet/module_step.h"
 
 #include "sim/core/error.h"
+#include "sim/events/rank_timeline.h"
 #include "sim/mxnet/mean_step.h"
-#include "sim/mxnet/module_record.h"
-#include "sim/mxnet/node_rank.h"
+#include "sim/mxnet/node_process.h"
 #include "sim/mxnet/paced_step.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,203 +20,316 @@
 namespace steptime {
 namespace {
 
+/// Where no framework is modelled, calls cost nothing but what the aggregation says.
+MxnetSettings settings_of(const Embedding& embedding) {
+  return embedding.has_main_thread() ? embedding.settings() : MxnetSettings{};
+}
+
 /// An optimizer that takes no time at all is none: sums go back as they are, as where a kvstore has
 /// no updater.
-NodeOps::Costs costs_of(const ModuleRun& run, const ProcessCalls& calls) {
+NodeProcess::Costs costs_of(const ModuleRun& run) {
   const Aggregation& aggregation = run.aggregation;
-  return {.engine_push = calls.engine_push,
-          .gpu_operation = calls.gpu_operation,
+  const MxnetSettings settings = settings_of(run.embedding);
+  return {.engine_push = settings.engine_push,
+          .gpu_operation = settings.gpu_operation,
           .copy_threads = aggregation.servers.copies.threads,
           .cpu_threads = aggregation.merge_threads,
-          .updates = calls.gpu_operation + calls.update > Duration{},
-          .update = calls.update,
+          .updates = settings.gpu_operation + settings.update > Duration{},
+          .update = settings.update,
           .uses_host = aggregation.merge->place() == Merge::Place::kHost,
           .variation = run.variation,
           .seed = run.seed};
 }
 
-/// Training of a node, whose one process drives all its GPUs.
-struct Training {
+/// The process that trains. Labels of its operations are the number of a call, or behind these of a
+/// segment.
+class Training final : public NodeProcess {
+ public:
   /// `only`: so many steps; 0: as many as tell what a step takes.
-  Training(const TrainingGraph& of, const ProcessCalls& calls, const ModuleRun& of_run,
-           Duration each, std::int64_t only_steps = 0)
-      : graph(of),
-        main(calls),
-        run(of_run),
-        only(only_steps),
-        input(each),
-        recorder(world.engine, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
-                 only > 0 ? nullptr : &input, run.update.period()),
-        record(world.engine, graph, recorder,
-               {key_calls(run.aggregation.merge->keys_per_call(), main.backward_keys),
-                run.update.period(), run.timeline}),
-        ops(run.cluster, costs_of(run, main), graph.keys.size()),
-        process(world, ops, &record) {
-    std::vector<std::int64_t> bytes;
-    for (const GradientKey& key : graph.keys)
-      bytes.push_back(key.bytes.count);
-    store = run.aggregation.merge->init(ops, bytes, *run.aggregation.servers.sharding);
-    chains = ops.variables(static_cast<std::size_t>(ops.gpus()));
-    outputs = ops.variables(static_cast<std::size_t>(ops.gpus()));
-    record.watch(process);
-  }
+  Training(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
+           std::int64_t only = 0);
+  void play();
+  EmbeddedStep result(const StepPlan& plan) const;
+  /// By step, when its last operation ended.
+  const std::vector<Duration>& ends() const { return ends_; }
 
-  /// When the last operation of each step ends.
-  std::vector<Duration> play_ends() {
-    go();
-    return record.ends();
-  }
-  EmbeddedStep play(const StepPlan& plan) {
-    go();
-    const Attribution a = recorder.attribution();
-    EmbeddedStep step =
-        recorded_step(plan, recorder, a.hidden_under_backward + a.hidden_under_forward + a.exposed);
-    step.links = process.links(static_cast<double>(steps));
-    return step;
-  }
-  void go() {
-    world.start({"main thread"}, main_thread());
-    world.run();
-    world.expect_over();
-    STEPTIME_CHECK(process.pending() == 0, "an operation of kvstore never ends");
-  }
+ private:
+  /// Keys that are pushed, and pulled, in one call, and what of that is under way, by exchange
+  /// modulo 2.
+  struct Call {
+    KeyRange keys;
+    std::int64_t operations = 0;          ///< in an exchange
+    std::array<std::int64_t, 2> ended{};  ///< operations of the exchange that are over
+    std::array<bool, 2> is_pushed{};
+    std::array<bool, 2> is_under_way{};
+    std::int64_t over = 0;  ///< exchanges in which it is
+  };
 
   // The program of the main thread.
+  Task main_thread();
+  bool wants_step();
+  Task samples();
+  Task pass(std::size_t from, std::size_t to);
+  Task exchange();
+  Task push_keys(Call& of);
+  Task pull_keys(Call& of);
+  Task push_call(Call& of, Duration takes, void (KvStore::*action)(KeyRange));
+  Task update_metric();
+  void say_segment(std::int32_t gpu, std::size_t index);
 
-  Task main_thread() {
-    for (; wants_step(); ++steps) {
-      if (steps % run.update.period() == 0)
-        process.begin_period();
-      else
-        ops.begin_step();
-      if (steps > 0) co_await world.pause(main.wake_up, {});
-      co_await samples();
-      co_await pass(0, graph.forward_segments);
-      co_await pass(graph.forward_segments, graph.segments.size());
-      if (run.update.exchanges(steps)) co_await exchange();
-      co_await update_metric();
-    }
+  // What is seen of it.
+  void has_started(OperationId id) override;
+  void has_ended(OperationId id) override;
+  bool is_segment(OperationId id) const { return label(id) >= calls_.size(); }
+  const ComputeSegment& segment(OperationId id) const {
+    return graph_.segments[label(id) - calls_.size()];
   }
-  bool wants_step() {
-    if (run.on_progress) {
-      run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
-    }
-    return only > 0 ? steps < only : recorder.wants_step(steps);
+  std::size_t parity_of(std::int64_t step) const {
+    return static_cast<std::size_t>(step / run_.update.period() % 2);
   }
-  /// Of the step, which the input pipeline makes ready.
-  Task samples() {
-    const Time since = world.now();
-    const Time ready = input.ready(steps);
-    if (ready <= since) co_return;
-    record.awaits_samples();
-    co_await world.at(When(ready));
-    record.samples_came(since);
-    co_await world.pause(main.wake_up, {});
-  }
-  /// Forward or backward, of one GPU after another.
-  Task pass(std::size_t from, std::size_t to) {
-    for (std::int32_t gpu = 0; gpu < ops.gpus(); ++gpu) {
-      co_await process.push([this, gpu, from, to] {
-        ops.call(main.pass);
-        for (std::size_t i = from; i < to; ++i)
-          say_segment(gpu, i);
-      });
-    }
-  }
-  Task exchange() {
-    const std::size_t calls = record.calls();
-    for (std::size_t call = 0; call < calls; ++call) {
-      co_await push(call);
-      if (!main.keys.pushes_first) co_await pull(call);
-    }
-    for (std::size_t call = 0; main.keys.pushes_first && call < calls; ++call)
-      co_await pull(call);
-  }
-  Task push(std::size_t call) {
-    return process.push([this, call] {
-      const KeyRange keys = say_call(call);
-      ops.call(main.keys.push + static_cast<std::int64_t>(keys.count) * main.updater);
-      const std::size_t before = ops.operations();
-      store->push(keys);
-      record.said(call, ops.operations() - before);
-    });
-  }
-  Task pull(std::size_t call) {
-    co_await process.push([this, call] {
-      const KeyRange keys = say_call(call);
-      ops.call(main.keys.pull);
-      const std::size_t before = ops.operations();
-      store->pull(keys);
-      record.said(call, ops.operations() - before);
-    });
-    record.pushed(call, steps);
-  }
-  Task update_metric() {
-    co_await process.push([this] {
-      ops.call(main.metric);
-      ops.set_label(record.label_of_segment(graph.segments.size()));
-      ops.wait(outputs);
-    });
-    co_await process.waited();
-  }
+  void tell(void (RankRecord::*what)(Communicators::Subject), const Call& of);
+  void end_if_over(Call& of, std::size_t parity);
+  void tell_missing_samples();
+  void draw(OperationId id);
 
-  // What its operations are.
-
-  KeyRange say_call(std::size_t call) {
-    const KeyRange keys = record.keys(call);
-    ops.set_priority(main.priority * static_cast<std::int32_t>(keys.first));
-    ops.set_label(static_cast<std::uint32_t>(call));
-    return keys;
-  }
-  void say_segment(std::int32_t gpu, std::size_t index) {
-    const ComputeSegment& segment = graph.segments[index];
-    const auto g = static_cast<std::size_t>(gpu);
-    NodeOps::Variables reads;
-    NodeOps::Variables writes{chains[g]};
-    if (index + 1 == graph.forward_segments) writes.push_back(outputs[g]);
-    const bool is_last = index + 1 == graph.segments.size();
-    const auto add = [&](std::size_t key) {
-      if (segment.is_backward)
-        writes.push_back(ops.gradient(key, gpu));
-      else
-        reads.push_back(ops.weight(key, gpu));
-    };
-    if (graph.after_backward && is_last) {
-      for (std::size_t key = 0; key < graph.keys.size(); ++key)
-        add(key);
-    } else if (!graph.after_backward || !segment.is_backward) {
-      for (const std::int32_t key : segment.keys)
-        add(static_cast<std::size_t>(key));
-    }
-    ops.set_label(record.label_of_segment(index));
-    ops.compute(gpu, segment.duration, reads, writes);
-  }
-  std::vector<KeyRange> key_calls(std::int64_t keys_per_call, bool backward) const {
-    const std::size_t keys = graph.keys.size();
-    const auto each = static_cast<std::size_t>(keys_per_call);
-    std::vector<KeyRange> calls;
-    for (std::size_t done = 0; done < keys; done += each) {
-      const std::size_t count = std::min(each, keys - done);
-      calls.push_back({backward ? keys - done - count : done, count});
-    }
-    return calls;
-  }
-
-  const TrainingGraph& graph;
-  const ProcessCalls main;
-  const ModuleRun& run;
-  std::int64_t only;
-  World world;
-  InputPipeline input;
-  RankRecord recorder;
-  ModuleRecord record;
-  NodeOps ops;
-  NodeRank process;
-  std::unique_ptr<KvStore> store;
-  NodeOps::Variables chains;   ///< each GPU's segments write theirs, and so follow one another
-  NodeOps::Variables outputs;  ///< each GPU's forward pass writes its own
-  std::int64_t steps = 0;      ///< the main thread is through with as many
+  const TrainingGraph& graph_;
+  const ModuleRun& run_;
+  const MxnetSettings settings_;
+  std::int64_t only_;
+  InputPipeline input_;
+  RankRecord record_;
+  std::vector<Call> calls_;
+  std::unique_ptr<KvStore> store_;
+  Variables chains_;        ///< each GPU's segments write theirs, and so follow one another
+  Variables outputs_;       ///< each GPU's forward pass writes its own
+  std::int64_t steps_ = 0;  ///< the main thread is through with as many
+  bool awaits_samples_ = false;
+  std::vector<Duration> ends_;
+  std::vector<RankTimeline> drawn_;               ///< each GPU's, then the host's
+  std::unordered_map<OperationId, Time> starts_;  ///< while drawing
 };
+
+Training::Training(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
+                   std::int64_t only)
+    : NodeProcess(world, run.cluster, costs_of(run), graph.keys.size(), true),
+      graph_(graph),
+      run_(run),
+      settings_(settings_of(run.embedding)),
+      only_(only),
+      input_(input),
+      record_(world.engine, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
+              only > 0 ? nullptr : &input_, run.update.period()) {
+  std::vector<std::int64_t> bytes;
+  for (const GradientKey& key : graph.keys)
+    bytes.push_back(key.bytes.count);
+  store_ = run.aggregation.merge->init(*this, bytes, *run.aggregation.servers.sharding);
+  chains_ = variables(static_cast<std::size_t>(gpus()));
+  outputs_ = variables(static_cast<std::size_t>(gpus()));
+  const auto each = static_cast<std::size_t>(run.aggregation.merge->keys_per_call());
+  for (std::size_t done = 0; done < bytes.size(); done += each) {
+    const std::size_t count = std::min(each, bytes.size() - done);
+    const std::size_t first = settings_.backward_keys ? bytes.size() - done - count : done;
+    calls_.push_back({.keys = {first, count}});
+  }
+  for (std::int32_t gpu = 0; gpu < gpus(); ++gpu)
+    drawn_.emplace_back(run.timeline, gpu);
+  drawn_.emplace_back(run.timeline, "host");
+}
+
+void Training::play() {
+  world_.start({"main thread"}, main_thread());
+  world_.run();
+  world_.expect_over();
+  STEPTIME_CHECK(pending() == 0, "an operation of kvstore never ends");
+}
+
+EmbeddedStep Training::result(const StepPlan& plan) const {
+  const Attribution a = record_.attribution();
+  EmbeddedStep step =
+      recorded_step(plan, record_, a.hidden_under_backward + a.hidden_under_forward + a.exposed);
+  step.links = links(static_cast<double>(steps_));
+  return step;
+}
+
+Task Training::main_thread() {
+  for (; wants_step(); ++steps_) {
+    if (steps_ % run_.update.period() == 0)
+      begin_period();
+    else
+      begin_step();
+    if (steps_ > 0) co_await world_.pause(settings_.wake_up, {});
+    co_await samples();
+    co_await pass(0, graph_.forward_segments);
+    co_await pass(graph_.forward_segments, graph_.segments.size());
+    if (run_.update.exchanges(steps_)) co_await exchange();
+    co_await update_metric();
+  }
+}
+
+bool Training::wants_step() {
+  if (run_.on_progress)
+    run_.on_progress(static_cast<double>(record_.step()) / static_cast<double>(run_.steps + 8));
+  return only_ > 0 ? steps_ < only_ : record_.wants_step(steps_);
+}
+
+/// Of the step, which the input pipeline makes ready.
+Task Training::samples() {
+  const Time since = world_.now();
+  const Time ready = input_.ready(steps_);
+  if (ready <= since) co_return;
+  awaits_samples_ = true;
+  tell_missing_samples();
+  co_await world_.at(When(ready));
+  awaits_samples_ = false;
+  record_.samples_came();
+  drawn_.back().add("main thread", "next batch", since, world_.now());
+  co_await world_.pause(settings_.wake_up, {});
+}
+
+/// Forward or backward, of one GPU after another.
+Task Training::pass(std::size_t from, std::size_t to) {
+  for (std::int32_t gpu = 0; gpu < gpus(); ++gpu) {
+    co_await push([this, gpu, from, to] {
+      call(settings_.python_call);
+      for (std::size_t i = from; i < to; ++i)
+        say_segment(gpu, i);
+    });
+  }
+}
+
+Task Training::exchange() {
+  const bool pushes_first =
+      !run_.embedding.has_main_thread() && run_.aggregation.issuing.pushes_first;
+  for (Call& each : calls_) {
+    co_await push_keys(each);
+    if (!pushes_first) co_await pull_keys(each);
+  }
+  for (Call& each : calls_) {
+    if (pushes_first) co_await pull_keys(each);
+  }
+}
+
+Task Training::push_keys(Call& of) {
+  const auto updates = static_cast<std::int64_t>(of.keys.count);
+  return push_call(of, run_.aggregation.issuing.push + (1 + updates) * settings_.python_call,
+                   &KvStore::push);
+}
+
+Task Training::pull_keys(Call& of) {
+  co_await push_call(of, run_.aggregation.issuing.pull + settings_.python_call, &KvStore::pull);
+  of.is_pushed[parity_of(steps_)] = true;
+  end_if_over(of, parity_of(steps_));
+}
+
+/// Key k has k times the priority of key 1.
+Task Training::push_call(Call& of, Duration takes, void (KvStore::*action)(KeyRange)) {
+  return push([this, &of, takes, action] {
+    const std::int32_t priority = !run_.embedding.has_main_thread()
+                                      ? run_.aggregation.servers.copies.priority()
+                                      : (settings_.equal_priorities ? 0 : -1);
+    set_priority(priority * static_cast<std::int32_t>(of.keys.first));
+    set_label(static_cast<std::uint32_t>(&of - calls_.data()));
+    call(takes);
+    const std::size_t before = operations();
+    (store_.get()->*action)(of.keys);
+    of.operations += static_cast<std::int64_t>(operations() - before);
+  });
+}
+
+Task Training::update_metric() {
+  co_await push([this] {
+    call(settings_.python_call);
+    set_label(static_cast<std::uint32_t>(calls_.size() + graph_.segments.size()));
+    wait(outputs_);
+  });
+  co_await waited();
+}
+
+void Training::say_segment(std::int32_t gpu, std::size_t index) {
+  const ComputeSegment& segment = graph_.segments[index];
+  const auto g = static_cast<std::size_t>(gpu);
+  Variables reads;
+  Variables writes{chains_[g]};
+  if (index + 1 == graph_.forward_segments) writes.push_back(outputs_[g]);
+  const bool is_last = index + 1 == graph_.segments.size();
+  const auto add = [&](std::size_t key) {
+    if (segment.is_backward)
+      writes.push_back(gradient(key, gpu));
+    else
+      reads.push_back(weight(key, gpu));
+  };
+  if (graph_.after_backward && is_last) {
+    for (std::size_t key = 0; key < graph_.keys.size(); ++key)
+      add(key);
+  } else if (!graph_.after_backward || !segment.is_backward) {
+    for (const std::int32_t key : segment.keys)
+      add(static_cast<std::size_t>(key));
+  }
+  set_label(static_cast<std::uint32_t>(calls_.size() + index));
+  compute(gpu, segment.duration, reads, writes);
+}
+
+void Training::has_started(OperationId id) {
+  if (run_.timeline != nullptr) starts_[id] = world_.now();
+  const Operation& of = operation(id);
+  if (of.kind == Kind::kCompute && of.gpu == 0)
+    record_.segment_started(label(id) - calls_.size(), step(id), key_of(last_granted(id)));
+  if (is_segment(id)) return;
+  Call& call = calls_[label(id)];
+  if (std::exchange(call.is_under_way[parity_of(step(id))], true)) return;
+  tell(&RankRecord::collective_started, call);
+}
+
+void Training::has_ended(OperationId id) {
+  const Operation& of = operation(id);
+  const auto number = static_cast<std::size_t>(step(id));
+  ends_.resize(std::max(ends_.size(), number + 1));
+  ends_[number] = since_start(world_.now());
+  if (run_.timeline != nullptr) draw(id);
+  if (of.kind == Kind::kCompute && of.gpu == 0) record_.segment_ended();
+  if (!is_segment(id)) {
+    Call& call = calls_[label(id)];
+    const std::size_t parity = parity_of(step(id));
+    ++call.ended[parity];
+    end_if_over(call, parity);
+  }
+  tell_missing_samples();
+}
+
+/// Of all keys of the call, in the exchange that is over next.
+void Training::tell(void (RankRecord::*what)(Communicators::Subject), const Call& of) {
+  for (std::size_t key = of.keys.first; key < of.keys.first + of.keys.count; ++key)
+    (record_.*what)({static_cast<std::int32_t>(key), (of.over + 1) * run_.update.period() - 1});
+}
+
+void Training::end_if_over(Call& of, std::size_t parity) {
+  if (!of.is_pushed[parity] || of.ended[parity] < of.operations) return;
+  of.ended[parity] = 0;
+  of.is_pushed[parity] = of.is_under_way[parity] = false;
+  tell(&RankRecord::collective_ended, of);
+  ++of.over;
+}
+
+/// When GPU 0, whose first segment comes next, waits for nothing else.
+void Training::tell_missing_samples() {
+  if (awaits_samples_ && next_is_free()) record_.waits_for_samples();
+}
+
+void Training::draw(OperationId id) {
+  const Operation& of = operation(id);
+  if (of.kind == Kind::kWait) return;
+  const auto key = is_segment(id)
+                       ? segment(id).first_gradient()
+                       : std::optional(static_cast<std::int32_t>(calls_[label(id)].keys.first));
+  const std::string& name =
+      is_segment(id) ? segment(id).name : graph_.keys[static_cast<std::size_t>(*key)].name;
+  Timeline::Details details = graph_.details(0, step(id), key);
+  if (of.kind == Kind::kCopy) details.bytes = of.bytes;
+  constexpr std::array kLanes{"copies", "sums", "NCCL launches", "NCCL", "compute", "updates"};
+  RankTimeline& actor = of.gpu != kHost ? drawn_[static_cast<std::size_t>(of.gpu)] : drawn_.back();
+  actor.add(kLanes[static_cast<std::size_t>(of.kind)], name, starts_[id], world_.now(),
+            std::move(details));
+}
 
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.
 void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run) {
@@ -239,23 +356,31 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
 
 EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
                          std::span<const GradientUnit> units, const ModuleRun& run) {
-  const ProcessCalls main = run.embedding.process_calls(run.aggregation);
-  const TrainingGraph graph = training_graph(plan, workload, units, {}, main.bulk);
+  const TrainingGraph graph =
+      training_graph(plan, workload, units, {}, settings_of(run.embedding).bulk);
   check_size(graph, plan.input, run);
-  ModuleRun alone = run;
-  alone.timeline = nullptr;
-  alone.on_progress = {};
   const auto play = [&](const StepPlan& of, bool draws) {
     ModuleRun played = run;
     if (!draws) played.timeline = nullptr;
-    return Training(graph, main, played, of.input).play(of);
+    World world;
+    Training training(world, graph, played, of.input);
+    training.play();
+    return training.result(of);
+  };
+  const auto ends_of = [&](std::int64_t steps) {
+    ModuleRun alone = run;
+    alone.timeline = nullptr;
+    alone.on_progress = {};
+    World world;
+    Training training(world, graph, alone, plan.input, steps);
+    training.play();
+    return training.ends();
   };
   const bool draws = run.timeline != nullptr;
   EmbeddedStep step = run.variation.any() ? play(plan, draws) : paced_step(plan, draws, play);
   const std::int64_t period = run.update.period();
-  step.cold = Training(graph, main, alone, plan.input, period).play_ends().back() / period;
-  if (run.learning > 0)
-    step.ends = Training(graph, main, alone, plan.input, run.learning).play_ends();
+  step.cold = ends_of(period).back() / period;
+  if (run.learning > 0) step.ends = ends_of(run.learning);
   return step;
 }
 

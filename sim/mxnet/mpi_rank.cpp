@@ -22,16 +22,15 @@ bool MpiRank::begin_step() {
   return run_.recorder.wants_step(step_);
 }
 
-void MpiRank::await_samples(Suspended program) {
-  wait(program, kAwaitsSamples);
-  tell_missing_samples();
-  domain_.at(samples_ready(), Phase::kNormal, [this] { samples_came(); });
-}
-
-void MpiRank::samples_came() {
-  if (rank_ == 0) run_.recorder.samples_came();
-  owed_ = run_.settings.wake_up;
-  go_on();
+Task MpiRank::samples() {
+  const Time ready = run_.input.ready(step_);
+  if (ready <= domain_.now()) co_return;
+  domain_.at(ready, Phase::kNormal, [this] {
+    if (rank_ == 0) run_.recorder.samples_came();
+    owed_ = run_.settings.wake_up;
+    go_on();
+  });
+  co_await Blocked{*this, kAwaitsSamples};
 }
 
 void MpiRank::tell_missing_samples() {
@@ -64,8 +63,7 @@ Task MpiRank::wait_to_read(std::int32_t key, Label label) {
 
 Task MpiRank::all_reduce(std::int32_t key) {
   co_await Spent{*this};
-  main_call_ = {key, step_};
-  co_await Called{*this};
+  co_await calls({key, step_});
 }
 
 Task MpiRank::barrier() {
@@ -75,19 +73,20 @@ Task MpiRank::barrier() {
     owed_ = run_.settings.wake_up;
     co_await Spent{*this};
   }
-  main_call_ = {};
-  co_await Called{*this};
+  co_await calls({});
 }
 
 void MpiRank::wait(Suspended program, MainState state) {
   main_thread_ = program;
   main_state_ = state;
   waits_since_ = domain_.now();
+  tell_missing_samples();
 }
 
-void MpiRank::call_mpi(Suspended program) {
-  wait(program, kInCall);
-  call(main_call_, {[](void* self, std::uint64_t) { static_cast<MpiRank*>(self)->go_on(); }, this});
+MpiRank::Blocked MpiRank::calls(Communicators::Subject subject) {
+  main_call_ = subject;
+  call(subject, {[](void* self, std::uint64_t) { static_cast<MpiRank*>(self)->go_on(); }, this});
+  return {*this, kInCall};
 }
 
 void MpiRank::call(Communicators::Subject subject, Callback returns) {
@@ -128,7 +127,10 @@ std::string MpiRank::main_wait() const {
 std::optional<Duration> MpiRank::started(OperationId operation) {
   if (drawn_.is_on()) starts_[operation] = domain_.now();
   const Body body = body_of(operation);
-  if (body.computes && rank_ == 0) segment_started(operation);
+  if (body.computes && rank_ == 0) {
+    run_.recorder.segment_started(index_of(operation), engine_.step(operation),
+                                  run_.operations.key_of(engine_.last_granted(operation)));
+  }
   if (body.how == Body::kTakesTime) return time_of(operation);
   if (body.how == Body::kWakesMainThread) return Duration{};
   call(subject_of(operation),
@@ -137,19 +139,6 @@ std::optional<Duration> MpiRank::started(OperationId operation) {
         },
         this, operation});
   return std::nullopt;
-}
-
-void MpiRank::segment_started(OperationId operation) {
-  run_.recorder.segment_started(index_of(operation), engine_.step(operation),
-                                run_.operations.key_of(engine_.last_granted(operation)));
-}
-
-void MpiRank::segment_ended(OperationId operation) {
-  run_.recorder.segment_ended();
-  const ComputeSegment& segment = run_.graph.segments[index_of(operation)];
-  if (!segment.is_backward) return;
-  for (const std::int32_t key : segment.keys)
-    run_.recorder.gradient_ready(key);
 }
 
 void MpiRank::mpi_returned(OperationId operation) {
@@ -168,7 +157,7 @@ void MpiRank::take_note(OperationId operation) {
   if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
-      if (rank_ == 0) segment_ended(operation);
+      if (rank_ == 0) run_.recorder.segment_ended();
       return;
     case Kind::kAllReduce:
       if (--outstanding_ == 0 && main_state_ == kDrain) go_on();
@@ -208,28 +197,14 @@ Communicators::Subject MpiRank::subject_of(OperationId operation) const {
 }
 
 void MpiRank::draw(OperationId operation) {
-  const Kind kind = kind_of(operation);
-  const char* const lane = body_of(operation).lane;
-  if (*lane == '\0') return;
-  const auto& keys = run_.graph.keys;
-  Timeline::Details details;
-  std::size_t key = index_of(operation);
-  if (kind == Kind::kCompute) {
-    // Of several gradients that a segment ends with, its flow is the first one's.
-    const ComputeSegment& segment = run_.graph.segments[key];
-    key = segment.is_backward && !segment.keys.empty()
-              ? static_cast<std::size_t>(segment.keys.front())
-              : keys.size();
-  } else if (kind != Kind::kUpdate) {
-    details.bytes = keys[key].bytes.count;
-  }
-  if (key < keys.size()) {
-    details.bucket = static_cast<std::int64_t>(keys.size() - 1 - key);  // they are in forward order
-    details.tensors = keys[key].name;
-    details.flow =
-        flow_of(rank_, static_cast<std::uint64_t>(engine_.step(operation)) * keys.size() + key);
-  }
-  drawn_.add(lane, describe(operation), starts_[operation], domain_.now(), std::move(details));
+  const Body body = body_of(operation);
+  if (*body.lane == '\0') return;
+  const auto key = body.computes ? run_.graph.segments[index_of(operation)].first_gradient()
+                                 : std::optional(key_of(operation));
+  Timeline::Details details = run_.graph.details(rank_, engine_.step(operation), key);
+  if (!body.computes && kind_of(operation) != Kind::kUpdate)
+    details.bytes = run_.graph.keys[index_of(operation)].bytes.count;
+  drawn_.add(body.lane, describe(operation), starts_[operation], domain_.now(), std::move(details));
 }
 
 void MpiRank::draw_stuck() {

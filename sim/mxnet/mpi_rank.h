@@ -68,13 +68,7 @@ class MpiRank final : private OpEngine::Listener {
   };
   NextBatch next_batch() { return {{*this}}; }
   /// Of that batch, which the input pipeline of the node makes ready.
-  struct Samples {
-    MpiRank& worker;
-    bool await_ready() const { return worker.samples_ready() <= worker.domain_.now(); }
-    void await_suspend(Suspended program) const { worker.await_samples(program); }
-    void await_resume() const {}
-  };
-  Samples samples() { return {*this}; }
+  Task samples();
 
   /// One call of the Python API. Its time passes with that of what is awaited next.
   std::suspend_never python_call() {
@@ -166,19 +160,9 @@ class MpiRank final : private OpEngine::Listener {
     void await_suspend(Suspended program) const { worker.wait(program, state); }
     void await_resume() const {}
   };
-  /// Awaited: the main thread's call of MPI, to its end.
-  struct Called {
-    MpiRank& worker;
-    bool await_ready() const { return false; }
-    void await_suspend(Suspended program) const { worker.call_mpi(program); }
-    void await_resume() const {}
-  };
   /// WaitToRead: pushes an operation, which goes on with the main thread.
   Task wait_to_read(std::int32_t key, Label label);
   bool begin_step();
-  Time samples_ready() const { return run_.input.ready(step_); }
-  void await_samples(Suspended program);
-  void samples_came();
   /// Tells the recorder when the GPU waits for nothing else.
   void tell_missing_samples();
   void push(Label label);
@@ -191,7 +175,8 @@ class MpiRank final : private OpEngine::Listener {
   }
   /// Resumes the program when the time that it owes has passed.
   void pass_owed_time(Suspended program);
-  void call_mpi(Suspended program);
+  /// Awaited: the main thread's call, to its end.
+  Blocked calls(Communicators::Subject subject);
   void call(Communicators::Subject subject, Callback returns);
   /// The program is what the main thread's wait resumes.
   void wait(Suspended program, MainState state);
@@ -202,8 +187,6 @@ class MpiRank final : private OpEngine::Listener {
   std::optional<Duration> started(OperationId operation) override;
   void ended(OperationId operation) override;
   void take_note(OperationId ended);
-  void segment_started(OperationId operation);
-  void segment_ended(OperationId operation);
   void mpi_returned(OperationId operation);
 
   void draw(OperationId operation);

@@ -93,6 +93,7 @@ void RankRecord::segment_started(std::size_t segment, std::int64_t step,
     sums_.waits[place] += clock_.now() - segment_end_;
   }
   if (segment == 0) step_started(step);
+  segment_ = segment;
   gpu_ = graph_.segments[segment].is_backward ? kBackward : kForward;
 }
 
@@ -100,6 +101,10 @@ void RankRecord::segment_ended() {
   advance();
   segment_end_ = clock_.now();
   gpu_ = kIdle;
+  const ComputeSegment& segment = graph_.segments[segment_];
+  if (!segment.is_backward) return;
+  for (const std::int32_t key : segment.keys)
+    key_times_[static_cast<std::size_t>(key)].ready = clock_.now() - sums_.at;
 }
 
 void RankRecord::waits_for_samples() {
@@ -110,10 +115,6 @@ void RankRecord::waits_for_samples() {
 void RankRecord::samples_came() {
   advance();
   if (gpu_ == kSamples) gpu_ = kIdle;
-}
-
-void RankRecord::gradient_ready(std::int32_t key) {
-  key_times_[static_cast<std::size_t>(key)].ready = clock_.now() - sums_.at;
 }
 
 void RankRecord::collective_started(Communicators::Subject subject) {

@@ -48,13 +48,13 @@ class RankRecord final : public Communicators::Listener {
   /// `waited_for`: a key whose update held the segment up, or nullopt: the main thread.
   void segment_started(std::size_t segment, std::int64_t step,
                        std::optional<std::int32_t> waited_for);
+  /// Its gradients are there.
   void segment_ended();
   /// The GPU waits for nothing but a step's samples, until they are there.
   void waits_for_samples();
   void samples_came();
   void collective_started(Communicators::Subject subject) override;
   void collective_ended(Communicators::Subject subject) override;
-  void gradient_ready(std::int32_t key);
   /// Of the rank that is recorded: an operation of that step.
   void operation_ended(std::int64_t step) {
     if (step == 0) first_step_end_ = clock_.now();
@@ -99,6 +99,7 @@ class RankRecord final : public Communicators::Listener {
   std::int64_t period_;
   std::optional<std::int64_t> stops_before_;
   Gpu gpu_ = kIdle;
+  std::size_t segment_ = 0;  ///< the latest that started
   Time advanced_to_{};
   Time segment_end_{};
   std::int64_t in_progress_ = 0;

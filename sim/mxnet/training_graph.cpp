@@ -1,5 +1,7 @@
 #include "sim/mxnet/training_graph.h"
 
+#include "sim/events/rank_timeline.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -28,6 +30,16 @@ std::vector<std::vector<std::int32_t>> keys_by_layer(const StepPlan& plan, std::
 }
 
 }  // namespace
+
+Timeline::Details TrainingGraph::details(std::int32_t rank, std::int64_t step,
+                                         std::optional<std::int32_t> key) const {
+  if (!key) return {};
+  const auto place = static_cast<std::size_t>(*key);
+  const std::uint64_t flow = static_cast<std::uint64_t>(step) * keys.size() + place;
+  return {.bucket = std::ssize(keys) - 1 - *key,  // keys are in forward order
+          .tensors = keys[place].name,
+          .flow = flow_of(rank, flow)};
+}
 
 TrainingGraph training_graph(const StepPlan& plan, const Workload& workload,
                              std::span<const GradientUnit> units, Duration startup,

@@ -89,13 +89,13 @@ void Servers::pull(std::int32_t client, std::int32_t bucket, Client& who) {
 
 void Servers::end(Exchange& of, When when) {
   free_.push_back(&of);
-  of.who().came(of.bucket, when);
+  of.asker->came(of.bucket, when);
 }
 
 void Servers::pushed(Exchanged& any, std::uint32_t piece, When in) {
   Exchange& of = exchange(any);
   if (drawing_ != nullptr) drawing_->pushed(of, in.time);
-  if (--of.pushing == 0) of.who().push_is_in(of.bucket, in);
+  if (--of.pushing == 0) of.asker->push_is_in(of.bucket, in);
   const std::uint32_t slot = of.first_slot + piece;
   if (of.then == Then::kAsk) {
     world_.engine.at(in, Phase::kNormal, [this, &of, slot] {
@@ -202,8 +202,11 @@ void Servers::ask_behind(Exchange& of, std::uint32_t slot) {
 
 /// A request is at the server.
 void Servers::asked(Exchange& of, std::uint32_t slot) {
-  if (waits(of, slot)) return;
-  answer_with_values(of, slot, serve_pull(of, slot, world_.present(), true));
+  if (!waits(of, slot)) answer_request(of, slot, world_.present());
+}
+
+void Servers::answer_request(Exchange& of, std::uint32_t slot, When when) {
+  answer_with_values(of, slot, serve_pull(of, slot, when, true));
 }
 
 /// Returns when the server's thread has the values ready.
@@ -266,7 +269,7 @@ void SynchronousServers::received(Exchange& of, std::uint32_t s, When in) {
   if (store_ != nullptr) store_->apply_all(*slot.piece);
   if (of.then == Then::kAsk) {
     for (Exchange* const asker : std::exchange(round.askers, {}))
-      answer_late(*asker, s, end);
+      answer_request(*asker, s, end);
     return;
   }
   added_up(s, end);
@@ -276,12 +279,6 @@ void SynchronousServers::answer_all(std::uint32_t s, When end) {
   const Slot& slot = slots_[s];
   for (std::int32_t i = 0; i < terms_.clients; ++i)  // every server begins with another client
     answer(*under_way(slot.bucket, (slot.piece->server + i) % terms_.clients), s, end);
-}
-
-void SynchronousServers::answer_late(Exchange& of, std::uint32_t s, When end) {
-  seen(of.client, s) = slots_[s].version;
-  if (store_ != nullptr) store_->pull(of.client, *slots_[s].piece);
-  answer_with_values(of, s, serve(s, "pull", of, end, slots_[s].handling + terms_.costs.request));
 }
 
 bool SynchronousServers::waits(Exchange& of, std::uint32_t s) {
@@ -300,7 +297,7 @@ class AsynchronousServers final : public Servers {
   void received(Exchange& of, std::uint32_t s, When in) override {
     Slot& slot = slots_[s];
     const When end = serve(s, "push", of, in, slot.handling + slot.updating + terms_.costs.request);
-    if (of.who().counts()) count_staleness(slot.version - seen(of.client, s), 1);
+    if (of.asker->counts()) count_staleness(slot.version - seen(of.client, s), 1);
     ++slot.version;
     if (store_ != nullptr) store_->apply(of.client, *slot.piece);
     answer(of, s, end);

@@ -113,7 +113,6 @@ class Servers : protected Exchanges {
   struct Exchange : Exchanged {
     Then then = Then::kNothing;
     std::int32_t pushing = 0;  ///< pieces that are not at their servers
-    Client& who() const { return *static_cast<Client*>(asker); }
   };
   /// A piece with its state on the server.
   struct Slot {
@@ -127,11 +126,12 @@ class Servers : protected Exchanges {
 
   /// A push is handled by its server's thread from `in` on.
   virtual void received(Exchange& of, std::uint32_t slot, When in) = 0;
-  /// Whether a request for the slot has to wait; it is then answered by answer().
+  /// Whether a request for the slot has to wait; answer_request() is then called when it has.
   virtual bool waits(Exchange& of, std::uint32_t slot) = 0;
   /// A server answers a push at `end`.
   void answer(Exchange& of, std::uint32_t slot, When end);
-  void answer_with_values(Exchange& of, std::uint32_t slot, When end);
+  /// It takes a request for the slot at `when`.
+  void answer_request(Exchange& of, std::uint32_t slot, When when);
   When serve(std::uint32_t slot, const char* what, const Exchange& of, When when, Duration work);
   void count_staleness(std::uint32_t staleness, std::int64_t updates);
   std::uint32_t& seen(std::int32_t client, std::uint32_t slot) {
@@ -149,6 +149,7 @@ class Servers : protected Exchanges {
   void pushed(Exchanged& of, std::uint32_t piece, When in) override;
   void pulled(Exchanged& of, std::int32_t pieces, When in) override;
   Duration latency(const Exchange& of, std::uint32_t slot);
+  void answer_with_values(Exchange& of, std::uint32_t slot, When end);
   When answer_in(When sent, Duration latency);
   void ask_for(Exchange& of, When when);
   void answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);
@@ -217,7 +218,6 @@ class SynchronousServers : public Servers {
                       static_cast<std::size_t>(client)];
   }
   void received(Exchange& of, std::uint32_t slot, When in) override;
-  void answer_late(Exchange& of, std::uint32_t slot, When end);
   bool waits(Exchange& of, std::uint32_t slot) override;
 
   std::vector<Round> rounds_;         ///< one for every slot

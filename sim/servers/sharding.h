@@ -35,6 +35,17 @@ class Sharding {
   /// elements, and add up to it; no shard is empty unless its key is.
   virtual std::vector<Shard> shards(std::span<const std::int64_t> elements,
                                     std::int64_t servers) const = 0;
+  /// The same of buffers of several gradients, which a program sends beside so many buffers that it
+  /// has declared before, where keys are numbers in the order of the declarations. BytePS for
+  /// PyTorch declares a buffer for each gradient, then those that it broadcasts before the first
+  /// step: each parameter, and the running mean, variance and count of each batch normalisation,
+  /// which only a layer table tells. Source: bytedance/byteps v0.2.3 byteps/torch/__init__.py
+  /// (DistributedOptimizer, broadcast_parameters of a state_dict).
+  virtual std::vector<Shard> shards_behind(std::int64_t /*declared*/,
+                                           std::span<const std::int64_t> elements,
+                                           std::int64_t servers) const {
+    return shards(elements, servers);
+  }
 };
 using Shardings = Registry<Sharding>;
 

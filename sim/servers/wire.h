@@ -13,6 +13,7 @@
 
 namespace steptime {
 
+class Client;
 class Exchanges;
 
 /// A bucket's exchange that is under way: a push, and what it is answered with. Thousands of them
@@ -24,7 +25,7 @@ struct Exchanged {
   std::int32_t bucket = 0;
   std::uint32_t first_slot = 0;  ///< number of its first piece among the pieces of all buckets
   std::int32_t missing = 0;      ///< answers
-  void* asker = nullptr;         ///< the owner's: who hears of the end
+  Client* asker = nullptr;       ///< hears of the end
   Time push_sent{};              ///< for drawings
   Time pull_sent{};
 };

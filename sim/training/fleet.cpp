@@ -83,6 +83,18 @@ void Fleet::watch(Group& group, std::vector<Worker*> workers, Decider* decider,
       &reductions_.emplace_back(training_, std::move(workers), decider, meeting, std::move(then)));
 }
 
+/// Sums go back to those who wait for them.
+Reduction::Then Fleet::back_to(std::vector<Client*> receivers, Decider* decider) {
+  return [&world = training_.world, receivers = std::move(receivers),
+          decider](std::span<const std::int32_t> buckets) {
+    if (decider != nullptr) decider->arrived(buckets);
+    for (Client* const receiver : receivers) {
+      for (const std::int32_t bucket : buckets)
+        receiver->came(bucket, world.present());
+    }
+  };
+}
+
 /// What a bucket's gradients go through inside a client.
 Sends Fleet::sends(Worker& worker, Group& group, Decider* decider) {
   if (decider != nullptr) {
@@ -124,14 +136,7 @@ void Fleet::start_meeting(Roads& roads) {
   std::vector<Worker*> workers;
   for (Worker& worker : workers_)
     workers.push_back(&worker);
-  watch(all, workers, decider, &*meeting_,
-        [this, workers, decider](std::span<const std::int32_t> buckets) {
-          if (decider != nullptr) decider->arrived(buckets);
-          for (Worker* const worker : workers) {
-            for (const std::int32_t bucket : buckets)
-              worker->came(bucket, training_.world.present());
-          }
-        });
+  watch(all, workers, decider, &*meeting_, back_to({workers.begin(), workers.end()}, decider));
   for (Worker& worker : workers_)
     spawn(worker, averages_in_collective(worker, *meeting_, sends(worker, all, decider)));
 }
@@ -192,13 +197,7 @@ class Fleet::Start final : public ClientPrograms {
   Sends gradients() const { return all_.plan_.members() > 1 ? inside_ : Sends{}; }
   /// Sums of gradients are what the worker waits for.
   void have_sums_back() {
-    all_.watch(group_, {&worker_}, decider_, nullptr,
-               [&receiver = receiver_, &world = world(),
-                decider = decider_](std::span<const std::int32_t> buckets) {
-                 if (decider != nullptr) decider->arrived(buckets);
-                 for (const std::int32_t bucket : buckets)
-                   receiver.came(bucket, world.present());
-               });
+    all_.watch(group_, {&worker_}, decider_, nullptr, all_.back_to({&receiver_}, decider_));
   }
   /// They are what it exchanges with servers.
   Sends exchange_each_sum(Client& receiver) {

@@ -41,6 +41,7 @@ class Fleet {
   Decider* add_decider(Group& group);
   void watch(Group& group, std::vector<Worker*> workers, Decider* decider, const Meeting* meeting,
              Reduction::Then then);
+  Reduction::Then back_to(std::vector<Client*> receivers, Decider* decider);
   Sends sends(Worker& worker, Group& group, Decider* decider);
   void spawn(Worker& worker, Task program);
 

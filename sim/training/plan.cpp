@@ -2,7 +2,6 @@
 #include "sim/training/plan.h"
 
 #include "sim/core/error.h"
-#include "sim/servers/declared_keys.h"
 
 #include <algorithm>
 #include <cmath>
@@ -170,15 +169,14 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
 std::vector<Shard> bucket_shards(const Workload& workload, const std::vector<Bucket>& buckets,
                                  const ServerGroup& servers,
                                  std::span<const std::int64_t> elements) {
-  const auto* counted = dynamic_cast<const DeclaredKeys*>(servers.sharding.get());
   const bool is_merged = std::any_of(buckets.begin(), buckets.end(),
                                      [](const Bucket& bucket) { return bucket.units > 1; });
-  if (counted == nullptr || !is_merged) return servers.sharding->shards(elements, servers.count);
+  if (!is_merged) return servers.sharding->shards(elements, servers.count);
   std::int64_t tensors = 0;
   for (const Layer& layer : workload.trace.layers)
     tensors += std::ssize(layer.tensors);
   const std::int64_t kept = workload.trace.copies ? workload.trace.copies->buffers : 0;
-  return counted->shards_behind(2 * tensors + kept, elements, servers.count);
+  return servers.sharding->shards_behind(2 * tensors + kept, elements, servers.count);
 }
 
 /// The shards of buckets, which take the buckets' place.

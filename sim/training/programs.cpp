@@ -21,6 +21,17 @@ std::vector<std::size_t> pull_order(const Worker& me, const TrainingRun& trainin
   return {order.begin(), order.end()};
 }
 
+/// The backward pass: every bucket is sent when its last gradient is there. `sends`: null: nobody
+/// asks for gradients.
+Task backward_pass(Worker& me, const Sends& sends) {
+  const std::size_t buckets = sends ? me.training().buckets() : 0;
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    co_await me.gradient(bucket);
+    sends(bucket);
+  }
+  me.backward();
+}
+
 }  // namespace
 
 Task trains_step_by_step(Worker& me, Sends sends) {
@@ -28,11 +39,7 @@ Task trains_step_by_step(Worker& me, Sends sends) {
   while (me.begin_step()) {
     me.forward();
     me.expect(training.buckets());
-    for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      sends(bucket);
-    }
-    me.backward();
+    co_await backward_pass(me, sends);
     co_await me.all();
     me.use_values();
     me.end_step();
@@ -40,16 +47,11 @@ Task trains_step_by_step(Worker& me, Sends sends) {
 }
 
 Task trains_layer_by_layer(Worker& me, Sends sends) {
-  const TrainingRun& training = me.training();
   bool goes_on = me.begin_step();
   while (goes_on) {
     me.forward();
     me.look_ahead();
-    for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      sends(bucket);
-    }
-    me.backward();
+    co_await backward_pass(me, sends);
     co_await me.all();
     me.begin_next();
     co_await me.layers();
@@ -70,11 +72,7 @@ Task pulls_first(Worker& me, Sends pulls, Sends sends) {
     me.take();
     me.forward();
     me.expect(training.buckets());
-    for (std::size_t bucket = 0; bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      sends(bucket);
-    }
-    me.backward();
+    co_await backward_pass(me, sends);
     co_await me.all();
     me.end_step();
   }
@@ -89,11 +87,7 @@ Task averages_elastically(Worker& me, Sends exchange, Sends inside) {
     for (std::size_t bucket = training.buckets(); exchanges && bucket-- > 0;)
       exchange(bucket);  // keys in forward order, as in 001 Figure 8
     if (inside) me.expect(training.buckets());
-    for (std::size_t bucket = 0; inside && bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      inside(bucket);
-    }
-    me.backward();
+    co_await backward_pass(me, inside);
     co_await me.all();
     if (exchanges) me.take();
     me.descend();
@@ -106,11 +100,7 @@ Task averages_at_servers(Worker& me, Sends exchange, Sends inside) {
   while (me.begin_step()) {
     me.forward();
     if (inside) me.expect(training.buckets());
-    for (std::size_t bucket = 0; inside && bucket < training.buckets(); ++bucket) {
-      co_await me.gradient(bucket);
-      inside(bucket);
-    }
-    me.backward();
+    co_await backward_pass(me, inside);
     co_await me.all();
     me.descend();
     if (training.plan.update->exchanges(me.step()) && training.buckets() > 0) {

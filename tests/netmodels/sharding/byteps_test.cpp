@@ -1,5 +1,4 @@
 #include "sim/core/error.h"
-#include "sim/servers/declared_keys.h"
 #include "sim/servers/sharding.h"
 #include "tests/support/config_text.h"
 #include "tests/support/messages.h"
@@ -31,8 +30,7 @@ TEST(BytePsSharding, TheFirstKeyCountsEarlierBuffers) {
 TEST(BytePsSharding, CountsWhatIsDeclaredBeforeUnlessTold) {
   const std::vector<std::int64_t> elements{3};
   const auto shards_of = [&](const char* config) {
-    const auto sharding = make<Sharding>(config);
-    return dynamic_cast<const DeclaredKeys&>(*sharding).shards_behind(1, elements, 4);
+    return make<Sharding>(config)->shards_behind(1, elements, 4);
   };
   EXPECT_EQ(shards_of(R"({"type": "byteps"})"), (std::vector<Shard>{{0, 2, 3}}));
   EXPECT_EQ(shards_of(R"({"type": "byteps", "first_key": 0})"), (std::vector<Shard>{{0, 1, 3}}));

@@ -133,8 +133,6 @@ TEST(Communicators, KnowWhoIsStuckInWhat) {
   EXPECT_EQ(stuck[2].subject, (Communicators::Subject{0, 0}));
   EXPECT_EQ(stuck[3].communicator, 1);
   EXPECT_EQ(stuck[3].subject, Communicators::Subject{});
-  EXPECT_EQ(all.called(0, 0, 1), (Communicators::Subject{0, 1}));
-  EXPECT_EQ(all.called(0, 1, 1), std::nullopt);
 }
 
 // Rounds of messages between no two ranks take the time that is said.

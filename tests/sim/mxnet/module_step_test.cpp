@@ -72,8 +72,21 @@ TEST(ModuleStep, OneKeyGoesToItsGpuAndBack) {
   // start of GPU 0 to the next it is GPU 1's copy back, its two passes and its copy up.
   const EmbeddedStep step = play({{seconds(1), seconds(2)}});
   EXPECT_EQ(step.times.step, seconds(3) + 2 * milliseconds(1001));
+  // The key is under way from GPU 0's copy of its gradient to itself until GPU 1, whose gradient
+  // comes a copy later, has sent that and has the sum.
   ASSERT_EQ(step.buckets.size(), 1U);
   EXPECT_EQ(step.buckets[0].ready, seconds(3));
+  EXPECT_EQ(step.buckets[0].start, seconds(3));
+  EXPECT_EQ(step.buckets[0].end, seconds(3) + 3 * milliseconds(1001));
+}
+
+TEST(ModuleStep, AKeyIsNotOverBeforeItsPullIsPushed) {
+  // The main thread takes 20 s for the pull, which is all that GPU 0 waits for: it has its weights
+  // at once, and GPU 1 a copy later.
+  const EmbeddedStep step = play({{seconds(1), seconds(2)}}, {.issuing = {.pull = seconds(20)}});
+  EXPECT_EQ(step.times.step, seconds(20));
+  EXPECT_EQ(step.buckets[0].start, seconds(3));
+  EXPECT_EQ(step.buckets[0].end, seconds(20) + milliseconds(1001));
 }
 
 /// Each layer's forward pass is a segment of its own, which waits for its own weights only.

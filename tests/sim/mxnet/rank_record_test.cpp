@@ -30,10 +30,7 @@ struct Steps {
         r->segment_ended();
         r->segment_started(1, s, std::nullopt);
       });
-      at(t + 3, [=] {
-        r->segment_ended();
-        r->gradient_ready(0);
-      });
+      at(t + 3, [=] { r->segment_ended(); });
       at(t + start, [=] { r->collective_started({0, s}); });
       at(t + end, [=] { r->collective_ended({0, s}); });
     }

@@ -1,7 +1,7 @@
-// What one process of MXNet that drives all GPUs of a node pushes in a period of one step or
-// several, as operations of its dependency engine with the pools of every GPU: those that a kvstore
-// consists of, and what the GPUs compute. It is said when the main thread first pushes it, and is
-// the same in every period; node_rank.h plays it.
+// The one process of MXNet that drives all GPUs of a node. Its main thread says, when it first
+// pushes them, which operations it pushes in a period of one step or several: those that a kvstore
+// consists of, and what the GPUs compute. They are the same in every period. Its dependency engine,
+// with the pools of every GPU, plays them on the GPUs, the host and the links of the node.
 //
 //   copy      takes a thread of the source GPU's copy queue (by priority), or of the target's where
 //             it comes from the host; its bytes travel over the links, or through the GPU's memory
@@ -24,20 +24,27 @@
 // Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo, ElementwiseSum), src/ndarray/
 // ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
+#include "sim/collective/link_use.h"
+#include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/ops.h"
 #include "sim/network/cluster.h"
+#include "sim/network/machine.h"
+#include "sim/network/network.h"
+#include "sim/runtime/waits.h"
+#include "sim/runtime/world.h"
 #include "sim/workload/variation.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <optional>
 #include <vector>
 
 namespace steptime {
 
-class NodeOps {
+class NodeProcess : private OpEngine::Listener, private MessageSink {
  public:
+  using OperationId = OpEngine::OperationId;
   using Variable = Ops::Variable;
   using Variables = std::vector<Variable>;
   /// In place of a GPU: the host memory of the node.
@@ -66,18 +73,24 @@ class NodeOps {
     Duration call{};         ///< what the main thread takes until it has pushed this
     std::int64_t step = 0;   ///< the step of the period in which it was said
   };
-  /// `keys`: how many.
-  NodeOps(const Cluster& cluster, const Costs& costs, std::size_t keys);
+
+  /// `keys`: how many. `keeps_grants`: last_granted() is asked for. The world must outlive the
+  /// process.
+  NodeProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
+              bool keeps_grants = false);
+
+  // What the main thread says.
 
   std::int32_t gpus() const { return gpus_; }
-  const Cluster& cluster() const { return cluster_; }
-  const Costs& costs() const { return costs_; }
-  Variable gradient(std::size_t key, std::int32_t gpu) const { return first_key_ + at(key, gpu); }
+  Variable gradient(std::size_t key, std::int32_t gpu) const {
+    return first_key_ + static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
+                                              static_cast<std::size_t>(gpu));
+  }
   Variable weight(std::size_t key, std::int32_t gpu) const {
     return gradient(key, gpu) + static_cast<Variable>(gpus_);
   }
-  /// The key whose weight or gradient this is, or of neither, the number of keys.
-  std::size_t key_of(Variable variable) const;
+  /// The key whose weight or gradient this is; none: of neither.
+  std::optional<std::int32_t> key_of(Variable variable) const;
   Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
@@ -103,19 +116,52 @@ class NodeOps {
   void update(std::int32_t gpu, const Variables& sum, Variable weights);
   void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
   void wait(const Variables& reads);
-
-  void begin_period() { step_ = 0; }
-  /// The next step of the period.
-  void begin_step() { steps_ = std::max(steps_, ++step_ + 1); }
-  /// Of a period.
-  std::int64_t steps() const { return steps_; }
-
   /// How many were said.
   std::size_t operations() const { return operations_.size(); }
-  const Operation& operation(std::size_t number) const { return operations_[number]; }
-  /// Of the kernel that a launch is of.
-  Duration kernel_length(std::size_t kernel) const { return kernels_[kernel]; }
-  const Ops& ops() const { return ops_; }
+
+  // What it does.
+
+  /// Having pushed all of the period before.
+  void begin_period();
+  /// The next step of the period.
+  void begin_step() { steps_ = std::max(steps_, ++step_ + 1); }
+  /// Awaited: what say() says, pushed one after another; which is asked in the first period.
+  template <class Say>
+  Task push(Say say) {
+    if (pushed_calls_ == call_ends_.size()) {
+      say();
+      call_ends_.push_back(operations());
+    }
+    const std::size_t end = call_ends_[pushed_calls_++];
+    while (engine_.pushed() < end) {
+      if (const Duration call = operations_[engine_.pushed()].call; call != Duration{})
+        co_await world_.pause(call, {});
+      engine_.push(ops_.operation(engine_.pushed()).label);
+    }
+  }
+  /// Awaited: the last wait that was pushed is over.
+  Counter::Wait waited() { return waits_over_.at_least(++waits_pushed_); }
+
+  const Operation& operation(OperationId id) const { return operations_[OpEngine::number_of(id)]; }
+  std::uint32_t label(OperationId id) const { return engine_.label(id); }
+  /// In which it was pushed.
+  std::int64_t step(OperationId id) const { return engine_.step(id) * steps_ + operation(id).step; }
+  /// Operations that have been pushed and have not ended.
+  std::size_t pending() const { return engine_.pending(); }
+  /// When the last operation ended.
+  Time end() const { return end_; }
+  /// What its links have carried so far, for one of so many steps.
+  std::vector<LinkUse> links(double steps) const;
+
+ protected:
+  /// What the main thread pushes next has been said, and waits for nothing else.
+  bool next_is_free() const { return engine_.pushed() < operations() && engine_.next_is_free(); }
+  /// The variable that held an operation up last; Ops::kPushed: none.
+  Variable last_granted(OperationId id) const { return engine_.last_granted(id); }
+  virtual void has_started(OperationId /*id*/) {}
+  virtual void has_ended(OperationId /*id*/) {}
+
+  World& world_;
 
  private:
   struct Pools {
@@ -123,14 +169,15 @@ class NodeOps {
     Ops::PoolId kernels = 0;
   };
 
-  Variable at(std::size_t key, std::int32_t gpu) const {
-    return static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
-                                 static_cast<std::size_t>(gpu));
-  }
   const Pools& pools(std::int32_t gpu) const { return pools_[static_cast<std::size_t>(gpu)]; }
   Duration memory_time(std::int64_t bytes) const;
   Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
   void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
+
+  Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
+  std::optional<Duration> started(OperationId id) override;
+  void ended(OperationId id) override;
+  void delivered(const Message& message) override;
 
   const Cluster cluster_;
   const Costs costs_;
@@ -148,7 +195,19 @@ class NodeOps {
   std::int64_t steps_ = 1;  ///< how many a period has
   std::int64_t step_ = 0;   ///< in the period
   std::vector<Operation> operations_;
-  std::vector<Duration> kernels_;
+  std::vector<Duration> kernels_;       ///< how long each takes
+  std::vector<std::size_t> call_ends_;  ///< operations up to the end of each push() of a period
+  std::size_t pushed_calls_ = 0;        ///< how many of them this period has pushed
+
+  Machine machine_;
+  Network& network_;
+  Domain domain_;
+  OpEngine engine_;
+  Counter waits_over_;
+  std::int64_t waits_pushed_ = 0;
+  std::vector<Time> kernel_ends_;
+  Time stream_free_{};
+  Time end_{};
 };
 
 }  // namespace steptime

@@ -1,9 +1,10 @@
 // Do operations take the threads, the links and the time that they should?
-#include "sim/mxnet/node_rank.h"
+#include "sim/mxnet/node_process.h"
 
 #include "tests/support/push_pulls.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,22 +17,42 @@ using std::chrono::microseconds;
 
 /// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
 struct Process {
-  explicit Process(NodeOps::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
-      : ops(pair_of_gpus(reduction), costs, keys), process(world, ops) {}
+  explicit Process(NodeProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
+      : ops(world, pair_of_gpus(reduction), costs, keys) {}
   /// When a step is over.
   double us() {
-    process.begin_period();
-    world.start({"main thread"}, process.push([] {}));
+    ops.begin_period();
+    world.start({"main thread"}, ops.push([] {}));
     world.run();
-    EXPECT_EQ(process.pending(), 0U);
-    return to_seconds(since_start(process.end())) * 1e6;
+    EXPECT_EQ(ops.pending(), 0U);
+    return to_seconds(since_start(ops.end())) * 1e6;
   }
   World world;
-  NodeOps ops;
-  NodeRank process;
+  NodeProcess ops;
 };
 
-TEST(NodeRank, CopiesTakeLinksOrMemory) {
+TEST(NodeProcess, NamesTheKeyOfAVariable) {
+  Process p({}, 0, 3);
+  EXPECT_EQ(p.ops.key_of(p.ops.gradient(2, 1)), 2);
+  EXPECT_EQ(p.ops.key_of(p.ops.weight(0, 1)), 0);
+  EXPECT_EQ(p.ops.key_of(p.ops.variable()), std::nullopt);
+}
+
+// A call of 45 us goes before the first operation that is said behind it, each of which takes 2 us
+// to push; the second step of a period is number 1.
+TEST(NodeProcess, SaysWhatTheMainThreadNeedsForEach) {
+  Process p({.engine_push = microseconds(2)});
+  p.ops.call(microseconds(45));
+  p.ops.compute(0, microseconds(100), {}, {p.ops.variable()});
+  p.ops.begin_step();
+  p.ops.wait({p.ops.variable()});
+  ASSERT_EQ(p.ops.operations(), 2U);
+  EXPECT_EQ(p.ops.operation(0).call, microseconds(47));
+  EXPECT_EQ(p.ops.operation(1).call, microseconds(2));
+  EXPECT_EQ(p.ops.operation(1).step, 1);
+}
+
+TEST(NodeProcess, CopiesTakeLinksOrMemory) {
   Process between;
   between.ops.copy(0, 1, 1'000'000, between.ops.variable(), between.ops.variable());
   EXPECT_NEAR(between.us(), 1001, 1e-6);
@@ -41,7 +62,7 @@ TEST(NodeRank, CopiesTakeLinksOrMemory) {
   EXPECT_NEAR(inside.us(), 200, 1e-6);
 }
 
-TEST(NodeRank, CopiesOfAGpuWaitForItsThreads) {
+TEST(NodeProcess, CopiesOfAGpuWaitForItsThreads) {
   for (const auto& [threads, expected] : {std::pair(1, 3 * 200.0), std::pair(2, 2 * 200.0)}) {
     Process p({.copy_threads = threads}, 0.3e-9);
     for (int i = 0; i < 3; ++i)
@@ -50,7 +71,7 @@ TEST(NodeRank, CopiesOfAGpuWaitForItsThreads) {
   }
 }
 
-TEST(NodeRank, SumsOfUpToFourArraysAreOneKernel) {
+TEST(NodeProcess, SumsOfUpToFourArraysAreOneKernel) {
   // 100 us for each access of the array: N + 1 of them up to four arrays; of five and more a copy,
   // 2, and N - 1 additions in place, 3 each.
   for (const auto& [arrays, accesses] :
@@ -60,11 +81,11 @@ TEST(NodeRank, SumsOfUpToFourArraysAreOneKernel) {
     EXPECT_NEAR(gpu.us(), 15 + accesses * 100, 1e-6) << arrays;
   }
   Process host({.gpu_operation = microseconds(15), .uses_host = true}, 0.3e-9);
-  host.ops.sum(NodeOps::kHost, 8, 1'000'000, {host.ops.variable()}, {host.ops.variable()});
+  host.ops.sum(NodeProcess::kHost, 8, 1'000'000, {host.ops.variable()}, {host.ops.variable()});
   EXPECT_NEAR(host.us(), 7 * 300, 1e-6);
 }
 
-TEST(NodeRank, SumsOfAGpuKnowNoPriority) {
+TEST(NodeProcess, SumsOfAGpuKnowNoPriority) {
   // GPU 0's two threads are taken until 100 and 400. Of the two sums that wait the one that was
   // ready first goes first, 100 to 400, although its key comes last, then the other, 400 to 700.
   // By priority the reader of the first would end at 701.
@@ -81,7 +102,7 @@ TEST(NodeRank, SumsOfAGpuKnowNoPriority) {
   EXPECT_NEAR(p.us(), 700, 1e-6);
 }
 
-TEST(NodeRank, KernelsFollowOneAnotherOnTheStream) {
+TEST(NodeProcess, KernelsFollowOneAnotherOnTheStream) {
   // Launched at 10 and, as the mutex is free again, at 20; the second begins when the first is
   // over.
   Process p;
@@ -90,7 +111,7 @@ TEST(NodeRank, KernelsFollowOneAnotherOnTheStream) {
   EXPECT_NEAR(p.us(), 10 + 2 * 100, 1e-6);
 }
 
-TEST(NodeRank, TheMainThreadPushesOneAfterTheOther) {
+TEST(NodeProcess, TheMainThreadPushesOneAfterTheOther) {
   Process p({.engine_push = microseconds(2)});
   p.ops.call(microseconds(45));
   p.ops.compute(0, microseconds(100), {}, {p.ops.variable()});
@@ -98,7 +119,7 @@ TEST(NodeRank, TheMainThreadPushesOneAfterTheOther) {
   EXPECT_NEAR(p.us(), 149, 1e-6);
 }
 
-TEST(NodeRank, UpdatesOnlyWhereTheProcessHasThem) {
+TEST(NodeProcess, UpdatesOnlyWhereTheProcessHasThem) {
   for (const bool updates : {false, true}) {
     Process p({.gpu_operation = microseconds(15), .updates = updates, .update = microseconds(5)});
     p.ops.update(0, {}, p.ops.variable());
@@ -106,7 +127,7 @@ TEST(NodeRank, UpdatesOnlyWhereTheProcessHasThem) {
   }
 }
 
-TEST(NodeRank, EveryStepPushesTheSame) {
+TEST(NodeProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
   // the optimizer, of which three are left then.
   Process p({.updates = true, .update = microseconds(1000)});
@@ -115,13 +136,13 @@ TEST(NodeRank, EveryStepPushesTheSame) {
   const auto weights = p.ops.variable();
   const auto main_thread = [&]() -> Task {
     for (int step = 0; step < 3; ++step) {
-      p.process.begin_period();
-      co_await p.process.push([&] {
-        p.ops.update(NodeOps::kHost, {}, weights);
+      p.ops.begin_period();
+      co_await p.ops.push([&] {
+        p.ops.update(NodeProcess::kHost, {}, weights);
         p.ops.compute(0, microseconds(100), {}, {computed});
         p.ops.wait({computed});
       });
-      co_await p.process.waited();
+      co_await p.ops.waited();
       waited.push_back(since_start(p.world.now()) / microseconds(1));
       co_await p.world.pause(microseconds(10), {});
     }
@@ -129,44 +150,41 @@ TEST(NodeRank, EveryStepPushesTheSame) {
   p.world.start({"main thread"}, main_thread());
   p.world.run();
   EXPECT_EQ(waited, (std::vector<std::int64_t>{100, 210, 320}));
-  EXPECT_EQ(p.process.end(), Time(microseconds(3000)));
-  EXPECT_EQ(p.process.pending(), 0U);
+  EXPECT_EQ(p.ops.end(), Time(microseconds(3000)));
+  EXPECT_EQ(p.ops.pending(), 0U);
 }
 
-TEST(NodeRank, StepsMayDiffer) {
+TEST(NodeProcess, StepsMayDiffer) {
   // Steps of 100 us and of 100 us + 40 us in turn.
-  struct Steps final : NodeRank::Observer {
-    World world;
-    NodeOps ops{pair_of_gpus(), {}, 1};
-    NodeRank process{world, ops, this};
-    std::vector<std::int64_t> waited;  ///< us
-    void started(NodeRank::OperationId) override {}
-    void ended(NodeRank::OperationId id) override {
-      if (process.operation(id).kind != NodeOps::Kind::kWait) return;
-      EXPECT_EQ(process.engine().label(id), 7U);
-      EXPECT_EQ(process.step(id), static_cast<std::int64_t>(waited.size()));
-      waited.push_back(since_start(world.now()) / microseconds(1));
+  struct Steps final : NodeProcess {
+    explicit Steps(World& world) : NodeProcess(world, pair_of_gpus(), {}, 1) {}
+    std::vector<std::int64_t> over;  ///< us
+    void has_ended(OperationId id) override {
+      if (operation(id).kind != Kind::kWait) return;
+      EXPECT_EQ(label(id), 7U);
+      EXPECT_EQ(step(id), static_cast<std::int64_t>(over.size()));
+      over.push_back(since_start(world_.now()) / microseconds(1));
     }
-    Task main_thread(NodeOps::Variable computed) {
-      ops.set_label(7);
+    Task main_thread(Variable computed) {
+      set_label(7);
       for (int step = 0; step < 5; ++step) {
-        step % 2 == 0 ? process.begin_period() : ops.begin_step();
-        for (int i = 0; i <= step % 2; ++i) {
-          co_await process.push(
-              [&] { ops.compute(0, microseconds(i == 0 ? 100 : 40), {}, {computed}); });
-        }
-        co_await process.push([&] { ops.wait({computed}); });
-        co_await process.waited();
+        step % 2 == 0 ? begin_period() : begin_step();
+        for (int i = 0; i <= step % 2; ++i)
+          co_await push([&] { compute(0, microseconds(i == 0 ? 100 : 40), {}, {computed}); });
+        co_await push([&] { wait({computed}); });
+        co_await waited();
       }
     }
-  } steps;
-  steps.world.start({"main thread"}, steps.main_thread(steps.ops.variable()));
-  steps.world.run();
-  EXPECT_EQ(steps.waited, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
-  EXPECT_EQ(steps.process.pending(), 0U);
+  };
+  World world;
+  Steps steps(world);
+  world.start({"main thread"}, steps.main_thread(steps.variable()));
+  world.run();
+  EXPECT_EQ(steps.over, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
+  EXPECT_EQ(steps.pending(), 0U);
 }
 
-TEST(NodeRank, GpusVaryInWhatTheyCompute) {
+TEST(NodeProcess, GpusVaryInWhatTheyCompute) {
   const Variation variation{.jitter = 0.2};
   Process p({.variation = variation, .seed = 3});
   p.ops.compute(1, microseconds(100), {}, {p.ops.variable()});

@@ -1,0 +1,152 @@
+#include "sim/mxnet/node_process.h"
+
+#include "sim/collective/collective_player.h"
+
+#include <utility>
+
+namespace steptime {
+
+NodeProcess::NodeProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
+                         bool keeps_grants)
+    : world_(world),
+      cluster_(cluster),
+      costs_(costs),
+      gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
+      keys_(keys),
+      machine_(cluster_, {.hosts = costs.uses_host}),
+      network_(world.connect(machine_, cluster.messages)),
+      domain_(world.engine, false),
+      engine_(domain_, *this, ops_, keeps_grants),
+      waits_over_(world, {"waits of the main thread"}) {
+  for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
+    pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
+                      ops_.add_pool(2, PoolOrder::kFifo)});
+  }
+  cpu_ = ops_.add_pool(costs_.cpu_threads, PoolOrder::kPriority);
+  mutex_ = ops_.add_pool(1, PoolOrder::kPriority);
+  waits_ = ops_.add_pool(1, PoolOrder::kFifo);
+  const Variables of_keys = variables(2 * keys * static_cast<std::size_t>(gpus_));
+  if (!of_keys.empty()) first_key_ = of_keys.front();
+}
+
+NodeProcess::Variables NodeProcess::variables(std::size_t count) {
+  Variables all(count);
+  std::generate(all.begin(), all.end(), [this] { return variable(); });
+  return all;
+}
+
+std::optional<std::int32_t> NodeProcess::key_of(Variable variable) const {
+  const auto each = static_cast<Variable>(2 * gpus_);
+  const auto count = static_cast<Variable>(keys_) * each;
+  if (variable < first_key_ || variable - first_key_ >= count) return std::nullopt;
+  return static_cast<std::int32_t>((variable - first_key_) / each);
+}
+
+Duration NodeProcess::memory_time(std::int64_t bytes) const {
+  // The cluster's `reduction` is for three accesses: two reads and a write.
+  return reduction_time(bytes, {cluster_.reduction.seconds_per_byte / 3});
+}
+
+Duration NodeProcess::sum_time(std::int64_t arrays, std::int64_t bytes) const {
+  constexpr std::int64_t kMostInOneKernel = 4;
+  const std::int64_t accesses = arrays <= kMostInOneKernel ? arrays + 1 : 2 + 3 * (arrays - 1);
+  return memory_time(accesses * bytes);
+}
+
+void NodeProcess::copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
+                       Variable target) {
+  Operation operation{.kind = Kind::kCopy, .gpu = from, .to = to, .bytes = bytes};
+  if (from == to) operation.length = costs_.gpu_operation + memory_time(2 * bytes);
+  add(pools(from == kHost ? to : from).copies, operation, {source}, {target});
+}
+
+void NodeProcess::sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes,
+                      const Variables& sources, const Variables& targets) {
+  Operation operation{.kind = Kind::kSum, .gpu = gpu, .bytes = bytes};
+  if (gpu == kHost) {
+    operation.length = (arrays - 1) * reduction_time(bytes, cluster_.reduction);
+    return add(cpu_, operation, sources, targets);
+  }
+  operation.length = costs_.gpu_operation + sum_time(arrays, bytes);
+  add(pools(gpu).kernels, operation, sources, targets);
+}
+
+void NodeProcess::kernel(Duration launches, Duration length, const Variables& sources,
+                         const Variables& targets) {
+  kernels_.push_back(length);
+  const std::size_t kernel = kernels_.size() - 1;
+  add(mutex_, {.kind = Kind::kLaunch, .length = launches, .kernel = kernel}, sources, targets);
+  add(cpu_, {.kind = Kind::kStream, .kernel = kernel}, {}, targets);
+}
+
+void NodeProcess::update(std::int32_t gpu, const Variables& sum, Variable weights) {
+  if (!costs_.updates) return;
+  Operation operation{.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update};
+  if (gpu == kHost) return add(cpu_, operation, sum, {weights});
+  operation.length += costs_.gpu_operation;
+  add(pools(gpu).kernels, operation, sum, {weights});
+}
+
+void NodeProcess::compute(std::int32_t gpu, Duration length, const Variables& reads,
+                          const Variables& writes) {
+  add(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length}, reads, writes);
+}
+
+void NodeProcess::wait(const Variables& reads) {
+  add(waits_, {.kind = Kind::kWait}, reads, {});
+}
+
+void NodeProcess::add(Ops::PoolId pool, Operation operation, const Variables& reads,
+                      const Variables& writes) {
+  operation.call = std::exchange(call_, {}) + costs_.engine_push;
+  operation.step = step_;
+  ops_.add(label_, pool, priority_, reads, writes);
+  operations_.push_back(operation);
+}
+
+void NodeProcess::begin_period() {
+  engine_.begin_step();
+  pushed_calls_ = 0;
+  step_ = 0;
+}
+
+std::vector<LinkUse> NodeProcess::links(double steps) const {
+  return link_uses(cluster_, machine_, network_,
+                   {to_seconds(since_start(end_)), steps, costs_.uses_host});
+}
+
+std::optional<Duration> NodeProcess::started(OperationId id) {
+  has_started(id);
+  const Operation& of = operation(id);
+  if (of.kind == Kind::kStream) return std::max(Duration{}, kernel_ends_[of.kernel] - world_.now());
+  if (of.kind == Kind::kCompute && costs_.variation.any())
+    return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
+  if (of.kind != Kind::kCopy || of.gpu == of.to) return of.length;
+  world_.engine.after(costs_.gpu_operation, Phase::kNormal, [this, id] {
+    const Operation& copy = operation(id);
+    network_.send({.sink = this,
+                   .from = endpoint(copy.gpu),
+                   .to = endpoint(copy.to),
+                   .bytes = copy.bytes,
+                   .sender = static_cast<std::int32_t>(id)});
+  });
+  return std::nullopt;
+}
+
+void NodeProcess::ended(OperationId id) {
+  const Operation& of = operation(id);
+  end_ = world_.now();
+  if (of.kind == Kind::kLaunch) {
+    kernel_ends_.resize(std::max(kernel_ends_.size(), of.kernel + 1));
+    stream_free_ = std::max(world_.now(), stream_free_) + kernels_[of.kernel];
+    kernel_ends_[of.kernel] = stream_free_;
+  }
+  has_ended(id);
+  if (of.kind == Kind::kWait) waits_over_.add();
+}
+
+void NodeProcess::delivered(const Message& message) {
+  engine_.finish(static_cast<OperationId>(message.sender));
+}
+
+}  // namespace steptime
