@@ -116,14 +116,9 @@ TEST(RowMapping, ExpertsAreLeftOut) {
 TEST(RowMapping, WhatIsNoRowIsToldWithItsLine) {
   const ScratchFile rows("rows.jsonl", "{\"id\": \"r\"}\n");
   const Json empty = Json::object();
-  const Json mapping{{"file", rows.path()},
-                     {"models", empty},
-                     {"hardware", empty},
-                     {"precisions", empty},
-                     {"groups", empty},
-                     {"by", empty},
-                     {"chunks", empty},
-                     {"recomputed_layers", empty}};
+  const Json mapping{{"file", rows.path()}, {"models", empty},           {"hardware", empty},
+                     {"precisions", empty}, {"groups", empty},           {"by", empty},
+                     {"chunks", empty},     {"recomputed_layers", empty}};
   std::string error;
   try {
     const auto document = std::make_shared<Document>(Document{"x.json", mapping});
