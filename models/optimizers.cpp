@@ -16,7 +16,7 @@ const std::vector<Optimizer>& optimizers() {
       {"adamw", "the same, with decoupled weight decay", 7, 2},
       {"distributed-fused-adam",
        "adam as Apex shards it, which keeps 2 B of a weight in float32 beside the 2 B of products",
-       7, 2, 0},
+       7, 2, 0, true},
       // Norms of gradients, weights and updates (3 reads), the update from gradient, weight and
       // moments (4 reads, 3 writes), and the weights by it (2 reads, a write).
       {"lamb", "as Apex does it, in a few kernels over all tensors", 13, 2, 0},

@@ -22,6 +22,9 @@ struct Optimizer {
   double values = 0;       ///< read and written per parameter
   double state = 0;        ///< values kept per parameter, beside the weight
   int tensor_kernels = 1;  ///< launched for each tensor; 0: a few for all of them
+  /// In mixed precision it keeps 2 B of each weight, which make one of 4 B together with those of
+  /// products, in place of a copy of 4 B; and gradients of 2 B as they are.
+  bool keeps_remainders = false;
 };
 
 /// Throws std::out_of_range for an unknown name.

@@ -42,8 +42,7 @@ ParameterBytes parameter_bytes(const Training& training) {
   const std::int64_t value = bytes_of(training.precision);
   const auto states = static_cast<std::int64_t>(std::llround(4 * training.optimizer.state));
   if (value >= 4) return {value, training.weight_bytes, states};
-  if (training.optimizer.name == "distributed-fused-adam")
-    return {value, training.weight_bytes, 2 + states};
+  if (training.optimizer.keeps_remainders) return {value, training.weight_bytes, 2 + states};
   return {value, training.weight_bytes, 4 + states + (training.weight_bytes < 4 ? 4 : 0)};
 }
 

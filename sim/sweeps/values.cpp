@@ -226,6 +226,19 @@ Json resolved_factor(const Document& document, const std::string& pointer, const
   return amount && amount->unit != "x" ? amount->of(amount->number * factor->number) : value;
 }
 
+/// The values in an object by their pointers. A list is one value.
+Json flattened(const Json& object, const std::string& at = "") {
+  Json flat = Json::object();
+  for (const auto& [key, value] : object.items()) {
+    const std::string pointer = (Json::json_pointer(at) / key).to_string();
+    if (value.is_object() && !value.empty())
+      flat.update(flattened(value, pointer));
+    else
+      flat[pointer] = value;
+  }
+  return flat;
+}
+
 /// Of objects with the same type, the parts that tell them apart.
 std::vector<std::string> labels_of(const std::vector<Json>& values) {
   std::map<std::string, std::vector<Json>> by_type;  // flat, of the objects
@@ -233,7 +246,7 @@ std::vector<std::string> labels_of(const std::vector<Json>& values) {
     return object.contains("type") ? swept_value(object["type"]) : std::string();
   };
   for (const Json& value : values) {
-    if (value.is_object() && !value.empty()) by_type[type_of(value)].push_back(value.flatten());
+    if (value.is_object() && !value.empty()) by_type[type_of(value)].push_back(flattened(value));
   }
   std::vector<std::string> labels;
   for (const Json& value : values) {
@@ -241,16 +254,15 @@ std::vector<std::string> labels_of(const std::vector<Json>& values) {
     if (value.is_object() && !value.empty()) {
       label = type_of(value);
       const auto& others = by_type[label];
-      const Json flat = value.flatten();
+      const Json flat = flattened(value);
       for (const auto& [key, leaf] : flat.items()) {
         const bool is_common =
             std::all_of(others.begin(), others.end(), [&, &name = key, &own = leaf](const Json& o) {
               return o.contains(name) && o[name] == own;
             });
         if (is_common) continue;
-        // What is empty is null in the flat object.
-        label += fmt::format("{}{}={}", label.empty() ? "" : " ", swept_name(key),
-                             swept_value(value.at(Json::json_pointer(key))));
+        label +=
+            fmt::format("{}{}={}", label.empty() ? "" : " ", swept_name(key), swept_value(leaf));
       }
     }
     labels.push_back(label.empty() ? swept_value(value) : label);

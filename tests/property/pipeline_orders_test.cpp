@@ -1,5 +1,6 @@
 // The ranks' program against a sweep over the lists of passes, with a latency at every boundary.
 #include "sim/layouts/play.h"
+#include "tests/support/any_choice.h"
 #include "tests/support/layouts.h"
 
 #include <algorithm>
@@ -7,31 +8,17 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace steptime {
 namespace {
 
-/// Every order that is registered, by its defaults, but chunks and groups of any size.
-std::string any_order() {
-  std::vector<std::string> names;
-  for (const auto& [name, unused] : PipelineOrders::instance().items())
-    names.push_back(name);
-  return *rc::gen::elementOf(names);
-}
-
 RC_GTEST_PROP(PipelineOrders, TheProgramTakesWhatTheSweepSays, ()) {
   const auto p = *rc::gen::inRange(1, 10);
   const auto m = *rc::gen::inRange(1, 30);
-  const std::string name = any_order();
-  const int drawn_chunks = *rc::gen::inRange(1, 6);
-  const std::string json =
-      name != "interleaved"
-          ? fmt::format(R"({{"type": "{}"}})", name)
-          : fmt::format(R"({{"type": "interleaved", "chunks": {}, "microbatch_group": {}}})",
-                        drawn_chunks, *rc::gen::inRange(1, 12));
+  // Every order that is registered, with any of its keys: chunks and groups of any size.
+  const std::string json = any_choice(PipelineOrders::instance(), 11).dump();
   const auto order = make<PipelineOrder>(json);
   const PipelineShape shape{p, m};
   RC_PRE(order->refusal(shape).empty());

@@ -58,6 +58,9 @@ TEST(SweptValues, FactorsMultiplyWhatTheConfigHas) {
 TEST(SweptValues, WhatIsEmptyIsShownAsItStands) {
   EXPECT_EQ(labels(R"([{"layout": {}}, {"layout": {"tensor": 2}}])", "/strategy"),
             "[layout={}][tensor=2]");
+  EXPECT_EQ(labels(R"([{"layout": {}, "beside_compute": ["weights", "context"]}, {"layout": {}}])",
+                   "/strategy"),
+            R"([beside_compute=["weights","context"]][{"layout":{}}])");
   EXPECT_EQ(labels("[{}, null]", "/strategy/layout"), "[{}][null]");
 }
 
