@@ -70,7 +70,7 @@ TEST(SweepFigure, LongNamesKeepTheirBeginningAndTheirEnd) {
     std::vector<ResultRow> rows;
     for (int k = 0; k < panels; ++k) {
       for (int i = 0; i < 6; ++i) {
-        for (const char* end : {"first", "second"}) {
+        for (const char* end : {"first", "second", "third"}) {
           rows.push_back(row(Json{{"/cluster/nodes", i + 1},
                                   {"/strategy/schedule", "begin" + middle + end},
                                   {"/workload/batch", k}},

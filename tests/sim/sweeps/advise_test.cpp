@@ -155,8 +155,8 @@ TEST(Advise, ServersWhoseLinksAloneNeedLongerAreNotTried) {
             std::string::npos);
 }
 
-/// Two steps of 1000 h, 3.6e6 s, which tensor fusion needs to be steady, are more than the 4e6 s
-/// that can be simulated; one of DDP's is not.
+/// Of steps of 1000 h, 3.6e6 s, the twenty that a mean of tensor fusion is of are more than the 4e6
+/// s that can be simulated; the one of DDP is not.
 TEST(Advise, ASystemOfWhichNothingCanBeSimulatedIsNamed) {
   const TinyFolder folder;
   const std::vector<std::string> sets{"/workload/compute_time=1000 h"};
