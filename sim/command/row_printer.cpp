@@ -43,6 +43,7 @@ void RowPrinter::add(std::string_view line) {
   } else if (unvalidated_.empty() && row["domain"]["status"] != "validated") {
     unvalidated_ = Validity::text(row["domain"]);
   }
+  if (const auto jobs = row.find("jobs"); jobs != row.end()) jobs_ = std::max(jobs_, jobs->size());
   if (format_ == "table") table_.add(row);
   if (format_ == "csv") terminal_.out << csv_row(sweep_csv_cells(sweep_, row));
 }

@@ -5,6 +5,7 @@
 #include "sim/sweeps/sweep.h"
 #include "sim/sweeps/table.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class RowPrinter {
   std::int64_t rows() const { return rows_; }
   std::int64_t failed() const { return failed_; }
   const std::string& first_error() const { return first_error_; }
+  /// How many a point has at most; 0 where the format does not ask.
+  std::size_t jobs() const { return jobs_; }
   /// The domain of the first row that is not validated.
   const std::string& unvalidated() const { return unvalidated_; }
 
@@ -33,6 +36,7 @@ class RowPrinter {
   SweepTable table_;
   std::int64_t rows_ = 0;
   std::int64_t failed_ = 0;
+  std::size_t jobs_ = 0;
   std::string first_error_;
   std::string unvalidated_;
 };

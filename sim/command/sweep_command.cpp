@@ -266,7 +266,16 @@ SweepJob job_of(const SweepRequest& request, const std::string& name, std::int64
   return job;
 }
 
+/// Tables and CSV have no place for more than one job.
+void say_whose(const SweepRequest& request, const RowPrinter& rows, const Terminal& terminal) {
+  if (request.format == "jsonl" || request.format == "json" || rows.jobs() < 2) return;
+  terminal.err << fmt::format(
+      "note: the rows are the first job's; all {} stand under \"jobs\" in --format json\n",
+      rows.jobs());
+}
+
 Exit exit_of(const SweepRequest& request, const RowPrinter& rows, const Terminal& terminal) {
+  say_whose(request, rows, terminal);
   if (rows.failed() > 0) {
     // The table has told them all.
     const std::string first = request.format == "table" ? "" : "; the first: " + rows.first_error();

@@ -240,6 +240,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
   const CollectiveModel model(with_sets(Asked(*values).document(), sets),
                               until_interrupted(terminal));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  terminal.err << model.whose();
   std::vector<CollectiveRow> rows = values->contains("compare")
                                         ? compared(model, compare, first.empty() ? 0 : range.first,
                                                    last.empty() ? kMost : range.last)

@@ -10,6 +10,7 @@
 #include "sim/events/timeline.h"
 #include "sim/events/timeline_load.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/jobs.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
@@ -49,13 +50,18 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
   return json.dump(format == "json" ? 2 : -1) + "\n";
 }
 
-/// Chrome's format if the name ends in .json, else Perfetto's.
-void write_timeline(OutputFile& file, Timeline& timeline, const Terminal& terminal) {
+/// Chrome's format if the name ends in .json, else Perfetto's. `e`: of the run, of whose jobs it
+/// has the first one only.
+void write_timeline(const Experiment& e, OutputFile& file, Timeline& timeline,
+                    const Terminal& terminal) {
   const bool is_empty = timeline.spans().empty();
   add_load(timeline);
   file.write(file.path().ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
   file.commit();
   terminal.err << "wrote " << file.path()
+               << (e.jobs ? fmt::format(" of the first of {} jobs only, {}", e.jobs->jobs.size(),
+                                        brief(e.jobs->jobs.front().name))
+                          : "")
                << (is_empty ? ", which is empty: these ranks are not drawn, or nothing happens in "
                               "this window\n"
                             : ", open in ui.perfetto.dev\n");
@@ -108,6 +114,16 @@ Timeline::Window window_of(const std::string& ranks, const std::string& times) {
   return window;
 }
 
+/// Ranks that a run does not have cannot be drawn.
+void check_ranks(const Timeline::Window& window, const std::string& ranks, const Experiment& e) {
+  const std::int64_t last = e.cluster->workers() - 1;
+  if (ranks.empty() || window.last_rank <= last) return;
+  const std::string of =
+      e.jobs ? fmt::format("of the first job, {}", brief(e.jobs->jobs.front().name)) : "of the run";
+  throw InputError(fmt::format("--timeline-ranks: expected ranks from 0 to {}, those {}, got {}",
+                               last, of, brief(ranks)));
+}
+
 /// `file`: for a timeline, or none.
 Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
                  const Timeline::Window& window, std::vector<SentBucket>& buckets,
@@ -118,10 +134,10 @@ Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
   try {
     Result result = simulate(experiment, timeline, &buckets, line.listener());
     experiment.execution->draw_links(experiment, timeline);
-    write_timeline(*file, timeline, terminal);
+    write_timeline(experiment, *file, timeline, terminal);
     return result;
   } catch (const ModelFailure&) {
-    write_timeline(*file, timeline, terminal);  // shows what led to it
+    write_timeline(experiment, *file, timeline, terminal);  // shows what led to it
     throw;
   }
 }
@@ -172,6 +188,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   const Timeline::Window window = window_of(ranks, times);
   if (values->contains("timeline")) {
     check_timeline_name(timeline_path);
+    check_ranks(window, ranks, experiment);
     timeline_file.emplace(timeline_path);
   } else if (!ranks.empty() || !times.empty()) {
     throw InputError(fmt::format("--timeline-{}: expected --timeline beside it",

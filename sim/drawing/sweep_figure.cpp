@@ -28,6 +28,9 @@ constexpr std::size_t kMostPanels = 12;
 constexpr std::size_t kMostTicks = 7;  ///< along an axis of a single panel
 constexpr std::size_t kMostTicksOfPanels = 3;
 constexpr std::size_t kFewestOfABand = 10;
+/// Bytes of a name in the legend, which is as wide as a picture or a panel in each terminal.
+constexpr std::size_t kMostOfName = 64;
+constexpr std::size_t kMostOfNameInPanels = 36;
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; the marks help in print.
 constexpr std::array kCurveColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                    "#E69F00", "#56B4E9", "#000000", "#888888"};
@@ -111,6 +114,21 @@ std::string label_of(const std::string& cell) {
   return fmt::format("{:.4g}{}", number, cell.substr(digits));
 }
 
+/// A name of so many bytes at most, in UTF-8: what is longer keeps its beginning and its end.
+std::string shortened(const std::string& name, std::size_t most) {
+  if (name.size() <= most) return name;
+  const auto is_inside = [&](std::size_t at) {  // of a character
+    return at < name.size() && (static_cast<unsigned char>(name[at]) & 0xC0) == 0x80;
+  };
+  std::size_t first = most / 2;
+  while (is_inside(first))
+    --first;
+  std::size_t last = name.size() - (most - most / 2 - 3);
+  while (is_inside(last))
+    ++last;
+  return name.substr(0, first) + "..." + name.substr(last);
+}
+
 /// `set xtics (...)`: some of the axis' own values, at most `most` of them and far enough from each
 /// other for their labels. `by_place`: else values stand at 1, 2, 3, ...
 std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most) {
@@ -164,13 +182,14 @@ class Figure2D {
  public:
   /// `least` and `most`: of all values that are shown, with their intervals.
   Figure2D(Measure measure, bool has_interval, std::pair<double, double> least_most,
-           std::size_t most_ticks)
+           std::size_t most_ticks, std::size_t most_of_name)
       : measure_(std::move(measure)),
         has_interval_(has_interval),
         is_logarithmic_(least_most.first > 0 && least_most.second >= 30 * least_most.first),
         least_(least_most.first * measure_.factor),
         most_(least_most.second * measure_.factor),
-        most_ticks_(most_ticks) {}
+        most_ticks_(most_ticks),
+        most_of_name_(most_of_name) {}
 
   /// A panel over one axis, or two, of the points.
   std::string panel(std::span<const Point> points, const SweptAxis* x, std::size_t x_at,
@@ -232,7 +251,8 @@ class Figure2D {
       }
       const std::string title =
           lines == nullptr ? "notitle"
-                           : fmt::format("title {} noenhanced", in_quotes(lines->values[line]));
+                           : fmt::format("title {} noenhanced",
+                                         in_quotes(shortened(lines->values[line], most_of_name_)));
       front.push_back(fmt::format(
           "{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
           of_line.size() > 60 ? "lines" : "linespoints", colour,
@@ -296,6 +316,7 @@ class Figure2D {
   double least_;
   double most_;
   std::size_t most_ticks_;
+  std::size_t most_of_name_;
   std::size_t blocks_ = 0;
 };
 
@@ -409,7 +430,8 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
   const SweptAxis* const lines = axes.size() > 1 ? &axes[lines_at] : nullptr;
 
   Figure2D panels(measure_of(key, most), has_interval, {least, most},
-                  axes.size() < 3 ? kMostTicks : kMostTicksOfPanels);
+                  axes.size() < 3 ? kMostTicks : kMostTicksOfPanels,
+                  axes.size() < 3 ? kMostOfName : kMostOfNameInPanels);
   figure.commands = kLook;
   if (axes.size() < 3) {
     figure.commands += fmt::format("set title {} noenhanced\n", in_quotes(request.title));

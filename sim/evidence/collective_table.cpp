@@ -3,6 +3,7 @@
 #include "sim/collective/path.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/jobs.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/servers/tcp_connections.h"
@@ -89,6 +90,18 @@ CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnPro
   for (const Part part : {Part::kNetwork, Part::kCluster})
     read_part(document_, part, experiment);
   cluster_ = experiment.cluster;
+  const auto jobs = stated_jobs(document_);
+  if (jobs.size() > 1) {
+    whose_ = fmt::format("note: on the nodes of the first of {} jobs, {}, by its strategy\n",
+                         jobs.size(), brief(jobs.front().name));
+  }
+  read_of_job(*document_, 0, [&, stated = document_] {
+    document_ = of_first_job(stated);
+    read_collective();
+  });
+}
+
+void CollectiveModel::read_collective() {
   const Config config(document_, experiment_params());
   const Config strategy = config.object("strategy", strategy_params());
   const auto transport = Transports::instance().make(strategy, "transport");

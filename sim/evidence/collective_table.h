@@ -54,13 +54,19 @@ class CollectiveModel {
   /// What the rows are of, as comment lines of a table.
   std::string title() const;
 
+  /// Of several jobs, the nodes and the strategy are the first one's: a line that says so, or "".
+  const std::string& whose() const { return whose_; }
+
  private:
+  /// Of the document, on the cluster.
+  void read_collective();
   Duration time(Bytes bytes) const;
   /// `of(bytes)`, with the file in front of what it refuses.
   template <class Function>
   auto placed(Bytes bytes, Function of) const;
 
-  std::shared_ptr<const Document> document_;
+  std::shared_ptr<const Document> document_;  ///< of several jobs, the first one's
+  std::string whose_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Collective> collective_;
   OnProgress on_progress_;                  ///< hears how far one size has come

@@ -359,6 +359,11 @@ std::string Explanation::text() const {
       fmt::format("{}: a step takes {} ms on {} worker{}\n\n", name, milliseconds(step),
                   result.workers, result.workers == 1 ? "" : "s");
   text += fmt::format("bottleneck: {}\n", bottleneck());
+  if (result.memory && result.memory->is_too_much()) {
+    text += fmt::format("memory: {:.4g} GB at least, of {:.4g} GB: it does not fit\n",
+                        static_cast<double>(result.memory->total().count) / 1e9,
+                        static_cast<double>(result.memory->device->count) / 1e9);
+  }
   if (!result.attribution.empty()) {
     TextTable causes({"critical path", "resource", "ms", "share"});
     for (const Cause& c : result.attribution) {
@@ -438,6 +443,7 @@ Json Explanation::json() const {
            {"knee_nodes", knee()},
            {"not_varied", fixed},
            {"domain", Json::parse(result.domain.json())}};
+  if (result.memory && result.memory->device) all["fits"] = !result.memory->is_too_much();
   if (measured) all["measured"] = measured->json();
   if (is_partial) all["partial"] = true;
   return all;

@@ -376,8 +376,11 @@ constexpr std::array kFigures{
             count_of_engine<&Attribution::transient_steps>),
     number("transient_s", "s",
            "by how much these took longer than steady ones, in all, from a step's forward "
-           "pass to the next one's; negative: what they sent held up later steps",
-           of_engine<&Attribution::transient>),
+           "pass to the next one's; 0 where they took no longer",
+           [](const Result& r) -> Number {
+             if (!r.embedded) return std::nullopt;
+             return to_seconds(std::max(r.embedded->attribution.transient, Duration{}));
+           }),
     number("funnel_serial_s", "s",
            "calls, pushes, wake-ups and copies of Funnel's main thread in a step",
            [](const Result& r) -> Number {

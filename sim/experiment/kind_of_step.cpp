@@ -223,7 +223,7 @@ std::string network_name(const Config& cluster) {
   if (network != stated.end() &&
       (network->is_string() || network->contains("type") || !stated.contains("preset")))
     return type_in(*network);
-  return type_in(resolved_preset(cluster.node()).value("network", Json("")));
+  return type_in(with_preset(cluster).value("network", Json("")));
 }
 
 KindOfStep exchange_kind(const Config& strategy, const Transport& transport, const Cluster& cluster,

@@ -149,7 +149,7 @@ void add_engine(Lines& lines, const EmbeddedStep& e) {
   for (std::size_t i = 0; i < std::min(a.waits.size(), kMostWaits); ++i)
     lines.add("  GPU waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
   lines.add(ms("transient_s", "transient"),
-            fmt::format("difference from steady of the first {} of {} steps in all",
+            fmt::format("by which the first {} of {} steps take longer than steady ones, in all",
                         a.transient_steps, a.steps));
   lines.add({"funnel_over_depcha_forward", "Funnel/DepCha", 1, 3, " x"},
             fmt::format("bound in forward key order; {} in backward order",

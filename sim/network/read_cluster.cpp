@@ -407,6 +407,11 @@ Json resolved_preset(const Json& section) {
   return merged(section, preset->second.preset.cluster);
 }
 
+Json with_preset(const Config& section) {
+  return section.has("preset") ? merged(section.node(), preset_of(section).cluster)
+                               : section.node();
+}
+
 std::vector<std::pair<std::string, std::string>> cluster_presets() {
   std::vector<std::pair<std::string, std::string>> list;
   for (const auto& [name, preset] : presets())

@@ -22,6 +22,9 @@ Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> n
 /// file.
 Json resolved_preset(const Json& section);
 
+/// The same of a section that is read, the keys of a preset that is a file included.
+Json with_preset(const Config& section);
+
 /// Names of the shipped presets (netmodels/presets/*.json), each with its one-line description.
 std::vector<std::pair<std::string, std::string>> cluster_presets();
 

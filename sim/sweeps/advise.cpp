@@ -200,7 +200,7 @@ class Search {
 
   /// What of a system's settings that were tried is fastest at the config's own fidelity, also with
   /// numbers in fewer bytes; after an interruption as it was tried.
-  void add_best(Advice& advice) const {
+  void add_best(Advice& advice) {
     for (const auto& [system, tried] : found_) {
       std::vector<Found> ordered = tried;
       std::stable_sort(ordered.begin(), ordered.end(),
@@ -212,7 +212,8 @@ class Search {
         }
         try {
           advice.best.push_back(simulated(found, named(found).strategy));
-        } catch (const InputError&) {  // that the messages of this cluster cannot carry
+        } catch (const InputError& e) {  // that the messages of this cluster cannot carry
+          refuse(*found.group, e.what());
           continue;
         }
         add_narrower(found, advice.narrower);
@@ -221,7 +222,18 @@ class Search {
     }
   }
 
-  const std::string& refused() const { return refused_; }
+  /// Of systems of which nothing can be advised, why.
+  void add_refused(Advice& advice) const {
+    for (const Untried& refused : refused_) {
+      const bool is_told =
+          std::any_of(advice.best.begin(), advice.best.end(),
+                      [&](const Advised& best) { return best.system == refused.system; });
+      if (!is_told) advice.left_out.push_back(refused);
+    }
+  }
+
+  /// Why the first setting that was cannot be simulated; "" where all can.
+  std::string refused() const { return refused_.empty() ? "" : refused_.front().reason; }
 
  private:
   static constexpr double kQuickShare = 0.5;  // of the time, about
@@ -281,8 +293,8 @@ class Search {
         }
         candidates.push_back(
             {training_events(e, plan_training(e), seeds_of(e)), &setting - settings(group).data()});
-      } catch (const InputError&) {  // what does not go together, or not on this cluster
-        continue;
+      } catch (const InputError& e) {  // what does not go together, or not on this cluster
+        refuse(group, e.what());
       }
     }
     const std::string& system = group.framework->name;
@@ -348,11 +360,20 @@ class Search {
             fastest_ = time;
             if (options_.on_better) options_.on_better(named(now));
           },
-          [&](const std::string& why) {
-            if (refused_.empty()) refused_ = why;
-          });
+          [&](const std::string& why) { refuse(way, why); });
       begun += points.size();
     }
+  }
+
+  void refuse(const SearchedWay& way, const std::string& why) {
+    const std::string& system = way.framework->name;
+    const auto known = std::find_if(refused_.begin(), refused_.end(), [&](const Untried& each) {
+      return each.system == system && each.carried == way.way->name;
+    });
+    if (known != refused_.end())
+      ++known->settings;
+    else
+      refused_.push_back({system, way.way->name, 1, why});
   }
 
   /// As it was tried: its interval, its domain and what to write for a plan are not known yet.
@@ -399,7 +420,7 @@ class Search {
   const AdviseOptions& options_;
   OnProgress listener_;
   std::map<std::string, std::vector<Found>> found_;  ///< by system
-  std::string refused_;  ///< why the first setting that was cannot be simulated
+  std::vector<Untried> refused_;  ///< by system and way, with the first one's reason
   std::optional<double> fastest_;
   double events_ = 0;  ///< events of what was chosen to be played
 };
@@ -458,6 +479,7 @@ Advice advise(const std::shared_ptr<const Document>& config, const AdviseOptions
         fmt::format("{}: /strategy: no setting to advise goes with this experiment{}{}",
                     config->file, search.refused().empty() ? "" : ", as ", search.refused()));
   }
+  search.add_refused(advice);
   std::stable_sort(advice.best.begin(), advice.best.end(), is_shorter);
   std::stable_sort(advice.narrower.begin(), advice.narrower.end(), is_shorter);
   return advice;

@@ -42,6 +42,12 @@ void check_messages(double messages, const std::string& pointer) {
                "fewer steps, workers or jobs have fewer");
 }
 
+constexpr double kLongest = 4e6;  // s, as for a job that is alone
+
+/// Messages of two links that others play before the last job starts: at about 120 ns each half a
+/// minute, which tells nothing of any job.
+constexpr double kMostBeforeStart = 3e8;
+
 /// What there is to play in a step: messages, counted in those of two links.
 double messages_of(const Experiment& e, const TrainingPlan& plan) {
   if (plan.members() == 1 && !plan.workers_meet()) return 1;
@@ -102,13 +108,39 @@ class Jobs {
     check_starts();
   }
 
+  /// What only a step tells that is played: how long each job's takes on its nodes alone.
+  void check_first_steps() const {
+    double longest = 0;
+    std::vector<double> steps;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      SharedJob first = jobs_[j];
+      first.plan.steps = 1;
+      first.plan.start = Time{};
+      steps.push_back(play_jobs(*set_.network, {first}).front().step_s);
+      if (steps.back() == 0) throw RangeError("a step takes no time at all");
+      const auto count = static_cast<double>(jobs_[j].plan.played_steps());
+      const double end = to_seconds(set_.jobs[j].start) + count * steps.back();
+      if (end > kLongest) {
+        throw PlacedError(fmt::format(
+            "/jobs/{}: {:.0f} steps of about {:.3g} s end after {:.3g} s, of the {:.0f} s that can "
+            "be simulated",
+            j, count, steps.back(), end, kLongest));
+      }
+      longest = std::max(longest, end);
+    }
+    double messages = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j)
+      messages += messages_[j] * std::ceil(longest / steps[j]);
+    check(messages);
+  }
+
   Played play(const Wanted& wanted, Causes* causes) const {
+    check_first_steps();
     Played played;
     double longest = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       check(messages_[j] * static_cast<double>(jobs_[j].plan.played_steps()));
       played.alone.push_back(play_jobs(*set_.network, {jobs_[j]}).front());
-      if (played.alone.back().step_s == 0) throw RangeError("a step takes no time at all");
       longest = std::max(longest, played.alone.back().end_s);
       if (wanted.on_progress)
         wanted.on_progress(0.5 * static_cast<double>(j + 1) / static_cast<double>(jobs_.size()));
@@ -153,36 +185,58 @@ class Jobs {
     return least_step(j) * static_cast<double>(jobs_[j].plan.played_steps());
   }
 
-  /// Jobs go on until the last one that starts has its steps: at least so many messages, where each
-  /// starts when it is told to, or all at once.
-  double least_messages(bool at_once) const {
+  /// Jobs go on until all have their steps: at least so many messages, if all started at once.
+  double least_messages() const {
     double end = 0;
-    const auto start = [&](std::size_t j) { return at_once ? 0 : to_seconds(set_.jobs[j].start); };
     for (std::size_t j = 0; j < jobs_.size(); ++j)
-      end = std::max(end, start(j) + least_run(j));
+      end = std::max(end, least_run(j));
     double messages = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       const auto own = static_cast<double>(jobs_[j].plan.played_steps());
       const double step = least_step(j);
-      messages += messages_[j] * (step > 0 ? std::max(own, (end - start(j)) / step) : own);
+      messages += messages_[j] * (step > 0 ? std::max(own, end / step) : own);
     }
     return messages;
+  }
+
+  /// What the jobs play at most until a time, s.
+  double messages_before(double time) const {
+    double messages = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const double passed = time - to_seconds(set_.jobs[j].start);
+      if (passed > 0 && least_step(j) > 0) messages += messages_[j] * passed / least_step(j);
+    }
+    return messages;
+  }
+
+  /// The time until which they play no more than is allowed before a start, s.
+  double latest_start(double too_late) const {
+    double low = 0;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + too_late) / 2;
+      (messages_before(middle) > kMostBeforeStart ? too_late : low) = middle;
+    }
+    return low;
   }
 
   void check_starts() const {
     const auto last = static_cast<std::size_t>(
         std::ranges::max_element(set_.jobs, {}, &Job::start) - set_.jobs.begin());
     const std::string pointer = fmt::format("/jobs/{}/start", last);
-    constexpr double kLimit = 4e6;  // s, as for a job that is alone
-    if (const double end = to_seconds(set_.jobs[last].start) + least_run(last); end > kLimit) {
+    if (const double end = to_seconds(set_.jobs[last].start) + least_run(last); end > kLongest) {
       throw PlacedError(
           fmt::format("{}: its steps end after {} s or more, of the {} s that can be "
                       "simulated",
-                      pointer, end, kLimit));
+                      pointer, end, kLongest));
     }
-    check(least_messages(true));
-    check_events(least_messages(false), pointer, "messages of two links",
-                 "jobs that start sooner have others go on for less");
+    check(least_messages());
+    const double start = to_seconds(set_.jobs[last].start);
+    if (const double before = messages_before(start); before > kMostBeforeStart) {
+      throw PlacedError(fmt::format(
+          "{}: expected {:.3g} s at most, got {:.6g} s: until then others play about {:.1g} "
+          "messages of two links, of {:.0g} that a start may wait for",
+          pointer, latest_start(start), start, before, kMostBeforeStart));
+    }
   }
 
   const JobSet& set_;
@@ -207,7 +261,7 @@ void JobsRun::check(const Experiment& e, const DocumentOf&) const {
 }
 
 void JobsRun::check_training(const Experiment& e) const {
-  const Jobs planned(e);
+  Jobs(e).check_first_steps();
 }
 
 Result JobsRun::run(const Experiment& e, const Wanted& wanted) const {

@@ -88,6 +88,22 @@ TEST(VerbCollective, ParameterServersSayWhatTheyAre) {
                   .out.starts_with("# collective: parameter-server (servers 1, "));
 }
 
+/// The first job has two of three nodes and a strategy of its own: 10 us + 90 us.
+TEST(VerbCollective, OfSeveralJobsItIsTheFirstOnes) {
+  const ScratchFile config("x.json", R"({"name": "x", "cluster": {"nodes": 3,
+    "network": {"type": "switch", "latency": "1 us", "bandwidth": "1 GB/s"}},
+    "jobs": [{"name": "a", "nodes": [0, 2], "strategy": {"aggregation": {"type": "all-reduce",
+      "collective": {"type": "linear", "a": "10 us", "b": "1 ns/B"}}}}, {"nodes": [1]}]})");
+  const Ran ran = run({config.path(), "-b", "90000", "-e", "90000", "--format", "json"});
+  EXPECT_EQ(parse_json(ran.out, "out").dump(),
+            R"([{"bytes":90000,"time_us":100.0,"algbw_GBps":0.9,"busbw_GBps":0.9}])");
+  EXPECT_EQ(ran.err, "note: on the nodes of the first of 2 jobs, \"a\", by its strategy\n");
+  const Ran wrong = run({config.path(), "--set", "/jobs/0/strategy/aggregation/collective/a=5"});
+  EXPECT_EQ(wrong.exit, 2);
+  EXPECT_NE(wrong.err.find(": /jobs/0/strategy/aggregation/collective/a: "), std::string::npos)
+      << wrong.err;
+}
+
 TEST(VerbCollective, ComparesWithAFile) {
   const ScratchFile config("x.json", kConfig);
   const ScratchFile measured("m.csv", "bytes,time_us\n1000,10\n90000,125\n");

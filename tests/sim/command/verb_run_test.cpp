@@ -213,7 +213,7 @@ TEST(VerbRun, SaysThatATimelineIsEmpty) {
   const TinyFolder folder;
   const std::string path = folder.path("t.json");
   const Outcome run =
-      steptime({"run", folder.experiment(), "--timeline", path, "--timeline-ranks=99"});
+      steptime({"run", folder.experiment(), "--timeline", path, "--timeline-window=8s..9s"});
   EXPECT_EQ(run.exit, 0);
   EXPECT_EQ(run.err, "wrote " + path +
                          ", which is empty: these ranks are not drawn, or nothing happens in this "
@@ -274,6 +274,35 @@ TEST(VerbRun, ATimelineOfSomeRanksAndTimes) {
             "steptime: --timeline-window: expected such as 10ms..20ms, got \"1..2\"\n");
   EXPECT_EQ(refusal({"--timeline-window", "2ms..1ms"}),
             "steptime: --timeline-window: ends before it begins: \"2ms..1ms\"\n");
+}
+
+TEST(VerbRun, RanksThatTheRunDoesNotHaveCannotBeDrawn) {
+  const TinyFolder folder;  // of four workers
+  for (const char* ranks : {"0-99", "4", "0-4"}) {
+    const Outcome run = steptime({"run", folder.experiment(), "--timeline", folder.path("t.json"),
+                                  "--timeline-ranks", ranks});
+    EXPECT_EQ(run.exit, 2) << ranks;
+    EXPECT_EQ(run.err,
+              "steptime: --timeline-ranks: expected ranks from 0 to 3, those of the run, "
+              "got \"" +
+                  std::string(ranks) + "\"\n");
+    EXPECT_FALSE(folder.has("t.json"));
+  }
+}
+
+TEST(VerbRun, ATimelineOfJobsSaysThatItIsOfTheFirst) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"strategy": {"aggregation": {
+      "collective": {"type": "ring", "a": null, "b": null}}}, "run": {"fidelity": "message"},
+      "jobs": [{"name": "near", "nodes": [0, 1]}, {"nodes": [2, 3]}]})");
+  const std::string path = folder.path("t.json");
+  const Outcome run = steptime({"run", file, "--timeline", path});
+  EXPECT_EQ(run.err,
+            "wrote " + path + " of the first of 2 jobs only, \"near\", open in ui.perfetto.dev\n");
+  // It has two workers.
+  EXPECT_EQ(steptime({"run", file, "--timeline", path, "--timeline-ranks", "2"}).err,
+            "steptime: --timeline-ranks: expected ranks from 0 to 1, those of the first job, "
+            "\"near\", got \"2\"\n");
 }
 
 TEST(VerbRun, AWrongFormatWritesNothing) {

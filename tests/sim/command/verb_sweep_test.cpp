@@ -41,6 +41,18 @@ TEST(VerbSweep, TableIsTheDefault) {
             "    4  naive      50.004       8.004         3     2559.8     3.36          84.0\n");
 }
 
+TEST(VerbSweep, ATableOfJobsSaysThatItIsOfTheFirst) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(R"({"strategy": {"aggregation": {
+      "collective": {"type": "ring", "a": null, "b": null}}}, "run": {"fidelity": "message"},
+      "jobs": [{"nodes": [0, 1]}, {"nodes": [2, 3]}], "sweep": {"/jobs/1/start": ["0 s", "1 s"]}})");
+  for (const char* format : {"table", "csv"}) {
+    EXPECT_EQ(steptime({"sweep", file, "--format", format}).err,
+              "note: the rows are the first job's; all 2 stand under \"jobs\" in --format json\n");
+  }
+  EXPECT_EQ(steptime({"sweep", file, "--format", "jsonl"}).err, "");
+}
+
 TEST(VerbSweep, RunsThatLearnShowAccuracyAndTheTimeToTheTarget) {
   // The bowl starts at accuracy 1 / (1 + loss) < 0.9, and cannot learn with a rate of 0.
   const TinyFolder folder;

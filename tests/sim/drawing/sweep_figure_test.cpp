@@ -64,6 +64,46 @@ TEST(SweepFigure, TheAxisWithFewerValuesTellsLinesApart) {
     EXPECT_EQ(times(figure.commands, std::string("title ") + value), 1u) << value;
 }
 
+/// A legend of a picture has 64 bytes for a name, that of a panel 36, and cuts no character in two.
+TEST(SweepFigure, LongNamesKeepTheirBeginningAndTheirEnd) {
+  const auto commands = [](const std::string& middle, int panels) {
+    std::vector<ResultRow> rows;
+    for (int k = 0; k < panels; ++k) {
+      for (int i = 0; i < 6; ++i) {
+        for (const char* end : {"first", "second", "third"}) {
+          rows.push_back(row(Json{{"/cluster/nodes", i + 1},
+                                  {"/strategy/schedule", "begin" + middle + end},
+                                  {"/workload/batch", k}},
+                             0.1));
+        }
+      }
+    }
+    return sweep_figure(rows, {}).commands;
+  };
+  // 5 + 54 + 5 = 64 bytes stay; of "second" it is one too many: 32, dots, 29.
+  const std::string wide = commands(std::string(54, '-'), 1);
+  EXPECT_EQ(times(wide, "title 'begin" + std::string(54, '-') + "first'"), 1u) << wide;
+  EXPECT_EQ(
+      times(wide, "title 'begin" + std::string(27, '-') + "..." + std::string(23, '-') + "second'"),
+      1u)
+      << wide;
+  // 18, dots, 15 in each of two panels.
+  const std::string narrow = commands(std::string(54, '-'), 2);
+  EXPECT_EQ(times(narrow,
+                  "title 'begin" + std::string(13, '-') + "..." + std::string(10, '-') + "first'"),
+            2u)
+      << narrow;
+  // Characters of two bytes: 32 is inside one, 5 + 2 x 13; from the end 29 is, 5 + 2 x 12.
+  std::string accents;
+  for (int i = 0; i < 40; ++i)
+    accents += "\u00e9";
+  const std::string cut = commands(accents, 1);
+  EXPECT_EQ(
+      times(cut, "title 'begin" + accents.substr(0, 26) + "..." + accents.substr(0, 24) + "first'"),
+      1u)
+      << cut;
+}
+
 TEST(SweepFigure, MoreLinesThanColoursAreAHeatMap) {
   EXPECT_EQ(times(sweep_figure(grid(9, 8), {}).commands, "boxxyerror"), 0u);
   const SweepFigure figure = sweep_figure(grid(20, 9), {});

@@ -71,6 +71,24 @@ TEST(Explain, LimitsAreRunsInWhichSomethingCostsNothing) {
 
 /// One worker takes 42 ms; more of them 44 ms, as T(M) does not depend on their number.
 // 32 samples at 500 a second take 64 ms; without that wait the step is the 44 ms of the tiny one.
+TEST(Explain, SaysThatALayoutDoesNotFitTheMemory) {
+  Explanation explanation = explained();
+  EXPECT_EQ(explanation.text().find("memory:"), std::string::npos);
+  EXPECT_FALSE(explanation.json().contains("fits"));
+  // 60 + 20 + 3 GB, of 80 GB.
+  explanation.result.memory = TrainingMemory{.weights = Bytes{60'000'000'000},
+                                             .activations = Bytes{20'000'000'000},
+                                             .context = Bytes{3'000'000'000},
+                                             .device = Bytes{80'000'000'000}};
+  EXPECT_NE(explanation.text().find("\nmemory: 83 GB at least, of 80 GB: it does not fit\n"),
+            std::string::npos)
+      << explanation.text();
+  EXPECT_EQ(explanation.json().at("fits"), false);
+  explanation.result.memory->device = Bytes{84'000'000'000};
+  EXPECT_EQ(explanation.text().find("memory:"), std::string::npos);
+  EXPECT_EQ(explanation.json().at("fits"), true);
+}
+
 TEST(Explain, SamplesThatComeTooLateAreTheBottleneck) {
   const Explanation explanation = explained(R"({"workload": {"input": 500}})");
   ASSERT_EQ(explanation.limits.size(), 1U);

@@ -4,9 +4,12 @@
 #include "tests/support/simulated.h"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -92,6 +95,19 @@ TEST(Figures, AttributionAddsUpToTheStep) {
     {"cause": "forward pass", "resource": "GPU", "seconds": 0.015},
     {"cause": "start-up of collectives", "resource": "measured line", "seconds": 0.001},
     {"cause": "collectives", "resource": "known by their time only", "seconds": 0.001}])"));
+}
+
+/// Steps that vary may be shorter at first than they are in the mean.
+TEST(Figures, WhatFirstStepsTakeLongerIsNeverBelowZero) {
+  Result r;
+  EXPECT_EQ(shown({"transient_s", "transient", 1e3, 3}, r), "");
+  for (const auto& [transient, text] :
+       {std::pair(-3, "0.000"), std::pair(0, "0.000"), std::pair(2, "2.000")}) {
+    auto step = std::make_shared<EmbeddedStep>();
+    step->attribution.transient = std::chrono::milliseconds(transient);
+    r.embedded = step;
+    EXPECT_EQ(shown({"transient_s", "transient", 1e3, 3}, r), text);
+  }
 }
 
 TEST(Shown, ScalesRoundsAndSaysNever) {

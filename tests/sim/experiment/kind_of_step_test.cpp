@@ -3,8 +3,10 @@
 
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "tests/support/messages.h"
+#include "tests/support/tiny_experiment.h"
 
 #include <memory>
 #include <string>
@@ -36,6 +38,23 @@ TEST(KindOfStep, IsSaidByTheParts) {
                                  "placement": "with-workers"}}})"),
             "TensorFlow 1, measured compute, Kepler, grpc, pcie at 80 Gbit/s, parameter-server, "
             "wfbp, VGG, AlexNet, one node");
+}
+
+/// The network of a preset that is a file stands there, beside the experiment.
+TEST(KindOfStep, HasTheNetworkOfAPresetThatIsAFile) {
+  const TinyFolder folder;
+  folder.write("my.json",
+               R"({"format": "steptime-cluster", "version": 1, "help": "", "sources": {},
+    "cluster": {"nodes": 2, "network": {"type": "rdma", "latency": "3 us",
+                                        "bandwidth": "100 Gbps"}}})");
+  const auto fabric = [&](const std::string& patch) {
+    const Experiment e = read_experiment(load_document(folder.experiment(patch), {}));
+    return (*e.exchange_kind)[Attribute::kFabric].text();
+  };
+  EXPECT_EQ(fabric(R"({"cluster": {"preset": "./my.json", "nodes": null, "network": null}})"),
+            "infiniband");
+  // Its own network stands above the file's.
+  EXPECT_EQ(fabric(R"({"cluster": {"preset": "./my.json", "nodes": null}})"), "switch");
 }
 
 TEST(KindOfStep, HalfPrecisionOfPyTorchIsAutocastUnlessSaidOtherwise) {

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -152,6 +153,23 @@ TEST(Advise, ServersWhoseLinksAloneNeedLongerAreNotTried) {
   EXPECT_NE(advice.text().find("not tried: ByteScheduler, 12 settings through a server on each "
                                "node: the links of servers"),
             std::string::npos);
+}
+
+/// Of steps of 1000 h, 3.6e6 s, the twenty that a mean of tensor fusion is of are more than the 4e6
+/// s that can be simulated; the one of DDP is not.
+TEST(Advise, ASystemOfWhichNothingCanBeSimulatedIsNamed) {
+  const TinyFolder folder;
+  const std::vector<std::string> sets{"/workload/compute_time=1000 h"};
+  const Advice advice = advise(load_document(folder.experiment(kRing), sets));
+  EXPECT_EQ(of(advice, "PyTorch DDP").system, "PyTorch DDP");
+  for (const Advised& a : advice.best)
+    EXPECT_NE(a.system, "Horovod");
+  const std::string text = advice.text();
+  const auto line = text.find("\nnot tried: Horovod, 60 settings through ring: ");
+  ASSERT_NE(line, std::string::npos) << text;
+  EXPECT_LT(text.find("s that can be simulated\n", line), text.find('\n', line + 1)) << text;
+  for (const Untried& left : advice.left_out)
+    EXPECT_NE(left.system, "PyTorch DDP");
 }
 
 TEST(Advise, AnInterruptedOneIsAnExceptionOrTheBestSoFar) {

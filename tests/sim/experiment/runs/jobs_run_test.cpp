@@ -162,11 +162,26 @@ TEST(JobsRun, StartsThatNothingCanWaitForAreRefused) {
   for (int node = 1; node < 100; ++node)
     nodes += ", " + std::to_string(node);
   const std::string many = refusal("3000000 s", nodes);
-  EXPECT_EQ(many.substr(0, 14), "/jobs/1/start:") << many;
-  EXPECT_NE(many.find("messages of two links to play, at most 1e+10; jobs that start sooner have "
-                      "others go on for less"),
+  // A ring of 100 has 2 x 99 rounds of 100 messages: 3e8 of them in 636 s, 42 ms for 19,801.
+  EXPECT_EQ(many,
+            "/jobs/1/start: expected 636 s at most, got 3e+06 s: until then others play about "
+            "1e+12 messages of two links, of 3e+08 that a start may wait for");
+}
+
+/// At 100 B/s a ring of two sends 2 x 2,502,000 B in 50,040 s a step: 100 of them take 5e6 s, more
+/// than the 4e6 s that can be simulated, which `check` says as `run` does, before it plays them.
+TEST(JobsRun, ChecksHowLongStepsTakeOnTheLinks) {
+  const TinyFolder folder;
+  const Experiment e = read_experiment(load_document(
+      folder.experiment(kRing),
+      std::vector<std::string>{R"(/jobs=[{"nodes": [2, 3]}, {"nodes": [0, 1]}])",
+                               "/cluster/network/bandwidth=100 B/s", "/run/steps=100"}));
+  const std::string checked = message_of<InputError>([&] { check_training_run(e); });
+  EXPECT_NE(checked.find(": /jobs/0: 100 steps of about 5e+04 s end after 5e+06 s, of the 4000000 "
+                         "s that can be simulated"),
             std::string::npos)
-      << many;
+      << checked;
+  EXPECT_EQ(message_of<InputError>([&] { simulate(e); }), checked);
 }
 
 }  // namespace
