@@ -240,15 +240,21 @@ bool Network::is_there(const Finish& finish, std::uint32_t index) const {
   return share.sharing == index && share.order == finish.order;
 }
 
-/// When the next flow of the channel has all its bytes; kNever when none is there.
-Time Network::next_end(std::uint32_t index) {
-  Sharing& sharing = sharing_[index];
-  std::vector<Finish>& finishes = sharing.finishes;
+/// Whether flows of the channel are under way; the next one that ends is then the first.
+bool Network::has_flows(std::uint32_t index) {
+  std::vector<Finish>& finishes = sharing_[index].finishes;
   while (!finishes.empty() && !is_there(finishes.front(), index)) {
     std::pop_heap(finishes.begin(), finishes.end());
     finishes.pop_back();
   }
-  if (finishes.empty()) return kNever;
+  return !finishes.empty();
+}
+
+/// When the next flow of the channel has all its bytes; kNever when none is there.
+Time Network::next_end(std::uint32_t index) {
+  if (!has_flows(index)) return kNever;
+  const Sharing& sharing = sharing_[index];
+  const std::vector<Finish>& finishes = sharing.finishes;
   const double left = std::max(0.0, finishes.front().target - sharing.served);
   return std::max(now(), sharing.updated + transfer_time(left, sharing.rate));
 }
@@ -281,12 +287,13 @@ void Network::settle() {
   for (const FlowId id : solver_.moved()) {
     Share& share = shares_[id];
     if (share.sharing != kNone) continue;  // it is named twice
-    share.sharing = solver_.bottleneck(id);
-    Sharing& sharing = sharing_[share.sharing];
-    if (sharing.finishes.empty()) {  // a small count is a precise one
+    const std::uint32_t index = solver_.bottleneck(id);
+    Sharing& sharing = sharing_[index];
+    if (!has_flows(index)) {  // a small count is a precise one, and knows nothing of flows before
       sharing.served = 0;
       sharing.since = sharing.updated = now();
     }
+    share.sharing = index;
     share.order = sharing.next_order++;
     share.bytes += served(sharing);
     std::vector<Finish>& finishes = sharing.finishes;

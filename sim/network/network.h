@@ -181,6 +181,7 @@ class Network final : public Lane {
   void join(FlowId id, std::span<const ChannelId> path, double bytes);
   void release(ChannelId channel);
   bool is_there(const Finish& finish, std::uint32_t index) const;
+  bool has_flows(std::uint32_t index);
   Time next_end(std::uint32_t index);
   void schedule_end(std::uint32_t index);
   Duration overhead(const Message& message) const;

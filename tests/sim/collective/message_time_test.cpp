@@ -45,6 +45,19 @@ TEST(MessageTimes, TakesTheGeneralPathElsewhere) {
   EXPECT_FALSE(symmetric_time(two, star, {}, {}));
 }
 
+// The network is idle between two of them, so that nothing is left of the one before: also where
+// flows that shared links have moved from one bottleneck to another.
+TEST(MessageTimes, WhatWasPlayedBeforeChangesNothing) {
+  Cluster cluster = star_cluster(5);
+  cluster.gpus_per_node = 3;
+  const auto trees = collective_of(R"({"type": "double-binary-tree"})", cluster);
+  MessageTimes one_after_another(cluster, *trees);
+  for (std::int64_t bytes = 12'345; bytes < 20'000'000; bytes = bytes * 7 / 4) {
+    MessageTimes alone(cluster, *trees);
+    EXPECT_EQ(one_after_another.time({bytes}), alone.time({bytes})) << bytes << " B";
+  }
+}
+
 TEST(MessageTimes, NeedsMessages) {
   const LinearCollective measured({});
   const Cluster cluster = star_cluster(2);
