@@ -60,13 +60,15 @@ std::optional<LayoutTimes> play_programs(const PlayedStep& step, bool leaves_out
   std::deque<StageRank> ranks;
   for (std::size_t program = 0; program < programs.size(); ++program)
     ranks.emplace_back(run, programs[program], program);
-  repetition.count_by([&] {
+  const auto count = [&] {
     Repetition::Count count{
         .at = world.now(), .shared_since = roads->shared_since(), .carried = roads->carried()};
     for (const StageRank& rank : ranks)
       count.ranks.push_back(times_of(rank));
     return count;
-  });
+  };
+  repetition.count_by(
+      count, [&](std::size_t place, const RankMemory::Parts& added) { ranks[place].holds(added); });
   const auto beside = [&](std::size_t program, std::int32_t away) -> StageRank& {
     Coordinates at = plan.layout.coordinates(programs[program]);
     std::int32_t& place = at[static_cast<std::size_t>(Dimension::kPipeline)];

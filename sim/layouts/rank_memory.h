@@ -61,6 +61,13 @@ class RankMemory {
     total_ -= bytes.count;
     STEPTIME_CHECK(held >= 0, "what is released of a memory was held");
   }
+  /// What is negative is released.
+  void add(const Parts& parts, Time now) {
+    for (std::size_t what = 0; what < kHeldFor; ++what) {
+      if (parts[what] > 0) acquire(static_cast<HeldFor>(what), {parts[what]}, now);
+      if (parts[what] < 0) release(static_cast<HeldFor>(what), {-parts[what]}, now);
+    }
+  }
   const Parts& held() const { return held_; }
   std::int64_t total() const { return total_; }
   Peak peak() const { return total_ > peak_.bytes ? Peak{total_, held_, since_} : peak_; }

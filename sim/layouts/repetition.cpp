@@ -40,6 +40,8 @@ Repetition::Repetition(const World& world, const LayoutPlan& plan,
   looks_ = false;
   for (std::int32_t in = 1; !looks_ && in <= micro_batches_ / kLeastPeriods; ++in)
     looks_ = have_periods(in);
+  for (std::int32_t in = 1; !looks_ && in <= micro_batches_ / kLeastPeriods; ++in)
+    looks_ = have_periods_at_the_end(in);
   if (looks_) lengths_.resize(std::max(order.size(), kMostAtOnce));
 }
 
@@ -55,22 +57,48 @@ bool Repetition::comes_again(const Order& order, std::int64_t k) const {
          other.micro_batch + 1 < micro_batches_;
 }
 
-/// Looks around the middle of each place's order.
+/// With the passes around its `begin`, which comes again.
+bool Repetition::has_enough(Order& order) const {
+  order.end = order.begin;
+  while (comes_again(order, order.end))
+    ++order.end;
+  while (comes_again(order, order.begin - 1))
+    --order.begin;
+  if (order.end - order.begin < kLeastPeriods / 2 * order.period) return false;
+  order.end += order.period;
+  return true;
+}
+
+/// Of all passes of so many micro-batches: looks around the middle of each place's order.
 bool Repetition::have_periods(std::int32_t micro_batches) {
   in_period_ = micro_batches;
-  for (Order& order : orders_) {
+  return std::all_of(orders_.begin(), orders_.end(), [&](Order& order) {
     const std::int64_t all = std::ssize(order.all);
-    if (all % micro_batches_ != 0) return false;
     order.period = all / micro_batches_ * in_period_;
-    order.begin = order.end = all / 2;
-    while (comes_again(order, order.end))
-      ++order.end;
-    while (comes_again(order, order.begin - 1))
-      --order.begin;
-    if (order.end - order.begin < kLeastPeriods / 2 * order.period) return false;
-    order.end += order.period;
-  }
-  return true;
+    order.begin = all / 2;
+    return all % micro_batches_ == 0 && has_enough(order);
+  });
+}
+
+/// Of those passes of so many micro-batches that each place goes through last, one for each of them
+/// or more, up to the last micro-batch.
+bool Repetition::have_periods_at_the_end(std::int32_t micro_batches) {
+  in_period_ = micro_batches;
+  return std::all_of(orders_.begin(), orders_.end(), [&](Order& order) {
+    const std::int64_t all = std::ssize(order.all);
+    for (order.period = in_period_; order.period < all / micro_batches_ * in_period_;
+         order.period += in_period_) {
+      const auto is_of_last = [&](std::int64_t k) {
+        return order.all[static_cast<std::size_t>(k)].micro_batch + 1 == micro_batches_;
+      };
+      std::int64_t last = all;
+      while (last > 0 && is_of_last(last - 1))
+        --last;
+      order.begin = last - 1 - order.period;
+      if (has_enough(order) && order.end == last) return true;
+    }
+    return false;
+  });
 }
 
 Pass Repetition::pass(std::int32_t place, std::int64_t k) const {
@@ -93,7 +121,8 @@ void Repetition::begins(std::int32_t place, std::int64_t k) {
   if (!looks_) return;
   Played& played = played_[static_cast<std::size_t>(place)];
   played.next = k;
-  if (place == 0 && k > 0 && k % orders_.front().period == 0) end_period();
+  const Order& first = orders_.front();
+  if (place == 0 && k > 0 && k >= first.begin && k % first.period == 0) end_period();
   if (!looks_) return;
   played.next = k + 1;
   const Pass next = pass(place, k);
@@ -181,7 +210,6 @@ void Repetition::leave_out(std::int64_t length, const Count& from, const Count& 
   if (periods == 0 || to.shared_since <= from.at) return;
   if (static_cast<double>(each.count()) * static_cast<double>(periods) > kMostLeftOut) return;
   for (std::size_t place = 0; place < played_.size(); ++place) {
-    if (to.ranks[place].left != from.ranks[place].left) return;
     if (to.next[place] - from.next[place] != length * orders_[place].period) return;
   }
   for (std::size_t line = 0; line < from.calls.size(); ++line) {
@@ -199,6 +227,10 @@ void Repetition::leave_out(std::int64_t length, const Count& from, const Count& 
     of.left_out_from = of.next;
     of.left_out = periods_ * length * orders_[place].period;
     take_away(each_.ranks[place], from.ranks[place]);
+    RankMemory::Parts added = to.ranks[place].left;
+    combine(added, from.ranks[place].left,
+            [periods](std::int64_t a, std::int64_t b) { return (a - b) * periods; });
+    holds_(place, added);
   }
   combine(each_.carried, from.carried, [](auto a, auto b) { return a - b; });
 }

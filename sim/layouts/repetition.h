@@ -7,13 +7,15 @@
 // it has ranks. What ranks do depends on how far all are and on what is under way, never on the
 // time itself. So three periods that are alike, to the picosecond, in the begin of every pass and
 // in the begin and the end of every exchange, with nothing under way and no link shared for longer,
-// and with the same memory held at their ends, are followed by others that are alike. Periods that
-// are left out count in all figures as the last one that was played. GPipe's ranks, each of which
-// goes ahead at its own pace, have no period together.
+// are followed by others that are alike. Periods that are left out count in all figures as the last
+// one that was played; what that one has added to the memory, or taken from it, each of them does.
+// An order that goes through all forward passes first, as GPipe's, is looked at behind them: before
+// that each rank goes ahead at its own pace.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/layouts/layout_times.h"
 #include "sim/layouts/plan.h"
+#include "sim/layouts/rank_memory.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 
@@ -46,8 +48,13 @@ class Repetition {
              const std::vector<std::vector<Pass>>& order, bool looks);
   Repetition(const Repetition&) = delete;
   Repetition& operator=(const Repetition&) = delete;
-  /// To be set before the first pass, where it looks.
-  void count_by(std::function<Count()> count) { count_ = std::move(count); }
+  /// To be set before the first pass, where it looks. `holds` hears what periods that are left out
+  /// add to the memory of a place.
+  void count_by(std::function<Count()> count,
+                std::function<void(std::size_t place, const RankMemory::Parts&)> holds) {
+    count_ = std::move(count);
+    holds_ = std::move(holds);
+  }
   bool looks() const { return looks_; }
 
   // The step without what is left out, whose micro-batches have numbers without a gap.
@@ -106,6 +113,8 @@ class Repetition {
     std::int64_t left_out = 0;       ///< passes
   };
   bool have_periods(std::int32_t micro_batches);
+  bool have_periods_at_the_end(std::int32_t micro_batches);
+  bool has_enough(Order& order) const;
   bool comes_again(const Order& order, std::int64_t k) const;
   void note(std::size_t place, std::uint64_t what);
   void call(Line& line);
@@ -123,6 +132,7 @@ class Repetition {
   std::vector<Played> played_;
   std::deque<Line> lines_;
   std::function<Count()> count_;
+  std::function<void(std::size_t, const RankMemory::Parts&)> holds_;
   Time since_{};                           ///< the end of the period before
   std::vector<std::uint64_t> signatures_;  ///< signatures of the latest periods that have ended
   /// By how many of the order's periods may be one of the step.

@@ -67,6 +67,8 @@ class StageRank final {
   Task updates_weights();
   /// The step is over for it.
   void end();
+  /// So much more or less, by passes that are not played.
+  void holds(const RankMemory::Parts& added) { memory_.add(added, run_.world.now()); }
 
   // Of what is told.
   /// Throws ModelFailure for what neighbours have sent and it has never received.
