@@ -104,6 +104,11 @@ Json set_value(const std::string& text, const std::string& context) {
   return text;
 }
 
+bool overlap(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return b.substr(0, a.size()) == a && (b.size() == a.size() || b[a.size()] == '/');
+}
+
 std::shared_ptr<const Document> load_document(const std::string& path,
                                               std::span<const std::string> sets) {
   return with_sets(std::make_shared<Document>(Document{path, parse_json(read_file(path), path)}),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace steptime {
 
@@ -13,6 +14,9 @@ namespace steptime {
 /// way that the experiment leaves out becomes what it defaults to, or what the preset has, so that
 /// a key inside it can be set by itself.
 Json* place_in_experiment(Json& experiment, const std::string& pointer);
+
+/// One JSON pointer is the other, or lies in the other's subtree.
+bool overlap(std::string_view a, std::string_view b);
 
 /// A value as the command line gives it: JSON, or else text. Throws InputError.
 Json set_value(const std::string& text, const std::string& context);

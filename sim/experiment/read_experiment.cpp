@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/jobs.h"
 #include "sim/experiment/keys.h"
+#include "sim/experiment/overrides.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/stack.h"
@@ -117,6 +118,15 @@ std::span<const std::string_view> sections(Part part) {
       return kJobsSections;
   }
   return {};
+}
+
+bool depends_on(Part part, std::string_view pointer) {
+  // Says how many micro-batches a step has: the workload and the cut model are of one of them.
+  const bool is_of_one = part == Part::kWorkload || part == Part::kCutModel;
+  if (is_of_one && pointer == "/workload/global_batch") return false;
+  const auto all = sections(part);
+  return std::any_of(all.begin(), all.end(),
+                     [pointer](std::string_view section) { return overlap(pointer, section); });
 }
 
 namespace {

@@ -30,6 +30,8 @@ inline constexpr Part kParts[] = {
     Part::kSchedule, Part::kCutModel, Part::kLayout,  Part::kRun,       Part::kJobs};
 /// JSON pointers of the subtrees that a part is built from.
 std::span<const std::string_view> sections(Part part);
+/// Whether a part may change with the value at the JSON pointer.
+bool depends_on(Part part, std::string_view pointer);
 
 /// The aggregation of an experiment, whose `config` it is: its collectives are those of the
 /// transport's backend, or work through it. Throws InputError.

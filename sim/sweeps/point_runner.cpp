@@ -48,13 +48,8 @@ struct PointRunner::State {
         for (const Part part : kParts) {
           if ((part == Part::kCutModel || part == Part::kLayout) && !may_have_layout) continue;
           if (part == Part::kJobs && !document->root.contains("jobs")) continue;
-          const auto all = sections(part);
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
-          if (std::any_of(all.begin(), all.end(),
-                          [&](std::string_view x) { return overlap(pointer, x); }) &&
-              (axes.empty() || axes.back() != a)) {
-            axes.push_back(a);
-          }
+          if (depends_on(part, pointer) && (axes.empty() || axes.back() != a)) axes.push_back(a);
         }
       }
     }

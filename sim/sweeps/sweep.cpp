@@ -29,11 +29,8 @@ constexpr std::int64_t kMostPoints = 1'000'000'000;
 }
 
 void check_pointer(const Document& document, const std::string& pointer) {
-  const bool known = std::any_of(std::begin(kParts), std::end(kParts), [&](Part part) {
-    const auto all = sections(part);
-    return std::any_of(all.begin(), all.end(),
-                       [&](std::string_view s) { return overlap(pointer, s); });
-  });
+  const bool known = std::any_of(std::begin(kParts), std::end(kParts),
+                                 [&](Part part) { return depends_on(part, pointer); });
   if (pointer.empty() || !known) {
     refuse(document, pointer,
            "expected a JSON pointer into /workload, /cluster, /strategy, /run or /jobs");
@@ -45,11 +42,6 @@ void check_pointer(const Document& document, const std::string& pointer) {
 }
 
 }  // namespace
-
-bool overlap(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  return b.substr(0, a.size()) == a && (b.size() == a.size() || b[a.size()] == '/');
-}
 
 Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(document)) {
   const Config config(document_, experiment_params());

@@ -49,7 +49,4 @@ class Sweep {
   std::int64_t points_ = 1;
 };
 
-/// One JSON pointer is the other, or lies in the other's subtree.
-bool overlap(std::string_view a, std::string_view b);
-
 }  // namespace steptime

@@ -63,6 +63,16 @@ TEST(ReadExperiment, BytePsAloneOnANodeHasNoServers) {
   EXPECT_EQ(read(1, "byteps", R"(, "update": "asgd")").aggregation->servers.count, 2);
 }
 
+// The workload of a layout is one micro-batch, however many of them the batch of all replicas has.
+TEST(ReadExperiment, OnlyTheLayoutDependsOnTheBatchOfAllReplicas) {
+  for (const Part part : {Part::kWorkload, Part::kCutModel}) {
+    EXPECT_FALSE(depends_on(part, "/workload/global_batch"));
+    EXPECT_TRUE(depends_on(part, "/workload/batch"));
+    EXPECT_TRUE(depends_on(part, "/workload"));
+  }
+  EXPECT_TRUE(depends_on(Part::kLayout, "/workload/global_batch"));
+}
+
 TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
   // Every section of an experiment belongs to a part, and some to two: a cluster gives the
   // collective its alpha, beta and gamma, and the transport and the update say what goes with it.
