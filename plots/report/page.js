@@ -70,7 +70,10 @@ const step = result.step_time_s;
 const [low, high] = result.step_time_interval_s;
 const { domain } = result;
 const nodes = result.config.cluster.nodes ?? 1;
-const perNode = result.workers / nodes;
+const perNode = result.config.cluster.gpus_per_node ?? 1;
+// What is there several times over: GPUs with a whole model each, or groups of them.
+const copies = (r) => Math.round(r.speedup / r.scaling_efficiency);
+const copy = copies(result) < result.workers ? "replica" : "GPU";
 
 const head = () => h("header", {},
   h("h1", {}, data.name),
@@ -80,7 +83,7 @@ const head = () => h("header", {},
 const tiles = () => h("div", { class: "tiles" },
   tile("step time", seconds(step), `${seconds(low)} to ${seconds(high)} with 95 %`),
   tile("throughput", `${digits(result.throughput_samples_per_s, 4)}/s`, "samples, all workers"),
-  tile("speedup", `${digits(result.speedup)}×`, `${counted(result.workers, "worker")}, ${percent(result.scaling_efficiency)} efficient`),
+  tile("speedup", `${digits(result.speedup)}×`, `of ${counted(copies(result), copy === "GPU" ? "worker" : copy)}, ${percent(result.scaling_efficiency)} efficient`),
   tile("compute", seconds(result.compute_time_s), `${seconds(result.forward_time_s)} forward, ${seconds(result.backward_time_s)} backward`),
   tile("exposed communication", seconds(result.exposed_comm_s), `of ${seconds(result.comm_busy_s)} in ${counted(result.messages, "message")}`),
   tile("worth", domain.status, domain.n > 0
@@ -173,8 +176,8 @@ const scaling = () => {
     (knee > 0 ? `From ${counted(knee, "node")} on, twice as many gain less than 1.5 times the speed. ` : "")
       + "Bands hold what would be measured with 95 %; the dashed line is perfect scaling, the filled point this config.",
     h("div", { class: "pair" },
-      h("div", {}, h("h3", {}, "Speedup over one GPU"), figure("speedup", "Speedup over the number of nodes", (width) => lines(rows("speedup"),
-        { x, y: { title: "times", log: true }, series: [""], mark, ideal: numbers.map((n) => ({ x: n, y: n * perNode })) }, width))),
+      h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("speedup", "Speedup over the number of nodes", (width) => lines(rows("speedup"),
+        { x, y: { title: "times", log: true }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: copies(p) })) }, width))),
       h("div", {}, h("h3", {}, "Step time"), figure("step-time", "Step time over the number of nodes", (width) => lines(rows("step"),
         { x, y: { title: "ms" }, series: [""], mark, ideal: numbers.map((n) => ({ x: n, y: result.compute_time_s * 1e3 })) }, width)))));
 };
@@ -208,12 +211,12 @@ const sweep = () => {
     }).sort((a, b) => a.x - b.x);
     const steps = chartRows("step"), speedups = chartRows("speedup");
     const log = spread(steps.map((r) => r.y)) >= 8;
-    const workers = new Map(good.map((r) => [axis.numbers[r.at[i]], r.workers]));
+    const most = new Map(good.map((r) => [axis.numbers[r.at[i]], copies(r)]));
     charts.push(h("div", {}, h("h3", {}, "Step time"), figure("sweep-step-time", "Step time of each point", (width) => lines(steps,
       { x, y: { title: "ms", log }, series }, width))));
-    charts.push(h("div", {}, h("h3", {}, "Speedup over one GPU"), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,
+    charts.push(h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,
       { x, y: { title: "times", log: byNodes || spread(speedups.map((r) => r.y)) >= 8 }, series,
-        ideal: byNodes ? [...workers].sort((a, b) => a[0] - b[0]).map(([n, w]) => ({ x: n, y: w })) : [] }, width))));
+        ideal: byNodes ? [...most].sort((a, b) => a[0] - b[0]).map(([n, c]) => ({ x: n, y: c })) : [] }, width))));
   } else if (good.length > 0) {
     const most = 60;
     charts.push(figure("sweep-step-time", "Step time of each point", (width) => bars(good.slice(0, most).map((r) => ({

@@ -5,6 +5,7 @@
 #include "sim/drawing/node_drawing.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
+#include "sim/experiment/jobs.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
@@ -180,8 +181,9 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
   std::string note;
   const std::vector<LinkUse> links = load(alone, experiment, result, note);
   const bool has_inside = cluster.node != nullptr || cluster.gpus_per_node > 1;
-  const bool is_drawn = cluster.nodes > 1 && cluster.nodes <= kMostNodes;
-  if (cluster.nodes > kMostNodes)
+  const Cluster& connected = experiment.jobs ? *experiment.jobs->network : cluster;
+  const bool is_drawn = connected.nodes > 1 && connected.nodes <= kMostNodes;
+  if (connected.nodes > kMostNodes)
     note += fmt::format("{}what connects more than {} nodes is not drawn", note.empty() ? "" : "; ",
                         kMostNodes);
   return {{"name", explanation.name},
@@ -197,7 +199,7 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
           {"record", record_data(prediction.kind)},
           {"timeline", timeline_data(experiment, result.step_time_s, part(on_progress, 0.6, 0.7))},
           {"node", has_inside ? picture(node_of(cluster), links) : Json()},
-          {"fabric", is_drawn ? picture(graph_of(cluster)) : Json()},
+          {"fabric", is_drawn ? picture(graph_of(connected)) : Json()},
           {"links", links_json(links)},
           {"topology_note", note},
           {"sweep", sweep_data(sweep, threads, part(on_progress, 0.7, 1))}};

@@ -60,7 +60,7 @@ struct Point {
   double value = 0;
   double low = 0;
   double high = 0;
-  /// The workers of the point, which an ideal speedup would be; 0: it is not drawn.
+  /// The workers of the point, or the replicas of a layout: an ideal speedup; 0: it is not drawn.
   double ideal = 0;
 };
 
@@ -267,7 +267,7 @@ class Figure2D {
   }
 
  private:
-  /// A dashed line of as many times the speed as there are workers; the data go to `text`.
+  /// A dashed line of the ideal speedups; the data go to `text`.
   std::string ideal(std::string& text, std::span<const Point> points, const SweptAxis& x,
                     std::size_t x_at) {
     const std::string data = fmt::format("$d{}", blocks_++);
@@ -390,8 +390,8 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
       point.low = figures["step_time_interval_s"].at(0).get<double>();
       point.high = figures["step_time_interval_s"].at(1).get<double>();
     }
-    if (key == "speedup" && figures.contains("workers"))
-      point.ideal = figures["workers"].get<double>();
+    if (key == "speedup" && figures.contains("scaling_efficiency"))
+      point.ideal = std::round(point.value / figures["scaling_efficiency"].get<double>());
     const Json params = figures.value("params", Json::object());
     for (const SweptAxis& axis : axes) {
       if (!params.contains(axis.pointer)) {

@@ -49,6 +49,16 @@ TEST(ReportData, KnowsTheLoadOfAnAnalyticStepFromItsMessages) {
             "load of the same step in messages");
 }
 
+// One that has two of them shows the network of both.
+TEST(ReportData, DrawsTheNetworkThatJobsShare) {
+  const Json data = data_of(
+      R"({"strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}},
+          "jobs": [{"name": "a", "nodes": [0, 1]}, {"name": "b", "nodes": [2, 3]}],
+          "run": {"fidelity": "message"}})");
+  EXPECT_EQ(data["result"]["workers"], 2);
+  EXPECT_EQ(data["fabric"]["vertices"].size(), 5U);  // four nodes and their switch
+}
+
 TEST(ReportData, PlacesTheSweepsPointsOnItsAxes) {
   const Json data = data_of(
       R"({"sweep": {"/cluster/network/bandwidth": ["8 Gbps", "2 GB/s"],

@@ -19,7 +19,8 @@ ResultRow row(const Json& params, double step_s) {
                {"step_time_s", step_s},
                {"step_time_interval_s", {step_s * 0.9, step_s * 1.2}},
                {"speedup", 2},
-               {"workers", 4}}};
+               {"scaling_efficiency", 0.25},
+               {"workers", 64}}};
 }
 
 std::size_t times(const std::string& text, const std::string& part) {
@@ -141,6 +142,8 @@ TEST(SweepFigure, OverNodesItIsTheSpeedupBesideTheIdealOne) {
   const SweepFigure figure = sweep_figure(rows, {});
   EXPECT_EQ(times(figure.commands, "set ylabel 'speedup"), 1u);
   EXPECT_EQ(times(figure.commands, "title 'ideal'"), 1u);
+  // 64 GPUs are 2 / 0.25 replicas.
+  EXPECT_EQ(times(figure.commands, "4 8\n64 8\n"), 1u);
   EXPECT_EQ(times(figure.commands, "set logscale x 2"), 1u);  // a factor of 8 or more
 }
 
