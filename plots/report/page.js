@@ -236,6 +236,8 @@ const sweep = () => {
         : ["failed", "", "", "", "", r.error])]))));
 };
 
+// px: on narrower pages the names in it would cover each other, and it scrolls.
+const kLeastNode = 500;
 const machine = () => {
   const { node, fabric, links } = data;
   const busiest = links.slice(0, 8).map((l) => ({
@@ -247,7 +249,7 @@ const machine = () => {
       h("i", { style: `background:${busyColour(busy)}` }), busy === 0 ? "carries nothing" : busy === 0.05 ? "a little" : busy === 0.5 ? "half the time" : "always busy"))),
     h("div", { class: "pair" },
       node === null ? null : h("div", {}, h("h3", {}, `A node of ${counted(perNode, "GPU")}`),
-        figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, width))),
+        figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, Math.max(width, kLeastNode)))),
       fabric === null ? null : h("div", {}, h("h3", {}, `Between ${counted(nodes, "node")}${onEach(fabric)}`),
         figure("fabric", "What connects the nodes", (width) => topology(fabric, isRound(fabric), width))),
       busiest.length === 0 ? null : h("div", {}, h("h3", {}, "Busiest links, share of the step"),

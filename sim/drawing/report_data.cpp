@@ -153,6 +153,23 @@ Json sweep_data(const Sweep& sweep, int threads, const OnProgress& on_progress) 
   return {{"axes", std::move(axes)}, {"rows", std::move(rows)}};
 }
 
+std::string counted(std::int64_t count, std::string_view what, std::string_view plural = "s") {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
+}
+
+/// Model, device, batch and who trains.
+std::string shape_of(const Experiment& experiment, const Result& result) {
+  const Trace& trace = experiment.workload->workload.trace;
+  if (experiment.layout == nullptr) {
+    return fmt::format("{} on {}, batch {} per worker, {}", trace.model, trace.device, trace.batch,
+                       counted(result.workers, "worker"));
+  }
+  const LayoutPlan& plan = *experiment.layout;
+  return fmt::format("{} on {}, {} of {} a replica, {} on {}", trace.model, trace.device,
+                     counted(plan.micro_batches, "micro-batch", "es"), plan.work.samples,
+                     counted(plan.layout.data(), "replica"), counted(result.workers, "GPU"));
+}
+
 /// A part of a listener's range.
 OnProgress part(const OnProgress& listener, double from, double to) {
   if (!listener) return {};
@@ -177,7 +194,6 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
   const Cluster& cluster = *experiment.cluster;
   const Result& result = explanation.result;
   const Prediction prediction = prediction_of(experiment, result, {});
-  const Trace& trace = experiment.workload->workload.trace;
   std::string note;
   const std::vector<LinkUse> links = load(alone, experiment, result, note);
   const bool has_inside = cluster.node != nullptr || cluster.gpus_per_node > 1;
@@ -188,9 +204,7 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
                         kMostNodes);
   return {{"name", explanation.name},
           {"description", config->root.value("description", "")},
-          {"workload",
-           fmt::format("{} on {}, batch {} per worker, {} worker{}", trace.model, trace.device,
-                       trace.batch, result.workers, result.workers == 1 ? "" : "s")},
+          {"workload", shape_of(experiment, result)},
           {"result", full_json(result, explanation.buckets, alone->root)},
           {"explanation", explanation.json()},
           {"summary", result.domain.text()},
