@@ -153,7 +153,7 @@ Json with_library(const Json& strategy, const Transport& transport) {
 
 /// The "strategy" section with it.
 Config strategy_with_library(const Config& config, const Transport& transport) {
-  const Config strategy = config.object("strategy", strategy_params());
+  Config strategy = config.object("strategy", strategy_params());
   if (transport.backend->library().empty()) return strategy;
   auto document = std::make_shared<Document>(Document{config.file(), Json::object()});
   document->root["strategy"] = with_library(strategy.node(), transport);

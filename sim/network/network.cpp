@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -126,7 +127,7 @@ void Network::start(Loads& loads, Duration work, const Message& message) {
   const double first = loads.empty() ? 1 : states_[whole->channel].rate;
   for (Load& load : loads)
     load.weight = load.share * states_[load.channel].rate / first;
-  flow.message.bytes = static_cast<std::int64_t>(to_seconds(work) * first + 0.5);
+  flow.message.bytes = std::llround(to_seconds(work) * first);
   begin(id, true);
 }
 
@@ -143,9 +144,9 @@ void Network::begin(FlowId id, bool from_queue) {
   for (const ChannelId c : path_) {
     State& state = states_[c];
     const double w = weight(flow, hop++);
-    state.carried +=
-        w == 1 ? flow.message.bytes
-               : static_cast<std::int64_t>(w * static_cast<double>(flow.message.bytes) + 0.5);
+    state.carried += w == 1
+                         ? flow.message.bytes
+                         : std::int64_t{std::llround(w * static_cast<double>(flow.message.bytes))};
     rate = std::min(rate, w == 1 ? state.rate : state.rate / w);
     if (flow.loads == nullptr) latency += state.latency;
     free = std::max(free, state.busy_until);
