@@ -222,7 +222,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
       "what each link carries for the largest size, and how much of the time; with --format "
       "dot as a picture of a node")("format", po::value(&format)->default_value("table"),
                                     "table, json or csv; with --links dot, too")(
-      "strict", "exit 5 when a size lies outside the calibrated domain");
+      "strict", "exit 5 when a size is not validated by measurements");
   const auto values = parse_arguments(verb, args, options, {"CONFIG?"}, terminal);
   if (!values) return Exit::kOk;
   const bool draws = values->contains("links") && format == "dot";
@@ -245,8 +245,9 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
                                         ? compared(model, compare, first.empty() ? 0 : range.first,
                                                    last.empty() ? kMost : range.last)
                                         : predicted(model, range);
+  const bool is_strict = values->contains("strict");
   for (CollectiveRow& row : rows) {
-    row.worth = model.worth(row.bytes);
+    row.worth = model.worth(row.bytes, is_strict);
     if (row.worth && !row.outside_domain.empty())
       row.worth->beyond.insert(row.worth->beyond.begin(), row.outside_domain);
   }
@@ -271,7 +272,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
                                     [&](const CollectiveRow& row) { return !reason(row).empty(); });
   if (outside == rows.end()) return Exit::kOk;
   terminal.err << "note: " << reason(*outside) << "\n";
-  return values->contains("strict") ? Exit::kOutsideDomain : Exit::kOk;
+  return is_strict ? Exit::kOutsideDomain : Exit::kOk;
 }
 
 }  // namespace steptime

@@ -24,6 +24,8 @@ namespace {
 constexpr std::int64_t kLarge = std::int64_t{1} << 20;
 constexpr std::size_t kEnoughTables = 3;
 const double kMostWorst = std::log(4. / 3);
+/// Links that are so many times as fast are others.
+constexpr double kOtherRate = 2;
 
 const Params& table_params() {
   static const Params params{
@@ -34,6 +36,7 @@ const Params& table_params() {
       {.key = "fabric", .kind = Kind::kText},
       {.key = "nodes", .kind = Kind::kText},
       {.key = "is_large", .kind = Kind::kBoolean},
+      {.key = "rate_gbps", .kind = Kind::kNumber, .range = kNotNegative},
       {.key = "ranks", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e12}},
       {.key = "sizes", .kind = Kind::kInteger, .range = {.low = 1, .high = 1e9}},
       {.key = "rms", .kind = Kind::kNumber, .range = kNotNegative},
@@ -62,10 +65,31 @@ std::string operation_name(Operation operation) {
 }
 
 std::string CollectiveKind::text() const {
-  return fmt::format("{} {} {} 1 MiB on GPUs of {}.{} over {}, {}", library, operation,
-                     is_large ? "from" : "below", compute_capability / 10, compute_capability % 10,
-                     fabric, nodes == "one" ? "one node" : nodes + " nodes");
+  const std::string between =
+      compute_capability == 0
+          ? "between hosts"
+          : fmt::format("on GPUs of {}.{}", compute_capability / 10, compute_capability % 10);
+  return fmt::format("{} {} {} 1 MiB {} over {}, {}", library, operation,
+                     is_large ? "from" : "below", between, fabric,
+                     nodes == "one" ? "one node" : nodes + " nodes");
 }
+
+namespace {
+
+/// Of the links of a GPU in a node that says what they are, which libraries go by, else of the
+/// fabric.
+double rate_gbps(const Cluster& cluster, const KindOfStep& kind) {
+  double rate = kind.rate;
+  if (cluster.nodes == 1 && cluster.gpus) {
+    const GpuNode& gpus = *cluster.gpus;
+    const bool is_switched = gpus.links == GpuNode::Links::kNvswitch;
+    rate = gpus.link_bandwidth.bytes_per_second *
+           static_cast<double>(is_switched ? gpus.links_per_gpu : 1);
+  }
+  return rate * 8e-9;
+}
+
+}  // namespace
 
 CollectiveKind collective_kind(const std::shared_ptr<const Document>& document,
                                const Cluster& cluster, Operation operation, std::int64_t bytes) {
@@ -88,7 +112,8 @@ CollectiveKind collective_kind(const std::shared_ptr<const Document>& document,
           .compute_capability = cluster.gpus ? cluster.gpus->compute_capability : 0,
           .fabric = kind[Attribute::kFabric].text(),
           .nodes = kind[Attribute::kNodes].text(),
-          .is_large = bytes >= kLarge};
+          .is_large = bytes >= kLarge,
+          .rate_gbps = rate_gbps(cluster, kind)};
 }
 
 const CollectiveRecord& CollectiveRecord::shipped() {
@@ -109,17 +134,30 @@ CollectiveAssessment CollectiveRecord::assess(const CollectiveKind& kind,
   CollectiveAssessment result;
   std::int64_t most_ranks = 0;
   double worst = 0;
+  double slowest = 0;
+  double fastest = 0;
   for (const CollectiveTable& table : tables_) {
     if (table.kind != kind) continue;
     ++result.tables;
     most_ranks = std::max(most_ranks, table.ranks);
     worst = std::max(worst, table.worst);
+    const double rate = table.kind.rate_gbps;
+    slowest = result.tables == 1 ? rate : std::min(slowest, rate);
+    fastest = std::max(fastest, rate);
   }
   if (result.tables == 0)
     result.beyond.push_back("no measured table of " + kind.text());
   else if (ranks > most_ranks)
     result.beyond.push_back(fmt::format("{} ranks, measured with {} at most", ranks, most_ranks));
 
+  if (slowest > 0 && kind.rate_gbps > 0 &&
+      (kind.rate_gbps >= kOtherRate * fastest || kind.rate_gbps * kOtherRate <= slowest)) {
+    result.beyond.push_back(slowest == fastest
+                                ? fmt::format("{} at {:.4g} Gbit/s, measured at {:.4g}",
+                                              kind.fabric, kind.rate_gbps, fastest)
+                                : fmt::format("{} at {:.4g} Gbit/s, measured at {:.4g} to {:.4g}",
+                                              kind.fabric, kind.rate_gbps, slowest, fastest));
+  }
   if (worst > kMostWorst) {
     result.beyond.push_back(
         fmt::format("measured sizes of {} are up to {:.0f} % off, expected at most a third",
@@ -168,6 +206,7 @@ std::string collective_record_text(std::span<const CollectiveTable> tables) {
                  {"fabric", table.kind.fabric},
                  {"nodes", table.kind.nodes},
                  {"is_large", table.kind.is_large},
+                 {"rate_gbps", std::round(table.kind.rate_gbps * 1e2) / 1e2},
                  {"ranks", table.ranks},
                  {"sizes", table.sizes},
                  {"rms", std::round(table.rms * 1e4) / 1e4},
@@ -217,7 +256,8 @@ std::vector<CollectiveTable> parse_collective_record(const std::string& text,
                                .compute_capability = row.get<std::int64_t>("compute_capability"),
                                .fabric = row.get<std::string>("fabric"),
                                .nodes = row.get<std::string>("nodes"),
-                               .is_large = row.get<bool>("is_large")},
+                               .is_large = row.get<bool>("is_large"),
+                               .rate_gbps = row.get<double>("rate_gbps")},
                       .ranks = row.get<std::int64_t>("ranks"),
                       .sizes = row.get<std::int64_t>("sizes"),
                       .rms = row.get<double>("rms"),

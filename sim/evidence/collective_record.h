@@ -7,7 +7,9 @@
 // the same. The interval is time x exp(+-w): w = t rms, the root mean square over tables of the rms
 // of their ln(measured / simulated), and Student's t (97.5 %) for as many tables. Where fewer than
 // three are of the kind, those of any fabric, then of any GPUs, then of any operation count, too.
-// A kind is validated where it has a table, none of whose sizes is more than a third off.
+// A kind is validated where it has a table, none of whose sizes is more than a third off, and links
+// less than twice as fast or slow as a table's: Hopper's NVLink between GPUs that are said to be
+// Blackwell's is none of its own.
 //
 // Scope: a table's times may have been fitted to some of its rows; the claims under
 // configs/papers/collectives say which.
@@ -20,18 +22,30 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace steptime {
 
 struct CollectiveKind {
+ private:
+  auto compared() const {
+    return std::tie(library, operation, compute_capability, fabric, nodes, is_large);
+  }
+
+ public:
   std::string library;    ///< as KindOfStep says
   std::string operation;  ///< "all-reduce", ...
   std::int64_t compute_capability = 0;
   std::string fabric;  ///< as KindOfStep says
   std::string nodes;
   bool is_large = false;  ///< from 1 MiB on
-  auto operator<=>(const CollectiveKind&) const = default;
+  /// Of a GPU's links in a node that says them, else the fabric's as KindOfStep has it; 0: not
+  /// known. Kinds do not differ by it.
+  double rate_gbps = 0;
+  auto operator<=>(const CollectiveKind& other) const { return compared() <=> other.compared(); }
+  bool operator==(const CollectiveKind& other) const { return compared() == other.compared(); }
   std::string text() const;
 };
 

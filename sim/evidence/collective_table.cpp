@@ -176,13 +176,14 @@ CollectiveRow CollectiveModel::row(std::int64_t bytes) const {
   return row;
 }
 
-std::optional<CollectiveAssessment> CollectiveModel::worth(std::int64_t bytes) const {
+std::optional<CollectiveAssessment> CollectiveModel::worth(std::int64_t bytes,
+                                                           bool is_strict) const {
   if (collective_->at(IntervalEnd::kLow)) return std::nullopt;
   const CollectiveKind kind =
       collective_kind(document_, *cluster_, collective_->operation(), bytes);
-  if (kind.library == "table") return std::nullopt;
+  if (kind.library == "table" || kind.library == "linear") return std::nullopt;
   CollectiveAssessment worth = CollectiveRecord::shipped().assess(kind, cluster_->workers());
-  if (!cluster_->gpus && worth.tables == 0) return std::nullopt;
+  if (!is_strict && !cluster_->gpus && worth.tables == 0) return std::nullopt;
   return worth;
 }
 

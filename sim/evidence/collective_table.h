@@ -44,9 +44,10 @@ class CollectiveModel {
   explicit CollectiveModel(std::shared_ptr<const Document> document, OnProgress on_progress = {});
   /// Throws InputError.
   CollectiveRow row(std::int64_t bytes) const;
-  /// By the measured tables of its kind; none for what was measured on the cluster itself, and for
-  /// links that stand for no GPUs. Throws InputError.
-  std::optional<CollectiveAssessment> worth(std::int64_t bytes) const;
+  /// By the measured tables of its kind; none for what was measured on the cluster itself, and,
+  /// unless `is_strict`, where neither GPUs nor a table say what the links stand for. Throws
+  /// InputError.
+  std::optional<CollectiveAssessment> worth(std::int64_t bytes, bool is_strict) const;
   /// Throws InputError.
   std::vector<LinkUse> links(std::int64_t bytes) const;
   const Cluster& cluster() const { return *cluster_; }

@@ -157,6 +157,10 @@ std::optional<LeftOut> RowMapping::left_out(const Json& row) const {
   for (const char* key : {"micro_batch", "global_batch", "seq"}) {
     if (!has(how, key)) return LeftOut{fmt::format("its {} is not published", key)};
   }
+  if (has(how, "offload")) {
+    return LeftOut{fmt::format("the host's memory is not simulated, which holds {}",
+                               how.at("offload").get<std::string>())};
+  }
   const auto known = [&](const char* table, const std::string& word) {
     return mapping_.at(table).contains(word);
   };

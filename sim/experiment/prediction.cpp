@@ -9,6 +9,15 @@
 namespace steptime {
 namespace {
 
+/// The longest of those that a message may meet, s. That inside
+/// the nodes counts even where a library's estimates have their own in its place.
+double latency_s(const Cluster& cluster) {
+  const double inside = to_seconds(cluster.intra_node.latency);
+  const double between = to_seconds(cluster.network.latency);
+  if (cluster.nodes == 1) return inside;
+  return cluster.gpus_per_node == 1 ? between : std::max(inside, between);
+}
+
 /// What the busier ports of servers and their clients take for pushes or for pulls.
 double server_ports_s(const Experiment& e) {
   Bytes all;
@@ -25,20 +34,19 @@ double server_ports_s(const Experiment& e) {
 Prediction prediction_of(const Experiment& e, const Result& r, std::vector<std::string> beyond) {
   // What was put together part by part may name none of these.
   const auto or_none = [](const auto& part) { return part ? *part : KindOfStep(); };
-  const bool is_one = e.cluster->nodes == 1;
   Prediction prediction{
       .kind = joined(or_none(e.workload_kind), or_none(e.exchange_kind), e.schedule_word),
       .workers = e.cluster->workers(),
       .gpus_per_node = e.cluster->gpus_per_node,
       .samples = e.workload->workload.trace.batch,
-      .latency_s = to_seconds((is_one ? e.cluster->intra_node : e.cluster->network).latency),
+      .latency_s = latency_s(*e.cluster),
       .has_servers = e.aggregation->servers.count > 0,
       .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
       .compute_s = r.compute_time_s,
       .comm_busy_s = r.comm_busy_s,
       .modelled = e.workload->workload.trace.modelled,
       .beyond = std::move(beyond)};
-  if (!is_one && e.cluster->kind) {
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
     const NetworkKind::Known known = e.cluster->kind->known();
     prediction.slowest_rate = known.slowest;
     prediction.fastest_rate = known.fastest;

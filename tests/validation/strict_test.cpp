@@ -1,4 +1,5 @@
 // What lies outside all published steps is never `validated`.
+#include "sim/collective/collective.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
@@ -41,8 +42,27 @@ TEST(Strict, ALatencyOfThousandSeconds) {
   EXPECT_FALSE(domain_of(with("/cluster/network/latency", "1000 s")).is_validated());
 }
 
+// Inside the nodes, too, where NCCL's estimates have a latency of their own.
+TEST(Strict, ALatencyOfThousandSecondsInsideNodes) {
+  const Json inside{{"type", "switch"}, {"latency", "1000 s"}, {"bandwidth", "130 GB/s"}};
+  Json config = with("/cluster/intra_node", inside);
+  EXPECT_FALSE(domain_of(config).is_validated());
+  config["cluster"]["nodes"] = 1;
+  EXPECT_FALSE(domain_of(config).is_validated());
+}
+
 TEST(Strict, AMillionSamplesAWorker) {
   EXPECT_FALSE(domain_of(with("/workload/batch", 1000000)).is_validated());
+}
+
+// Alone it talks to nobody, and they still need more memory than there is.
+TEST(Strict, AMillionSamplesOfOneWorker) {
+  Json config = with("/workload/batch", 1000000);
+  config["cluster"]["nodes"] = 1;
+  config["cluster"]["gpus_per_node"] = 1;
+  EXPECT_FALSE(domain_of(config).is_validated());
+  config["workload"].erase("compute_time");
+  EXPECT_FALSE(domain_of(config).is_validated());
 }
 
 TEST(Strict, AMillionLocalSteps) {
@@ -79,13 +99,21 @@ TEST(Strict, OneWorkerWithServersAndNoMeasurement) {
   EXPECT_FALSE(domain_of(config).is_validated());
 }
 
-// A collective that nobody has measured a training with stands for one that a user just wrote.
+// One that takes no time, as its author forgot to say any.
+const bool kJustWritten = Collectives::instance().add(
+    "just-written", "for tests", {},
+    [](const Config&, const Cluster&) { return std::make_unique<LinearCollective>(LinearCost{}); });
+
 TEST(Strict, ACollectiveThatNobodyMeasured) {
-  Json config = plain();
-  config["strategy"] = Json::parse(
-      R"({"aggregation": {"type": "all-reduce", "collective": "recursive-doubling"},
-          "schedule": "fixed-buckets"})");
-  EXPECT_FALSE(domain_of(config).is_validated());
+  ASSERT_TRUE(kJustWritten);
+  for (const char* collective : {"just-written", "recursive-doubling"}) {
+    Json config = plain();
+    config["strategy"] = Json{{"aggregation", {{"type", "all-reduce"}, {"collective", collective}}},
+                              {"schedule", "fixed-buckets"}};
+    EXPECT_FALSE(domain_of(config).is_validated()) << collective;
+    config["cluster"]["nodes"] = 1;
+    EXPECT_FALSE(domain_of(config).is_validated()) << collective << " in one node";
+  }
 }
 
 /// Whether both fidelities of a config are validated.

@@ -324,6 +324,55 @@ TEST(VerbCollective, OutsideTheDomainIsSaid) {
   EXPECT_EQ(run({file.path(), "-b", "8", "-e", "32"}).exit, 0);
 }
 
+/// The first doubt of `collective --strict` at 64 MiB, or "" where it exits 0.
+std::string strict_doubt(std::vector<std::string> args) {
+  args.insert(args.end(), {"-b", "64M", "-e", "64M", "--strict"});
+  const Ran ran = run(args);
+  EXPECT_EQ(ran.exit, ran.err.empty() ? 0 : 5) << ran.err;
+  return ran.err;
+}
+
+// NCCL's own is validated by tables of NCCL on eight H100; a ring of messages by none.
+TEST(VerbCollective, StrictRefusesAGenericRingForALibrarysAllGather) {
+  EXPECT_EQ(
+      strict_doubt({"--preset", "dgx-h100", "--collective", "nccl", "--operation", "all-gather"}),
+      "");
+  EXPECT_NE(strict_doubt({"--preset", "dgx-h100", "--collective", "all-gather"})
+                .find("no measured table of all-gather all-gather from 1 MiB"),
+            std::string::npos);
+}
+
+// 18 links of Hopper, 20 GB/s each as NCCL counts, have half the rate of Blackwell's.
+TEST(VerbCollective, StrictRefusesBlackwellByHoppersPreset) {
+  EXPECT_NE(strict_doubt({"--preset", "dgx-h100", "--collective", "nccl", "--set",
+                          "/cluster/gpus/compute_capability=100"})
+                .find("nvlink at 2880 Gbit/s, measured at "),
+            std::string::npos);
+}
+
+// The tables of Hopper are of 2.27 to 2.29.
+TEST(VerbCollective, StrictRefusesAReleaseByTheRulesOfAnother) {
+  EXPECT_NE(
+      strict_doubt({"--preset", "dgx-h100", "--collective", "nccl", "--nccl-version", "2.21.5"})
+          .find("no measured table of NCCL 2.21"),
+      std::string::npos);
+}
+
+// Without a preset nothing says what the links stand for: only --strict asks.
+TEST(VerbCollective, StrictRefusesWhatNobodyMeasured) {
+  const ScratchFile config("x.json", kConfig);
+  const std::vector<std::string> ring{config.path(), "--collective", "ring", "-b",
+                                      "1M",          "-e",           "1M"};
+  EXPECT_EQ(run(ring).exit, 0);
+  EXPECT_EQ(run(ring).err, "");
+  std::vector<std::string> strict = ring;
+  strict.emplace_back("--strict");
+  EXPECT_EQ(run(strict).exit, 5);
+  EXPECT_EQ(run(strict).err,
+            "note: no measured table of ring all-reduce from 1 MiB between hosts over switch, "
+            "several nodes\n");
+}
+
 TEST(VerbCollective, EveryMistakeIsOneLine) {
   const ScratchFile config("x.json", kConfig);
   const ScratchFile measured("m.csv", "bytes,time_us\n1000,10\n");

@@ -73,6 +73,22 @@ TEST(CollectiveRecord, AGenerationThatNoTableHasIsUnvalidated) {
             "node");
 }
 
+// A table of links at 400 Gbit/s is of links at 201 to 799 Gbit/s.
+TEST(CollectiveRecord, LinksTwiceAsFastOrSlowAreOthers) {
+  CollectiveKind measured = kind();
+  measured.rate_gbps = 400;
+  const CollectiveRecord record({{"1", measured, 8, 10, 0.1, 0.2}});
+  const auto worth_at = [&](double gbps) {
+    CollectiveKind other = kind();
+    other.rate_gbps = gbps;
+    return record.assess(other, 8);
+  };
+  for (const double same : {201., 400., 799.})
+    EXPECT_EQ(worth_at(same).word(), "validated") << same;
+  EXPECT_EQ(worth_at(800).word(), "extrapolated");
+  EXPECT_EQ(worth_at(200).beyond.front(), "nvlink at 200 Gbit/s, measured at 400");
+}
+
 std::string worth(const char* config, std::int64_t bytes) {
   const auto document = std::make_shared<Document>(Document{"t.json", Json::parse(config)});
   const Experiment e = read_experiment(document);
@@ -99,7 +115,16 @@ TEST(CollectiveRecord, AReleaseByTheNumbersOfAnotherIsNotValidated) {
             "unvalidated");
 }
 
-// Blackwell by Hopper's preset, with all that follows from the number.
+// Blackwell by Hopper's preset, whose links have half the rate of Blackwell's tables.
+TEST(CollectiveRecord, BlackwellByHoppersPresetIsNot) {
+  EXPECT_EQ(worth(R"({"name": "a", "workload": {"trace": "k80/googlenet"},
+    "cluster": {"preset": "dgx-h100", "gpus": {"compute_capability": 100}},
+    "strategy": {"aggregation": {"type": "all-reduce", "collective": "nccl"}}})",
+                  1 << 25),
+            "extrapolated");
+}
+
+// A generation without any table.
 TEST(CollectiveRecord, AGpuWithoutATableOfItsFabricIsNot) {
   EXPECT_EQ(worth(R"({"name": "a", "workload": {"trace": "k80/googlenet"},
     "cluster": {"preset": "dgx-h100", "gpus": {"compute_capability": 120}},

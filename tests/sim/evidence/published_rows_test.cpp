@@ -113,6 +113,17 @@ TEST(RowMapping, ExpertsAreLeftOut) {
   EXPECT_FALSE(out.counts);
 }
 
+// Whoever ran it says that the host's memory held a part, which no config can say.
+TEST(RowMapping, OffloadIsLeftOutWithWhatWasOffloaded) {
+  Json stated = Json::parse(fmt::format(fmt::runtime(kRow), "step_time_s", 3, "measured", 64, ""));
+  stated["parallelism"]["offload"] = "activations of 95 layers (a recipe)";
+  const Mapped row(stated.dump());
+  const auto& out = std::get<LeftOut>(row.made);
+  EXPECT_EQ(out.reason,
+            "the host's memory is not simulated, which holds activations of 95 layers (a recipe)");
+  EXPECT_FALSE(out.counts);
+}
+
 TEST(RowMapping, WhatIsNoRowIsToldWithItsLine) {
   const ScratchFile rows("rows.jsonl", "{\"id\": \"r\"}\n");
   const Json empty = Json::object();

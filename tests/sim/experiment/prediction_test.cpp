@@ -32,6 +32,25 @@ TEST(Prediction, PortsOfServersAreTheNetworksTime) {
   EXPECT_NEAR(p.comm_busy_s, 4. / 2 * bytes / (25e9 / 8 * 1460 / 1538), 1e-9);
 }
 
+// Of the links that a message may take the slowest to answer: with one GPU a node that between
+// them, on one node that inside.
+TEST(Prediction, TheLatencyIsTheLongestThatMessagesMayMeet) {
+  const auto latency_us = [](int nodes, int gpus, const char* inside) {
+    const std::string text =
+        R"({"name": "a", "workload": {"model": "torch/resnet50", "device": "v100", "batch": 32,
+                                      "compute_time": "1 s"},
+            "cluster": {"network": {"type": "switch", "latency": "20 us", "bandwidth": "1 GB/s"},
+                        "intra_node": {"type": "switch", "latency": ")" +
+        std::string(inside) + R"(", "bandwidth": "10 GB/s"}, "nodes": )" + std::to_string(nodes) +
+        R"(, "gpus_per_node": )" + std::to_string(gpus) + "}}";
+    return predicted(text).latency_s * 1e6;
+  };
+  EXPECT_NEAR(latency_us(2, 2, "1 us"), 20, 1e-9);
+  EXPECT_NEAR(latency_us(2, 2, "50 us"), 50, 1e-9);
+  EXPECT_NEAR(latency_us(2, 1, "50 us"), 20, 1e-9);
+  EXPECT_NEAR(latency_us(1, 2, "1 us"), 1, 1e-9);
+}
+
 TEST(Prediction, AnIntervalHoldsTheMedianOfTheSeeds) {
   Result result;
   const Interval interval{1, 2};
