@@ -167,24 +167,29 @@ build_and_test() {
   fi
 }
 
-# same_results PRESET...: every experiment but those that learn, which take minutes.
+# sweep_configs PRESET THREADS FOLDER: the rows of every experiment but of those that learn, which
+# take minutes; as many experiments at once as there are jobs.
+sweep_configs() {
+  mkdir -p "$3"
+  xargs -0 -P "$jobs" -n 1 bash -c \
+    '"$0" sweep "$3" --format jsonl --jobs "$1" >"$2/${3//\//-}"' "build/$1/steptime" "$2" "$3" \
+    < <(grep -rLZ '"convergence"' configs --include='*.json')
+}
+# same_results PRESET...: by the first with one thread and two, and by the others with two.
 same_results() {
-  local preset threads file reference=$scratch/reference.jsonl output=$scratch/output.jsonl
-  local -a configs
-  mapfile -t configs < <(grep -rL '"convergence"' configs --include='*.json' | sort)
-  for preset in "$@"; do
-    for threads in 1 2; do
-      for file in "${configs[@]}"; do
-        "build/$preset/steptime" sweep "$file" --format jsonl --jobs "$threads" || return
-      done >"$output"
-      [[ -e $reference ]] || cp "$output" "$reference"
-      if ! cmp "$reference" "$output"; then
-        echo "$preset with $threads threads differs from release with 1"
-        return 1
-      fi
-    done
+  local run preset threads output reference=$scratch/results/reference
+  for run in "$1 1" "${@/%/ 2}"; do
+    read -r preset threads <<<"$run"
+    output=$scratch/results/$preset-$threads
+    sweep_configs "$preset" "$threads" "$output" || return
+    if [[ ! -e $reference ]]; then
+      mv "$output" "$reference"
+    elif ! diff -rq "$reference" "$output"; then
+      echo "$preset with $threads threads differs from $1 with 1"
+      return 1
+    fi
   done
-  [[ -s $reference ]]
+  [[ -n $(find "$reference" -size +0 -print -quit) ]]
 }
 
 sources() { find "$@" \( -name '*.cpp' -o -name '*.h' \) -print0; }

@@ -5,7 +5,8 @@
 #
 # and there find_package(Steptime) and Steptime::steptime.
 add_library(steptime_library STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:core> $<TARGET_OBJECTS:cold>
-            $<TARGET_OBJECTS:models> $<TARGET_OBJECTS:netmodels> $<TARGET_OBJECTS:schedulers>)
+            $<TARGET_OBJECTS:played> $<TARGET_OBJECTS:models> $<TARGET_OBJECTS:netmodels>
+            $<TARGET_OBJECTS:schedulers>)
 set_target_properties(steptime_library PROPERTIES OUTPUT_NAME steptime LINKER_LANGUAGE CXX)
 
 install(TARGETS steptime_library DESTINATION lib COMPONENT development EXCLUDE_FROM_ALL)

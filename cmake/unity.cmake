@@ -18,13 +18,17 @@ string(JOIN "" after ${after})
 file(GLOB alone CONFIGURE_DEPENDS netmodels/libraries/nccl_*.cpp)
 # In a batch what plays messages takes 5 % longer. Who only checks does not mind, and says ALL.
 if(NOT STEPTIME_UNITY STREQUAL "ALL")
-  foreach(room core events network collective runtime training servers mxnet layouts)
+  foreach(room core ${played_rooms})
     file(GLOB files CONFIGURE_DEPENDS sim/${room}/*.cpp)
     list(APPEND alone ${files})
   endforeach()
 endif()
 
-foreach(target core cold models netmodels schedulers)
+foreach(target core cold played models netmodels schedulers calibration steptime-mpi steptime-dnnl
+        steptime-cuda)
+  if(NOT TARGET ${target})
+    continue()
+  endif()
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID STEPTIME_FILE
     UNITY_BUILD_CODE_BEFORE_INCLUDE "${before}" UNITY_BUILD_CODE_AFTER_INCLUDE "${after}")
@@ -32,6 +36,7 @@ foreach(target core cold models netmodels schedulers)
   list(FILTER files EXCLUDE REGEX "TARGET_OBJECTS")
   list(REMOVE_ITEM files ${alone})
   foreach(file ${files})
+    cmake_path(ABSOLUTE_PATH file)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE batch)
     cmake_path(REMOVE_FILENAME batch)
     string(MAKE_C_IDENTIFIER ${batch} batch)

@@ -32,12 +32,13 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr Verb kVerb{"replay",
-                     "CONFIG",
-                     "predicts, runs for real under mpirun, compares",
-                     "",
-                     "mpirun --oversubscribe -n 4 steptime replay tests/calibration/replay.json",
-                     nullptr};
+constexpr Verb kReplayVerb{
+    "replay",
+    "CONFIG",
+    "predicts, runs for real under mpirun, compares",
+    "",
+    "mpirun --oversubscribe -n 4 steptime replay tests/calibration/replay.json",
+    nullptr};
 constexpr double kApart = 1.1;  // predictions whose order must be right
 
 struct Request {
@@ -394,7 +395,7 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
       "per cent: exit 1 when a prediction is further off, an order is wrong or the machine was "
       "disturbed")("output,o", po::value(&request.folder),
                    "folder that gets NAME.prediction.json, before the run, and NAME.replay.json");
-  const auto values = parse_arguments(kVerb, args, options, {"CONFIG"}, terminal);
+  const auto values = parse_arguments(kReplayVerb, args, options, {"CONFIG"}, terminal);
   if (!values) return Exit::kOk;
   request = read_request(*values, std::move(request));
   if (world.ranks() < 2)
