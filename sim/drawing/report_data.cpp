@@ -3,10 +3,10 @@
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
 #include "sim/experiment/overrides.h"
-#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -175,7 +175,7 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
   const Experiment experiment = read_experiment(alone);
   const Cluster& cluster = *experiment.cluster;
   const Result& result = explanation.result;
-  const Prediction prediction = prediction_of(experiment, result, {});
+  const Prediction prediction = prediction_of(experiment, result);
   const Trace& trace = experiment.workload->workload.trace;
   std::string note;
   const std::vector<LinkUse> links = load(alone, experiment, result, note);
