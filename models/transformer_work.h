@@ -41,7 +41,7 @@ struct Software {
   std::string products{};       ///< the recipe of products narrower than the precision; "": none
   Duration host_per_kernel{};   ///< the host launches one kernel in this time
   bool gathers_products = false;  ///< tensor ranks gather values in the type of `products`
-  bool delays_scales = false;     ///< those of products in float8 are of steps before
+  bool delays_scales = false;     ///< products in float8 take scales of steps before
   /// A value that a narrow product has kept of its input, for its weights' gradient, B; 0: as wide
   /// as the precision.
   double kept_bytes = 0;

@@ -51,8 +51,8 @@ constexpr double kRampEnd = 4.0 * (1 << 30);
 
 /// Of rings over Ampere's NVLink.
 constexpr double kMostAmpere = 250;        ///< GB/s
-constexpr double kRoundBytes = 128 << 10;  ///< of a block and GPU
-constexpr double kRoundCopies = .57;       ///< of a step, in which nothing is sent
+constexpr double kRoundBytes = 128 << 10;  ///< a round's bytes, by block and GPU
+constexpr double kRoundCopies = .57;       ///< in steps: the part of a round that sends nothing
 constexpr double kLeastOfRound = .22;      ///< what the last, smaller round takes at least
 constexpr double kRampPerDoublingAmpere = .0135;
 /// Of the links: 8 H100 reach 274 GB/s (busbw 480), 9/8 of it over 18 links of 20 GB/s.

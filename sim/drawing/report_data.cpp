@@ -3,11 +3,11 @@
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
 #include "sim/experiment/jobs.h"
 #include "sim/experiment/overrides.h"
-#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -193,7 +193,7 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
   const Experiment experiment = read_experiment(alone);
   const Cluster& cluster = *experiment.cluster;
   const Result& result = explanation.result;
-  const Prediction prediction = prediction_of(experiment, result, {});
+  const Prediction prediction = prediction_of(experiment, result);
   std::string note;
   const std::vector<LinkUse> links = load(alone, experiment, result, note);
   const bool has_inside = cluster.node != nullptr || cluster.gpus_per_node > 1;

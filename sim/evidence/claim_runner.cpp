@@ -4,10 +4,10 @@
 #include "sim/evidence/claim_keys.h"
 #include "sim/evidence/collective_table.h"
 #include "sim/evidence/measurements.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
 #include "sim/experiment/overrides.h"
-#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -164,7 +164,7 @@ std::vector<ClaimRunner::Step> ClaimRunner::steps(const Config& claims, const Co
     if (experiment.run->convergence || experiment.cluster->workers() == 1) return;
     const Result result = simulate(experiment, nullptr, on_progress_);
     double simulated = figure_of(result, key) * measure.get<double>("scale");
-    Prediction prediction = prediction_of(experiment, result, {});
+    Prediction prediction = prediction_of(experiment, result);
     if (measure.has("over")) {
       const auto one = read_experiment(
           before_fitting({set, measure.object("over", any_keys())}, {names, compute}));

@@ -66,7 +66,7 @@ class CollectiveModel {
   template <class Function>
   auto placed(Bytes bytes, Function of) const;
 
-  std::shared_ptr<const Document> document_;  ///< of several jobs, the first one's
+  std::shared_ptr<const Document> document_;  ///< where there are several jobs, the first one's
   std::string whose_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Collective> collective_;

@@ -2,8 +2,8 @@
 
 #include "sim/core/error.h"
 #include "sim/core/text_table.h"
+#include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
-#include "sim/experiment/prediction.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "sim/experiment/simulate.h"
@@ -92,7 +92,7 @@ std::vector<PlayedRow> played_rows(const RowMapping& mapping, const std::string&
     try {
       const Experiment experiment = read_experiment(document_of(*row, file));
       Result result = simulate(experiment);
-      Prediction prediction = prediction_of(experiment, result, {});
+      Prediction prediction = prediction_of(experiment, result);
       played[i] = PlayedRow{&rows[i], std::move(*row), std::move(result), std::move(prediction)};
     } catch (const InputError&) {
       return;  // which rows_left_out() tells

@@ -1,46 +1,55 @@
 #include "sim/experiment/assessment.h"
 
 #include "sim/core/error.h"
-#include "sim/experiment/prediction.h"
+#include "sim/experiment/runs/execution.h"
+#include "sim/mxnet/merge.h"
 #include "sim/network/fabric_rate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
 
-std::vector<std::string> extrapolated(const Experiment& e, bool is_recurrence) {
-  std::vector<std::string> beyond;
-  beyond.reserve(8);
-  const auto add = [&](const std::string& outside) {
-    if (!outside.empty()) beyond.push_back(outside);
+std::string unlike_gpus(KindWord worked, const Cluster& cluster) {
+  struct Generation {
+    std::int64_t first;  ///< compute capability
+    KindWord word;
   };
-  if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
-    add(domain);
-  if (const auto& memory = e.workload->workload.trace.memory; memory && memory->is_too_much()) {
-    add(fmt::format("a step needs {:.4g} GB at least, the device has {:.4g} GB",
-                    static_cast<double>(memory->total().count) / 1e9,
-                    static_cast<double>(memory->device->count) / 1e9));
-  }
-  if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
-  if (e.workload_kind) add(unlike_gpus(*e.workload_kind, *e.cluster));
-  if (e.run->slow_links) add("which links are slow is the experiment's own");
-  if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
-    add("the schedule's plan is the best one only for all-reduces one after another that cost "
-        "kernels nothing");
-  }
-  if (const auto& overlap = e.workload->workload.overlap) add(overlap->outside_domain());
-  add(e.transport->channel->outside_domain());
-  add(e.transport->backend->outside_domain());
-  add(e.transport->coordinator->outside_domain());
-  return beyond;
+  static const std::array generations{
+      Generation{30, "Kepler"}, Generation{50, "Maxwell"}, Generation{60, "Pascal"},
+      Generation{70, "Volta"},  Generation{75, "Turing"},  Generation{80, "Ampere"},
+      Generation{89, "Ada"},    Generation{90, "Hopper"},  Generation{100, "Blackwell"}};
+  const std::int64_t capability = cluster.gpus ? cluster.gpus->compute_capability : 0;
+  const auto* const known =
+      std::find_if(generations.begin(), generations.end(),
+                   [&](const Generation& generation) { return generation.word == worked; });
+  if (capability == 0 || known == generations.end()) return "";
+  const auto* const next = std::next(known);
+  if (capability >= known->first && (next == generations.end() || capability < next->first))
+    return "";
+  return fmt::format("compute times of {} on a cluster of GPUs of compute capability {}.{}",
+                     worked.text(), capability / 10, capability % 10);
 }
 
-void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
-                             std::vector<std::string>& beyond) {
+namespace {
+
+/// What of the collectives of its steps, of a kvstore's merge or of servers is beyond what they
+/// were made for.
+void extrapolate_exchanges(const Experiment& e, const StepPlan& plan,
+                           std::vector<std::string>& beyond) {
+  if (e.aggregation->merge) {
+    std::vector<std::int64_t> keys;
+    for (const Bucket& bucket : plan.buckets)
+      keys.push_back(bucket.bytes.count);
+    if (std::string outside = e.aggregation->merge->outside_domain(keys); !outside.empty())
+      beyond.push_back(std::move(outside));
+    return;
+  }
   if (e.run->fidelity == Fidelity::kMessage) {  // the messages are what they are
     if (e.cluster->nodes == 1 && e.aggregation->servers.count > 0 &&
         e.aggregation->meets_in_nodes()) {
@@ -56,37 +65,95 @@ void extrapolate_collectives(const Experiment& e, const StepPlan& plan,
   }
   if (e.aggregation->meets_in_nodes() && e.cluster->node && e.cluster->gpus_per_node > 1)
     beyond.emplace_back("closed forms know the GPUs' links to their host, not what they share");
+  if (is_like_one_switch(*e.cluster)) return;
+  const std::int64_t members = e.cluster->workers() / e.aggregation->clients;
+  if (e.aggregation->servers.count > 0)
+    beyond.emplace_back(
+        "closed forms of servers take the fabric for one switch; \"message\" fidelity does not");
+  else if (members > e.cluster->gpus_per_node && e.collective->programs({1}).empty())
+    beyond.emplace_back(
+        "a collective that is known by its time only knows no fabric but one switch");
 }
 
-namespace {
-
-/// Of what is not played in messages, what takes the fabric for one switch; "" for nothing.
-std::string taken_for_a_switch(const Experiment& e) {
-  if (e.run->fidelity == Fidelity::kMessage || e.layout || is_like_one_switch(*e.cluster))
-    return "";
-  const Aggregation& aggregation = *e.aggregation;
-  const std::int64_t members = e.cluster->workers() / aggregation.clients;
-  if (aggregation.servers.count > 0)
-    return "closed forms of servers take the fabric for one switch; \"message\" fidelity does not";
-  if (members > e.cluster->gpus_per_node && e.collective->programs({1}).empty())
-    return "a collective that is known by its time only knows no fabric but one switch";
-  return "";
+/// The longest of those that a message may meet, s. That inside the nodes counts even where a
+/// library's estimates have their own in its place.
+double latency_s(const Cluster& cluster) {
+  const double inside = to_seconds(cluster.intra_node.latency);
+  const double between = to_seconds(cluster.network.latency);
+  if (cluster.nodes == 1) return inside;
+  return cluster.gpus_per_node == 1 ? between : std::max(inside, between);
 }
 
 }  // namespace
 
+std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan,
+                                      bool is_recurrence) {
+  std::vector<std::string> beyond;
+  beyond.reserve(8);
+  const auto add = [&](const std::string& outside) {
+    if (!outside.empty()) beyond.push_back(outside);
+  };
+  if (const std::string& domain = e.workload->workload.trace.domain; domain != "inside")
+    add(domain);
+  if (const auto& memory = e.workload->workload.trace.memory; memory && memory->is_too_much()) {
+    add(fmt::format("a step needs {:.4g} GB at least, the device has {:.4g} GB",
+                    static_cast<double>(memory->total().count) / 1e9,
+                    static_cast<double>(memory->device->count) / 1e9));
+  }
+  if (e.cluster->nodes > 1 && e.cluster->kind) add(e.cluster->kind->outside_domain());
+  add(unlike_gpus(e.kind[Attribute::kGpu], *e.cluster));
+  if (e.run->slow_links) add("which links are slow is the experiment's own");
+  if (e.schedule->plans_for_the_recurrence() && !is_recurrence) {
+    add("the schedule's plan is the best one only for all-reduces one after another that cost "
+        "kernels nothing");
+  }
+  if (const auto& overlap = e.workload->workload.overlap) add(overlap->outside_domain());
+  add(e.transport->channel->outside_domain());
+  add(e.transport->backend->outside_domain());
+  add(e.transport->coordinator->outside_domain());
+  extrapolate_exchanges(e, plan, beyond);
+  return beyond;
+}
+
+Prediction prediction_of(const Experiment& e, const Result& r) {
+  Prediction prediction{.kind = e.kind,
+                        .workers = e.cluster->workers(),
+                        .gpus_per_node = e.cluster->gpus_per_node,
+                        .samples = e.workload->workload.trace.batch,
+                        .latency_s = latency_s(*e.cluster),
+                        .has_servers = e.aggregation->servers.count > 0,
+                        .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
+                        .compute_s = r.compute_time_s,
+                        .comm_busy_s = r.comm_busy_s,
+                        .modelled = e.workload->workload.trace.modelled};
+  if (e.cluster->nodes > 1 && e.cluster->kind) {
+    const NetworkKind::Known known = e.cluster->kind->known();
+    prediction.slowest_rate = known.slowest;
+    prediction.fastest_rate = known.fastest;
+    prediction.comm_busy_s = std::max(prediction.comm_busy_s, r.server_ports_s);
+  }
+  if (e.execution != nullptr) e.execution->tell(prediction);
+  return prediction;
+}
+
+Interval with_median(Interval interval, const Result& result) {
+  if (!result.step_percentiles) return interval;
+  const double median = result.step_percentiles->p50;
+  return {std::min(interval.low, median), std::max(interval.high, median)};
+}
+
 void assess(const Experiment& e, Result& r, std::vector<std::string> beyond) {
-  if (std::string outside = taken_for_a_switch(e); !outside.empty())
-    beyond.push_back(std::move(outside));
   if (e.run->failures)
     r.failures = e.run->failures->times(r.step_time_s, e.cluster->nodes, e.run->seed);
-  const Prediction prediction = prediction_of(e, r, std::move(beyond));
+  Prediction prediction = prediction_of(e, r);
+  prediction.beyond = std::move(beyond);
   Assessment assessment = TrackRecord::of(prediction.kind).assess(prediction);
   r.domain = std::move(assessment.domain);
   r.step_time_interval_s = with_median(assessment.step_s, r);
 }
 
-void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<std::string> beyond) {
+void derive(const Experiment& e, const StepPlan& plan, Result& r, bool is_recurrence,
+            std::vector<std::string> beyond) {
   const Workload& workload = e.workload->workload;
   r.memory = workload.trace.memory;
   const auto workers = static_cast<double>(e.cluster->workers());
@@ -103,6 +170,7 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, std::vector<st
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
     r.epoch_time_s = steps * r.step_time_s;
   }
+  std::ranges::move(extrapolated(e, plan, is_recurrence), std::back_inserter(beyond));
   assess(e, r, std::move(beyond));
   if (plan.input == Duration{}) return;
   // No step ends before its pipeline, whose time is as certain as a measured one of a single

@@ -87,13 +87,15 @@ struct Experiment {
   std::shared_ptr<const Schedule> schedule;
   KindWord schedule_word;                       ///< the kind's, of schedule and embedding
   std::shared_ptr<const Embedding> embedding;   ///< built with the schedule
-  std::shared_ptr<const CutModel> cut_model{};  ///< of a layout; null: there is none
+  std::shared_ptr<const CutModel> cut_model{};  ///< what a layout cuts; null: there is none
   std::shared_ptr<const LayoutPlan> layout{};   ///< null: every GPU has a whole model
   /// What cluster, aggregation and transport say of the step's kind.
   std::shared_ptr<const KindOfStep> exchange_kind;
   std::shared_ptr<const RunSettings> run;
   std::shared_ptr<const JobSet> jobs{};  ///< this one and others on one network; null: it is alone
-  const Execution* execution = nullptr;  ///< how its steps are run, as its other parts have it
+  // What follows from these parts, when all are there (runs/execution_of.h).
+  KindOfStep kind{};                     ///< what all of them say together
+  const Execution* execution = nullptr;  ///< how its steps are run
 };
 
 }  // namespace steptime

@@ -377,10 +377,7 @@ constexpr std::array kFigures{
     number("transient_s", "s",
            "by how much these took longer than steady ones, in all, from a step's forward "
            "pass to the next one's; 0 where they took no longer",
-           [](const Result& r) -> Number {
-             if (!r.embedded) return std::nullopt;
-             return to_seconds(std::max(r.embedded->attribution.transient, Duration{}));
-           }),
+           of_engine<&Attribution::transient>),
     number("funnel_serial_s", "s",
            "calls, pushes, wake-ups and copies of Funnel's main thread in a step",
            [](const Result& r) -> Number {

@@ -20,14 +20,14 @@ namespace steptime {
 
 struct Job {
   std::string name;
-  std::vector<std::int64_t> nodes;  ///< of the network
+  std::vector<std::int64_t> nodes;  ///< the network's numbers
   Duration start{};
   std::vector<std::string> sections{};           ///< "workload", "strategy": those of its own
   std::shared_ptr<const Experiment> experiment;  ///< on a cluster of its nodes alone
 };
 
 struct JobSet {
-  std::shared_ptr<const Cluster> network;  ///< of all jobs, as messages meet it
+  std::shared_ptr<const Cluster> network;  ///< all jobs', as messages meet it
   std::vector<Job> jobs;
 };
 

@@ -188,28 +188,6 @@ KindOfStep workload_kind(const Config& workload, const Trace& trace) {
   return kind;
 }
 
-std::string unlike_gpus(const KindOfStep& workload, const Cluster& cluster) {
-  struct Generation {
-    std::int64_t first;  ///< compute capability
-    KindWord word;
-  };
-  static const std::array generations{
-      Generation{30, "Kepler"}, Generation{50, "Maxwell"}, Generation{60, "Pascal"},
-      Generation{70, "Volta"},  Generation{75, "Turing"},  Generation{80, "Ampere"},
-      Generation{89, "Ada"},    Generation{90, "Hopper"},  Generation{100, "Blackwell"}};
-  const std::int64_t capability = cluster.gpus ? cluster.gpus->compute_capability : 0;
-  const KindWord worked = workload[Attribute::kGpu];
-  const auto* const known =
-      std::find_if(generations.begin(), generations.end(),
-                   [&](const Generation& generation) { return generation.word == worked; });
-  if (capability == 0 || known == generations.end()) return "";
-  const auto* const next = std::next(known);
-  if (capability >= known->first && (next == generations.end() || capability < next->first))
-    return "";
-  return fmt::format("compute times of {} on a cluster of GPUs of compute capability {}.{}",
-                     worked.text(), capability / 10, capability % 10);
-}
-
 std::string nccl_rules(const Json& collective, const Cluster& cluster) {
   const int minor = nccl_minor(collective, cluster);
   const auto* const next = std::upper_bound(std::begin(kNcclSteps), std::end(kNcclSteps), minor);

@@ -59,9 +59,6 @@ struct KindOfStep {
 /// Framework, compute, GPU and model of a "workload" section and what was read from it.
 KindOfStep workload_kind(const Config& workload, const Trace& trace);
 
-/// Why the GPUs of a cluster are not those that a workload was timed on: "" where they may be.
-std::string unlike_gpus(const KindOfStep& workload, const Cluster& cluster);
-
 /// Of a collective "nccl": "NCCL 2.21" for it and the releases after it that estimate alike.
 std::string nccl_rules(const Json& collective, const Cluster& cluster);
 

@@ -40,7 +40,7 @@ std::vector<Carries> stages(const Collective& collective, Bytes m) {
 std::vector<Carries> played(const Experiment& e, Bytes m) {
   constexpr double kMost = 2e6;  // messages of two links
   std::vector<Carries> parts;
-  const auto cluster = played_cluster(e);
+  const auto cluster = played_machines(e).cluster;
   const Machine machine(*cluster);
   if (play_cost(e.collective->programs(m), machine) > kMost) return parts;
   for (const LinkUse& use : link_uses(*e.collective, *cluster, m)) {

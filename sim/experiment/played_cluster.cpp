@@ -77,16 +77,14 @@ void check_machines(const Experiment& e) {
   check_failures(e);
 }
 
-std::shared_ptr<const Cluster> played_cluster(const Experiment& e) {
-  if (!e.run->slow_links) return e.cluster;
-  const std::vector<SlowNode> slow = e.run->slow_links->drawn(e.cluster->nodes, e.run->seed);
-  return std::make_shared<Cluster>(slowed(*e.cluster, slow));
-}
-
-Variation played_variation(const Experiment& e) {
-  Variation variation = e.run->variation;
-  variation.gpus_per_node = e.cluster->gpus_per_node;
-  return variation;
+PlayedMachines played_machines(const Experiment& e) {
+  PlayedMachines played{e.cluster, e.run->variation};
+  played.variation.gpus_per_node = e.cluster->gpus_per_node;
+  if (e.run->slow_links) {
+    const std::vector<SlowNode> slow = e.run->slow_links->drawn(e.cluster->nodes, e.run->seed);
+    played.cluster = std::make_shared<Cluster>(slowed(*e.cluster, slow));
+  }
+  return played;
 }
 
 }  // namespace steptime

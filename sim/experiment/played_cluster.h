@@ -10,10 +10,10 @@ namespace steptime {
 /// difference to what is simulated.
 void check_machines(const Experiment& experiment);
 
-/// As messages meet it.
-std::shared_ptr<const Cluster> played_cluster(const Experiment& e);
-
-/// How its workers differ.
-Variation played_variation(const Experiment& e);
+struct PlayedMachines {
+  std::shared_ptr<const Cluster> cluster;  ///< as messages meet it
+  Variation variation;                     ///< how its workers differ
+};
+PlayedMachines played_machines(const Experiment& e);
 
 }  // namespace steptime

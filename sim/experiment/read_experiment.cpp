@@ -279,7 +279,7 @@ std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
   for (const Part part : {Part::kNetwork, Part::kCluster, Part::kRun})
     read_own_part(whole, part, e);
   check_machines(e);
-  return played_cluster(e);
+  return played_machines(e).cluster;
 }
 
 /// Throws InputError where the network has no such node.

@@ -47,6 +47,8 @@ struct Result {
   double forward_time_s = 0;
   double backward_time_s = 0;
   double comm_busy_s = 0;
+  /// What the busier ports of servers and their clients take for pushes or for pulls.
+  double server_ports_s = 0;
   double exposed_comm_s = 0;
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
   double throughput_samples_per_s = 0;      ///< all workers' together
@@ -56,8 +58,9 @@ struct Result {
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is
   std::optional<TrainingMemory> memory{};  ///< a worker's, where a device model knows it
-  std::optional<Interval> memory_interval_bytes{};  ///< of the sum of that, with a layout
-  std::int64_t seeds = 1;                           ///< times are means over as many
+  std::optional<Interval>
+      memory_interval_bytes{};  ///< with a layout: where the sum of `memory` lies
+  std::int64_t seeds = 1;       ///< times are means over as many
   /// Of step_time_s, where several seeds were played.
   std::optional<Percentiles> step_percentiles{};
   std::optional<FailureTimes> failures{};  ///< what a training of such steps meets

@@ -5,7 +5,6 @@
 #include "sim/core/fast_paths.h"
 #include "sim/events/mean_causes.h"
 #include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_work.h"
 #include "sim/training/play.h"
 #include "sim/training/reported_steps.h"
 
@@ -25,24 +24,6 @@
 namespace steptime {
 namespace {
 
-/// When the forward pass comes to the first layer of each bucket; at once where the layers' times
-/// are not known.
-std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
-                                     std::span<const Bucket> buckets) {
-  std::vector<Duration> of_layer;
-  Duration start{};
-  for (const Layer& layer : trace.layers) {
-    of_layer.push_back(start);
-    if (!trace.forward_total) start += layer.forward;
-  }
-  std::vector<Duration> starts;
-  for (const Bucket& bucket : buckets) {
-    // Units come last layer first.
-    starts.push_back(of_layer[static_cast<std::size_t>(bucket.of(units).back().layer)]);
-  }
-  return starts;
-}
-
 template <class Get>
 std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   std::vector<double> values;
@@ -52,10 +33,24 @@ std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   return values;
 }
 
+template <class Get>
+std::optional<double> median_of(const TrainingOutcome& outcome, Get get) {
+  std::vector<double> values = of_reached(outcome, get);
+  if (2 * values.size() <= outcome.seeds.size()) return std::nullopt;
+  return boost::math::statistics::median(values);
+}
+
 }  // namespace
 
 std::int64_t seeds_of(const Experiment& e) {
   return e.run->convergence ? e.run->convergence->seeds : e.run->variation.seeds;
+}
+
+OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64_t runs) {
+  if (!on_progress || runs == 1) return on_progress;
+  return [on_progress, over, runs](double share) {
+    on_progress((static_cast<double>(over) + std::min(share, 1.0)) / static_cast<double>(runs));
+  };
 }
 
 std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy) {
@@ -94,13 +89,13 @@ auto once_by_size(Of of) {
 
 /// Of all-reduces that go one after another and meet nothing else on the links: closed forms, or
 /// each size played by itself.
-void set_inside_time(const Experiment& e, bool plays_alone, TrainingPlan& plan) {
-  const auto inside = e.aggregation->inside;
+void set_inside_time(const std::shared_ptr<const Collective>& inside, bool plays_alone,
+                     TrainingPlan& plan) {
   if (!plays_alone) {
     plan.inside_time = once_by_size([inside](Bytes m) { return inside->time(m); });
     return;
   }
-  const auto cluster = played_cluster(e);
+  const auto cluster = std::make_shared<Cluster>(plan.cluster);
   const auto times = std::make_shared<MessageTimes>(*cluster, *inside, true);
   plan.inside_time = [times, cluster, inside](Bytes m) { return times->time(m); };
   plan.inside_parts = [times, cluster, inside](Bytes m) { return times->parts(m); };
@@ -108,17 +103,18 @@ void set_inside_time(const Experiment& e, bool plays_alone, TrainingPlan& plan) 
 
 }  // namespace
 
-Duration input_time(const Experiment& e) {
-  const Workload& workload = e.workload->workload;
-  if (!workload.input_rate) return {};
-  const std::int64_t samples = e.cluster->gpus_per_node * workload.trace.batch;
-  const double seconds = static_cast<double>(samples) / *workload.input_rate;
-  constexpr double kMost = 1e6;  // as compute may take at most
-  if (!(seconds <= kMost)) {
-    throw PlacedError(fmt::format("/workload/input: the samples of a step take {} s, at most {} s",
-                                  seconds, kMost));
-  }
-  return from_seconds(seconds);
+StepPlan closed_plan(const Experiment& e) {
+  const Aggregation& aggregation = *e.aggregation;
+  const auto& units = e.workload->units(e.schedule->granularity());
+  const bool communicates = e.cluster->workers() > 1 || aggregation.servers.count > 0;
+  BucketPlan buckets;
+  if (communicates)
+    buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
+  StepPlan step =
+      plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
+                communicates ? 2 : 1, aggregation.beside_kernels.get());
+  step.input = input_time(e.workload->workload, e.cluster->gpus_per_node);
+  return step;
 }
 
 namespace {
@@ -134,42 +130,19 @@ std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPl
   });
 }
 
-/// Which steps tell what a step takes (sim/training/reported_steps.h).
-TrainingPlan::Reported reported_steps(const Experiment& e, const TrainingPlan& plan) {
-  using Reported = TrainingPlan::Reported;
-  if (e.run->convergence) return Reported::kAll;
-  const bool has_servers = plan.aggregation.servers.count > 0;
-  if (!has_servers && !plan.layers_wait()) return Reported::kAll;
-  const ServerGroup& servers = plan.aggregation.servers;
-  const bool pulls_at_random = has_servers && !servers.requests->brings_values &&
-                               !servers.pulls_in_order && plan.step.buckets.size() > 1;
-  const bool has_clock = plan.schedule && std::max(e.schedule->default_steps(),
-                                                   e.transport->coordinator->default_steps()) > 1;
-  const bool differ = plan.variation.any() || pulls_at_random || has_clock ||
-                      !plan.update->has_met(plan.update->period());
-  return differ ? Reported::kAfterTwo : Reported::kSteady;
-}
-
 }  // namespace
 
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
   const std::int64_t workers = e.cluster->workers();
-  TrainingPlan plan{.cluster = *played_cluster(e),
+  StepPlan step = closed_plan(e);
+  PlayedMachines machines = played_machines(e);
+  TrainingPlan plan{.cluster = *machines.cluster,
                     .aggregation = aggregation,
                     .update = e.update,
-                    .variation = played_variation(e)};
-  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
-  const bool communicates = workers > 1 || aggregation.servers.count > 0;
-  BucketPlan buckets;
-  if (communicates) {
-    buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
-  }
-  plan.step =
-      plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
-                communicates ? 2 : 1, aggregation.beside_kernels.get());
-  plan.step.input = input_time(e);
+                    .variation = std::move(machines.variation),
+                    .step = std::move(step)};
   plan.workload = {e.workload, &e.workload->workload};
   plan.units = units;
   plan.beside = slowdown_of(e, plan);
@@ -192,15 +165,19 @@ TrainingPlan plan_training(const Experiment& e) {
                     "servers, analytic fidelity; or a factor of 1",
                     place));
   }
-  set_inside_time(e, plays && meets_nothing, plan);
+  set_inside_time(aggregation.inside, plays && meets_nothing, plan);
   if (plays && meets_nothing) {
     for (Bucket& bucket : plan.step.buckets)
       bucket.cost = plan.inside_time(bucket.bytes);
   }
-  plan.transport = e.transport;
-  if (e.transport->policy(*e.schedule, {}, *e.cluster)) plan.schedule = e.schedule;
   const Convergence* learns = e.run->convergence.get();
   if (learns != nullptr) learns->share(workers);
+  plan.steps = learns != nullptr
+                   ? learns->steps(workers)
+                   : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
+  plan.transport = e.transport;
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) plan.schedule = e.schedule;
+  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
   plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
                            *aggregation.inside, e.schedule->granularity(), parameters);
@@ -214,10 +191,7 @@ TrainingPlan plan_training(const Experiment& e) {
   for (const Bucket& bucket : plan.step.buckets)
     plan.names.push_back(name_of(bucket, units));
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
-  plan.steps = learns != nullptr
-                   ? learns->steps(workers)
-                   : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
-  plan.reported = reported_steps(e, plan);
+  plan.reported = learns != nullptr ? TrainingPlan::Reported::kAll : reported_steps(plan);
   constexpr double kLimit = 4e6;  // s, as for a single step; what comes behind has as long again
   const Duration one = std::max(plan.step.forward + plan.step.backward, plan.step.input);
   const double least = to_seconds(one) * static_cast<double>(least_steps(plan));
@@ -225,7 +199,7 @@ TrainingPlan plan_training(const Experiment& e) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));
   }
-  check_training_work(e, plan, seeds_of(e));
+  check_training_work(plan, seeds_of(e));
   return plan;
 }
 
@@ -259,40 +233,31 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     outcome.fullest_server =
         fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
   const std::int64_t seeds = seeds_of(e);
-  if (plan.on_progress && seeds > 1) {
-    plan.on_progress = [&outcome, seeds, whole = plan.on_progress](double share) {
-      whole((static_cast<double>(outcome.runs.size()) + share) / static_cast<double>(seeds));
-    };
-  }
+  const OnProgress on_progress = plan.on_progress;
   for (std::int64_t seed = e.run->seed; seed < e.run->seed + seeds; ++seed) {
+    plan.on_progress = share_of(on_progress, seed - e.run->seed, seeds);
     outcome.seeds.push_back(seed);
     Causes kept;
     Causes* const causes = attributes ? &kept : nullptr;
-    if (learns == nullptr) {
-      outcome.runs.push_back(play_programs(plan, seed, nullptr, nullptr, 0,
-                                           seed == e.run->seed ? timeline : nullptr, causes));
-      continue;
+    std::optional<Learner> learner;
+    if (learns != nullptr) {
+      const std::int64_t trainers = plan.trainers();
+      learner.emplace(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
+                      outcome.has_servers, seed, plan.pushing());
     }
-    const std::int64_t trainers = plan.trainers();
-    Learner learner(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
-                    outcome.has_servers, seed, plan.pushing());
-    outcome.runs.push_back(play_programs(plan, seed, &learner, learns, learns->problem->samples(),
+    outcome.runs.push_back(play_programs(plan, seed, learner ? &*learner : nullptr,
                                          seed == e.run->seed ? timeline : nullptr, causes));
-    outcome.reached.push_back(first_at(outcome.runs.back().curve, learns->target));
+    if (learner) outcome.reached.push_back(first_at(outcome.runs.back().curve, learns->target));
   }
   return outcome;
 }
 
 std::optional<double> TrainingOutcome::time_to_target() const {
-  auto times = of_reached(*this, [](const CurvePoint& p) { return p.time_s; });
-  if (2 * times.size() <= seeds.size()) return std::nullopt;
-  return boost::math::statistics::median(times);
+  return median_of(*this, [](const CurvePoint& p) { return p.time_s; });
 }
 
 std::optional<double> TrainingOutcome::epochs_to_target() const {
-  auto epochs = of_reached(*this, [](const CurvePoint& p) { return p.epoch; });
-  if (2 * epochs.size() <= seeds.size()) return std::nullopt;
-  return boost::math::statistics::median(epochs);
+  return median_of(*this, [](const CurvePoint& p) { return p.epoch; });
 }
 
 std::optional<double> TrainingOutcome::fastest_to_target() const {

@@ -38,6 +38,8 @@ struct TrainingOutcome {
 
 /// How often the experiment is run, each time with another seed.
 std::int64_t seeds_of(const Experiment& experiment);
+/// Tells the share of all runs, of which so many are over, from that of one.
+OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64_t runs);
 /// The first point of a curve that reaches the accuracy.
 std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy);
 
@@ -45,9 +47,8 @@ std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double 
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);
 
-/// What the input pipeline of a node takes for the samples of one step; 0: it never holds up a
-/// step.
-Duration input_time(const Experiment& experiment);
+/// A step's passes, its buckets with closed forms as their costs, and its input.
+StepPlan closed_plan(const Experiment& experiment);
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);

@@ -20,7 +20,7 @@ struct Validity {
   Status status = Status::kUnvalidated;
   std::int64_t n = 0;                 ///< measured steps of its kind
   double typical_pct = 0;             ///< their median absolute error
-  std::optional<double> worst_pct{};  ///< of kinds of three testbeds or more
+  std::optional<double> worst_pct{};  ///< none: fewer than three testbeds have its kind
   std::vector<std::string> beyond{};  ///< reasons
 
   bool is_validated() const { return status == Status::kValidated; }

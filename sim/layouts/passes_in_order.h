@@ -15,8 +15,8 @@ const std::vector<std::vector<Pass>>& passes_in_order(const LayoutPlan& plan);
 struct StepPasses {
   explicit StepPasses(const LayoutPlan& plan);
 
-  std::vector<std::vector<ChunkPasses>> chunks{};  ///< of each place of the pipeline
-  const std::vector<std::vector<Pass>>& order;     ///< of each, one pass after another
+  std::vector<std::vector<ChunkPasses>> chunks{};  ///< by place of the pipeline
+  const std::vector<std::vector<Pass>>& order;     ///< by place, one pass after another
 };
 
 }  // namespace steptime

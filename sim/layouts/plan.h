@@ -43,7 +43,7 @@ enum class Spent : std::uint8_t {
   kGradients,
   kWeights,
   kOptimizer,
-  kScales,  ///< of products in 8 bits, which depend on other ranks' values
+  kScales,  ///< products in 8 bits get scales, which depend on other ranks' values
   kOverlap  ///< what compute takes longer beside exchanges
 };
 inline constexpr std::size_t kSpent = 12;
@@ -145,7 +145,7 @@ struct BesideCompute {
   /// gradient of the same product's weights.
   bool input_gradients = false;
   bool pipeline = true;
-  bool pipeline_by_order = false;  ///< of passes that do not await it (Pass::awaits_send)
+  bool pipeline_by_order = false;  ///< sends that their passes do not await (Pass::awaits_send)
   bool context = true;
 
   bool has_send_of(const Pass& pass) const {

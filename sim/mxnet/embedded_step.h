@@ -30,9 +30,9 @@ struct EmbeddedStep {
   StepTimes times;
   Attribution attribution;
   std::optional<FunnelBounds> bounds;
-  std::vector<RankRecord::KeyTimes> buckets;  ///< by bucket of the plan
-  std::vector<LinkUse> links{};               ///< where a kvstore's merge was played
-  std::vector<Duration> ends{};  ///< when steps from the first one on ended, where asked for
+  std::vector<BucketTimes> buckets;  ///< by bucket of the plan
+  std::vector<LinkUse> links{};      ///< where a kvstore's merge was played
+  std::vector<Duration> ends{};      ///< when steps from the first one on ended, where asked for
   /// From the start of the first step to the end of its last operation: nothing of a step before
   /// it shortens or delays it. Of a kvstore's merge without the steps that follow; where
   /// keys travel in every k-th step only, the mean of the first k.

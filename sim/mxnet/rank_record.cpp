@@ -156,7 +156,8 @@ Attribution RankRecord::attribution() const {
                 .input = passed(kSamples) / steps,
                 .steps = sums_.step + 1,
                 .transient_steps = steady_from_step_,
-                .transient = steady_from_ - first_start_ - steady_from_step_ * step_time()};
+                .transient = std::max(
+                    Duration{}, steady_from_ - first_start_ - steady_from_step_ * step_time())};
   const auto add_cause = [&](const char* cause, const char* resource, Duration time) {
     if (time > Duration{})
       a.causes.push_back({cause, resource, to_seconds(time) / static_cast<double>(steps)});

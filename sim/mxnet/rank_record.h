@@ -7,6 +7,7 @@
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/training_graph.h"
+#include "sim/step/step.h"
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +31,7 @@ struct Attribution {
   std::vector<std::pair<std::string, Duration>> waits;
   std::int64_t steps = 0;            ///< simulated
   std::int64_t transient_steps = 0;  ///< as many of them go before the steady state
-  Duration transient{};              ///< by how much those took longer than steady ones
+  Duration transient{};              ///< by how much those took longer than steady ones; at least 0
 };
 
 class RankRecord final : public Communicators::Listener {
@@ -70,12 +71,7 @@ class RankRecord final : public Communicators::Listener {
   Time first_step_end() const { return first_step_end_; }
   Attribution attribution() const;
   /// Of the last step, by key, after the start of its forward pass.
-  struct KeyTimes {
-    Duration ready{};
-    Duration start{};
-    Duration end{};
-  };
-  const std::vector<KeyTimes>& key_times() const { return key_times_; }
+  const std::vector<BucketTimes>& key_times() const { return key_times_; }
 
  private:
   enum Gpu : std::uint8_t { kIdle, kForward, kBackward, kSamples };
@@ -115,7 +111,7 @@ class RankRecord final : public Communicators::Listener {
   Time steady_from_{};
   std::vector<std::int64_t> reduced_;  ///< by key: how often
   std::vector<Time> key_start_;
-  std::vector<KeyTimes> key_times_;
+  std::vector<BucketTimes> key_times_;
 };
 
 }  // namespace steptime

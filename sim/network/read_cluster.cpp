@@ -55,7 +55,7 @@ struct Preset {
   std::string help;
   Json cluster;
   std::string profile;
-  std::string file = {};  ///< of the user's own; "" for a shipped one
+  std::string file = {};  ///< the user's own; "" for a shipped preset
 };
 
 Preset parse_preset(const std::string& text, const std::string& file) {

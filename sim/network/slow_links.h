@@ -24,9 +24,9 @@ struct SlowNode {
 
 struct SlowLinks {
   double chance = 0;                  ///< probability that a node is slow
-  std::vector<std::int64_t> nodes{};  ///< that are slow whatever is drawn
-  double factor = 1;                  ///< of these and of those that are drawn
-  std::vector<SlowNode> adapters{};   ///< that are slow by factors of their own
+  std::vector<std::int64_t> nodes{};  ///< slow ones, whatever is drawn
+  double factor = 1;                  ///< by which these, and nodes that are drawn, are slow
+  std::vector<SlowNode> adapters{};   ///< slow ones, by factors of their own
 
   /// Those among `count` nodes, in ascending order. A node that is slow with one chance is so with
   /// each larger one, and with any number of nodes. The last one of a node or adapter counts.

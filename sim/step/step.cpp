@@ -190,6 +190,18 @@ StepPlan plan_step(const Workload& workload, const PassTimes& passes,
   return step;
 }
 
+Duration input_time(const Workload& workload, std::int64_t gpus_per_node) {
+  if (!workload.input_rate) return {};
+  const std::int64_t samples = gpus_per_node * workload.trace.batch;
+  const double seconds = static_cast<double>(samples) / *workload.input_rate;
+  constexpr double kMost = 1e6;  // as compute may take at most
+  if (!(seconds <= kMost)) {
+    throw PlacedError(fmt::format("/workload/input: the samples of a step take {} s, at most {} s",
+                                  seconds, kMost));
+  }
+  return from_seconds(seconds);
+}
+
 StepTimes closed_step(const StepPlan& plan) {
   StepHash hash(plan.forward, plan.backward);
   Duration busy{};
@@ -206,6 +218,17 @@ std::vector<BucketTimes> bucket_times(const StepPlan& plan) {
   std::vector<BucketTimes> all(plan.buckets.size());
   ends_of(plan, [&](std::size_t i, const BucketTimes& times) { all[i] = times; });
   return all;
+}
+
+StepTimes played_step(const StepPlan& plan, std::span<const BucketTimes> buckets, Duration step,
+                      Duration input) {
+  StepHash hash(plan.forward, plan.backward);
+  Duration busy{};
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    busy += buckets[i].end - buckets[i].start;
+    hash.add(i, buckets[i].end);
+  }
+  return {step, busy, step - input - plan.forward - plan.backward, hash.value(), input};
 }
 
 std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective) {

@@ -58,6 +58,10 @@ inline StepPlan plan_step(const Workload& workload, std::span<const GradientUnit
   return plan_step(workload, passes_of(workload), units, plan, collective, workers, beside_kernels);
 }
 
+/// What the input pipeline of a node of so many GPUs takes for the samples of one step; 0: it never
+/// holds up a step.
+Duration input_time(const Workload& workload, std::int64_t gpus_per_node);
+
 /// Throws InputError when a step of this length would exceed the range of simulated time.
 void check_step_length(double seconds);
 
@@ -80,6 +84,10 @@ struct BucketTimes {
   Duration end{};
 };
 std::vector<BucketTimes> bucket_times(const StepPlan& plan);
+
+/// The same times of a step that has been played, of which it waited `input` for samples only.
+StepTimes played_step(const StepPlan& plan, std::span<const BucketTimes> buckets, Duration step,
+                      Duration input);
 
 /// Why the time of the step passes: the way back from its end, which adds up to it. `collective`:
 /// what the buckets' costs are of.

@@ -6,7 +6,6 @@
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
 #include "sim/experiment/training_run.h"
-#include "sim/experiment/training_work.h"
 #include "sim/sweeps/frameworks.h"
 #include "sim/sweeps/run_sweep.h"
 
@@ -292,7 +291,7 @@ class Search {
           continue;
         }
         candidates.push_back(
-            {training_events(e, plan_training(e), seeds_of(e)), &setting - settings(group).data()});
+            {training_events(plan_training(e), seeds_of(e)), &setting - settings(group).data()});
       } catch (const InputError& e) {  // what does not go together, or not on this cluster
         refuse(group, e.what());
       }

@@ -3,7 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
-#include "sim/training/ready_run.h"
+#include "sim/training/play.h"
 
 #include <algorithm>
 #include <deque>
@@ -61,8 +61,7 @@ std::vector<TrainingTimes> play_jobs(const Cluster& network, std::vector<SharedJ
     seen.push_back({&links, std::move(job.nodes), any_trains});
     job.plan.shared = &seen.back();
     job.plan.roads = job_roads;
-    runs.emplace_back(world, job.plan, job.seed, Record::Learning{},
-                      runs.empty() ? timeline : nullptr);
+    runs.emplace_back(world, job.plan, job.seed, nullptr, runs.empty() ? timeline : nullptr);
   }
   std::function<void()> report;
   if (on_progress) {

@@ -14,7 +14,7 @@
 namespace steptime {
 
 struct SharedJob {
-  TrainingPlan plan;  ///< of a cluster of its nodes alone, without servers
+  TrainingPlan plan;  ///< its cluster has the job's nodes alone, and no servers
   /// The nodes of the network that it has, in the order of its own.
   std::vector<std::int64_t> nodes;
   std::int64_t seed = 1;

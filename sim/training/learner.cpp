@@ -59,33 +59,37 @@ Pushed Learner::add_up(std::size_t first, std::size_t last, ParameterRange range
           update_.sends_parameters() ? clients : static_cast<double>(members_) * clients};
 }
 
-void Learner::apply_all(ParameterRange range) {
-  update_.on_server(weights(center_, range), add_up(0, clients_.size(), range), descent_);
+void Learner::apply_all(const Piece& piece) {
+  for (const ParameterRange& range : piece.ranges)
+    update_.on_server(weights(center_, range), add_up(0, clients_.size(), range), descent_);
 }
 
-void Learner::apply(std::int64_t pusher, ParameterRange range) {
-  if (!update_.pull_sees_push()) copy(pusher, range);
+void Learner::apply(std::int32_t pusher, const Piece& piece) {
+  if (!update_.pull_sees_push()) copy(pusher, piece);
   const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
-  update_.on_server(weights(center_, range), add_up(first, first + pushing_, range), descent_);
+  for (const ParameterRange& range : piece.ranges)
+    update_.on_server(weights(center_, range), add_up(first, first + pushing_, range), descent_);
 }
 
-void Learner::pull(std::int64_t pusher, ParameterRange range) {
-  if (update_.pull_sees_push()) copy(pusher, range);
+void Learner::pull(std::int32_t pusher, const Piece& piece) {
+  if (update_.pull_sees_push()) copy(pusher, piece);
 }
 
 void Learner::meet() {
-  const ParameterRange all{0, sum_.size()};
+  const Piece all{.ranges = {{0, sum_.size()}}};
   apply_all(all);
   for (std::size_t c = 0; c < clients_.size(); ++c)
-    pull(static_cast<std::int64_t>(c), all);
+    pull(static_cast<std::int32_t>(c), all);
 }
 
-void Learner::copy(std::int64_t pusher, ParameterRange range) {
-  const std::span<const double> values = weights(center_, range).w;
+void Learner::copy(std::int32_t pusher, const Piece& piece) {
   const std::size_t first = static_cast<std::size_t>(pusher) * pushing_;
-  for (std::size_t c = first; c < first + pushing_; ++c)
-    std::copy(values.begin(), values.end(),
-              clients_[c].pulled.begin() + static_cast<std::ptrdiff_t>(range.begin));
+  for (const ParameterRange& range : piece.ranges) {
+    const std::span<const double> values = weights(center_, range).w;
+    for (std::size_t c = first; c < first + pushing_; ++c)
+      std::copy(values.begin(), values.end(),
+                clients_[c].pulled.begin() + static_cast<std::ptrdiff_t>(range.begin));
+  }
 }
 
 void Learner::take(std::int64_t client) {

@@ -22,26 +22,13 @@ class Learner final : public Store {
   /// The client's gradient at its parameters: the sum over its workers, in the order of ranks.
   void compute(std::int64_t client, std::int64_t step);
 
-  // What a server does with a range.
+  // What a server does with a piece.
   /// What all clients have pushed, once all are there.
-  void apply_all(ParameterRange range);
+  void apply_all(const Piece& piece) override;
   /// What one pusher has pushed.
-  void apply(std::int64_t pusher, ParameterRange range);
+  void apply(std::int32_t pusher, const Piece& piece) override;
   /// A pusher is sent its values.
-  void pull(std::int64_t pusher, ParameterRange range);
-  // The same with all ranges of a piece.
-  void apply_all(const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      apply_all(range);
-  }
-  void apply(std::int32_t pusher, const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      apply(pusher, range);
-  }
-  void pull(std::int32_t pusher, const Piece& piece) override {
-    for (const ParameterRange& range : piece.ranges)
-      pull(pusher, range);
-  }
+  void pull(std::int32_t pusher, const Piece& piece) override;
   /// Without servers: a collective does to all parameters what servers would, and sends them to
   /// all.
   void meet();
@@ -56,6 +43,7 @@ class Learner final : public Store {
   }
   std::span<const double> center() const { return center_.w; }
   double learning_rate() const { return descent_.rate; }
+  const Convergence& convergence() const { return convergence_; }
   /// Of the centre, where the run says so and there is one; else of client 0.
   Score test() const;
 
@@ -69,7 +57,7 @@ class Learner final : public Store {
   static Weights weights(State& state, ParameterRange range);
   /// The pushes of clients [first, last), added up in the order of ranks.
   Pushed add_up(std::size_t first, std::size_t last, ParameterRange range);
-  void copy(std::int64_t pusher, ParameterRange range);
+  void copy(std::int32_t pusher, const Piece& piece);
 
   const Convergence& convergence_;
   const Update& update_;

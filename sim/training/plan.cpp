@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace steptime {
 
 namespace {
@@ -290,6 +292,30 @@ std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& wor
   return issued;
 }
 
+std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
+                                     std::span<const Bucket> buckets) {
+  std::vector<Duration> of_layer;
+  Duration start{};
+  for (const Layer& layer : trace.layers) {
+    of_layer.push_back(start);
+    if (!trace.forward_total) start += layer.forward;
+  }
+  std::vector<Duration> starts;
+  for (const Bucket& bucket : buckets) {
+    // Units come last layer first.
+    starts.push_back(of_layer[static_cast<std::size_t>(bucket.of(units).back().layer)]);
+  }
+  return starts;
+}
+
+std::vector<BucketTimes> TrainingTimes::by_bucket() const {
+  std::vector<BucketTimes> times(sent.size());
+  for (const Sent& bucket : sent)
+    times[static_cast<std::size_t>(bucket.buckets.front())] = {bucket.ready, bucket.start,
+                                                               bucket.end};
+  return times;
+}
+
 double TrainingTimes::mean_staleness() const {
   double updates = 0;
   double sum = 0;
@@ -305,12 +331,35 @@ bool TrainingPlan::layers_wait() const {
          !update->sends_parameters();
 }
 
-double work_of(const TrainingPlan& plan) {
-  const auto steps = static_cast<double>(plan.played_steps());
-  const auto exchanges = static_cast<double>(plan.update->exchanges_in(plan.played_steps()));
+TrainingPlan::Reported reported_steps(const TrainingPlan& plan) {
+  using Reported = TrainingPlan::Reported;
+  const ServerGroup& servers = plan.aggregation.servers;
+  const bool has_servers = servers.count > 0;
+  if (!has_servers && !plan.layers_wait()) return Reported::kAll;
+  const bool pulls_at_random = has_servers && !servers.requests->brings_values &&
+                               !servers.pulls_in_order && plan.step.buckets.size() > 1;
+  const bool has_clock =
+      plan.schedule &&
+      std::max(plan.schedule->default_steps(), plan.transport->coordinator->default_steps()) > 1;
+  const bool differ = plan.variation.any() || pulls_at_random || has_clock ||
+                      !plan.update->has_met(plan.update->period());
+  return differ ? Reported::kAfterTwo : Reported::kSteady;
+}
+
+namespace {
+
+double pieces_of(const TrainingPlan& plan) {
   double pieces = 0;
   for (const auto& of_bucket : plan.pieces)
     pieces += static_cast<double>(of_bucket.size());
+  return pieces;
+}
+
+}  // namespace
+
+double work_of(const TrainingPlan& plan) {
+  const auto steps = static_cast<double>(plan.played_steps());
+  const auto exchanges = static_cast<double>(plan.update->exchanges_in(plan.played_steps()));
   const auto buckets = static_cast<double>(plan.step.buckets.size());
   if (plan.workers_meet()) return buckets * exchanges;
   const double reductions = plan.update->sends_parameters() && plan.members() == 1 ? 0 : buckets;
@@ -319,8 +368,37 @@ double work_of(const TrainingPlan& plan) {
   for (const auto& of_piece : plan.pieces_beyond)
     beyond += 2 * static_cast<double>(of_piece.size()) + (copies ? 2 : 0);
   return static_cast<double>(plan.aggregation.clients) *
-             (2 * pieces * exchanges + reductions * steps) +
+             (2 * pieces_of(plan) * exchanges + reductions * steps) +
          static_cast<double>(plan.cluster.nodes) * beyond * exchanges;
+}
+
+double training_events(const TrainingPlan& plan, std::int64_t seeds) {
+  const auto workers = static_cast<double>(plan.cluster.workers());
+  const auto clients = static_cast<double>(plan.aggregation.clients);
+  double beyond = 0;  // of a node; four events more for its copies
+  for (const auto& of_piece : plan.pieces_beyond)
+    beyond += 10 * static_cast<double>(of_piece.size()) + 4;
+  const double step =
+      workers + 2 * static_cast<double>(plan.trainers()) +
+      clients * (2 * static_cast<double>(plan.step.buckets.size()) + 10 * pieces_of(plan)) +
+      static_cast<double>(plan.cluster.nodes) * beyond;
+  return step * static_cast<double>(plan.played_steps()) * static_cast<double>(seeds);
+}
+
+void check_training_work(const TrainingPlan& plan, std::int64_t seeds) {
+  const double pieces = pieces_of(plan);
+  const auto clients = static_cast<double>(plan.aggregation.clients);
+  const double states = clients * (pieces + static_cast<double>(plan.pieces.size()));
+  // With those that are under way, at most about 100 B each: they fit into 2 GiB.
+  constexpr double kMost = 2e7;
+  if (plan.aggregation.servers.count > 0 && states > kMost) {
+    throw PlacedError(
+        fmt::format("/cluster: {} clients of servers with {} messages each are more than fit in "
+                    "memory; larger buckets are fewer",
+                    clients, pieces));
+  }
+  const double events = training_events(plan, seeds);
+  check_events(events, "/run/steps", "events", "fewer steps, workers or servers are fewer");
 }
 
 }  // namespace steptime

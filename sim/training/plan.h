@@ -102,8 +102,17 @@ struct TrainingPlan {
   std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
 };
 
+/// Which steps tell what a step takes, where nothing is learnt (sim/training/reported_steps.h).
+TrainingPlan::Reported reported_steps(const TrainingPlan& plan);
+
 /// All-reduces inside clients, and messages with their servers, of a whole run.
 double work_of(const TrainingPlan& plan);
+/// Events of all its steps with so many seeds, about, at 60 to 900 ns each: a worker's speed, an
+/// all-reduce and a message are one, two and five.
+double training_events(const TrainingPlan& plan, std::int64_t seeds);
+/// Throws PlacedError for a run that takes far longer than ten minutes, or whose messages with
+/// servers do not fit into memory.
+void check_training_work(const TrainingPlan& plan, std::int64_t seeds);
 
 /// The pieces of every bucket; `parameters`: how many are learnt, spread over the elements of the
 /// keys in forward order. Where the keys are buckets, `buckets` become the shards, each with one
@@ -126,6 +135,11 @@ std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
 std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& workload,
                                 std::span<const GradientUnit> units,
                                 std::span<const Bucket> buckets, Granularity granularity);
+
+/// When the forward pass comes to the first layer of each bucket; at once where the layers' times
+/// are not known.
+std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
+                                     std::span<const Bucket> buckets);
 
 struct CurvePoint {
   double time_s = 0;
@@ -157,6 +171,8 @@ struct TrainingTimes {
     Duration end{};
   };
   std::vector<Sent> sent;
+  /// The same by bucket, where each travels by itself.
+  std::vector<BucketTimes> by_bucket() const;
   double all_reduces = 0;          ///< per step, of client 0
   double reduce_busy_s = 0;        ///< per step, what these take when nothing else is under way
   std::vector<Cause> attribution;  ///< what step_s passes for; none where causes are not kept

@@ -1,22 +1,83 @@
 #include "sim/training/play.h"
 
 #include "sim/core/fingerprint.h"
-#include "sim/training/ready_run.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace steptime {
+namespace {
+
+/// Whether a forward pass looks ahead to values that come while it goes on: those that a step pulls
+/// at its start it waits for anyway.
+bool looks_ahead(const TrainingPlan& plan) {
+  const ServerGroup& servers = plan.aggregation.servers;
+  return plan.layers_wait() && (servers.count == 0 || servers.requests->brings_values);
+}
+
+}  // namespace
+
+ReadyRun::ReadyRun(World& world, const TrainingPlan& plan, std::int64_t seed, Learner* learner,
+                   Timeline* timeline)
+    : world_(world),
+      plan_(plan),
+      record_(plan, world.engine, static_cast<std::size_t>(plan.trainers()), looks_ahead(plan),
+              learner),
+      training_{world, plan, seed, record_, learner, Drawing(plan, timeline)},
+      roads_(plan.roads(world, plan)),
+      fleet_(training_, *roads_),
+      work_(work_of(plan)) {}
+
+double ReadyRun::share() const {
+  const double share = work_ > 0
+                           ? static_cast<double>(fleet_.messages() + record_.reductions()) / work_
+                           : static_cast<double>(fleet_.workers().front().step()) /
+                                 static_cast<double>(plan_.played_steps());
+  return std::min(share, 1.0);  // how many steps there are is not always known
+}
+
+bool ReadyRun::has_reported() const {
+  return !record_.steps().is_reported(fleet_.workers().front().step());
+}
+
+TrainingTimes ReadyRun::times(const Causes* causes) {
+  TrainingTimes times;
+  record_.tell(times);
+  const ReportedSteps& steps = record_.steps();
+  const auto workers = static_cast<double>(fleet_.workers().size());
+  SumOfTimes computed;
+  Time last{};
+  for (const Worker& worker : fleet_.workers()) {
+    computed.add(worker.computed());
+    last = std::max(last, worker.end());
+  }
+  times.end_s = to_seconds(since_start(last));
+  times.compute_s = computed.mean_s(workers * steps.counted());
+  times.input_s = record_.waited_for_input().mean_s(workers * steps.reported());
+  if (fleet_.servers() != nullptr) {
+    SumOfTimes busy;
+    busy.add(fleet_.servers()->most_busy());
+    times.server_busy_s = busy.mean_s(steps.per_step());
+    times.messages = fleet_.messages();
+    times.messages_per_step = static_cast<double>(times.messages) / steps.per_step();
+    times.staleness = fleet_.servers()->staleness();
+  }
+  if (causes != nullptr) times.attribution = steps.attribution(*causes);
+  times.links = roads_->links(to_seconds(since_start(std::max(last, world_.now()))),
+                              static_cast<double>(steps.played()));
+  times.fingerprint = world_.engine.fingerprint();
+  return times;
+}
 
 void check_programs(const TrainingPlan& plan) {
   World world;
-  const ReadyRun run(world, plan, 1, {}, nullptr);
+  const ReadyRun run(world, plan, 1);
 }
 
 TrainingTimes play_programs(const TrainingPlan& plan, std::int64_t seed, Learner* learner,
-                            const Convergence* convergence, std::int64_t samples,
                             Timeline* timeline, Causes* causes) {
   World world(causes);
-  ReadyRun run(world, plan, seed, {learner, convergence, static_cast<double>(samples)}, timeline);
+  ReadyRun run(world, plan, seed, learner, timeline);
   std::function<void()> report;
   if (plan.on_progress) report = [&] { plan.on_progress(run.share()); };
   run.on_step(report);

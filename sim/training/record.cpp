@@ -6,11 +6,11 @@
 namespace steptime {
 
 Record::Record(const TrainingPlan& plan, Engine& engine, std::size_t workers, bool layers_wait,
-               Learning learning)
+               const Learner* learner)
     : plan_(plan),
       engine_(engine),
       layers_wait_(layers_wait),
-      learning_(learning),
+      learner_(learner),
       steps_(plan, engine),
       sent_(plan.step.buckets.size()),
       learnt_(workers) {
@@ -49,8 +49,8 @@ void Record::ended(std::int32_t worker, std::int64_t step, Time end, When led) {
 
 void Record::learnt(std::int32_t worker, std::int64_t step) {
   learnt_[static_cast<std::size_t>(worker)] = step;
-  if (worker != 0 || learning_.learner == nullptr) return;
-  const Convergence& convergence = *learning_.convergence;
+  if (worker != 0 || learner_ == nullptr) return;
+  const Convergence& convergence = learner_->convergence();
   if (step % convergence.evaluate != 0 && step != plan_.steps) return;
   // When all have waited for each other, the others' ends of the step are events of this instant.
   const bool have_met = plan_.update->has_met(step);
@@ -59,8 +59,8 @@ void Record::learnt(std::int32_t worker, std::int64_t step) {
     steps += have_met ? step : each;
   const std::int64_t members = plan_.cluster.workers() / plan_.trainers();
   const auto taken = static_cast<double>(steps * members * convergence.batch);
-  curve_.push_back({to_seconds(since_start(engine_.now())), taken / learning_.samples,
-                    learning_.learner->test()});
+  const auto samples = static_cast<double>(convergence.problem->samples());
+  curve_.push_back({to_seconds(since_start(engine_.now())), taken / samples, learner_->test()});
 }
 
 void Record::tell(TrainingTimes& times) {

@@ -18,14 +18,10 @@ namespace steptime {
 
 class Record {
  public:
-  struct Learning {
-    Learner* learner = nullptr;  ///< null: nothing is learnt
-    const Convergence* convergence = nullptr;
-    double samples = 0;  ///< how many samples the training set has
-  };
-  /// `layers_wait`: a step's values come in the next one. All must outlive the record.
+  /// `layers_wait`: a step's values come in the next one. `learner`: null: nothing is learnt. All
+  /// must outlive the record.
   Record(const TrainingPlan& plan, Engine& engine, std::size_t workers, bool layers_wait,
-         Learning learning);
+         const Learner* learner);
 
   // Steps are counted from 0.
   /// Whether a worker plays a step, which it then begins.
@@ -59,7 +55,7 @@ class Record {
   const TrainingPlan& plan_;
   Engine& engine_;
   bool layers_wait_;
-  Learning learning_;
+  const Learner* learner_;
   ReportedSteps steps_;
   SentStep sent_;
   std::vector<std::int64_t> learnt_;  ///< steps, by every worker

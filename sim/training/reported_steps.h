@@ -120,7 +120,7 @@ class ReportedSteps {
   std::deque<Open> open_;  ///< steps behind those in over_, which some clients have ended
   std::vector<Time> over_;
   End end_{};              ///< the end of the last step that is reported
-  Duration length_{};      ///< of the latest exchange
+  Duration length_{};      ///< what the latest exchange took
   std::int64_t same_ = 0;  ///< exchanges in a row up to the present one that took as long
   std::int64_t last_ = 0;  ///< behind the reported steps, once it is known
 };

@@ -54,7 +54,7 @@ struct ExchangedBytes {
   Bytes keys_values{};  ///< and its keys and values
   /// `hidden` as ranks gather it for a product, which may be in a narrower type; none: the same.
   std::optional<Bytes> gathered{};
-  Bytes maxima{};  ///< of a layer's values, in each pass, among all ranks that share its stage
+  Bytes maxima{};  ///< in each pass, a layer's largest values among all ranks that share its stage
 
   Bytes in_gathers() const { return gathered.value_or(hidden); }
 };

@@ -12,7 +12,7 @@ namespace steptime {
 /// A GPU, or all of a node, with a speed of its own.
 struct GpuSpeed {
   std::int64_t node = 0;            ///< the first one is 0
-  std::optional<std::int64_t> gpu;  ///< of the node's; none: all of them
+  std::optional<std::int64_t> gpu;  ///< the node's number of it; none: all of them
   double speed = 1;                 ///< over that of the others
 };
 

@@ -38,7 +38,7 @@ void asynchronous_workers(benchmark::State& state, const std::string& schedule,
   double messages = 0;
   for (auto unused : state) {
     (void)unused;
-    messages += static_cast<double>(play_programs(plan, 1, nullptr, nullptr, 0).messages);
+    messages += static_cast<double>(play_programs(plan, 1).messages);
   }
   state.counters["steps"] = static_cast<double>(steps);
   state.counters["messages"] = benchmark::Counter(messages, benchmark::Counter::kIsRate);
@@ -67,13 +67,12 @@ void attribution(benchmark::State& state, const std::string& nodes, const std::s
   double messages = 0;
   for (auto unused : state) {
     (void)unused;
-    without = std::min(
-        without, least_seconds(1, [&] {
-          messages = static_cast<double>(play_programs(plan, 1, nullptr, nullptr, 0).messages);
-        }));
+    without = std::min(without, least_seconds(1, [&] {
+                         messages = static_cast<double>(play_programs(plan, 1).messages);
+                       }));
     with = std::min(with, least_seconds(1, [&] {
                       Causes causes;
-                      play_programs(plan, 1, nullptr, nullptr, 0, nullptr, &causes);
+                      play_programs(plan, 1, nullptr, nullptr, &causes);
                     }));
   }
   state.counters["x"] = with / without;

@@ -10,9 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -24,13 +22,6 @@ namespace {
 
 constexpr int kPairs = 250;
 constexpr double kHalfAPicosecond = 0.5e-12;
-
-std::int64_t seed_of_the_run() {
-  const char* given = std::getenv("STEPTIME_SEED");
-  static const std::int64_t seed =
-      given != nullptr ? std::atoll(given) : static_cast<std::int64_t>(std::random_device{}());
-  return seed;
-}
 
 using Pair = std::pair<Json, Json>;
 
@@ -193,6 +184,13 @@ Json whole_parts(Json workload) {
   return workload;
 }
 
+Pair at_both_fidelities(Json config) {
+  Json other = config;
+  config["run"]["fidelity"] = "analytic";
+  other["run"]["fidelity"] = "message";
+  return {config, other};
+}
+
 TEST(SameSystem, OneMessageTakesTheSameAtBothFidelities) {
   expect_the_same("one message at both fidelities", [](ExperimentDraw& draw) {
     Json config = any_config(draw, "parameter-server");
@@ -204,30 +202,29 @@ TEST(SameSystem, OneMessageTakesTheSameAtBothFidelities) {
                  {"requests", draw.of({"push-pull", "pushpull", "early-pull"})}};
     if (draw.one_in(2)) servers["placement"] = "with-workers";
     config["strategy"] = {{"aggregation", servers}, {"schedule", {{"type", "sync-easgd"}}}};
-    Json other = config;
-    config["run"]["fidelity"] = "analytic";
-    other["run"]["fidelity"] = "message";
-    return Pair{config, other};
+    return at_both_fidelities(config);
   });
+}
+
+/// Of single GPUs in up to six nodes, one ring after another.
+Json with_rings(ExperimentDraw& draw, Json config, std::int64_t least_nodes) {
+  config["cluster"]["nodes"] = draw.between(least_nodes, 6);
+  config["cluster"]["gpus_per_node"] = 1;
+  config["cluster"].erase("messages");
+  config["strategy"] = {
+      {"aggregation", {{"type", "all-reduce"}, {"collective", {{"type", "ring"}}}}},
+      {"schedule", {{"type", draw.of({"wfbp", "naive", "sync-easgd", "mg-wfbp"})}}}};
+  return config;
 }
 
 TEST(SameSystem, RingsOneAfterAnotherTakeTheSameAtBothFidelities) {
   expect_the_same("rings one after another at both fidelities", [](ExperimentDraw& draw) {
-    Json config = any_config(draw, "all-reduce");
+    Json config = with_rings(draw, any_config(draw, "all-reduce"), 1);
     config["workload"] = whole_parts(config["workload"]);
-    config["cluster"]["nodes"] = draw.between(1, 6);
-    config["cluster"]["gpus_per_node"] = 1;
     // A byte takes whole picoseconds, so that no message is rounded.
     config["cluster"]["network"]["bandwidth"] =
         draw.of({"500 MB/s", "1 GB/s", "1.25 GB/s", "12.5 GB/s"});
-    config["cluster"].erase("messages");
-    config["strategy"] = {
-        {"aggregation", {{"type", "all-reduce"}, {"collective", {{"type", "ring"}}}}},
-        {"schedule", {{"type", draw.of({"wfbp", "naive", "sync-easgd", "mg-wfbp"})}}}};
-    Json other = config;
-    config["run"]["fidelity"] = "analytic";
-    other["run"]["fidelity"] = "message";
-    return Pair{config, other};
+    return at_both_fidelities(config);
   });
 }
 
@@ -238,17 +235,7 @@ TEST(SameSystem, RingsOfOddSizesDifferByAByteAMessageAtMost) {
   expect_the_same(
       "rings of odd sizes at both fidelities",
       [](ExperimentDraw& draw) {
-        Json config = any_config(draw, "all-reduce", false);
-        config["cluster"]["nodes"] = draw.between(2, 6);
-        config["cluster"]["gpus_per_node"] = 1;
-        config["cluster"].erase("messages");
-        config["strategy"] = {
-            {"aggregation", {{"type", "all-reduce"}, {"collective", {{"type", "ring"}}}}},
-            {"schedule", {{"type", draw.of({"wfbp", "naive", "sync-easgd", "mg-wfbp"})}}}};
-        Json other = config;
-        config["run"]["fidelity"] = "analytic";
-        other["run"]["fidelity"] = "message";
-        return Pair{config, other};
+        return at_both_fidelities(with_rings(draw, any_config(draw, "all-reduce", false), 2));
       },
       {},
       [](const Json& config, const Result& r) {
@@ -258,20 +245,6 @@ TEST(SameSystem, RingsOfOddSizesDifferByAByteAMessageAtMost) {
         const double chain = (ranks - 1) * (2 * byte + cluster->reduction.seconds_per_byte);
         return kHalfAPicosecond + static_cast<double>(r.messages) * chain;
       });
-}
-
-/// An experiment of the group; parts that do not go together are drawn anew, as are ranks that wait
-/// for each other for ever.
-Json any_of_group(ExperimentDraw& draw, std::string_view group) {
-  for (;;) {
-    Json config = draw.config(group);
-    try {
-      (void)simulate(drawn_experiment(config));
-      return config;
-    } catch (const InputError&) {
-    } catch (const ModelFailure&) {
-    }
-  }
 }
 
 TEST(SameSystem, EachFastPathIsItsProgram) {
@@ -293,7 +266,7 @@ TEST(SameSystem, EachFastPathIsItsProgram) {
 TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
   const auto by_its_program = [](const Experiment& e) {
     Result result = simulate(e);
-    result.step_time_s = play_programs(plan_training(e), 1, nullptr, nullptr, 0).step_s;
+    result.step_time_s = play_programs(plan_training(e), 1).step_s;
     return result;
   };
   expect_the_same(

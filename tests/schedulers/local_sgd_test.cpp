@@ -79,7 +79,7 @@ TEST(LocalSgd, IntervalOneTakesTheTimeOfSgdWithOneMessage) {
 TEST(LocalSgd, ClientsAllReduceGradientsInEveryStepAndExchangeParametersNowAndThen) {
   TrainingPlan plan = plan_training(training_experiment(strategy(kHybrid, local_sgd(2)), 4));
   plan.reported = TrainingPlan::Reported::kAll;  // one exchange, as if there were no other
-  const TrainingTimes r = play_programs(plan, 1, nullptr, nullptr, 0);
+  const TrainingTimes r = play_programs(plan, 1);
   EXPECT_NEAR(r.step_s - r.compute_s, 0.010 + (0.034 + 0.009) / 2, 1e-9);
 }
 

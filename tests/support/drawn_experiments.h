@@ -6,17 +6,22 @@
 //   "workload": {"layers": [[forward us, backward us, parameters of its tensors...], ...]}
 #pragma once
 #include "sim/config/json.h"
+#include "sim/core/error.h"
 #include "sim/core/random.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/runs/execution_of.h"
+#include "sim/experiment/simulate.h"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -270,6 +275,34 @@ inline Experiment drawn_experiment(const Json& config) {
   }
   complete(e, [&] { return document; });
   return e;
+}
+
+/// Another one in each run of a suite, which prints it; STEPTIME_SEED=<seed> in the environment
+/// draws the same ones again.
+inline std::int64_t seed_of_the_run() {
+  static const std::int64_t seed = [] {
+    const char* given = std::getenv("STEPTIME_SEED");
+    return given != nullptr ? std::atoll(given) : static_cast<std::int64_t>(std::random_device{}());
+  }();
+  return seed;
+}
+
+/// An experiment of the group, at a fidelity of its own where none is given, and with a change;
+/// parts that do not go together are drawn anew, as are ranks that wait for each other for ever.
+inline Json any_of_group(ExperimentDraw& draw, std::string_view group,
+                         std::string_view fidelity = "",
+                         const std::function<void(Json&)>& change = {}) {
+  for (;;) {
+    Json config = draw.config(group);
+    if (!fidelity.empty()) config["run"]["fidelity"] = fidelity;
+    if (change) change(config);
+    try {
+      (void)simulate(drawn_experiment(config));
+      return config;
+    } catch (const InputError&) {
+    } catch (const ModelFailure&) {
+    }
+  }
 }
 
 }  // namespace steptime

@@ -41,7 +41,7 @@ inline StepTimes played_step(const StepPlan& step, std::int64_t steps, Timeline*
   plan.pieces.resize(step.buckets.size());
   plan.needed.resize(step.buckets.size());
   plan.steps = steps;
-  const TrainingTimes times = play_programs(plan, 1, nullptr, nullptr, 0, timeline);
+  const TrainingTimes times = play_programs(plan, 1, nullptr, timeline);
 
   const auto ps = [](double seconds) { return Duration(std::llround(seconds * 1e12)); };
   std::vector<Duration> ends(step.buckets.size());

@@ -83,7 +83,7 @@ struct Played {
         }()),
         learner(*settings, *plan.update, plan.trainers(), plan.cluster.workers() / plan.trainers(),
                 plan.aggregation.servers.count > 0, 1, plan.pushing()),
-        times(play_programs(plan, 1, &learner, settings.get(), settings->problem->samples())) {}
+        times(play_programs(plan, 1, &learner)) {}
 
   std::vector<double> client(std::int64_t c) const {
     return {learner.client(c).begin(), learner.client(c).end()};

@@ -1,7 +1,6 @@
 #include "sim/experiment/runs/engine_run.h"
 
 #include "sim/core/fingerprint.h"
-#include "sim/experiment/assessment.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
@@ -18,14 +17,6 @@
 
 namespace steptime {
 namespace {
-
-/// The share of all runs, of which so many are over.
-OnProgress share_of(const OnProgress& whole, std::int64_t over, std::int64_t runs) {
-  if (!whole || runs == 1) return whole;
-  return [whole, over, runs](double share) {
-    whole((static_cast<double>(over) + std::min(share, 1.0)) / static_cast<double>(runs));
-  };
-}
 
 /// Of trainers with parameters of their own, or of one.
 void learn_step(const Update& update, std::int64_t step, std::int64_t trainers, Learner& learner) {
@@ -116,9 +107,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   }
   const auto training = learn(e, runs);
   const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
-  std::vector<std::string> beyond = extrapolated(e, false);
-  extrapolate(e, step.plan, beyond);
-  Result result = result_of(e, step.plan, embedded->times, std::move(beyond));
+  Result result = result_of(e, step.plan, embedded->times, false);
   result.cold_step_time_s = to_seconds(embedded->cold);
   result.messages =
       std::llround(static_cast<double>(result.messages) / static_cast<double>(e.update->period()));

@@ -6,7 +6,6 @@
 #include "sim/mxnet/embedding.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace steptime {
@@ -30,9 +29,6 @@ class EngineRun : public Execution {
   virtual PlannedStep plan(const Experiment& e, const Wanted& wanted) const = 0;
   virtual EmbeddedStep play(const Experiment& e, const PlannedStep& step,
                             const Seed& seed) const = 0;
-  /// What of the collectives of its steps is beyond what they were made for.
-  virtual void extrapolate(const Experiment& e, const StepPlan& plan,
-                           std::vector<std::string>& beyond) const = 0;
   virtual std::vector<LinkUse> links(const Experiment& e, const StepPlan& plan,
                                      const EmbeddedStep& played) const = 0;
 };

@@ -49,6 +49,9 @@ void complete(Experiment& e, const Execution::DocumentOf& document) {
           with_host_work(e.alone->workload, own->between_passes()));
     }
   }
+  // A workload that was not read from a config has no words.
+  e.kind =
+      joined(e.workload_kind ? *e.workload_kind : KindOfStep(), *e.exchange_kind, e.schedule_word);
   e.execution = &execution_of(e);
   e.execution->check(e, document);
 }

@@ -2,7 +2,6 @@
 
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
-#include "sim/mxnet/merge.h"
 #include "sim/mxnet/module_step.h"
 
 #include <algorithm>
@@ -27,12 +26,7 @@ void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) con
 }
 
 PlannedStep KvstoreRun::plan(const Experiment& e, const Wanted&) const {
-  const auto& units = e.workload->units(e.schedule->granularity());
-  PlannedStep step{*e.workload, units,
-                   plan_step(e.workload->workload, e.workload->passes, units,
-                             e.schedule->plan(units, *e.aggregation->whole), *e.collective,
-                             e.cluster->workers())};
-  step.plan.input = input_time(e);
+  PlannedStep step{e.workload->units(e.schedule->granularity()), closed_plan(e)};
   // Parameters that workers train by themselves are there when the backward pass has ended.
   if (e.update->trainers(e.cluster->workers()) > 1) step.plan.after_backward = true;
   spdlog::debug("{}: played in an engine, {} keys a step", e.name, step.plan.buckets.size());
@@ -51,19 +45,10 @@ EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                       .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
                       .seed = seed.seed,
                       .seeds = seeds_of(e),
-                      .variation = played_variation(e),
+                      .variation = played_machines(e).variation,
                       .learning = learning,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});
-}
-
-void KvstoreRun::extrapolate(const Experiment& e, const StepPlan& plan,
-                             std::vector<std::string>& beyond) const {
-  std::vector<std::int64_t> keys;
-  for (const Bucket& bucket : plan.buckets)
-    keys.push_back(bucket.bytes.count);
-  if (std::string outside = e.aggregation->merge->outside_domain(keys); !outside.empty())
-    beyond.push_back(std::move(outside));
 }
 
 }  // namespace steptime

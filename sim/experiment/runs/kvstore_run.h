@@ -10,8 +10,6 @@ class KvstoreRun final : public EngineRun {
   void check_strategy(const Config& strategy, const Experiment& e) const override;
   PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;
   EmbeddedStep play(const Experiment& e, const PlannedStep& step, const Seed& seed) const override;
-  void extrapolate(const Experiment& e, const StepPlan& plan,
-                   std::vector<std::string>& beyond) const override;
   std::vector<LinkUse> links(const Experiment&, const StepPlan&,
                              const EmbeddedStep& played) const override {
     return played.links;

@@ -1,8 +1,6 @@
 #include "sim/experiment/runs/one_step.h"
 
 #include "sim/core/fast_paths.h"
-#include "sim/core/fingerprint.h"
-#include "sim/experiment/assessment.h"
 #include "sim/experiment/link_tracks.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/planned_step.h"
@@ -10,41 +8,31 @@
 #include "sim/training/play.h"
 
 #include <utility>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 
 namespace steptime {
 namespace {
 
-TrainingTimes play(const Experiment& e, Timeline* timeline) {
+struct Step {
+  StepTimes times;
+  std::vector<BucketTimes> buckets;
+};
+
+/// By the program of a worker that stands for all.
+Step play(const Experiment& e, Timeline* timeline) {
   const TrainingPlan plan = plan_training(e);
   if (timeline != nullptr) {
     check_bars(static_cast<double>(plan.steps) *
                static_cast<double>(plan.step.buckets.size() +
                                    2 * e.workload->workload.trace.layers.size()));
   }
-  return play_programs(plan, e.run->seed, nullptr, nullptr, 0, timeline);
-}
-
-/// By bucket, what the worker's program that stands for all says.
-std::vector<RankRecord::KeyTimes> buckets_of(const StepPlan& plan, const TrainingTimes& played) {
-  std::vector<RankRecord::KeyTimes> buckets(plan.buckets.size());
-  for (const TrainingTimes::Sent& sent : played.sent)
-    buckets[static_cast<std::size_t>(sent.buckets.front())] = {sent.ready, sent.start, sent.end};
-  return buckets;
-}
-
-StepTimes times_of(const StepPlan& plan, const TrainingTimes& played) {
-  std::vector<Duration> ends;
-  Duration busy{};
-  for (const auto& bucket : buckets_of(plan, played)) {
-    ends.push_back(bucket.end);
-    busy += bucket.end - bucket.start;
-  }
-  const Duration step = from_seconds(played.step_s);
-  const Duration input = from_seconds(played.input_s);
-  return {step, busy, step - input - plan.forward - plan.backward,
-          step_fingerprint(plan.forward, plan.backward, ends), input};
+  const TrainingTimes played = play_programs(plan, e.run->seed, nullptr, timeline);
+  std::vector<BucketTimes> buckets = played.by_bucket();
+  return {
+      played_step(plan.step, buckets, from_seconds(played.step_s), from_seconds(played.input_s)),
+      std::move(buckets)};
 }
 
 }  // namespace
@@ -68,16 +56,13 @@ Result OneStep::run(const Experiment& e, const Wanted& wanted) const {
   const PlannedStep step = plan_step_of(e, wanted);
   spdlog::debug("{}: {} workers move in step, closed form, {} all-reduces a step", e.name,
                 e.cluster->workers(), step.plan.buckets.size());
-  if (wanted.timeline != nullptr) play(e, wanted.timeline);
   const bool is_recurrence = takes(FastPath::kOneStep, true);
-  const TrainingTimes played = is_recurrence ? TrainingTimes{} : play(e, nullptr);
-  const StepTimes times = is_recurrence ? closed_step(step.plan) : times_of(step.plan, played);
-  std::vector<std::string> beyond = extrapolated(e, step.plan.beside.empty());
-  extrapolate_collectives(e, step.plan, beyond);
-  Result result = result_of(e, step.plan, times, std::move(beyond));
+  Step played;
+  if (!is_recurrence || wanted.timeline != nullptr) played = play(e, wanted.timeline);
+  Result result = result_of(e, step.plan, is_recurrence ? closed_step(step.plan) : played.times,
+                            step.plan.beside.empty());
   if (wanted.buckets == nullptr) return result;
-  *wanted.buckets =
-      is_recurrence ? sent_buckets(step) : sent_buckets(step, buckets_of(step.plan, played));
+  *wanted.buckets = sent_buckets(step, is_recurrence ? bucket_times(step.plan) : played.buckets);
   result.attribution = attribution(step.plan, *e.collective);
   result.links = links_of(e, step.plan, result.step_time_s);
   return result;

@@ -13,17 +13,11 @@
 namespace steptime {
 
 PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted) {
-  const auto& units = e.workload->units(e.schedule->granularity());
-  BucketPlan buckets;
-  if (e.cluster->workers() > 1) buckets = e.schedule->plan(units, *e.collective);
-  PlannedStep step{
-      *e.workload, units,
-      plan_step(e.workload->workload, e.workload->passes, units, buckets, *e.collective,
-                e.cluster->workers(), e.aggregation->beside_kernels.get())};
-  step.plan.input = input_time(e);
-  if (e.run->fidelity == Fidelity::kMessage)
-    play_buckets(step.plan, *played_cluster(e), *e.collective, wanted.buckets != nullptr,
-                 wanted.on_progress);
+  PlannedStep step{e.workload->units(e.schedule->granularity()), closed_plan(e)};
+  if (e.run->fidelity == Fidelity::kMessage) {
+    const auto cluster = played_machines(e).cluster;
+    play_buckets(step.plan, *cluster, *e.collective, wanted.buckets != nullptr, wanted.on_progress);
+  }
   return step;
 }
 
@@ -39,8 +33,7 @@ SentBucket sent_bucket(std::span<const GradientUnit> units, const Bucket& bucket
 
 }  // namespace
 
-std::vector<SentBucket> sent_buckets(const PlannedStep& step,
-                                     std::span<const RankRecord::KeyTimes> times) {
+std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const BucketTimes> times) {
   std::vector<SentBucket> sent;
   for (std::size_t i = 0; i < times.size(); ++i) {
     sent.push_back(sent_bucket(step.units, step.plan.buckets[i], times[i].ready, times[i].start,
@@ -51,17 +44,10 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step,
   return sent;
 }
 
-std::vector<SentBucket> sent_buckets(const PlannedStep& step) {
-  std::vector<RankRecord::KeyTimes> times;
-  for (const BucketTimes& bucket : bucket_times(step.plan))
-    times.push_back({bucket.ready, bucket.start, bucket.end});
-  return sent_buckets(step, times);
-}
-
 std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
   if (e.run->fidelity != Fidelity::kMessage) return {};
   constexpr double kMost = 2e6;  // messages of two links
-  const auto cluster = played_cluster(e);
+  const auto cluster = played_machines(e).cluster;
   const Machine machine(*cluster);
   std::map<std::int64_t, std::vector<LinkUse>> known;
   std::vector<TimedUses> parts;
@@ -80,7 +66,7 @@ std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double 
 }
 
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
-                 std::vector<std::string> beyond) {
+                 bool is_recurrence) {
   const Duration compute = plan.forward + plan.backward;
   Result r;
   r.step_time_s = to_seconds(times.step);
@@ -92,7 +78,7 @@ Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& tim
   if (plan.input > Duration{}) r.exposed_input_s = to_seconds(times.exposed_input);
   r.messages = static_cast<std::int64_t>(plan.buckets.size());
   r.fingerprint = times.fingerprint;
-  derive(e, plan, r, std::move(beyond));
+  derive(e, plan, r, is_recurrence);
   return r;
 }
 

@@ -1,17 +1,14 @@
 // A step of workers that all go through the same plan, and what its times are as a result.
 #pragma once
 #include "sim/experiment/runs/execution.h"
-#include "sim/mxnet/rank_record.h"
 #include "sim/step/step.h"
 
 #include <span>
-#include <string>
 #include <vector>
 
 namespace steptime {
 
 struct PlannedStep {
-  const PreparedWorkload& workload;
   const std::vector<GradientUnit>& units;
   StepPlan plan;
 };
@@ -21,17 +18,14 @@ struct PlannedStep {
 PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted);
 
 /// In the order in which they begin.
-std::vector<SentBucket> sent_buckets(const PlannedStep& step,
-                                     std::span<const RankRecord::KeyTimes> times);
-/// As the recurrence has them.
-std::vector<SentBucket> sent_buckets(const PlannedStep& step);
+std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const BucketTimes> times);
 
 /// What links carry in a step of so many seconds whose all-reduces are messages, where these are
 /// not too many to be played for that.
 std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds);
 
-/// `beyond`: what the simulation extrapolates.
+/// `is_recurrence`: the step goes as the recurrence has it.
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
-                 std::vector<std::string> beyond);
+                 bool is_recurrence);
 
 }  // namespace steptime

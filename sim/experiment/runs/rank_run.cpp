@@ -1,11 +1,11 @@
 #include "sim/experiment/runs/rank_run.h"
 
-#include "sim/experiment/assessment.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/one_step.h"
 #include "sim/experiment/training_run.h"
 
 #include <optional>
+#include <utility>
 
 #include <spdlog/spdlog.h>
 
@@ -43,8 +43,8 @@ PlannedStep RankRun::plan(const Experiment& e, const Wanted& wanted) const {
 
 EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const Seed& seed) const {
   std::optional<EmbeddedRun::Played> played;
-  const auto cluster = played_cluster(e);
-  if (e.run->fidelity == Fidelity::kMessage) played = {cluster.get(), e.collective.get()};
+  PlayedMachines machines = played_machines(e);
+  if (e.run->fidelity == Fidelity::kMessage) played = {machines.cluster.get(), e.collective.get()};
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
@@ -52,15 +52,10 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .steps = e.run->steps.value_or(1),
                         .seed = seed.seed,
                         .seeds = seeds_of(e),
-                        .variation = played_variation(e),
+                        .variation = std::move(machines.variation),
                         .played = played,
                         .timeline = seed.timeline,
                         .on_progress = seed.on_progress});
-}
-
-void RankRun::extrapolate(const Experiment& e, const StepPlan& plan,
-                          std::vector<std::string>& beyond) const {
-  extrapolate_collectives(e, plan, beyond);
 }
 
 std::vector<LinkUse> RankRun::links(const Experiment& e, const StepPlan& plan,

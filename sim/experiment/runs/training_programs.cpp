@@ -17,9 +17,7 @@ namespace steptime {
 namespace {
 
 /// Of client 0, with the first seed.
-std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& plan,
-                                     const TrainingTimes& times) {
-  const auto& units = e.workload->units(e.schedule->granularity());
+std::vector<SentBucket> sent_buckets(const TrainingPlan& plan, const TrainingTimes& times) {
   std::vector<SentBucket> sent;
   for (const TrainingTimes::Sent& message : times.sent) {
     SentBucket together{
@@ -27,12 +25,24 @@ std::vector<SentBucket> sent_buckets(const Experiment& e, const TrainingPlan& pl
     for (const std::int32_t b : message.buckets) {
       const Bucket& bucket = plan.step.buckets[static_cast<std::size_t>(b)];
       together.bytes += bucket.bytes;
-      for (const GradientUnit& unit : bucket.of(units))
+      for (const GradientUnit& unit : bucket.of(plan.units))
         together.tensors.push_back(unit.name);
     }
     sent.push_back(std::move(together));
   }
   return sent;
+}
+
+/// What the busier ports of servers and their clients take for pushes or for pulls.
+double server_ports_s(const TrainingPlan& plan) {
+  Bytes all;
+  for (const GradientUnit& unit : plan.units)
+    all += unit.bytes;
+  const auto clients = static_cast<double>(plan.aggregation.clients);
+  const double per_port =
+      std::max(1.0, clients / static_cast<double>(plan.aggregation.servers.count));
+  return per_port * static_cast<double>(all.count) /
+         plan.cluster.network.bandwidth.bytes_per_second;
 }
 
 }  // namespace
@@ -54,7 +64,8 @@ Result TrainingPrograms::run(const Experiment& e, const Wanted& wanted) const {
   plan.on_progress = wanted.on_progress;
   // With causes a message takes about twice as long.
   constexpr double kMostAttributed = 2e7;
-  const bool attributes = wanted.buckets != nullptr && work_of(plan) <= kMostAttributed;
+  const double work = work_of(plan);
+  const bool attributes = wanted.buckets != nullptr && work <= kMostAttributed;
   if (wanted.buckets != nullptr && !attributes) {
     spdlog::info("{}: no attribution, as the run has more than {:.0e} messages and all-reduces",
                  e.name, kMostAttributed);
@@ -64,10 +75,11 @@ Result TrainingPrograms::run(const Experiment& e, const Wanted& wanted) const {
     // are no more; each step's two passes, of a single client layer by layer.
     const auto clients = static_cast<double>(plan.trainers());
     const auto layers = static_cast<double>(plan.workload->trace.layers.size());
-    check_bars((plan.workers_meet() ? clients : 3) * work_of(plan) +
+    check_bars((plan.workers_meet() ? clients : 3) * work +
                2 * (clients == 1 ? layers : clients) * static_cast<double>(plan.played_steps()));
   }
-  return result_of_training(e, plan, run_training(e, plan, wanted.timeline, attributes), wanted);
+  TrainingOutcome played = run_training(e, plan, wanted.timeline, attributes);
+  return result_of_training(e, plan, std::move(played), wanted);
 }
 
 Result result_of_training(const Experiment& e, const TrainingPlan& plan, TrainingOutcome played,
@@ -99,7 +111,9 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
   r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
   if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
   r.messages = std::llround(messages);
-  if (!outcome->has_servers) {  // the clients' all-reduces, which servers do not see
+  if (outcome->has_servers) {
+    r.server_ports_s = server_ports_s(plan);
+  } else {  // the clients' all-reduces, which servers do not see
     double all_reduces = 0;
     for (const TrainingTimes& run : outcome->runs) {
       all_reduces += run.all_reduces / runs;
@@ -108,7 +122,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
     r.messages = std::llround(all_reduces);
   }
   if (wanted.buckets != nullptr) {
-    *wanted.buckets = sent_buckets(e, plan, outcome->runs.front());
+    *wanted.buckets = sent_buckets(plan, outcome->runs.front());
     r.attribution = outcome->attribution();
     r.links = outcome->runs.front().links;
     if (plan.inside_parts) {
@@ -125,10 +139,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
     }
   }
   r.training = std::move(outcome);
-  for (std::string& reason : extrapolated(e, false))
-    beyond.push_back(std::move(reason));
-  extrapolate_collectives(e, plan.step, beyond);
-  derive(e, plan.step, r, std::move(beyond));
+  derive(e, plan.step, r, false, std::move(beyond));
   return r;
 }
 

@@ -97,12 +97,10 @@ TEST(Figures, AttributionAddsUpToTheStep) {
     {"cause": "collectives", "resource": "known by their time only", "seconds": 0.001}])"));
 }
 
-/// Steps that vary may be shorter at first than they are in the mean.
-TEST(Figures, WhatFirstStepsTakeLongerIsNeverBelowZero) {
+TEST(Figures, AnEngineKnowsWhatFirstStepsTakeLonger) {
   Result r;
   EXPECT_EQ(shown({"transient_s", "transient", 1e3, 3}, r), "");
-  for (const auto& [transient, text] :
-       {std::pair(-3, "0.000"), std::pair(0, "0.000"), std::pair(2, "2.000")}) {
+  for (const auto& [transient, text] : {std::pair(0, "0.000"), std::pair(2, "2.000")}) {
     auto step = std::make_shared<EmbeddedStep>();
     step->attribution.transient = std::chrono::milliseconds(transient);
     r.embedded = step;

@@ -109,24 +109,6 @@ TEST(KindOfStep, ALayoutIsKnownByItsCutStackAndRecipe) {
   EXPECT_EQ(kind[Attribute::kNodes], "several");
 }
 
-TEST(KindOfStep, GpusOfAnotherGenerationAreNamed) {
-  KindOfStep kind;
-  Cluster cluster;
-  kind[Attribute::kGpu] = "Blackwell";
-  EXPECT_EQ(unlike_gpus(kind, cluster), "");
-  cluster.gpus = GpuNode{};
-  cluster.gpus->compute_capability = 90;
-  EXPECT_EQ(unlike_gpus(kind, cluster),
-            "compute times of Blackwell on a cluster of GPUs of compute capability 9.0");
-  cluster.gpus->compute_capability = 103;
-  EXPECT_EQ(unlike_gpus(kind, cluster), "");
-  kind[Attribute::kGpu] = "Ampere";
-  cluster.gpus->compute_capability = 86;
-  EXPECT_EQ(unlike_gpus(kind, cluster), "");
-  cluster.gpus->compute_capability = 89;
-  EXPECT_NE(unlike_gpus(kind, cluster), "");
-}
-
 TEST(KindOfStep, ReleasesOfNcclAreOfThreeFamilies) {
   const auto library = [](const std::string& collective, const char* preset) {
     const Json config = Json::parse(

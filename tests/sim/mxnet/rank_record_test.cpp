@@ -1,6 +1,8 @@
 // Is time sorted into hidden, exposed and idle, and the steady state found?
 #include "sim/mxnet/rank_record.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -104,6 +106,20 @@ TEST(RankRecord, KnowsWhatWaitsForSamplesOnly) {
   EXPECT_EQ(a.causes[3].cause, "all-reduces");
   EXPECT_EQ(a.causes[3].seconds, 0.5);
   EXPECT_EQ(a.causes[4].seconds, 0.25);
+}
+
+/// Six steps, of 5 s from the second one on; the first one takes longer by what it is above that.
+TEST(RankRecord, ATransientIsNeverShorterThanSteadySteps) {
+  for (const auto& [first, longer] : {std::pair(3, 0), std::pair(5, 0), std::pair(7, 2)}) {
+    Steps steps;
+    for (std::int64_t s = 0; s < 6; ++s) {
+      steps.at(s == 0 ? 0 : first + 5 * (s - 1),
+               [&steps, s] { steps.recorder.segment_started(0, s, std::nullopt); });
+    }
+    steps.clock.run();
+    EXPECT_EQ(steps.recorder.step_time(), 5 * kSecond);
+    EXPECT_EQ(steps.recorder.attribution().transient, longer * kSecond) << first;
+  }
 }
 
 TEST(RankRecord, StepsShorterThanTheInputAreNotSteady) {

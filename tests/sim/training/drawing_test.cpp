@@ -31,7 +31,7 @@ TEST(Drawing, ShowsLayersMessagesAndThreadsOfServers) {
   const Experiment e = training_experiment(
       strategy(servers(1, R"(, "request_time": "1 ms")"), kSgd), 1, R"({"steps": 1})");
   Timeline timeline;
-  play_programs(plan_of_all_steps(e), 1, nullptr, nullptr, 0, &timeline);
+  play_programs(plan_of_all_steps(e), 1, nullptr, &timeline);
   EXPECT_EQ(bars(timeline),
             (std::vector<std::string>{"rank 0 compute: one backward", "rank 0 compute: one forward",
                                       "rank 0 compute: two backward", "rank 0 compute: two forward",
@@ -42,7 +42,7 @@ TEST(Drawing, ShowsLayersMessagesAndThreadsOfServers) {
 TEST(Drawing, SeveralWorkersHavePassesAndGradients) {
   const Experiment e = training_experiment(strategy(servers(1), kSgd), 2, R"({"steps": 1})");
   Timeline timeline;
-  play_programs(plan_of_all_steps(e), 1, nullptr, nullptr, 0, &timeline);
+  play_programs(plan_of_all_steps(e), 1, nullptr, &timeline);
   std::vector<std::string> of_each;
   for (const std::string rank : {"rank 0 ", "rank 1 "}) {
     for (const char* bar : {"compute gradients: two +1", "compute: backward", "compute: forward",
@@ -113,7 +113,7 @@ TEST(Drawing, LayersThatCollectivesSlowDownAreDrawnAsLongAsTheyTake) {
 TEST(Drawing, ABucketsSpansAreOneFlow) {
   const Experiment e = training_experiment(strategy(servers(1), kSgd), 1, R"({"steps": 2})");
   Timeline timeline;
-  play_programs(plan_of_all_steps(e), 1, nullptr, nullptr, 0, &timeline);
+  play_programs(plan_of_all_steps(e), 1, nullptr, &timeline);
   std::vector<std::uint64_t> flows;
   for (const Timeline::Span& span : timeline.spans()) {
     if (span.details.flow != 0) flows.push_back(span.details.flow);

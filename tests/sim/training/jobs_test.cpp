@@ -51,7 +51,7 @@ TEST(PlayJobs, GoOnWhileOthersHaveSteps) {
 TEST(PlayJobs, AloneAreWhatTheirRunIs) {
   const SharedJob alone = job({1, 0}, 2);
   const TrainingTimes times = play_jobs(network(2), {alone}).front();
-  const TrainingTimes run = play_programs(alone.plan, 1, nullptr, nullptr, 0);
+  const TrainingTimes run = play_programs(alone.plan, 1);
   EXPECT_EQ(times.step_s, run.step_s);
   EXPECT_EQ(times.end_s, run.end_s);
 }

@@ -169,7 +169,7 @@ TEST(Learner, ElasticClientsAreHeldTogether) {
 TEST(Learner, ClientsThatPushAsOneAreOneClientOfSeveralWorkers) {
   // The same batches and sums of two workers each; only rounding may differ.
   const Convergence c = learning(kBowl, 0.1);
-  const ParameterRange all{0, c.problem->parameters()};
+  const Piece all{.ranges = {{0, c.problem->parameters()}}};
   for (const std::string& type : {kSgd, kAsgd}) {
     const auto update = make<Update>(type);
     Learner workers(c, *update, 4, 1, true, 1, 2);
@@ -190,7 +190,7 @@ TEST(Learner, ClientsThatPushAsOneAreOneClientOfSeveralWorkers) {
     for (const std::int64_t w : {2, 3}) {
       workers.take(w);
       groups.take(1);
-      for (std::size_t i = 0; i < all.end; ++i)
+      for (std::size_t i = 0; i < c.problem->parameters(); ++i)
         EXPECT_NEAR(workers.client(w)[i], groups.client(1)[i], 1e-12);
     }
     EXPECT_NE(workers.client(2)[0], workers.client(0)[0]);

@@ -49,7 +49,7 @@ TEST(MessageRuns, NamesWhoWaitsForEver) {
       3, messages());
   TrainingPlan plan = plan_training(e);
   plan.aggregation.inside = std::make_shared<Unmatched>(*e.cluster);
-  EXPECT_EQ(message_of<InternalError>([&] { play_programs(plan, 1, nullptr, nullptr, 0); }),
+  EXPECT_EQ(message_of<InternalError>([&] { play_programs(plan, 1); }),
             "steptime::Unmatched: " + kWaits);
 }
 

@@ -209,5 +209,23 @@ TEST(TrainingTimes, MeanStaleness) {
   EXPECT_EQ(times.mean_staleness(), 1);
 }
 
+/// Four workers, each a client of two servers: a worker's speed is an event, its trainer has two,
+/// each bucket two, and each of its pieces ten. Twice as many steps are twice as many events.
+TEST(TrainingPlan, EventsGrowWithPiecesAndSteps) {
+  const auto events_of_a_step = [](int steps) {
+    const TrainingPlan plan = plan_training(training_experiment(
+        strategy(servers(2), kSgd, "wfbp"), 4, fmt::format(R"({{"steps": {}}})", steps)));
+    double pieces = 0;
+    for (const auto& of_bucket : plan.pieces)
+      pieces += static_cast<double>(of_bucket.size());
+    const auto played = static_cast<double>(plan.played_steps());
+    EXPECT_EQ(training_events(plan, 1), (4 + 2 * 4 + 4 * (2 * 2 + 10 * pieces)) * played);
+    EXPECT_EQ(training_events(plan, 3), 3 * training_events(plan, 1));
+    EXPECT_NO_THROW(check_training_work(plan, 1));
+    return training_events(plan, 1) / played;
+  };
+  EXPECT_EQ(events_of_a_step(10), events_of_a_step(20));
+}
+
 }  // namespace
 }  // namespace steptime

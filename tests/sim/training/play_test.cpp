@@ -3,6 +3,7 @@
 #include "tests/support/training.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 TrainingTimes play(const std::string& strategy, std::int64_t workers,
                    const std::string& run = "{}") {
   const Experiment e = training_experiment(strategy, workers, run);
-  return play_programs(plan_of_all_steps(e), e.run->seed, nullptr, nullptr, 0);
+  return play_programs(plan_of_all_steps(e), e.run->seed);
 }
 
 // Steps of 3 s and 8 MB, on ports of 1 ms and 1 GB/s: 8 ms for all gradients.
@@ -62,8 +63,7 @@ TEST(Play, ParametersGoToServersBesideTheStep) {
 TEST(Play, CausesAddUpToTheStep) {
   const Experiment e = training_experiment(strategy(servers(1), kSgd), 2);
   Causes causes;
-  const TrainingTimes times =
-      play_programs(plan_training(e), 1, nullptr, nullptr, 0, nullptr, &causes);
+  const TrainingTimes times = play_programs(plan_training(e), 1, nullptr, nullptr, &causes);
   double sum = 0;
   for (const Cause& cause : times.attribution)
     sum += cause.seconds;
@@ -74,6 +74,23 @@ TEST(Play, ARunIsRepeatable) {
   const std::string run = R"({"steps": 3, "variation": {"jitter": 0.1}})";
   EXPECT_EQ(play(strategy(servers(2), kAsgd), 4, run).fingerprint,
             play(strategy(servers(2), kAsgd), 4, run).fingerprint);
+}
+
+/// Of one worker, whose two steps take 3 s each.
+TEST(ReadyRun, KnowsHowFarItIs) {
+  const Experiment e = training_experiment(strategy(kRing, kSgd), 1, R"({"steps": 2})");
+  const TrainingPlan plan = plan_of_all_steps(e);
+  World world;
+  ReadyRun run(world, plan, 1);
+  EXPECT_EQ(run.share(), 0);
+  EXPECT_FALSE(run.has_reported());
+  std::vector<double> shares;
+  run.on_step([&] { shares.push_back(run.share()); });
+  world.run();
+  run.expect_over();
+  EXPECT_EQ(shares, (std::vector<double>{0.5, 1}));
+  EXPECT_TRUE(run.has_reported());
+  EXPECT_EQ(run.times(nullptr).end_s, 6);
 }
 
 }  // namespace

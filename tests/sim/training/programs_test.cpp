@@ -12,7 +12,7 @@ namespace {
 
 double end_of(const std::string& strategy, std::int64_t workers, const std::string& run) {
   const Experiment e = training_experiment(strategy, workers, run);
-  return play_programs(plan_of_all_steps(e), e.run->seed, nullptr, nullptr, 0).end_s;
+  return play_programs(plan_of_all_steps(e), e.run->seed).end_s;
 }
 const std::string kTwoSteps = R"({"steps": 2})";
 

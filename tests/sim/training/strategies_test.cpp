@@ -20,7 +20,7 @@ namespace {
 double exposed_alone_s(const Experiment& e) {
   TrainingPlan plan = plan_training(e);
   plan.reported = TrainingPlan::Reported::kAll;
-  const TrainingTimes times = play_programs(plan, 1, nullptr, nullptr, 0);
+  const TrainingTimes times = play_programs(plan, 1);
   return times.step_s - times.compute_s;
 }
 

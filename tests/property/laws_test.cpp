@@ -1,0 +1,240 @@
+// What holds of any experiment, whatever its strategy: of every group that is drawn at random
+// (tests/support/drawn_experiments.h), at both fidelities. The seed is another one in each run, and
+// printed; STEPTIME_SEED=<seed> in the environment draws the same ones again.
+#include "sim/events/timeline.h"
+#include "tests/support/drawn_experiments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr int kDraws = 40;  // of each group, at each fidelity
+
+/// "" for what keeps the law; else what breaks it.
+using Law = std::function<std::string(const Json& config, const Experiment& e)>;
+
+void expect_of_all(const Law& law, const std::function<void(Json&)>& change = {},
+                   const std::set<std::string_view>& only = {}) {
+  constexpr int kMostShown = 3;
+  for (const DrawnGroup& group : kDrawnGroups) {
+    if (!only.empty() && only.count(group.name) == 0) continue;
+    for (const char* fidelity : {"analytic", "message"}) {
+      int broken = 0;
+      for (std::uint32_t i = 0; i < kDraws; ++i) {
+        ExperimentDraw draw(i, seed_of_the_run());
+        const Json config = any_of_group(draw, group.name, fidelity, change);
+        const std::string what = law(config, drawn_experiment(config));
+        if (what.empty() || ++broken > kMostShown) continue;
+        ADD_FAILURE() << group.name << ", seed " << seed_of_the_run() << ", draw " << i << ": "
+                      << what << "\n  " << config.dump();
+      }
+      EXPECT_EQ(broken, 0) << "of " << kDraws << ", " << group.name << ", " << fidelity;
+    }
+  }
+  fmt::print("seed {}\n", seed_of_the_run());
+}
+
+bool is_about(double a, double b, double share = 1e-9) {
+  return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b));
+}
+
+std::int64_t gradient_bytes(const Json& config) {
+  std::int64_t bytes = 0;
+  for (const Json& layer : config["workload"]["layers"]) {
+    for (std::size_t t = 2; t < layer.size(); ++t)
+      bytes += 4 * layer[t].get<std::int64_t>();
+  }
+  return bytes;
+}
+
+TEST(Laws, CausesAddUpToTheStepWithoutAHole) {
+  expect_of_all([](const Json&, const Experiment& e) {
+    std::vector<SentBucket> buckets;
+    const Result r = simulate(e, &buckets);
+    double sum = 0;
+    for (const Cause& cause : r.attribution) {
+      if (cause.cause == "not explained" || cause.seconds <= 0)
+        return fmt::format("{} takes {} s", cause.cause, cause.seconds);
+      sum += cause.seconds;
+    }
+    // Times of an engine are whole picoseconds, means of several steps or seeds.
+    const bool adds_up = std::abs(sum - r.step_time_s) <= 1e-9 * r.step_time_s + 5e-12;
+    return adds_up ? "" : fmt::format("{} s of {} s", sum, r.step_time_s);
+  });
+}
+
+/// The same experiment gives the same, looked at or not.
+TEST(Laws, WhoWatchesChangesNothing) {
+  expect_of_all([](const Json& config, const Experiment& e) {
+    const Result plain = simulate(e);
+    std::vector<SentBucket> buckets;
+    Timeline timeline;
+    const Result watched = simulate(drawn_experiment(config), timeline, &buckets);
+    const bool is_same =
+        plain.fingerprint == watched.fingerprint && plain.step_time_s == watched.step_time_s;
+    return is_same ? "" : fmt::format("{} s, watched {} s", plain.step_time_s, watched.step_time_s);
+  });
+}
+
+/// Of workers that differ only over whole periods of exchanges: in between each has steps of its
+/// own, and a step is over with the last of them.
+TEST(Laws, NoStepIsShorterThanItsCompute) {
+  expect_of_all([](const Json& config, const Experiment& e) {
+    const Result r = simulate(e);
+    double alone = 0;
+    for (const Json& layer : config["workload"]["layers"])
+      alone += 1e-6 * (layer[0].get<double>() + layer[1].get<double>());
+    const Json& strategy = config["strategy"];
+    const bool differ =
+        config["run"].contains("variation") ||
+        (strategy.contains("embedding") && strategy["embedding"].contains("jitter"));
+    if (!differ && !is_about(r.compute_time_s, alone))
+      return fmt::format("computes for {} s of {} s", r.compute_time_s, alone);
+    const std::int64_t steps = e.run->steps.value_or(e.update->period());
+    if (differ && steps % e.update->period() != 0) return std::string();
+    if (r.embedded && differ) return std::string();  // whose compute is that of no rank
+    const double least = r.compute_time_s * (1 - 1e-9);
+    if (r.cold_step_time_s && !differ && *r.cold_step_time_s < least)
+      return fmt::format("the first takes {} s for {} s", *r.cold_step_time_s, r.compute_time_s);
+    return r.step_time_s >= least
+               ? std::string()
+               : fmt::format("takes {} s for {} s", r.step_time_s, r.compute_time_s);
+  });
+}
+
+TEST(Laws, NoLinkIsAtWorkForLongerThanTheStep) {
+  expect_of_all([](const Json&, const Experiment& e) {
+    std::vector<SentBucket> buckets;
+    const Result r = simulate(e, &buckets);
+    for (const LinkUse& link : r.links) {
+      if (link.busy < 0 || link.busy > 1 + 1e-9 || link.bytes < 0)
+        return fmt::format("{} to {}: at work for {}", link.from, link.to, link.busy);
+    }
+    return std::string();
+  });
+}
+
+/// Each gradient is in one bucket, which is sent when it is ready, and back after that. The GPUs of
+/// a node go on as their own weights come: another may send a gradient before GPU 0 has its own.
+TEST(Laws, EveryGradientIsSentOnce) {
+  expect_of_all([](const Json& config, const Experiment& e) {
+    std::vector<SentBucket> buckets;
+    (void)simulate(e, &buckets);
+    if (e.cluster->workers() == 1 && buckets.empty()) return std::string();
+    std::int64_t bytes = 0;
+    std::set<std::string> tensors;
+    for (const SentBucket& bucket : buckets) {
+      bytes += bucket.bytes.count;
+      tensors.insert(bucket.tensors.begin(), bucket.tensors.end());
+      const bool is_early = bucket.ready_s > bucket.start_s && !e.aggregation->merge;
+      if (is_early || bucket.start_s > bucket.end_s || bucket.ready_s > bucket.end_s)
+        return fmt::format("ready at {}, sent at {}, back at {}", bucket.ready_s, bucket.start_s,
+                           bucket.end_s);
+    }
+    return bytes == gradient_bytes(config)
+               ? std::string()
+               : fmt::format("{} B of {}", bytes, gradient_bytes(config));
+  });
+}
+
+/// What all clients push of a bucket in a step, and when the last of it is back at each.
+struct Meeting {
+  Time last_push_in{};
+  std::map<std::uint64_t, Time> back;
+};
+
+/// Of clients that wait for each other. A bucket that several servers hold is back when the last of
+/// its parts is, each of which waits for everybody's.
+TEST(Laws, NothingIsBackBeforeTheLastPushIsIn) {
+  expect_of_all(
+      [](const Json&, const Experiment& e) {
+        Timeline timeline;
+        (void)simulate(e, timeline);
+        std::map<std::pair<std::string, std::uint64_t>, Meeting> meetings;
+        for (const Timeline::Span& span : timeline.spans()) {
+          // Spans that overlap on a lane have further ones, which are numbered.
+          const std::string lane = timeline.tracks()[span.track].name.substr(0, 4);
+          if (lane != "push" && lane != "pull") continue;
+          // flow_of(): one more than the number of the client's bucket, below the client. What
+          // several servers hold of it has a bar each.
+          const std::uint64_t client = (span.details.flow - 1) >> 32;
+          Meeting& meeting = meetings[{span.name, (span.details.flow - 1) & 0xffff'ffff}];
+          if (lane == "push")
+            meeting.last_push_in = std::max(meeting.last_push_in, span.end);
+          else
+            meeting.back[client] = std::max(meeting.back[client], span.end);
+        }
+        for (const auto& [key, meeting] : meetings) {
+          for (const auto& [client, back] : meeting.back) {
+            if (back < meeting.last_push_in)
+              return fmt::format("{}: back at {} ps, in at {} ps", key.first,
+                                 since_start(back).count(),
+                                 since_start(meeting.last_push_in).count());
+          }
+        }
+        const bool has_servers = e.aggregation->servers.count > 0;
+        return meetings.empty() && has_servers ? std::string("no bar of a push") : std::string();
+      },
+      [](Json& config) {
+        config["strategy"]["update"] = {{"type", "sgd"}};
+        Json& aggregation = config["strategy"]["aggregation"];
+        if (aggregation.contains("requests") && aggregation["requests"] == "next-step")
+          aggregation["requests"] = "pushpull";  // else a pull's bar is the next step's
+        aggregation.erase("pull_order");
+        if (config["strategy"]["schedule"]["type"] == "tensor-fusion")
+          config["strategy"]["schedule"] = {
+              {"type", "wfbp"}};  // whose buckets are any client's own
+      },
+      {"parameter-server", "hybrid", "kvstore-servers"});
+}
+
+double in_us(const Json& time) {
+  return std::stod(time.get<std::string>());
+}
+
+/// Where all-reduces go one after another in an order of their own, every time is a sum or the
+/// later of two. Schedules that look at the network when they make their buckets are left out, and
+/// so are several under way at once, of which one may delay another that is waited for.
+TEST(Laws, SlowerLinksNeverMakeAStepShorter) {
+  const auto in_order = [](Json& config) {
+    Json& strategy = config["strategy"];
+    strategy["transport"] = {{"type", "mpi"}};
+    const std::string type = strategy["schedule"]["type"].get<std::string>();
+    if (type == "mg-wfbp" || type == "tensor-fusion" || type == "priority")
+      strategy["schedule"] = {{"type", "wfbp"}};
+    if (!strategy.contains("embedding")) return;
+    strategy["embedding"]["type"] = "funnel";
+    for (const char* several : {"threads", "outstanding", "jitter"})
+      strategy["embedding"].erase(several);
+  };
+  expect_of_all(
+      [](const Json& config, const Experiment& e) {
+        const double before = simulate(e).step_time_s;
+        Json slower = config;
+        for (const char* level : {"network", "intra_node"}) {
+          Json& link = slower["cluster"][level];
+          link["latency"] = fmt::format("{} us", 3 * in_us(link["latency"]));
+          link["bandwidth"] = "400 MB/s";
+        }
+        const double after = simulate(drawn_experiment(slower)).step_time_s;
+        // A part of a cut message may be a byte longer than another.
+        return after >= before * (1 - 1e-5) ? "" : fmt::format("{} s, slower {} s", before, after);
+      },
+      in_order, {"all-reduce", "embedding"});
+}
+
+}  // namespace
+}  // namespace steptime
