@@ -71,7 +71,7 @@ EarliestRank::EarliestRank(const LayoutPlan& plan, const SharedLinks& links,
   gradients_.resize(passes.size());
   const auto sends = static_cast<std::size_t>(count_ + 1) / 2;
   for (Outflow* flow : {&forward_, &backward_}) {
-    if (remembers_) flow->ends.reserve(sends);
+    if (remembers_) flow->ends.reserve(sends + 1);
     for (LinkTimetable::Line* line : {flow->in_node, flow->between_nodes}) {
       if (line != nullptr && !flow->stages.empty()) line->reserve(sends);
     }
@@ -381,33 +381,32 @@ void EarliestRank::ends_step(Time all_there) {
   const Duration update = update_time(plan_, place_, plan_.sharers());
   spend(Spent::kOptimizer, update);
   at_ += update;
+  for (Outflow* flow : {&forward_, &backward_})
+    flow->ends.push_back(Time::max());
+  gathered_.push_back({Time::max(), {}});
 }
 
 /// What it holds over the step: what comes is there before it is used.
 RankMemory EarliestRank::remember() const {
   RankMemory memory;
   hold_states(memory, plan_, place_, {});
-  std::array<std::span<const Time>, 2> come{};
-  if (before_ != this) come = {before_->forward_.ends, after_->backward_.ends};
-  std::span<const Change> changes = gathered_;
-  const auto first_of = [](std::span<const Time> times) {
-    return times.empty() ? Time::max() : times.front();
-  };
-  Time next{};  // of what is not reached yet
-  const auto look = [&] {
-    next = std::min(first_of(come[0]), first_of(come[1]));
-    if (!changes.empty()) next = std::min(next, changes.front().when);
-  };
-  look();
+  // Of what is not reached yet; each ends with one that never comes.
+  static constexpr Time kNothing = Time::max();
+  const bool has_neighbours = before_ != this;
+  const Time* forward = has_neighbours ? before_->forward_.ends.data() : &kNothing;
+  const Time* backward = has_neighbours ? after_->backward_.ends.data() : &kNothing;
+  const Change* change = gathered_.data();
+  const auto first = [&] { return std::min({*forward, *backward, change->when}); };
+  Time next = first();
   const auto reach = [&](Time time) {
-    for (; next <= time && next < Time::max(); look()) {
+    for (; next <= time; next = first()) {
       // What comes at the instant of a change is there before it.
-      if (auto& ends = first_of(come[0]) == next ? come[0] : come[1]; first_of(ends) == next) {
+      if (*forward == next || *backward == next) {
         memory.acquire(HeldFor::kBuffers, plan_.boundary, next);
-        ends = ends.subspan(1);
+        ++(*forward == next ? forward : backward);
       } else {
-        memory.acquire(HeldFor::kGathered, changes.front().more, next);
-        changes = changes.subspan(1);
+        memory.acquire(HeldFor::kGathered, change->more, next);
+        ++change;
       }
     }
   };

@@ -131,8 +131,9 @@ class EarliestRank {
     LinkTimetable::Line* in_node = nullptr;
     LinkTimetable::Line* between_nodes = nullptr;
     std::int64_t sent = 0;
-    Time over{};               ///< when the latest transfer is over
-    std::vector<Time> ends{};  ///< the end of each transfer, where ranks remember these
+    Time over{};  ///< when the latest transfer is over
+    /// The end of each transfer, where ranks remember these, and then one that never comes.
+    std::vector<Time> ends{};
   };
   /// Whose costs a pass has: a segment's weights may be waited for, and its gradients summed.
   enum Way : std::uint8_t {
@@ -169,7 +170,7 @@ class EarliestRank {
     bool receives;
   };
   struct Change {
-    Time when;
+    Time when;  ///< never: the list's end
     Bytes more;
   };
 
