@@ -121,7 +121,8 @@ std::span<const std::string_view> sections(Part part) {
 }
 
 bool depends_on(Part part, std::string_view pointer) {
-  // Says how many micro-batches a step has: the workload and the cut model are of one of them.
+  // The batch of all replicas says how many micro-batches a step has. The workload of a layout and
+  // its cut model are of one micro-batch.
   const bool is_of_one = part == Part::kWorkload || part == Part::kCutModel;
   if (is_of_one && pointer == "/workload/global_batch") return false;
   const auto all = sections(part);

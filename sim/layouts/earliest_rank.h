@@ -170,7 +170,7 @@ class EarliestRank {
     bool receives;
   };
   struct Change {
-    Time when;  ///< never: the list's end
+    Time when;  ///< in the last one, which ends the list, never
     Bytes more;
   };
 
