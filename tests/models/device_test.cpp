@@ -1,6 +1,7 @@
 // Does a device have what its file says, and does a file that makes no sense say where?
 #include "models/device.h"
 
+#include "sim/config/data_dir.h"
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
 
@@ -122,6 +123,34 @@ TEST(Device, BytesOfAValue) {
   EXPECT_EQ(bytes_of("tf32"), 4);  // ten bits of mantissa, but kept as float32
   EXPECT_EQ(bytes_of("float16"), 2);
   EXPECT_EQ(bytes_of("bfloat16"), 2);
+}
+
+Device shipped(const char* name) {
+  return read_device((data_dir() / "models" / "devices" / (std::string(name) + ".json")).string());
+}
+
+// 2496 cores of 2 flop a clock: 4.368e12 flop/s at 875 MHz, 2.806e12 at the base clock of 562, a
+// third as many in float64; NVIDIA gives two or three digits. What a GPU reaches of the memory's
+// bandwidth falls with the clock from 705 MHz on. Everything else is as at the boost clock.
+TEST(Device, K80AtItsBaseClockIsSlowerByTheClockAlone) {
+  const Device boosted = shipped("k80");
+  const Device base = shipped("k80-562mhz");
+  EXPECT_NEAR(boosted.precisions.at("float32").flops, 2496 * 2 * 875e6, 0.005e12);
+  EXPECT_NEAR(base.precisions.at("float32").flops, 2496 * 2 * 562e6, 0.01e12);
+  EXPECT_NEAR(base.precisions.at("float64").flops, 2496 * 2 * 562e6 / 3, 0.005e12);
+  EXPECT_NEAR(base.memory_efficiency, boosted.memory_efficiency * 562 / 705, 0.0005);
+  EXPECT_EQ(base.memory_bandwidth, boosted.memory_bandwidth);
+  EXPECT_EQ(base.kernel_overhead, boosted.kernel_overhead);
+  EXPECT_EQ(base.memory, boosted.memory);
+  EXPECT_EQ(base.multiprocessors, boosted.multiprocessors);
+  for (const char* precision : {"float64", "float32"}) {
+    const Arithmetic& slow = base.precisions.at(precision);
+    const Arithmetic& fast = boosted.precisions.at(precision);
+    EXPECT_EQ(slow.gemm_efficiency, fast.gemm_efficiency);
+    EXPECT_EQ(slow.convolution_efficiency, fast.convolution_efficiency);
+    EXPECT_EQ(slow.filter_gain, fast.filter_gain);
+    EXPECT_FALSE(slow.validation) << "no published row is of this clock";
+  }
 }
 
 }  // namespace
