@@ -45,7 +45,7 @@ struct Links {
   void start(std::uint64_t name, std::vector<Stage> stages, std::int64_t bytes = 0) {
     const Collective& collective = *collectives.emplace_back(std::make_unique<Staged>(stages));
     mediums.push_back(std::make_unique<FlowMedium>(world, network, collective, links));
-    mediums.back()->start({bytes}, {}, ended(name));
+    mediums.back()->start({bytes}, ended(name));
   }
 
   World world;
