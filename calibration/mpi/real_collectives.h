@@ -34,9 +34,7 @@ class MpiCollectives final : public RealCollectives {
    public:
     OnOne(MpiCollectives& all, std::int32_t communicator)
         : all_(all), communicator_(communicator) {}
-    void start(Bytes bytes, Duration /*longer*/, Callback done) override {
-      all_.start(communicator_, bytes, done);
-    }
+    void start(Bytes bytes, Callback done) override { all_.start(communicator_, bytes, done); }
 
    private:
     MpiCollectives& all_;

@@ -9,6 +9,7 @@ namespace {
 class None final : public Overlap {
  public:
   Slowdown beside(const Pair&, Bytes, std::optional<std::int64_t>) const override { return {}; }
+  bool slows_links() const override { return false; }
 };
 
 const bool kRegistered = Overlaps::instance().add(

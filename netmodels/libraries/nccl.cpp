@@ -195,6 +195,7 @@ NcclGraph read_graph(const Config& config, const Cluster& cluster, int release) 
   if (config.has("channels")) graph.channels = config.get<std::int64_t>("channels");
   if (config.has("channel_bandwidth")) {
     graph.channel_gbps = config.get<Bandwidth>("channel_bandwidth").bytes_per_second / 1e9;
+    if (cluster.nodes == 1) graph.channel_gbps /= cluster.inside_slowdown;
   }
   if (config.has("socket_bandwidth") && cluster.nodes > 1) {
     const double most = static_cast<double>(config.get<std::int64_t>("sockets")) *

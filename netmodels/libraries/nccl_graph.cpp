@@ -304,12 +304,16 @@ NcclGraph nccl_graph(const Cluster& cluster, int release) {
         graph.channel_gbps, ring_through(*cluster.node, cluster.metric, cluster.gpus_per_node));
   }
   const bool hopper = graph.compute_capability >= 90;
+  const double slowdown = cluster.gpus ? cluster.inside_slowdown : 1;
   if (cluster.nodes == 1) {
     if (hopper) take_nvls(graph, graph.ranks, speeds(graph, release, true), INFINITY, release);
+    for (double* gbps :
+         {&graph.channel_gbps, &graph.switch_gbps, &graph.nvls_gbps, &graph.nvls_between_gbps})
+      *gbps /= slowdown;
     return graph;
   }
   const double network = cluster.between_nodes().bandwidth.bytes_per_second / kGiga;
-  const double inside = static_cast<double>(graph.channels) * graph.channel_gbps;
+  const double inside = static_cast<double>(graph.channels) * graph.channel_gbps / slowdown;
   if (cluster.gpus_per_node > 1) graph.inside_gbps = inside;
   graph.channels = std::min(nics_of(cluster), cluster.gpus_per_node);
   graph.network_us = to_seconds(cluster.between_nodes().latency) * 1e6;
@@ -323,6 +327,7 @@ NcclGraph nccl_graph(const Cluster& cluster, int release) {
     graph.tree_gbps = std::min(2 * graph.channel_gbps, inside / nics);
   if (hopper && graph.channels == cluster.gpus_per_node)
     take_nvls(graph, cluster.gpus_per_node, speeds(graph, release, false), network, release);
+  graph.switch_gbps /= slowdown;
   return graph;
 }
 

@@ -17,7 +17,7 @@ constexpr std::array kFastPaths{
         FastPath::kCollectivesAlone,
         "a collective's time by itself, its messages played once for every size",
         "no collective meets another one, or anything else, on a link, as where they go one "
-        "after another",
+        "after another, and no link changes its rate",
         "SameSystem.RingsOneAfterAnotherTakeTheSameAtBothFidelities"},
     FastPathRow{FastPath::kOneRankForAll, "one rank in the place of all", "ranks are alike",
                 "Embedding.OneRankStandsForAll"},

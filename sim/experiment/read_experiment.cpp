@@ -372,8 +372,9 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
                   "{\"type\": \"none\"} under \"coordinator\"");
   }
   if (cluster.intra_node_beside_kernels > 1) {
-    aggregation->beside_kernels =
-        aggregation_on(strategy, transport, backend.seen(cluster.beside_kernels()))->inside;
+    const auto slower = aggregation_on(strategy, transport, backend.seen(cluster.beside_kernels()));
+    aggregation->beside_kernels = slower->inside;
+    aggregation->spread_beside_kernels = slower->spread;
   }
   for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
     if (*made) *made = backend.all_reduce(*made, cluster);

@@ -119,18 +119,32 @@ StepPlan closed_plan(const Experiment& e) {
 
 namespace {
 
-/// What slows all-reduces of a client and its backward passes down; null: nothing.
-std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan) {
-  if (plan.step.beside.empty() || plan.members() == 1) return {};
-  return once_by_size([workload = e.workload, aggregation = e.aggregation](Bytes m) {
-    const auto& beside = aggregation->beside_kernels;
-    return workload->workload.overlap->beside(
-        {.alone = *aggregation->inside, .beside_kernels = beside ? *beside : *aggregation->inside},
-        m, workload->workload.trace.multiprocessors);
+/// What slows such collectives of a client and its passes down, beside the links; null: nothing.
+/// `slower`: on links as they are while kernels run; null: those do not know it themselves.
+std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan,
+                                           const std::shared_ptr<const Collective>& alone,
+                                           std::shared_ptr<const Collective> slower) {
+  const std::shared_ptr<const Overlap>& overlap = e.workload->workload.overlap;
+  if (overlap == nullptr || alone == nullptr || plan.members() == 1) return {};
+  if (slower == nullptr || plan.kernels_slow_links) slower = alone;
+  auto of = once_by_size([workload = e.workload, overlap, alone, slower](Bytes m) {
+    return overlap->beside({.alone = *alone, .beside_kernels = *slower}, m,
+                           workload->workload.trace.multiprocessors);
   });
+  if (std::ranges::none_of(plan.step.buckets, [&](const Bucket& b) { return of(b.bytes).any(); }))
+    return {};
+  return of;
 }
 
 }  // namespace
+
+bool kernels_slow_links(const Experiment& e) {
+  const Overlap* const overlap = e.workload->workload.overlap.get();
+  return e.run->fidelity == Fidelity::kMessage && overlap != nullptr && overlap->slows_links() &&
+         e.cluster->intra_node_beside_kernels > 1 && e.cluster->gpus_per_node > 1 &&
+         e.cluster->workers() > e.aggregation->clients &&
+         !(e.update->sends_parameters() && e.aggregation->servers.count == 0);
+}
 
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
@@ -145,26 +159,14 @@ TrainingPlan plan_training(const Experiment& e) {
                     .step = std::move(step)};
   plan.workload = {e.workload, &e.workload->workload};
   plan.units = units;
-  plan.beside = slowdown_of(e, plan);
+  plan.kernels_slow_links = kernels_slow_links(e);
+  plan.beside = slowdown_of(e, plan, aggregation.inside, aggregation.beside_kernels);
+  plan.beside_spread = slowdown_of(e, plan, aggregation.spread, aggregation.spread_beside_kernels);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool meets_nothing = aggregation.clients == 1 && aggregation.servers.count == 0 &&
-                             e.transport->streams == 1 && !plan.step.buckets.empty();
-  // Only a time that is known beforehand can be slowed down by what kernels do beside it.
-  const bool plays_each_size =
-      meets_nothing && (plan.beside || takes(FastPath::kCollectivesAlone, meets_nothing));
-  if (plays && !plays_each_size) plan.roads = message_roads;
-  if (plan.beside &&
-      ((plays && !meets_nothing) || e.transport->streams > 1 || aggregation.spread) &&
-      std::any_of(plan.step.beside.begin(), plan.step.beside.end(),
-                  [](const Slowdown& s) { return s.collective > 1; })) {
-    const char* place =
-        aggregation.beside_kernels ? "/cluster/intra_node_beside_kernels" : "/workload/overlap";
-    throw PlacedError(
-        fmt::format("{}: slows collectives down, which closed forms of one at a time know only: "
-                    "expected one stream, no broadcasts inside clients (hybrids) and, with "
-                    "servers, analytic fidelity; or a factor of 1",
-                    place));
-  }
+                             e.transport->streams == 1 && !plan.step.buckets.empty() &&
+                             !plan.kernels_slow_links;
+  if (plays && !takes(FastPath::kCollectivesAlone, meets_nothing)) plan.roads = message_roads;
   set_inside_time(aggregation.inside, plays && meets_nothing, plan);
   if (plays && meets_nothing) {
     for (Bucket& bucket : plan.step.buckets)

@@ -50,6 +50,9 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 /// A step's passes, its buckets with closed forms as their costs, and its input.
 StepPlan closed_plan(const Experiment& experiment);
 
+/// Whether messages inside nodes travel beside kernels that slow their links down.
+bool kernels_slow_links(const Experiment& experiment);
+
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
 /// `timeline` may be null; it shows the run of the first seed. `attributes`: the runs' times, too.

@@ -3,6 +3,7 @@
 #include "sim/config/config.h"
 #include "sim/layouts/link_timetable.h"
 #include "sim/layouts/shared_links.h"
+#include "sim/network/kernel_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/runtime/mediums.h"
@@ -153,7 +154,7 @@ class SendMedium final : public Medium, private MessageSink {
   SendMedium(Network& network, std::vector<Pair> pairs)
       : network_(network), pairs_(std::move(pairs)) {}
 
-  void start(Bytes bytes, Duration, Callback done) override {
+  void start(Bytes bytes, Callback done) override {
     if (free_.empty()) {
       free_.push_back(static_cast<std::int32_t>(under_way_.size()));
       under_way_.emplace_back();
@@ -194,7 +195,8 @@ class MessageRoads final : public LayoutRoads {
         world_(world),
         plan_(plan),
         machine_(*plan.cluster),
-        network_(world.connect(machine_, plan.cluster->messages)) {}
+        network_(world.connect(machine_, plan.cluster->messages)),
+        kernel_links_(network_, machine_, plan.cluster->intra_node_beside_kernels) {}
 
   std::vector<std::int32_t> programs() const override { return plan_.group(GroupKind::kAll, 0); }
 
@@ -204,11 +206,11 @@ class MessageRoads final : public LayoutRoads {
     if (group == nullptr) {
       const Name name{name_of(kind).data(), -1, "rank", ranks.front()};
       const Collective* const send = plan_.costs(kind).send.get();
-      group = make_group(world_, name, ranks.size(), plan_.costs(kind),
-                         [&](const Collective& c) -> std::unique_ptr<Medium> {
-                           return slowed(&c == send ? sends(ranks) : plays(c, ranks),
-                                         plan_.costs(kind).pair(c), ranks);
-                         });
+      group =
+          make_group(world_, name, ranks.size(), plan_.costs(kind),
+                     [&](const Collective& c) -> std::unique_ptr<Medium> {
+                       return slowed(&c == send ? sends(ranks) : plays(c, ranks), {c, c}, ranks);
+                     });
     }
     const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
     return {group.get(), static_cast<std::size_t>(at - ranks.begin())};
@@ -221,7 +223,7 @@ class MessageRoads final : public LayoutRoads {
     place = next_to(plan_.layout, place, back);
     const std::int32_t to = plan_.layout.rank(at);
     return slowed(std::make_unique<SendMedium>(network_, std::vector<SendMedium::Pair>{{rank, to}}),
-                  hop.pair(), std::array{rank, to});
+                  {*hop.send, *hop.send}, std::array{rank, to});
   }
 
   bool are_alone(std::int32_t, GroupKind) const override { return false; }
@@ -239,6 +241,9 @@ class MessageRoads final : public LayoutRoads {
   }
 
  private:
+  void set_kernels(std::int32_t rank, bool run) override {
+    if (plan_.overlap->slows_links()) kernel_links_.set(rank, run);
+  }
   std::unique_ptr<Medium> plays(const Collective& collective, std::span<const std::int32_t> ranks) {
     return std::make_unique<MessageMedium>(world_, network_, collective, plan_.cluster->reduction,
                                            std::vector<Endpoint>(ranks.begin(), ranks.end()));
@@ -255,6 +260,7 @@ class MessageRoads final : public LayoutRoads {
   const LayoutPlan& plan_;
   Machine machine_;
   Network& network_;
+  KernelLinks kernel_links_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;
 };
 
@@ -265,16 +271,16 @@ LayoutRoads::LayoutRoads(World& world, const LayoutPlan& plan,
     : world_(world), plan_(plan) {
   if (plan.overlap == nullptr) return;
   for (const std::int32_t rank : programs)
-    gpus_.try_emplace(rank, world);
+    gpus_.try_emplace(rank, world, [this, rank](bool run) { set_kernels(rank, run); });
 }
 
 std::unique_ptr<Medium> LayoutRoads::slowed(std::unique_ptr<Medium> medium,
                                             Overlap::Pair collective,
                                             std::span<const std::int32_t> ranks) {
   if (plan_.overlap == nullptr) return medium;
-  std::vector<SharedGpu*> gpus;
+  std::vector<ComputingGpu*> gpus;
   for (const std::int32_t rank : ranks) {
-    SharedGpu* const one = gpu(rank);
+    ComputingGpu* const one = gpu(rank);
     if (std::find(gpus.begin(), gpus.end(), one) == gpus.end()) gpus.push_back(one);
   }
   return std::make_unique<SlowedMedium>(

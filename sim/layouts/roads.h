@@ -64,6 +64,9 @@ class LayoutRoads {
                                  std::span<const std::int32_t> ranks);
 
  private:
+  /// Kernels of a rank run from now on, or no longer do.
+  virtual void set_kernels(std::int32_t /*rank*/, bool /*run*/) {}
+
   World& world_;
   const LayoutPlan& plan_;
   std::map<std::int32_t, SharedGpu> gpus_;

@@ -92,9 +92,8 @@ Duration Communicators::Planned::time(Bytes m) const {
   return only.startup + only.work;
 }
 
-Duration Communicators::Told::began(std::int64_t call, Bytes) {
+void Communicators::Told::began(std::int64_t call, Bytes) {
   listener_.collective_started(all_.subject_of(group_.subject(call)));
-  return {};
 }
 
 void Communicators::Told::ended(std::int64_t call, Bytes, Time) {

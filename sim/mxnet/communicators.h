@@ -101,7 +101,7 @@ class Communicators {
    public:
     Told(const Communicators& all, const Group& group, Listener& listener)
         : all_(all), group_(group), listener_(listener) {}
-    Duration began(std::int64_t call, Bytes bytes) override;
+    void began(std::int64_t call, Bytes bytes) override;
     void ended(std::int64_t call, Bytes bytes, Time start) override;
 
    private:

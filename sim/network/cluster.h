@@ -51,6 +51,9 @@ struct Cluster {
   Link intra_node;  ///< between the GPUs of a node
   /// How many times as long a byte takes between them while their kernels run; at least 1.
   double intra_node_beside_kernels = 1;
+  /// How many times as long as `node` and `gpus` say a byte takes there: on their links between
+  /// GPUs, whose routes and choices are those without.
+  double inside_slowdown = 1;
   TimePerByte reduction;        ///< gamma: adding two values that are in memory, per byte
   std::optional<GpuNode> gpus;  ///< when the section says what the GPUs are
   std::string profile;          ///< file of the preset, where that has measured collectives
@@ -70,16 +73,16 @@ struct Cluster {
 
   std::int64_t workers() const { return nodes * gpus_per_node; }
   /// As collectives find it while kernels run on every GPU.
-  Cluster beside_kernels() const {
-    Cluster slower = *this;
-    slower.intra_node.bandwidth.bytes_per_second /= intra_node_beside_kernels;
-    return slower;
-  }
+  Cluster beside_kernels() const;
   /// Between GPUs of different nodes, in a closed form.
   const Link& between_nodes() const { return gpu_to_gpu ? *gpu_to_gpu : network; }
   /// The link that a flat collective over all workers runs at: that between nodes as soon as there
   /// are two.
   const Link& bottleneck() const { return nodes > 1 ? between_nodes() : intra_node; }
 };
+
+/// The way between the first GPUs of two nodes with a graph on one switch. Throws PlacedError when
+/// some GPU cannot reach another.
+Link link_over_nics(Cluster cluster);
 
 }  // namespace steptime

@@ -90,7 +90,42 @@ std::vector<Channel> Machine::build_graph(const Cluster& cluster) {
     }
     if (has_fabric()) find_nic(from, node, routes, nic_routes);
   }
-  return node.channels();
+  find_neighbours();
+  std::vector<Channel> channels = node.channels();
+  for (std::size_t c = 0; cluster.inside_slowdown > 1 && c < channels.size(); ++c) {
+    const auto crosses = [c](const std::vector<ChannelId>& links) {
+      return std::ranges::binary_search(links, static_cast<ChannelId>(c));
+    };
+    if (std::ranges::any_of(to_neighbours_, crosses))
+      channels[c].bandwidth.bytes_per_second /= cluster.inside_slowdown;
+  }
+  return channels;
+}
+
+void Machine::find_neighbours() {
+  to_neighbours_.resize(static_cast<std::size_t>(gpus_));
+  for (std::int64_t gpu = 0; gpu < gpus_; ++gpu) {
+    std::vector<ChannelId>& links = to_neighbours_[static_cast<std::size_t>(gpu)];
+    for (std::int64_t other = 0; other < gpus_; ++other) {
+      for (const auto* path : {&inside(gpu, other), &inside(other, gpu)})
+        links.insert(links.end(), path->begin(), path->end());
+    }
+    std::ranges::sort(links);
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+  }
+}
+
+void Machine::to_neighbours(Endpoint worker, std::vector<ChannelId>& channels) const {
+  if (gpus_ == 1) return;
+  const std::int64_t first = worker / gpus_ * static_cast<std::int64_t>(node_channels_.size());
+  const std::int64_t local = worker % gpus_;
+  if (local_to_local_.empty()) {
+    channels.push_back(static_cast<ChannelId>(first + local));
+    channels.push_back(static_cast<ChannelId>(first + locals() + local));
+    return;
+  }
+  for (const ChannelId c : to_neighbours_[static_cast<std::size_t>(local)])
+    channels.push_back(static_cast<ChannelId>(first + c));
 }
 
 /// The nearest NIC; equally near ones are dealt out in turn.
@@ -199,6 +234,28 @@ void Machine::set_bandwidth(ChannelId channel, Bandwidth bandwidth) {
   changed_[channel] = bandwidth;
   in_node_.reset();
   between_nodes_.reset();
+}
+
+Link link_over_nics(Cluster cluster) {
+  cluster.nodes = 2;
+  const Machine pair(cluster);
+  std::vector<ChannelId> path;
+  pair.route(0, static_cast<Endpoint>(cluster.gpus_per_node), path);
+  const std::vector<Channel> channels = pair.channels();
+  Link link{{}, cluster.network.bandwidth};
+  for (const ChannelId c : path) {
+    link.latency = checked_add(link.latency, channels[c].latency);
+    link.bandwidth = std::min(link.bandwidth, channels[c].bandwidth);
+  }
+  return link;
+}
+
+Cluster Cluster::beside_kernels() const {
+  Cluster slower = *this;
+  slower.intra_node.bandwidth.bytes_per_second /= intra_node_beside_kernels;
+  slower.inside_slowdown = intra_node_beside_kernels;
+  if (gpu_to_gpu) slower.gpu_to_gpu = link_over_nics(slower);
+  return slower;
 }
 
 }  // namespace steptime

@@ -44,6 +44,10 @@ class Machine final : public Routes {
   /// itself; in the same way for the workers of one node, and for one worker of each node.
   std::optional<Link> uniform(Pairs where) const;
 
+  /// Appends the channels that the worker's ways to the others of its node cross, and theirs to it,
+  /// each once.
+  void to_neighbours(Endpoint worker, std::vector<ChannelId>& channels) const;
+
   /// Makes one channel slower or faster: the links are then no longer equal.
   void set_bandwidth(ChannelId channel, Bandwidth bandwidth);
 
@@ -62,6 +66,7 @@ class Machine final : public Routes {
   std::vector<Channel> build_graph(const Cluster& cluster);
   void find_nic(std::size_t local, const Topology& node, const Paths& routes,
                 std::span<const Paths> nic_routes);
+  void find_neighbours();
   void build_fabric(const Cluster& cluster);
   Place place_of(Endpoint endpoint) const;
   std::int64_t port_of(Place place) const;
@@ -81,6 +86,7 @@ class Machine final : public Routes {
   // Within a node, by its endpoints (the GPUs, then the host) and its channels.
   std::vector<Topology::Vertex> vertices_;  ///< where the endpoints are in the node's graph
   Paths local_to_local_;                    ///< from * locals + to; empty for a star
+  Paths to_neighbours_;                     ///< by GPU: to_neighbours(), ascending
   Paths out_;                               ///< from the endpoint to its NIC
   Paths in_;
   std::vector<std::int64_t> nic_of_;  ///< the NIC that each endpoint uses

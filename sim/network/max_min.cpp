@@ -10,6 +10,12 @@ std::uint32_t MaxMin::add_channel(double capacity) {
   return static_cast<std::uint32_t>(channels_.size() - 1);
 }
 
+void MaxMin::set_capacity(std::uint32_t channel, double capacity) {
+  Channel& c = channels_[channel];
+  c.capacity = capacity;
+  if (c.own > 0 || c.used > capacity * kSame) open(channel);
+}
+
 void MaxMin::open(std::uint32_t channel) {
   open_slack(channel);
   if (Channel& c = channels_[channel]; c.stage == Stage::kSlack) c.stage = Stage::kOpen;

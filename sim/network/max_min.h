@@ -24,6 +24,7 @@ class MaxMin {
  public:
   /// Returns the channel's index. Capacities and rates have the same unit.
   std::uint32_t add_channel(double capacity);
+  void set_capacity(std::uint32_t channel, double capacity);
   /// A flow over these channels, each named once, at least one. The caller names flows, densely.
   /// `weights`: what the flow takes of each channel per unit of its rate; none: 1.
   void add(std::uint32_t flow, std::span<const std::uint32_t> channels,

@@ -131,6 +131,16 @@ void Network::start(Loads& loads, Duration work, const Message& message) {
   begin(id, true);
 }
 
+void Network::set_rate(ChannelId channel, double rate) {
+  State& state = states_[channel];
+  if (state.rate == rate) return;
+  if (state.busy_until > now()) convert(state.user);
+  state.rate = rate;
+  if (state.sharing == kNone) return;
+  solver_.set_capacity(state.sharing, rate);
+  settle_anew();
+}
+
 void Network::begin(FlowId id, bool from_queue) {
   Flow& flow = flows_[id];
   find_path(flow, path_);
@@ -233,7 +243,7 @@ void Network::join(FlowId id, std::span<const ChannelId> path, double bytes) {
       weights_.push_back(load.weight);
   }
   solver_.add(id, solver_path_, weights_);
-  if (std::exchange(is_settled_, false)) settle_later();
+  settle_anew();
 }
 
 bool Network::is_there(const Finish& finish, std::uint32_t index) const {
@@ -378,7 +388,7 @@ void Network::drain(FlowId id) {
   }
   shares_[id].sharing = kNone;
   solver_.remove(id);
-  if (std::exchange(is_settled_, false)) settle_later();
+  settle_anew();
   ++flow.generation;
   push(now() + latency, id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;

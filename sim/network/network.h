@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -83,6 +84,10 @@ class Network final : public Lane {
   /// `work`: how long it takes with nothing else there. The sink hears of `message` when it is
   /// over, without latency. `loads` must outlive the flow.
   void start(Loads& loads, Duration work, const Message& message);
+  /// From now on the channel carries `rate`, B/s, also of what is under way: bytes that are left
+  /// go on at that. Work of a flow that starts is told at the rates that its channels have then.
+  void set_rate(ChannelId channel, double rate);
+  double rate(ChannelId channel) const { return states_[channel].rate; }
   /// Occupies the endpoint's device, which does one thing at a time, for `length`; calls
   /// sink.device_done(who) at the end of it.
   void occupy_device(Endpoint endpoint, Duration length, MessageSink& sink, std::int32_t who);
@@ -180,6 +185,9 @@ class Network final : public Lane {
   void convert(FlowId id);
   void join(FlowId id, std::span<const ChannelId> path, double bytes);
   void release(ChannelId channel);
+  void settle_anew() {
+    if (std::exchange(is_settled_, false)) settle_later();
+  }
   bool is_there(const Finish& finish, std::uint32_t index) const;
   bool has_flows(std::uint32_t index);
   Time next_end(std::uint32_t index);

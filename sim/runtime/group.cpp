@@ -72,11 +72,10 @@ void Group::start_next() {
 
 void Group::begin(std::int64_t number) {
   const auto [bytes, unused, medium] = at(number).subject;
-  const Duration longer = watch_ == nullptr ? Duration{} : watch_->began(number, bytes);
+  if (watch_ != nullptr) watch_->began(number, bytes);
   mediums_[medium]->start(
-      bytes, longer,
-      {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); }, this,
-       static_cast<std::uint64_t>(number)});
+      bytes, {[](void* self, std::uint64_t which) { static_cast<Group*>(self)->end(which); }, this,
+              static_cast<std::uint64_t>(number)});
 }
 
 void Group::end(std::uint64_t number) {
@@ -87,7 +86,6 @@ void Group::end(std::uint64_t number) {
   const Bytes bytes = ended.subject.bytes;
   const Time start = ended.begins;
   const std::vector<Callback> returns = std::move(ended.returns);
-  if (watch_ != nullptr) watch_->left(call);
   start_next();  // a device starts what waits for the stream without asking anyone
   if (watch_ != nullptr) watch_->ended(call, bytes, start);
   while (!open_.empty() && open_.front().is_over) {

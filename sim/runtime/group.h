@@ -27,10 +27,9 @@ namespace steptime {
 class Medium {
  public:
   virtual ~Medium() = default;
-  /// Starts a collective of so many bytes now, which takes `longer` than by itself. `done` is
-  /// called when all members have the result: at that instant, because of it, and later than this
-  /// returns.
-  virtual void start(Bytes bytes, Duration longer, Callback done) = 0;
+  /// Starts a collective of so many bytes now. `done` is called when all members have the result:
+  /// at that instant, because of it, and later than this returns.
+  virtual void start(Bytes bytes, Callback done) = 0;
   /// How long a collective takes at least, whatever else is under way.
   virtual Duration least(Bytes) const { return {}; }
   /// When nothing is under way any more: throws InternalError for a collective that is not over,
@@ -51,11 +50,8 @@ class Group final : public Callee {
   class Watch {
    public:
     virtual ~Watch() = default;
-    /// Returns by how much the collective takes longer than by itself.
-    virtual Duration began(std::int64_t /*call*/, Bytes /*bytes*/) { return {}; }
-    /// Its stream is free: nothing else has begun since.
-    virtual void left(std::int64_t /*call*/) {}
-    /// Behind that, but before members go on.
+    virtual void began(std::int64_t /*call*/, Bytes /*bytes*/) {}
+    /// Before members go on; what waited for the stream has begun.
     virtual void ended(std::int64_t call, Bytes bytes, Time start) = 0;
   };
 

@@ -10,14 +10,12 @@ AloneMedium::AloneMedium(World& world, const Collective& collective, TimeOf time
       collective_(collective),
       time_(std::move(time)),
       parts_(std::move(parts)),
-      reasons_(world.engine),
-      slowed_(world.engine.reason("collectives slowed by the backward pass", "GPU")) {}
+      reasons_(world.engine) {}
 
-void AloneMedium::start(Bytes bytes, Duration longer, Callback done) {
+void AloneMedium::start(Bytes bytes, Callback done) {
   const PlayedParts parts = parts_ ? parts_(bytes) : PlayedParts{};
-  When end = reasons_.end(world_.engine, world_.present(), collective_, bytes, time_(bytes),
-                          parts_ ? &parts : nullptr);
-  end = world_.engine.until(end, longer, slowed_);
+  const When end = reasons_.end(world_.engine, world_.present(), collective_, bytes, time_(bytes),
+                                parts_ ? &parts : nullptr);
   world_.engine.at(end, Phase::kComplete, [done] { done(); });
 }
 
@@ -47,7 +45,7 @@ const std::vector<Stage>& FlowMedium::stages(Bytes bytes) {
   return at->second;
 }
 
-void FlowMedium::start(Bytes bytes, Duration, Callback done) {
+void FlowMedium::start(Bytes bytes, Callback done) {
   const std::vector<Stage>& stages = this->stages(bytes);
   if (stages.empty()) {
     Engine& engine = world_.engine;
@@ -120,7 +118,7 @@ MessageMedium::MessageMedium(World& world, Network& network, const Collective& c
       placement_(std::move(placement)),
       reasons_(world.engine) {}
 
-void MessageMedium::start(Bytes bytes, Duration, Callback done) {
+void MessageMedium::start(Bytes bytes, Callback done) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::int32_t>(flights_.size()));
     flights_.emplace_back();

@@ -27,7 +27,7 @@ class AloneMedium final : public Medium {
   /// `time`: of a collective by itself. `parts`: what that passes for, where it is the time of
   /// messages; null: a closed form. `collective` must outlive the medium.
   AloneMedium(World& world, const Collective& collective, TimeOf time, PartsOf parts);
-  void start(Bytes bytes, Duration longer, Callback done) override;
+  void start(Bytes bytes, Callback done) override;
   Duration least(Bytes bytes) const override { return time_(bytes); }
 
  private:
@@ -36,7 +36,6 @@ class AloneMedium final : public Medium {
   TimeOf time_;
   PartsOf parts_;
   StageReasons reasons_;
-  Reason slowed_;
 };
 
 /// Ports that carry one thing after another, and that a collective takes all of for a while.
@@ -88,7 +87,7 @@ class FlowMedium final : public Medium, private MessageSink {
  public:
   /// All must outlive the medium.
   FlowMedium(World& world, Network& network, const Collective& collective, GroupLinks& links);
-  void start(Bytes bytes, Duration longer, Callback done) override;
+  void start(Bytes bytes, Callback done) override;
   Duration least(Bytes bytes) const override { return collective_.time(bytes); }
 
  private:
@@ -122,7 +121,7 @@ class MessageMedium final : public Medium, private CollectiveUser {
   /// `placement`: the endpoint of each member. All references must outlive the medium.
   MessageMedium(World& world, Network& network, const Collective& collective, TimePerByte reduction,
                 std::vector<Endpoint> placement);
-  void start(Bytes bytes, Duration longer, Callback done) override;
+  void start(Bytes bytes, Callback done) override;
   void expect_over() const override;
 
  private:
@@ -148,7 +147,7 @@ class MessageMedium final : public Medium, private CollectiveUser {
 class NoMedium final : public Medium {
  public:
   explicit NoMedium(World& world) : world_(world) {}
-  void start(Bytes, Duration, Callback done) override {
+  void start(Bytes, Callback done) override {
     world_.engine.at(world_.present(), Phase::kComplete, [done] { done(); });
   }
 

@@ -69,7 +69,8 @@ struct Aggregation {
   std::shared_ptr<const Collective> inside;  ///< all-reduce over the workers of one client
   /// The same on links as they are while kernels run. Null: no slower there.
   std::shared_ptr<const Collective> beside_kernels{};
-  ServerGroup servers{};  ///< count 0: pure MPI
+  std::shared_ptr<const Collective> spread_beside_kernels{};  ///< in the same way, `spread`
+  ServerGroup servers{};                                      ///< count 0: pure MPI
   /// What a pull brought, from rank 0 to the other workers of a client. Null: clients of one
   /// worker.
   std::shared_ptr<const Collective> spread{};

@@ -30,6 +30,7 @@ class Told final : public Client {
 }  // namespace
 
 Fleet::Fleet(TrainingRun& training, Roads& roads) : training_(training), plan_(training.plan) {
+  if (plan_.kernels_slow_links) training.slowed_roads = &roads;
   if (plan_.aggregation.servers.count > 0) make_servers(roads);
   const std::int64_t trainers = plan_.trainers();
   const std::int64_t gpus = plan_.cluster.workers() / trainers;
@@ -62,6 +63,14 @@ void Fleet::make_servers(Roads& roads) {
 std::int64_t Fleet::messages() const {
   if (kvstore_ != nullptr) return kvstore_->messages();
   return servers_ != nullptr ? servers_->messages() : 0;
+}
+
+/// Beside what these workers compute.
+std::unique_ptr<Medium> Fleet::slowed(std::unique_ptr<Medium> medium, const SlowdownOf& beside,
+                                      std::vector<ComputingGpu*> workers) {
+  if (!beside) return medium;
+  return std::make_unique<SlowedMedium>(training_.world, std::move(medium), beside,
+                                        std::move(workers));
 }
 
 Group& Fleet::add_group(Name name, std::size_t members, std::unique_ptr<Medium> medium) {
@@ -130,12 +139,13 @@ void Fleet::spawn(Worker& worker, Task program) {
 /// together.
 void Fleet::start_meeting(Roads& roads) {
   meeting_.emplace(training_, workers_.size());
-  Group& all =
-      add_group({"all workers"}, workers_.size(), roads.medium(0, *plan_.aggregation.inside));
-  Decider* const decider = add_decider(all);
   std::vector<Worker*> workers;
   for (Worker& worker : workers_)
     workers.push_back(&worker);
+  Group& all = add_group({"all workers"}, workers_.size(),
+                         slowed(roads.medium(0, *plan_.aggregation.inside), plan_.beside,
+                                {workers.begin(), workers.end()}));
+  Decider* const decider = add_decider(all);
   watch(all, workers, decider, &*meeting_, back_to({workers.begin(), workers.end()}, decider));
   for (Worker& worker : workers_)
     spawn(worker, averages_in_collective(worker, *meeting_, sends(worker, all, decider)));
@@ -148,8 +158,10 @@ class Fleet::Start final : public ClientPrograms {
       : all_(all),
         worker_(worker),
         roads_(roads),
-        group_(all.add_group({"workers of client", worker.number()}, 1,
-                             roads.medium(worker.number(), *all.plan_.aggregation.inside))),
+        group_(
+            all.add_group({"workers of client", worker.number()}, 1,
+                          all.slowed(roads.medium(worker.number(), *all.plan_.aggregation.inside),
+                                     all.plan_.beside, {&worker}))),
         decider_(all.add_decider(group_)),
         looks_ahead_(all.training_.record.layers_wait()),
         receiver_(looks_ahead_ ? on_end(&Worker::next_layer_came) : worker),
@@ -215,7 +227,8 @@ class Fleet::Start final : public ClientPrograms {
     if (aggregation.spread == nullptr || all_.plan_.members() == 1) return next;
     Group& others =
         all_.groups_.emplace_back(world(), Name{"broadcasts in client", worker_.number()}, 1,
-                                  roads_.medium(worker_.number(), *aggregation.spread));
+                                  all_.slowed(roads_.medium(worker_.number(), *aggregation.spread),
+                                              all_.plan_.beside_spread, {&worker_}));
     return all_.spreads_.emplace_back(all_.training_, others, next);
   }
   void pull_first(Client& receiver) {

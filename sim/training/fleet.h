@@ -9,6 +9,7 @@
 #include "sim/training/programs.h"
 #include "sim/training/roads.h"
 #include "sim/training/worker.h"
+#include "sim/workload/slowed_medium.h"
 
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,9 @@ class Fleet {
   void start_client(Worker& worker, Roads& roads);
   Sends exchange(Worker& worker, Client& receiver);
   void start_meeting(Roads& roads);
+  using SlowdownOf = SlowedMedium::SlowdownOf;
+  std::unique_ptr<Medium> slowed(std::unique_ptr<Medium> medium, const SlowdownOf& beside,
+                                 std::vector<ComputingGpu*> workers);
   Group& add_group(Name name, std::size_t members, std::unique_ptr<Medium> medium);
   Decider* add_decider(Group& group);
   void watch(Group& group, std::vector<Worker*> workers, Decider* decider, const Meeting* meeting,

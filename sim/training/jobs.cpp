@@ -1,6 +1,7 @@
 #include "sim/training/jobs.h"
 
 #include "sim/collective/message_time.h"
+#include "sim/network/kernel_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/training/play.h"
@@ -16,28 +17,38 @@ namespace {
 /// The messages of a job's collectives, between its nodes of a network that is not its own.
 class JobRoads final : public Roads {
  public:
-  JobRoads(World& world, const TrainingPlan& plan) : Roads(world, plan) {
+  JobRoads(World& world, const TrainingPlan& plan)
+      : Roads(world, plan),
+        kernel_links_(*plan.shared->network, *plan.shared->machine,
+                      plan.cluster.intra_node_beside_kernels) {
     if (plan.members() > 1)
       expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
   }
 
   std::unique_ptr<Medium> medium(std::int32_t client, const Collective& collective) override {
     if (plan_.members() == 1 && !plan_.workers_meet()) return std::make_unique<NoMedium>(world_);
-    const std::int64_t gpus = plan_.cluster.gpus_per_node;
     std::vector<Endpoint> placement;
-    for (std::int64_t m = 0; m < plan_.members(); ++m) {
-      const std::int64_t worker = client * plan_.members() + m;
-      const std::int64_t node = plan_.shared->nodes[static_cast<std::size_t>(worker / gpus)];
-      placement.push_back(static_cast<Endpoint>(node * gpus + worker % gpus));
-    }
+    for (std::int64_t m = 0; m < plan_.members(); ++m)
+      placement.push_back(end_of(client * plan_.members() + m));
     return std::make_unique<MessageMedium>(world_, *plan_.shared->network, collective,
                                            plan_.cluster.reduction, std::move(placement));
   }
 
+  void set_kernels(std::int64_t worker, bool run) override {
+    kernel_links_.set(end_of(worker), run);
+  }
+
  private:
+  Endpoint end_of(std::int64_t worker) const {
+    const std::int64_t gpus = plan_.cluster.gpus_per_node;
+    const std::int64_t node = plan_.shared->nodes[static_cast<std::size_t>(worker / gpus)];
+    return static_cast<Endpoint>(node * gpus + worker % gpus);
+  }
   // Without servers nobody asks for these.
   std::unique_ptr<PieceLine> line(PortEnds, const Pieces&, bool) override { return nullptr; }
   std::unique_ptr<Wire> bare_wire(PortEnds) override { return nullptr; }
+
+  KernelLinks kernel_links_;
 };
 
 std::unique_ptr<Roads> job_roads(World& world, const TrainingPlan& plan) {
@@ -58,7 +69,7 @@ std::vector<TrainingTimes> play_jobs(const Cluster& network, std::vector<SharedJ
   };
   std::deque<SharedNetwork> seen;
   for (SharedJob& job : jobs) {
-    seen.push_back({&links, std::move(job.nodes), any_trains});
+    seen.push_back({&links, &machine, std::move(job.nodes), any_trains});
     job.plan.shared = &seen.back();
     job.plan.roads = job_roads;
     runs.emplace_back(world, job.plan, job.seed, nullptr, runs.empty() ? timeline : nullptr);

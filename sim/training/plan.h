@@ -34,6 +34,7 @@ struct Issued {
   Duration pull;
 };
 
+class Machine;
 class Network;
 class Roads;
 class World;
@@ -46,7 +47,8 @@ std::unique_ptr<Roads> message_roads(World& world, const TrainingPlan& plan);
 /// A network that several trainings have together, as one of them sees it.
 struct SharedNetwork {
   Network* network = nullptr;
-  std::vector<std::int64_t> nodes;  ///< the network's that it has, in the order of its own
+  const Machine* machine = nullptr;  ///< whose links these are
+  std::vector<std::int64_t> nodes;   ///< the network's that it has, in the order of its own
   /// Whether any has steps to report yet, while which all go on, with more than they report.
   std::function<bool()> any_trains;
 };
@@ -63,8 +65,13 @@ struct TrainingPlan {
   std::function<Duration(Bytes)> inside_time{};
   /// What that passes for, where it is the time of its messages; null: a closed form.
   std::function<PlayedParts(Bytes)> inside_parts{};
-  /// Of an all-reduce inside a client and the backward pass beside it; null: none.
+  /// Of an all-reduce inside a client and the passes beside it; null: none.
   std::function<Slowdown(Bytes)> beside{};
+  /// The same of a broadcast there.
+  std::function<Slowdown(Bytes)> beside_spread{};
+  /// Links inside nodes are slower while kernels run, by the cluster's factor: messages know that
+  /// themselves.
+  bool kernels_slow_links = false;
   StepPlan step;  ///< cost: of the all-reduce inside a client
   /// What is trained, for drawings; null: its passes are drawn as wholes.
   std::shared_ptr<const Workload> workload{};
@@ -83,6 +90,8 @@ struct TrainingPlan {
   const SharedNetwork* shared = nullptr;  ///< with other trainings; null: it is alone
   OnProgress on_progress{};
 
+  /// Whether collectives and passes slow each other down, other than by their links.
+  bool slows_down() const { return beside || beside_spread; }
   /// Workers of a client.
   std::int64_t members() const { return cluster.workers() / aggregation.clients; }
   /// Every worker trains parameters of its own; a collective of all adds these up.

@@ -148,20 +148,6 @@ Reduction::Reduction(TrainingRun& training, std::vector<Worker*> workers, Decide
       meeting_(meeting),
       then_(std::move(then)) {}
 
-Duration Reduction::began(std::int64_t call, Bytes bytes) {
-  Duration longer{};
-  if (!training_.plan.beside) return longer;
-  for (Worker* const worker : workers_)
-    longer = std::max(longer, worker->slow_down(call, bytes));
-  return longer;
-}
-
-void Reduction::left(std::int64_t call) {
-  if (!training_.plan.beside) return;
-  for (Worker* const worker : workers_)
-    worker->speed_up(call);
-}
-
 void Reduction::ended(std::int64_t call, Bytes bytes, Time start) {
   const auto next = static_cast<std::int32_t>(static_cast<std::size_t>(call) %
                                               std::max<std::size_t>(training_.buckets(), 1));

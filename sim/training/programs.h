@@ -63,8 +63,6 @@ class Reduction final : public Group::Watch {
   /// order. `meeting`: since when all of them are there; null: each is when its last gradient is.
   Reduction(TrainingRun& training, std::vector<Worker*> workers, Decider* decider,
             const Meeting* meeting, Then then);
-  Duration began(std::int64_t call, Bytes bytes) override;
-  void left(std::int64_t call) override;
   void ended(std::int64_t call, Bytes bytes, Time start) override;
 
  private:

@@ -1,6 +1,7 @@
 #include "sim/training/roads.h"
 
 #include "sim/collective/message_time.h"
+#include "sim/network/kernel_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/servers/connected_routes.h"
@@ -81,7 +82,8 @@ class MessageRoads final : public Roads {
         connections_(machine_, connected(plan), server_end(plan.cluster, plan.aggregation, 0)),
         network_(world.connect(connections_, plan.cluster.messages)),
         links_(network_, machine_, plan.cluster.messages.eager_overhead),
-        copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies.threads) {
+        copy_threads_(plan.cluster.workers(), plan.aggregation.servers.copies.threads),
+        kernel_links_(network_, machine_, plan.cluster.intra_node_beside_kernels) {
     if (plan.members() == 1) return;
     expect_messages(*plan.aggregation.inside, "/strategy/aggregation/collective: fidelity");
     if (plan.aggregation.spread)
@@ -94,6 +96,10 @@ class MessageRoads final : public Roads {
     std::iota(placement.begin(), placement.end(), static_cast<Endpoint>(client * plan_.members()));
     return std::make_unique<MessageMedium>(world_, network_, collective, plan_.cluster.reduction,
                                            std::move(placement));
+  }
+
+  void set_kernels(std::int64_t worker, bool run) override {
+    kernel_links_.set(static_cast<Endpoint>(worker), run);
   }
 
   std::vector<LinkUse> links(double seconds, double steps) const override {
@@ -139,6 +145,7 @@ class MessageRoads final : public Roads {
   Network& network_;
   MessageLinks links_;
   CopyThreads copy_threads_;  ///< for the GPUs; only where nodes add up
+  KernelLinks kernel_links_;
 };
 
 }  // namespace

@@ -25,6 +25,9 @@ class Roads {
   virtual ~Roads() = default;
   /// For the collectives among the workers of a client.
   virtual std::unique_ptr<Medium> medium(std::int32_t client, const Collective& collective) = 0;
+  /// Kernels of a GPU run from now on, or no longer do, where the plan says that they slow links
+  /// down.
+  virtual void set_kernels(std::int64_t /*worker*/, bool /*run*/) {}
   /// To the servers of all clients.
   std::unique_ptr<Wire> wire();
   /// With servers beyond the nodes: between the workers of a node, and as a client behind these its

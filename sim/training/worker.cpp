@@ -81,17 +81,39 @@ void Worker::forward() {
   middle_ = pass_end(engine.release(std::exchange(held_, {})), origin_, plan.forward, forward_);
   next_part_ = 0;
   drawn_to_ = origin_;
-  if (!training_.plan.beside) draw_parts(middle_.time);
+  if (!training_.plan.slows_down()) draw_parts(middle_.time);
   if (training_.learner != nullptr) training_.learner->compute(number_, step_);
   parts_.expect(1);
-  if (training_.plan.beside) {
-    compute_.begin(origin_, forward + backward);
-    computes_ = true;
+  if (training_.plan.slows_down()) compute_.begin(origin_, forward + backward);
+  run_kernels_until(time_after(origin_, forward + backward));
+  if (training_.plan.slows_down()) {
     await_end();
   } else if (!plan.buckets.empty()) {
     const Time last = std::max(middle_.time, ready(plan.buckets.size() - 1));
     last_gradient_ = backward_.until(engine, middle_, last);
   }
+}
+
+/// From its origin on, if that lies ahead.
+void Worker::run_kernels_until(Time end) {
+  const bool tells_links = training_.slowed_roads != nullptr;
+  if (!training_.plan.slows_down() && (!tells_links || end <= training_.world.now())) return;
+  Engine& engine = training_.world.engine;
+  if (origin_ <= engine.now())
+    set_kernels(true);
+  else
+    engine.at(origin_, Phase::kComplete, [this] { set_kernels(true); });
+  if (training_.plan.slows_down()) return;  // the end is not known yet
+  engine.at(end, Phase::kComplete, [this] { set_kernels(false); });
+}
+
+void Worker::set_kernels(bool run) {
+  computes_ = run;
+  change_speed();
+  tell();
+  if (training_.slowed_roads == nullptr) return;
+  for (std::int64_t gpu = first_; gpu < first_ + count_; ++gpu)
+    training_.slowed_roads->set_kernels(gpu, run);
 }
 
 Time Worker::ready(std::size_t bucket) const {
@@ -100,7 +122,7 @@ Time Worker::ready(std::size_t bucket) const {
 
 void Worker::await_gradient(Suspended program, std::size_t bucket) {
   World& world = training_.world;
-  if (training_.plan.beside) {
+  if (training_.plan.slows_down()) {
     gradient_ = {program, bucket, {}};
     return await_gradient();
   }
@@ -118,7 +140,7 @@ void Worker::draw_gradient(std::size_t bucket) {
 }
 
 void Worker::backward() {
-  if (training_.plan.beside) return;  // its end is an event, as its speed changes
+  if (training_.plan.slows_down()) return;  // its end is an event, as its speed changes
   end_backward(pass_end(middle_, middle_.time, training_.plan.step.backward, backward_));
 }
 
@@ -129,7 +151,8 @@ void Worker::end_backward(When end) {
 
 /// When so much of the step's work is done, or would be if the GPU kept the speed that it has now.
 Time Worker::done(Duration work) const {
-  return training_.plan.beside ? compute_.when(alone(work)) : time_after(origin_, alone(work));
+  return training_.plan.slows_down() ? compute_.when(alone(work))
+                                     : time_after(origin_, alone(work));
 }
 
 /// How long so much of it takes by itself. Each pass is scaled by itself, so that the last gradient
@@ -175,34 +198,17 @@ void Worker::await_end() {
   engine.cancel(backward_end_);
   if (compute_.end() < Time{}) refuse_range();  // it has left the range of simulated time
   backward_end_ = engine.at(slowed(compute_.end(), compute_.work()), Phase::kComplete, [this] {
-    computes_ = false;
+    set_kernels(false);
     end_backward(training_.world.present());
   });
 }
 
-void Worker::change_speed(double slowdown) {
-  if (!computes_) return;
+void Worker::change_speed() {
+  if (!computes_ || slowdown() == compute_.slowdown()) return;
   draw_parts(training_.world.now());
-  compute_.change(training_.world.now(), slowdown);
+  compute_.change(training_.world.now(), slowdown());
   await_end();
   if (gradient_.program) await_gradient();
-}
-
-Duration Worker::slow_down(std::int64_t collective, Bytes bytes) {
-  const Slowdown beside = training_.plan.beside(bytes);
-  slowdowns_.emplace_back(collective, beside.compute);
-  change_speed(compute_.slowdown() * beside.compute);
-  if (!computes_) return {};
-  return compute_.longer(training_.world.now(), training_.plan.inside_time(bytes),
-                         beside.collective);
-}
-
-void Worker::speed_up(std::int64_t collective) {
-  const auto found = std::find_if(slowdowns_.begin(), slowdowns_.end(),
-                                  [&](const auto& each) { return each.first == collective; });
-  const double slowdown = found->second;
-  slowdowns_.erase(found);
-  if (slowdown > 1) change_speed(slowdowns_.empty() ? 1 : compute_.slowdown() / slowdown);
 }
 
 void Worker::sends(std::size_t bucket) {

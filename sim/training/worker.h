@@ -21,6 +21,8 @@
 #include "sim/training/learner.h"
 #include "sim/training/plan.h"
 #include "sim/training/record.h"
+#include "sim/training/roads.h"
+#include "sim/workload/slowed_medium.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,19 +41,18 @@ struct TrainingRun {
   Learner* learner;  ///< null: only time is simulated
   Drawing drawing;
   std::function<void()> on_step = {};  ///< called when the first worker ends a step; may be empty
+  Roads* slowed_roads = nullptr;       ///< whose links kernels slow down; null: none
 
   std::size_t buckets() const { return plan.step.buckets.size(); }
   Bytes bytes(std::size_t bucket) const { return plan.step.buckets[bucket].bytes; }
 };
 
-class Worker final : public Client {
+class Worker final : public Client, public ComputingGpu {
  public:
   /// `number`: among those that train parameters of their own. `member`: of its group. `first`,
   /// `count`: the GPUs that it is.
   Worker(TrainingRun& training, std::int32_t number, std::size_t member, std::int64_t first,
          std::int64_t count);
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   std::int32_t number() const { return number_; }
   std::size_t member() const { return member_; }
@@ -114,11 +115,8 @@ class Worker final : public Client {
   /// Whether its present step is one of those that sums over steps count.
   bool counts() const override;
 
-  // Of what slows a GPU down:
-  /// A collective of so many bytes begins beside its kernels, or has left. Returns by how much
-  /// longer it takes.
-  Duration slow_down(std::int64_t collective, Bytes bytes);
-  void speed_up(std::int64_t collective);
+  /// Whether its kernels run; known only where these and collectives slow each other down.
+  bool computes() const override { return computes_; }
 
   // Of the record:
   Time start() const { return start_; }
@@ -133,7 +131,9 @@ class Worker final : public Client {
   void await_gradient(Suspended program, std::size_t bucket);
   void await_gradient();
   void await_end();
-  void change_speed(double slowdown);
+  void change_speed() override;
+  void run_kernels_until(Time end);
+  void set_kernels(bool run);
   void await_input(Time& origin);
   void hold_up(Time& origin, When when, Duration needed);
   When pass_end(When since, Time begin, Duration nominal, const PassReasons& reasons);
@@ -174,7 +174,7 @@ class Worker final : public Client {
 
   // Where collectives slow kernels down:
   SharedCompute compute_;
-  bool computes_ = false;
+  bool computes_ = false;  ///< kernels run
   struct Awaited {
     Suspended program{};
     std::size_t bucket = 0;
@@ -182,8 +182,6 @@ class Worker final : public Client {
   };
   Awaited gradient_{};
   EventId backward_end_{};
-  /// Collectives under way, each with its factor on the time of kernels.
-  std::vector<std::pair<std::int64_t, double>> slowdowns_;
 };
 
 }  // namespace steptime

@@ -39,6 +39,8 @@ class Overlap {
   /// none: not known. Unless kernels slow the collective's links, either no size costs or all do.
   virtual Slowdown beside(const Pair& collective, Bytes m,
                           std::optional<std::int64_t> multiprocessors) const = 0;
+  /// Whether kernels slow the links of a collective down, where the cluster says that they do.
+  virtual bool slows_links() const { return true; }
   /// Empty, or why its costs lie outside what was measured.
   virtual std::string outside_domain() const { return ""; }
 };

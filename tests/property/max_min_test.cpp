@@ -85,18 +85,25 @@ std::vector<std::vector<std::uint32_t>> paths_of(const Problem& p,
   return paths;
 }
 
-// Flows come and go, some at a time; after each time the rates are those of a solution from
-// scratch.
+// Flows come and go and capacities change, some at a time; after each time the rates are those of a
+// solution from scratch.
 RC_GTEST_PROP(MaxMin, EqualsWaterFilling, ()) {
-  const Problem p = arbitrary_problem();
+  Problem p = arbitrary_problem();
   MaxMin solver;
   for (const double capacity : p.capacity)
     solver.add_channel(capacity);
+  const auto solver_channels = static_cast<std::uint32_t>(p.capacity.size());
   std::vector<std::uint32_t> there;
   std::vector<std::uint32_t> away(p.flows.size());
   std::iota(away.begin(), away.end(), 0U);
   for (int times = *rc::gen::inRange(1, 20); times > 0; --times) {
     for (int changes = *rc::gen::inRange(1, 8); changes > 0; --changes) {
+      if (*rc::gen::inRange(0, 4) == 0) {
+        const auto channel = *rc::gen::inRange<std::uint32_t>(0, solver_channels);
+        p.capacity[channel] *= *rc::gen::element(0.1, 0.5, 1.0, 2.0, 7.0);
+        solver.set_capacity(channel, p.capacity[channel]);
+        continue;
+      }
       const bool comes = there.empty() || (!away.empty() && *rc::gen::inRange(0, 9) < 5);
       auto& from = comes ? away : there;
       auto& to = comes ? there : away;

@@ -12,6 +12,8 @@
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/runs/execution_of.h"
 #include "sim/experiment/simulate.h"
+#include "sim/workload/overlap.h"
+#include "tests/support/config_text.h"
 
 #include <array>
 #include <chrono>
@@ -264,9 +266,12 @@ inline Experiment drawn_experiment(const Json& config) {
       layer.tensors.push_back({fmt::format("{}.{}", name, t), drawn[t].get<std::int64_t>()});
     trace.layers.push_back(std::move(layer));
   }
+  Workload workload{.trace = std::move(trace)};
+  if (config["workload"].contains("overlap"))
+    workload.overlap = make<Overlap>(config["workload"]["overlap"].dump());
   Experiment e{.name = "drawn",
                .file = "drawn.json",
-               .workload = std::make_shared<PreparedWorkload>(Workload{.trace = std::move(trace)})};
+               .workload = std::make_shared<PreparedWorkload>(std::move(workload))};
   Json rest = config;
   rest["workload"] = Json::object();
   const auto document = std::make_shared<Document>(Document{"drawn.json", std::move(rest)});

@@ -45,7 +45,7 @@ bool is_one_step(const Experiment& e) {
   const bool takes_turns =
       e.cluster->workers() == 1 ||
       (e.transport->streams == 1 && !e.transport->policy(*e.schedule, {}, *e.cluster));
-  return takes_turns && ends_as_it_began(e) && !e.run->variation.any();
+  return takes_turns && ends_as_it_began(e) && !e.run->variation.any() && !kernels_slow_links(e);
 }
 
 void OneStep::check(const Experiment& e, const DocumentOf&) const {

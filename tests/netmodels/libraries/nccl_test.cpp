@@ -49,6 +49,23 @@ TEST(Nccl, OldReleasesRunAChainOfChunks) {
   EXPECT_FALSE(collective->linear().has_value());
 }
 
+/// Beside kernels, say, where a byte takes twice as long: 14/8 M / 1 GB/s, all else as above. Over
+/// NVSwitch, too, whether rings move the data or the switch adds up; start-ups stay.
+TEST(Nccl, LinksInsideANodeMayBeSlower) {
+  Cluster cluster = pcie(1, 8);
+  cluster.inside_slowdown = 2;
+  EXPECT_NEAR(us(*nccl(cluster, R"(, "version": "2.4.8")"), 1'000'000), 5 + 8.4 + 1750, 1e-6);
+  for (const char* algorithm : {"ring", "nvls"}) {
+    const std::string more = fmt::format(R"(, "algorithm": "{}", "protocol": "simple")", algorithm);
+    Cluster h100 = preset_cluster("dgx-h100", 1, 8);
+    const double first = us(*nccl(h100, more), 1 << 28) - us(*nccl(h100, more), 0);
+    const double startup = us(*nccl(h100, more), 0);
+    h100.inside_slowdown = 2;
+    EXPECT_NEAR(us(*nccl(h100, more), 0), startup, 1e-6);
+    EXPECT_NEAR(us(*nccl(h100, more), 1 << 28) - startup, 2 * first, 1e-6 * first) << algorithm;
+  }
+}
+
 /// LL ends at 128 KiB with 5 + 3.6 + 15 x (1 + 16.384) = 269.36 us; Simple would begin with 5 + 8.4
 /// + 114.688 / 2 + 79.8 = 150.5 us.
 TEST(Nccl, ATimeDoesNotFallWhereTheProtocolChanges) {

@@ -56,7 +56,7 @@ class OneSecond final : public RealCollectives {
   class Second final : public Medium {
    public:
     Second(Engine& clock, int* barriers) : clock_(clock), barriers_(barriers) {}
-    void start(Bytes, Duration, Callback done) override {
+    void start(Bytes, Callback done) override {
       if (barriers_ != nullptr) ++*barriers_;
       clock_.after(barriers_ != nullptr ? Duration{} : kSecond, Phase::kComplete,
                    [done] { done(); });

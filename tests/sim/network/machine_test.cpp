@@ -99,6 +99,23 @@ TEST(Machine, RoutesThroughTheNodeGraphToTheNearestNic) {
   EXPECT_FALSE(machine.uniform(Pairs::kInNode));
 }
 
+TEST(Machine, KnowsWhatTheWaysOfAGpuToItsNeighboursCross) {
+  const auto links = [](const Machine& machine, Endpoint worker) {
+    std::vector<ChannelId> crossed;
+    machine.to_neighbours(worker, crossed);
+    return crossed;
+  };
+  // On one switch its own ports, of the second node behind those of the first; in the graph above
+  // the link between both GPUs, in each direction, and none to an adapter.
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 2;
+  EXPECT_EQ(links(Machine(cluster), 3), (std::vector<ChannelId>{5, 7}));
+  cluster.node = two_rails();
+  EXPECT_EQ(links(Machine(cluster), 0), (std::vector<ChannelId>{0, 1}));
+  EXPECT_EQ(links(Machine(cluster), 3), (std::vector<ChannelId>{6, 7}));
+  EXPECT_EQ(links(Machine(star_cluster(2)), 1), std::vector<ChannelId>{});
+}
+
 TEST(Machine, NeedsANicBetweenNodes) {
   Cluster cluster = star_cluster(2);
   auto node = std::make_shared<Topology>();

@@ -42,6 +42,31 @@ TEST(MaxMin, WhatOneFlowCannotUseGoesToTheOthers) {
   EXPECT_EQ(rates.load(first), 10);
 }
 
+TEST(MaxMin, ACapacityMayChange) {
+  // As above with one flow on the first channel and one on both. 10 and 2: 8 and 2. With 6 on the
+  // second: half of the first each; with 4 on the first: 2 each; with 1 on the second: 3 and 1.
+  MaxMin rates;
+  const std::uint32_t first = rates.add_channel(10);
+  const std::uint32_t second = rates.add_channel(2);
+  rates.add(0, std::array{first});
+  rates.add(1, Path{first, second});
+  rates.solve();
+  const auto expect = [&](double alone, double both) {
+    rates.solve();
+    EXPECT_EQ(rate(rates, 0), alone);
+    EXPECT_EQ(rate(rates, 1), both);
+  };
+  expect(8, 2);
+  rates.set_capacity(second, 6);
+  expect(5, 5);
+  rates.set_capacity(first, 4);
+  expect(2, 2);
+  rates.set_capacity(second, 1);
+  expect(3, 1);
+  rates.set_capacity(first, 1);
+  expect(0.5, 0.5);
+}
+
 TEST(MaxMin, EqualFlowsGetEqualRates) {
   MaxMin rates;
   const std::uint32_t channel = rates.add_channel(1);

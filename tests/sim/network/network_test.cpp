@@ -108,6 +108,80 @@ TEST(Network, ALateMessageSlowsTheFirstDown) {
   EXPECT_EQ(box.at[1], 200'000 + 500);
 }
 
+void set_rate_at(Network& network, std::int64_t at, ChannelId channel, double rate) {
+  network.engine().at(Time(Duration(at)), Phase::kNormal,
+                      [&network, channel, rate] { network.set_rate(channel, rate); });
+}
+
+TEST(Network, AMessageGoesOnAtTheRateThatItsChannelHas) {
+  // 100 B, of which 50 are sent after 50,000 ps; at half the rate the others take 100,000 ps: 1.5
+  // times as long in all. From 120,000 ps on a quarter of the first rate: 15 B are left, 4000 ps
+  // each.
+  const Wires wires = line();
+  for (const bool twice : {false, true}) {
+    Engine engine;
+    Network network(engine, wires);
+    Mailbox box(network);
+    box.send(0, 1, 100);
+    set_rate_at(network, 50'000, 0, 0.5e9);
+    if (twice) set_rate_at(network, 120'000, 0, 0.25e9);
+    engine.run();
+    EXPECT_EQ(box.at[0], (twice ? 120'000 + 60'000 : 150'000) + 500);
+    EXPECT_EQ(network.rate(0), twice ? 0.25e9 : 0.5e9);
+  }
+}
+
+TEST(Network, MessagesThatShareAChannelShareItsNewRate) {
+  // 100 B each: 50 B of either are left at 100,000 ps. At half the rate a byte of each takes 4000
+  // ps; from 180,000 ps on, when 30 B are left, 1000 ps at twice the first rate.
+  const Wires wires = line();
+  for (const bool twice : {false, true}) {
+    Engine engine;
+    Network network(engine, wires);
+    Mailbox box(network);
+    box.send(0, 1, 100, 0);
+    box.send(0, 1, 100, 1);
+    set_rate_at(network, 100'000, 0, 0.5e9);
+    if (twice) set_rate_at(network, 180'000, 0, 2e9);
+    engine.run();
+    for (const std::int32_t name : {0, 1})
+      EXPECT_EQ(box.at[name], (twice ? 180'000 + 30'000 : 300'000) + 500);
+  }
+}
+
+TEST(Network, ANewRateMovesTheBottleneck) {
+  // 0->1 shares c0 with 0->2, which goes over c1, too: 100 and 250 B. At 100,000 ps either has sent
+  // 50 B. Then c1 has an eighth of its rate, which 0->2 gets, and 0->1 the other seven eighths: its
+  // 50 B take 57,143 ps. At 1,000,000 ps, when c1 has all of its rate again, 0->2 is alone, and has
+  // 250 - 50 - 112.5 B left.
+  const Wires wires = line();
+  Engine engine;
+  Network network(engine, wires);
+  Mailbox box(network);
+  box.send(0, 1, 100, 0);
+  box.send(0, 2, 250, 1);
+  set_rate_at(network, 100'000, 1, 0.125e9);
+  set_rate_at(network, 1'000'000, 1, 1e9);
+  engine.run();
+  EXPECT_EQ(box.at[0], 157'143 + 500);
+  EXPECT_EQ(box.at[1], 1'000'000 + 87'500 + 2 * 500);
+}
+
+TEST(Network, ANewRateCountsFromTheInstantOn) {
+  // Set when 100 B have been sent at the same instant, and for those that come when the channel is
+  // idle again: 2000 ps a byte.
+  const Wires wires = line();
+  Engine engine;
+  Network network(engine, wires);
+  Mailbox box(network);
+  box.send(0, 1, 100, 7);
+  network.set_rate(0, 0.5e9);
+  box.send_at(Time(Duration(300'000)), 0, 1, 100);
+  engine.run();
+  EXPECT_EQ(box.at[7], 200'000 + 500);
+  EXPECT_EQ(box.at[0], 300'000 + 200'000 + 500);
+}
+
 TEST(Network, AFreedChannelIsIdleAgain) {
   // The second starts at the very instant at which the first is through: no sharing.
   const Wires wires = line();

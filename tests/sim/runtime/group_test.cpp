@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 class Milliseconds final : public Medium {
  public:
   explicit Milliseconds(World& world) : world_(world) {}
-  void start(Bytes bytes, Duration longer, Callback done) override {
-    world_.engine.after(milliseconds(bytes.count) + longer, Phase::kComplete, [done] { done(); });
+  void start(Bytes bytes, Callback done) override {
+    world_.engine.after(milliseconds(bytes.count), Phase::kComplete, [done] { done(); });
   }
   Duration least(Bytes bytes) const override { return milliseconds(bytes.count); }
 
@@ -93,9 +93,12 @@ TEST(Group, MembersMustCallTheSame) {
   EXPECT_THROW(run.world.run(), InternalError);
 }
 
-TEST(Group, AWatchSeesCallsAndMakesThemLonger) {
+TEST(Group, AWatchSeesCalls) {
   struct Watch final : Group::Watch {
-    Duration began(std::int64_t, Bytes) override { return milliseconds(2); }
+    void began(std::int64_t call, Bytes bytes) override {
+      seen.push_back(call);
+      seen.push_back(-bytes.count);
+    }
     void ended(std::int64_t call, Bytes bytes, Time start) override {
       seen.push_back(call);
       seen.push_back(bytes.count);
@@ -107,8 +110,9 @@ TEST(Group, AWatchSeesCallsAndMakesThemLonger) {
   run.group.watch(&watch);
   run.calls(0, 1, {10, 5});
   run.world.run();
-  EXPECT_EQ(run.ends, (std::vector<std::int64_t>{20}));  // 1 + 12 + 7
-  EXPECT_EQ(watch.seen, (std::vector<std::int64_t>{0, 10, 1, 1, 5, 13}));
+  EXPECT_EQ(run.ends, (std::vector<std::int64_t>{16}));  // 1 + 10 + 5
+  // The second one begins when the first has left the stream, which is told behind that.
+  EXPECT_EQ(watch.seen, (std::vector<std::int64_t>{0, -10, 1, -5, 0, 10, 1, 1, 5, 11}));
 }
 
 // rank 0: 1, 2     rank 1: 2, 1     The first collective is for different things: none is over.

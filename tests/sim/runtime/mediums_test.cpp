@@ -45,7 +45,7 @@ struct Links {
   void start(std::uint64_t name, std::vector<Stage> stages, std::int64_t bytes = 0) {
     const Collective& collective = *collectives.emplace_back(std::make_unique<Staged>(stages));
     mediums.push_back(std::make_unique<FlowMedium>(world, network, collective, links));
-    mediums.back()->start({bytes}, {}, ended(name));
+    mediums.back()->start({bytes}, ended(name));
   }
 
   World world;
@@ -110,26 +110,26 @@ TEST(FlowMedium, WhatIsKnownByItsTimeOnlyIsSerial) {
   Links c;
   const Staged collective({});
   FlowMedium medium(c.world, c.network, collective, c.links);
-  medium.start({2}, {}, c.ended(0));
-  medium.start({3}, {}, c.ended(1));
+  medium.start({2}, c.ended(0));
+  medium.start({3}, c.ended(1));
   c.start(2, {{kIn, {}, milliseconds(4)}});
   c.world.run();
   EXPECT_EQ(c.ends, (Ends{{0, 2}, {2, 4}, {1, 5}}));
 }
 
-TEST(AloneMedium, TakesItsTimeAndWhatKernelsAdd) {
+TEST(AloneMedium, TakesItsTime) {
   Links c;
   const Staged collective({});
   AloneMedium medium(c.world, collective, [&](Bytes m) { return collective.time(m); }, {});
-  medium.start({7}, milliseconds(2), c.ended(0));
+  medium.start({7}, c.ended(0));
   c.world.run();
-  EXPECT_EQ(c.ends, (Ends{{0, 9}}));
+  EXPECT_EQ(c.ends, (Ends{{0, 7}}));
 }
 
 TEST(NoMedium, TakesNoTime) {
   Links c;
   NoMedium medium(c.world);
-  medium.start({1'000'000}, {}, c.ended(0));
+  medium.start({1'000'000}, c.ended(0));
   c.world.run();
   EXPECT_EQ(c.ends, (Ends{{0, 0}}));
 }

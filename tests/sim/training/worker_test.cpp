@@ -1,8 +1,11 @@
 #include "sim/training/worker.h"
 
+#include "sim/runtime/mediums.h"
+#include "sim/workload/slowed_medium.h"
 #include "tests/support/training.h"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,12 +75,16 @@ TEST(Worker, ASlowOneTakesLonger) {
 TEST(Worker, ACollectiveSlowsItsKernelsDown) {
   Scene run(R"({"steps": 1})");
   run.plan.beside = [](Bytes) { return Slowdown{.compute = 2, .collective = 1}; };
-  run.plan.inside_time = [](Bytes) { return Duration(milliseconds(100)); };
+  SlowedMedium medium(run.world,
+                      std::make_unique<AloneMedium>(
+                          run.world, *run.plan.aggregation.inside,
+                          [](Bytes) { return milliseconds(1000); }, AloneMedium::PartsOf{}),
+                      run.plan.beside, {&run.worker});
   run.world.spawn({"worker"}, run.steps({}));
   // Beside a collective from 0.5 to 1.5 s half a second's work is done: all is later by that.
-  run.world.engine.at(Time(milliseconds(500)), Phase::kNormal,
-                      [&] { run.worker.slow_down(0, {1}); });
-  run.world.engine.at(Time(milliseconds(1500)), Phase::kNormal, [&] { run.worker.speed_up(0); });
+  run.world.engine.at(Time(milliseconds(500)), Phase::kNormal, [&] {
+    medium.start({1}, {[](void*, std::uint64_t) {}, nullptr, 0});
+  });
   run.world.run();
   EXPECT_EQ(run.notes, (std::vector<std::int64_t>{0, 2500, 3500}));
   EXPECT_EQ(run.worker.end(), Time(milliseconds(3500)));

@@ -1,0 +1,73 @@
+// Links inside nodes that are slower while kernels run, of any experiment of a group that is drawn
+// at random (tests/support/drawn_experiments.h), at both fidelities. The seed is another one in
+// each run, and printed; STEPTIME_SEED=<seed> in the environment draws the same ones again.
+#include "tests/support/drawn_experiments.h"
+
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+constexpr int kDraws = 60;  // of each group, at each fidelity
+constexpr const char* kGroups[] = {"all-reduce", "parameter-server", "hybrid"};
+
+Json beside_kernels(Json config, double factor) {
+  config["workload"]["overlap"] = "multiprocessors";
+  config["cluster"]["intra_node_beside_kernels"] = factor;
+  return config;
+}
+
+TEST(KernelLinks, AFactorOfOneChangesNothing) {
+  for (const char* group : kGroups) {
+    for (const char* fidelity : {"analytic", "message"}) {
+      for (std::uint32_t i = 0; i < kDraws; ++i) {
+        ExperimentDraw draw(i, seed_of_the_run());
+        const Json config = any_of_group(draw, group, fidelity);
+        const Result plain = simulate(drawn_experiment(config));
+        const Result one = simulate(drawn_experiment(beside_kernels(config, 1)));
+        EXPECT_EQ(plain.fingerprint, one.fingerprint) << config.dump();
+        EXPECT_EQ(plain.step_time_s, one.step_time_s) << config.dump();
+      }
+    }
+  }
+  fmt::print("seed {}\n", seed_of_the_run());
+}
+
+/// Of steps that begin with nothing under way, whose buckets are reduced in the order of their
+/// gradients, and whose messages meet no others of the same collective: those of several GPUs meet
+/// less at a node's port when some are late, which may be worth more than what that costs.
+TEST(KernelLinks, ALargerFactorMakesNoStepShorter) {
+  int longer = 0;
+  for (const char* fidelity : {"analytic", "message"}) {
+    for (std::uint32_t i = 0; i < 4 * kDraws; ++i) {
+      ExperimentDraw draw(i, seed_of_the_run());
+      const Json config = any_of_group(draw, "all-reduce", fidelity, [&](Json& drawn) {
+        drawn["strategy"]["schedule"] = draw.schedule(true);
+        drawn["strategy"]["transport"] = {{"type", "mpi"}};
+        drawn["cluster"]["gpus_per_node"] = draw.between(2, 4);
+        if (draw.one_in(2))
+          drawn["cluster"]["nodes"] = 1;
+        else
+          drawn["strategy"]["aggregation"]["collective"] = {{"type", "ring"}};
+      });
+      double before = 0;
+      double first = 0;
+      for (const double factor : {1.0, 1.5, 4.0}) {
+        const double step = simulate(drawn_experiment(beside_kernels(config, factor))).step_time_s;
+        EXPECT_GE(step, before * (1 - 1e-9) - 1e-11) << factor << ' ' << config.dump();
+        before = step;
+        if (factor == 1) first = step;
+      }
+      longer += before > first * (1 + 1e-9) ? 1 : 0;
+    }
+  }
+  fmt::print("seed {}: {} steps are longer\n", seed_of_the_run(), longer);
+  EXPECT_GT(longer, 0);
+}
+
+}  // namespace
+}  // namespace steptime
