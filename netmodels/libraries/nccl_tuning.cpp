@@ -243,7 +243,6 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
     intra *= 1.8;
   }
   const double base = table.base[at(a)][at(p)];
-  const auto ranks = static_cast<double>(g.ranks);
   const auto nodes = static_cast<double>(g.nodes);
   if (a == kTree) {
     const std::int64_t deep = g.ranks / g.nodes - 1;
