@@ -46,7 +46,7 @@ build_program() {
     (cd "$root" && cmake --preset release -D STEPTIME_TESTS=OFF -D STEPTIME_UNITY=ON) >"$log" 2>&1 ||
     return
   if [[ ! -e $build/steptime ]]; then
-    echo "building Steptime (a minute or two)" >&2
+    echo "building Steptime (some minutes)" >&2
   elif [[ -n $(find "$root"/{sim,models,netmodels,schedulers,calibration} -name '*.[hc]*' \
     -newer "$build/steptime" -print -quit) ]]; then
     echo "building what changed" >&2

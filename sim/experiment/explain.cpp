@@ -140,16 +140,25 @@ std::vector<std::int64_t> node_counts(std::int64_t nodes) {
 }
 
 /// The key compute_time is of one micro-batch, without what a worker among others does beside its
-/// layers, such as copies of gradients: that comes on top.
+/// layers, such as copies of gradients, and without its variation: the result is a line in the key,
+/// so that two runs tell what the key would have to be.
 void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Variants& variants) {
   if (variants.config().at("workload").value("accumulate", 1) != 1) return;
   const double seconds = as_it_is.compute_time_s;
   Json changed = variants.config();
   if (changed["workload"].contains("compute_time")) return;
-  changed["workload"]["compute_time"] = format_quantity(from_seconds(seconds));
+  const auto computed_with = [&](double key) {
+    changed["workload"]["compute_time"] = format_quantity(from_seconds(key));
+    return variants.run(changed, nullptr, on_progress).result.compute_time_s;
+  };
   try {
-    const Result with = variants.run(changed, nullptr, on_progress).result;
-    variants.add_compute_time(seconds - (with.compute_time_s - seconds));
+    const double with = computed_with(seconds);
+    double key = seconds - (with - seconds);
+    if (with != seconds) {
+      const double nearer = computed_with(key);
+      if (nearer != with) key += (seconds - nearer) * (key - seconds) / (nearer - with);
+    }
+    variants.add_compute_time(key);
   } catch (const InputError&) {  // as with a layout: then it is said that it cannot be changed
     variants.add_compute_time(seconds);
   }

@@ -98,11 +98,11 @@ double device_width(const ModelErrors& modelled) {
   return std::log1p(pct / 100);
 }
 
-/// "PyTorch 2, nvlink at 1200 Gbit/s": what `bits` names.
-std::string named(const KindOfStep& kind, unsigned bits) {
+/// "framework, fabric": what `bits` names.
+std::string named(unsigned bits) {
   std::vector<std::string> words;
   for (std::size_t a = 0; a < kAttributes; ++a) {
-    if ((bits >> a & 1U) != 0) words.push_back(kind.text(static_cast<Attribute>(a)));
+    if ((bits >> a & 1U) != 0) words.emplace_back(attribute_names()[a]);
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -393,7 +393,7 @@ TrackRecord::Behind TrackRecord::behind(const Prediction& p) const {
                                        found.n == 0 ? "no" : std::to_string(found.n),
                                        found.n == 1 ? "" : "s", p.kind.text(), kLeastRows));
     if (width.missing != 0)
-      found.beyond.push_back("none of the nearest has " + named(p.kind, width.missing));
+      found.beyond.push_back("none of the nearest shares its " + named(width.missing));
   }
   return found;
 }

@@ -181,9 +181,8 @@ const Params& cluster_params() {
        .help =
            "how many times as long a byte takes between the GPUs of a node while their kernels "
            "run, over `intra_node`, `node` or `gpus`, as where kernels of NCCL copy through the "
-           "host's memory; of collectives: closed forms slow nothing else down there, "
-           "messages all that crosses a link between GPUs; with the overlap `none`, and by "
-           "default, 1",
+           "host's memory; at `analytic` fidelity of collectives alone, in messages of all that "
+           "crosses a link between GPUs; with the overlap `none`, and by default, 1",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 100}},
       {.key = "reduction",

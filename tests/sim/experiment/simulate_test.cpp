@@ -19,7 +19,7 @@ std::vector<std::string> own_reasons(const Result& result) {
   std::vector<std::string> reasons = result.domain.beyond;
   std::erase_if(reasons, [](const std::string& reason) {
     return reason.starts_with("no measured steps of its kind") ||
-           reason.starts_with("none of the nearest has");
+           reason.starts_with("none of the nearest shares its");
   });
   return reasons;
 }

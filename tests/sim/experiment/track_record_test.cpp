@@ -147,7 +147,7 @@ TEST(TrackRecord, WhatNoneSharesWidens) {
   EXPECT_EQ(a.domain.text(),
             "unvalidated: no measured steps of its kind (PyTorch 2, measured compute, Kepler, NCCL "
             "2.5, tcp at 10 Gbit/s, all-reduce, fixed-buckets, ResNet, several nodes), expected 5; "
-            "none of the nearest has Kepler");
+            "none of the nearest shares its GPU");
   const double w0 = w0_of({0.1683 / 3, 0.24 / 3, 0.0081});
   const double d = 1.96 * std::sqrt((0.09 + 0.04) / 2);
   EXPECT_NEAR(a.step_s.high, std::exp(std::hypot(w0, d)), 1e-9);
