@@ -153,7 +153,7 @@ void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Var
   };
   try {
     const double with = computed_with(seconds);
-    double key = seconds - (with - seconds);
+    double key = with > 0 ? seconds * seconds / with : seconds;
     if (with != seconds) {
       const double nearer = computed_with(key);
       if (nearer != with) key += (seconds - nearer) * (key - seconds) / (nearer - with);
