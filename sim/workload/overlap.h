@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace steptime {
 
@@ -51,22 +52,25 @@ using Overlaps = Registry<Overlap>;
 class SharedCompute {
  public:
   void begin(Time now, Duration total) {
-    since_ = now;
-    done_ = {};
     total_ = total;
-    slowdown_ = 1;
+    stretches_.assign(1, {.since = now});
   }
   /// From `now` on work takes `slowdown` times as long as by itself.
   void change(Time now, double slowdown) {
-    done_ = std::min(total_, done_ + unscaled(now - since_, slowdown_));
-    since_ = now;
-    slowdown_ = slowdown;
+    const Stretch& last = stretches_.back();
+    const Duration done = std::min(total_, last.done + unscaled(now - last.since, last.slowdown));
+    stretches_.push_back({now, done, slowdown});
   }
-  double slowdown() const { return slowdown_; }
+  double slowdown() const { return stretches_.back().slowdown; }
   Duration work() const { return total_; }
-  /// When that much is done, if nothing changes; for what is done long since, some time before the
-  /// last change.
-  Time when(Duration work) const { return since_ + scaled(work - done_, slowdown_); }
+  /// When that much is done, if nothing changes, or was.
+  Time when(Duration work) const {
+    std::size_t last = stretches_.size() - 1;
+    while (last > 0 && work < stretches_[last].done)
+      --last;
+    const Stretch& stretch = stretches_[last];
+    return stretch.since + scaled(work - stretch.done, stretch.slowdown);
+  }
   Time end() const { return when(total_); }
   /// How much longer than `alone` a collective takes that begins at `now` and is slowed down until
   /// the work is done.
@@ -77,10 +81,14 @@ class SharedCompute {
   }
 
  private:
-  Time since_{};
-  Duration done_{};
+  /// A time of one speed.
+  struct Stretch {
+    Time since{};
+    Duration done{};  ///< before it
+    double slowdown = 1;
+  };
   Duration total_{};
-  double slowdown_ = 1;
+  std::vector<Stretch> stretches_{{}};  ///< of the step
 };
 
 }  // namespace steptime

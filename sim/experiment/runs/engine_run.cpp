@@ -84,7 +84,7 @@ void EngineRun::check(const Experiment& e, const DocumentOf& document) const {
   if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
     workload.fail("overlap", "unexpected, as in engines of frameworks nothing slows anything down");
   }
-  if (e.aggregation->beside_kernels) {
+  if (e.cluster->intra_node_beside_kernels > 1) {
     config.object("cluster", cluster_params())
         .fail("intra_node_beside_kernels",
               "in engines of frameworks kernels slow nothing down; expected 1");
