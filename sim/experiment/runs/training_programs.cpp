@@ -2,8 +2,10 @@
 
 #include "sim/core/fingerprint.h"
 #include "sim/experiment/assessment.h"
+#include "sim/experiment/keys.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/planned_step.h"
+#include "sim/network/read_cluster.h"
 #include "sim/training/play.h"
 
 #include <algorithm>
@@ -47,8 +49,14 @@ double server_ports_s(const TrainingPlan& plan) {
 
 }  // namespace
 
-void TrainingPrograms::check(const Experiment& e, const DocumentOf&) const {
+void TrainingPrograms::check(const Experiment& e, const DocumentOf& document) const {
   check_machines(e);
+  if (e.aggregation->beyond && e.cluster->intra_node_beside_kernels > 1) {
+    Config(document(), experiment_params())
+        .object("cluster", cluster_params())
+        .fail("intra_node_beside_kernels",
+              "what a kvstore adds up on a node is not slowed down by kernels; expected 1");
+  }
 }
 
 void TrainingPrograms::check_training(const Experiment& e) const {
