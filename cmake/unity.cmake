@@ -24,6 +24,7 @@ if(NOT STEPTIME_UNITY STREQUAL "ALL")
     list(APPEND alone ${files})
   endforeach()
 endif()
+
 foreach(target core cold played models netmodels schedulers calibration steptime-mpi steptime-dnnl
         steptime-cuda)
   if(NOT TARGET ${target})
