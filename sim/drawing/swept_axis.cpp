@@ -125,9 +125,11 @@ std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::
 
 std::string logarithmic_ticks(const char* which, double least, double most) {
   if (most / least > 200) return fmt::format("set {}tics autofreq\n", which);
+  const std::vector<double> digits =
+      most / least > 20 ? std::vector<double>{1, 2, 5} : std::vector<double>{1, 1.5, 2, 3, 5, 7};
   std::vector<std::string> shown;
   for (double decade = std::pow(10, std::floor(std::log10(least))); decade <= most; decade *= 10) {
-    for (const double digit : {1, 2, 5}) {
+    for (const double digit : digits) {
       if (const double at = digit * decade; at >= least && at <= most)
         shown.push_back(fmt::format("{:.6g}", at));
     }

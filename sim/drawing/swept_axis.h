@@ -42,8 +42,8 @@ std::size_t ticks_in(std::size_t room, const SweptAxis& axis);
 /// 3, ...
 std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most);
 
-/// Of a logarithmic axis or scale of colours: 1, 2, 5, 10, ... where powers of ten alone would be
-/// few.
+/// Of a logarithmic axis or scale of colours: 1, 2, 5, 10, ..., or more of them, where powers of
+/// ten alone would be few.
 std::string logarithmic_ticks(const char* which, double least, double most);
 
 }  // namespace steptime

@@ -64,6 +64,7 @@ TEST(SweptAxis, ManyNumbersOnALogarithmicAxisHaveRoundTicks) {
 TEST(SweptAxis, ALogarithmicAxisHasMoreThanItsPowersOfTen) {
   EXPECT_EQ(logarithmic_ticks("y", 1.8, 63), "set ytics (2, 5, 10, 20, 50)\n");
   EXPECT_EQ(logarithmic_ticks("cb", 2, 400), "set cbtics (2, 5, 10, 20, 50, 100, 200)\n");
+  EXPECT_EQ(logarithmic_ticks("cb", 308, 1650), "set cbtics (500, 700, 1000, 1500)\n");
   EXPECT_EQ(logarithmic_ticks("y", 2, 401), "set ytics autofreq\n");
 }
 
