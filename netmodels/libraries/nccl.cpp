@@ -224,6 +224,7 @@ class Nccl final : public Collective, public HasPath {
         algorithm_(forced_algorithm(config)),
         protocol_(forced_protocol(config)),
         graph_(read_graph(config, cluster, release_)),
+        names_gpus_(cluster.gpus.has_value()),
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
         process_us_(launch_us_ * static_cast<double>(config.get<std::int64_t>("gpus_per_process"))),
         exposed_us_(config.get<std::int64_t>("gpus_per_process") > 1 ? 0 : launch_us_) {
@@ -274,9 +275,14 @@ class Nccl final : public Collective, public HasPath {
     if (graph_.ranks == 1) return path;
     const bool several = graph_.ranks > graph_.nodes;
     if (several) {
-      path.links =
-          fmt::format("{} ring{} over {}", inside_.channels, inside_.channels == 1 ? "" : "s",
-                      inside_.nvlink ? "NVLink" : "PCIe");
+      const std::string rings =
+          fmt::format("{} ring{}", inside_.channels, inside_.channels == 1 ? "" : "s");
+      path.links = names_gpus_
+                       ? fmt::format("{} over {}", rings, inside_.nvlink ? "NVLink" : "PCIe")
+                       : fmt::format(
+                             "{} over links of {:.4g} GB/s, with latencies of PCIe as there "
+                             "are no \"gpus\"",
+                             rings, inside_.channel_gbps);
     }
     if (graph_.nodes > 1) path.adapters = graph_.channels;
     path.rules = fmt::format("NCCL {}.{}.{} by the rules of {}", release_ / 1000000,
@@ -463,7 +469,8 @@ class Nccl final : public Collective, public HasPath {
   std::optional<NcclAlgorithm> algorithm_;
   std::optional<NcclProtocol> protocol_;
   NcclGraph graph_;
-  NcclGraph inside_;  ///< the graph of one node by itself
+  bool names_gpus_ = true;  ///< whether the cluster says what joins them
+  NcclGraph inside_;        ///< the graph of one node by itself
   double launch_us_ = 0;
   double process_us_ = 0;
   double exposed_us_ = 0;  ///< launch that no other kernel hides

@@ -124,13 +124,13 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
       ? [legend(series, width, { stroke: "colour", shape: "shape", symbolStrokeWidth: 2, symbolFillColor: "#ffffff" })]
       : [],
     marks: [
-      { type: "line", from: { data: "ideal" }, encode: { enter: { ...position, y: at("y"),
-        stroke: { value: "#8a949e" }, strokeDash: { value: [5, 4] }, strokeWidth: { value: 1.5 } } } },
       ...(band ? [{ type: "area", from: { data: "known" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
         fill: { scale: "colour", field: "series" }, fillOpacity: { value: 0.14 } } } }] : []),
       { type: "group", from: { facet: { name: "one", data: "rows", groupby: "series" } },
         marks: [{ type: "line", from: { data: "one" }, encode: { enter: { ...position, y: at("y"),
           stroke: { scale: "colour", field: "series" }, strokeWidth: { value: 2.2 } } } }] },
+      { type: "line", from: { data: "ideal" }, encode: { enter: { ...position, y: at("y"),
+        stroke: { value: "#8a949e" }, strokeDash: { value: [5, 4] }, strokeWidth: { value: 1.5 } } } },
       { type: "rule", from: { data: "known" }, encode: { enter: {
         x: { scale: "x", field: "x", offset: { field: "shift" } }, y: at("low"), y2: at("high"),
         stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } },
@@ -188,11 +188,16 @@ const busyColour = (busy) => {
   const share = Math.min(1, busy);
   return `rgb(${from.map((c, i) => Math.round(c + (to[i] - c) * share)).join(",")})`;
 };
+// What is not known link by link.
+const kUnknownLoad = "#6c7a88";
+// Light enough for a name to stand on it.
+const tint = (colour) => `#${[1, 3, 5].map((at) => Math.round(255 - (255 - parseInt(colour.slice(at, at + 2), 16)) * 0.3)
+  .toString(16).padStart(2, "0")).join("")}`;
 const kKinds = { gpu: "#c8e6c9", memory: "#eeeeee", socket: "#ffe0b2", "pcie-switch": "#bbdefb",
   "nvlink-switch": "#a5d6a7", nic: "#ffcdd2", node: "#c8e6c9", switch: "#bbdefb" };
 
-// What `picture` of sim/drawing gives; `round`: x and y are of one scale.
-const topology = (picture, round, width) => {
+// What `picture` of sim/drawing gives; `round`: x and y are of one scale; `fill`: of a vertex, where not its kind's.
+const topology = (picture, round, width, fill = () => undefined) => {
   const xs = picture.vertices.map((v) => v.x), ys = picture.vertices.map((v) => v.y);
   const wide = Math.max(...xs) - Math.min(...xs), high = Math.max(...ys) - Math.min(...ys);
   const label = (v) => (v.holds > 0 ? `${v.name}: ${v.holds} nodes` : v.name);
@@ -212,12 +217,13 @@ const topology = (picture, round, width) => {
   const isFabric = picture.vertices.some((v) => "holds" in v);
   const text = (v) => (!isFabric || !(isCrowded || isTight) ? label(v) : v.holds > 0 ? String(v.holds)
     : v.kind === "node" || isCrowded && picture.vertices.length > 48 ? "" : v.name);
-  const vertices = picture.vertices.map((v, i) => ({ ...v, ...places[i], fill: kKinds[v.kind] ?? "#ffffff",
+  const vertices = picture.vertices.map((v, i) => ({ ...v, ...places[i], fill: fill(v) ?? kKinds[v.kind] ?? "#ffffff",
     text: text(v), tip: `${label(v)} (${v.kind})` }));
+  const isKnown = picture.links.some((l) => l.there > 0 || l.back > 0);
   const links = picture.links.map((l) => {
     const a = vertices[l.first], b = vertices[l.second];
     const busy = Math.max(l.there ?? 0, l.back ?? 0);
-    return { x1: a.px, y1: a.py, x2: b.px, y2: b.py, colour: busyColour(busy),
+    return { x1: a.px, y1: a.py, x2: b.px, y2: b.py, colour: isKnown ? busyColour(busy) : kUnknownLoad,
       thick: 1.4 + Math.min(4, Math.log2(l.count)) * 0.8 + 3 * busy,
       text: busy > 0 && kx > 60 ? `${Math.round(busy * 100)} %` : "",
       tip: { from: a.name, to: b.name, kind: l.kind ?? "", "GB/s": digits(l.GBps) + (l.count > 1 ? ` x ${l.count}` : ""),
@@ -225,7 +231,7 @@ const topology = (picture, round, width) => {
   });
   const boxWidth = { signal: `datum.text === '' ? 9 : min(${box}, length(datum.text) * 6.4 + 16)` };
   return chart(width, height, {
-    autosize: "none",
+    autosize: "none", padding: 0,  // which would come on top of the width
     data: [{ name: "vertices", values: vertices }, { name: "links", values: links }],
     marks: [
       { type: "rule", from: { data: "links" }, encode: { enter: {

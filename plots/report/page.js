@@ -59,8 +59,9 @@ const kPhases = { forward: "#56b4e9", backward: "#0072b2", other: "#d55e00", sum
 // What the time of a cause or a track is spent on.
 const phaseOf = (text) =>
   /forward/.test(text) ? "forward" : /backward/.test(text) ? "backward"
-  : /sum|update/.test(text) ? "sum" : /cop(y|ies)/i.test(text) ? "copy"
-  : /thread|coordinator|wait|host|encoding|slower/.test(text) ? "host" : "other";
+  : /^(compute|recompute|logits)$/.test(text) ? "backward"  // both passes of a layout's rank
+  : /sum|update|optimizer/.test(text) ? "sum" : /cop(y|ies)/i.test(text) ? "copy"
+  : /thread|coordinator|wait|host|encoding|slower|bubble/.test(text) ? "host" : "other";
 
 const tile = (name, value, note, kind = "") =>
   h("div", { class: "tile" }, h("div", { class: "name" }, name), h("div", { class: `value ${kind}` }, value),
@@ -74,14 +75,22 @@ const perNode = result.config.cluster.gpus_per_node ?? 1;
 // What is there several times over: GPUs with a whole model each, or groups of them.
 const copies = (r) => Math.round(r.speedup / r.scaling_efficiency);
 const copy = copies(result) < result.workers ? "replica" : "GPU";
+const layout = result.config.strategy.layout;
+const made = layout === undefined ? "" : `A replica is ${counted(result.workers / copies(result), "GPU")} (${
+  ["tensor", "pipeline", "context"].map((kind) => `${kind} ${layout[kind] ?? 1}`).join(", ")})`;
+const shared = result.config.workload.global_batch ?? 0;
+
+// Of several jobs on one network: what `result` and `data` have of each.
+const jobs = (result.jobs ?? []).map((job, i) => ({ ...job, ...data.jobs[i] }));
 
 const head = () => h("header", {},
   h("h1", {}, data.name),
   h("p", { class: "soft" }, data.workload + (data.description === "" ? "" : ` · ${data.description}`)),
-  h("p", { class: "lede" }, `A step takes ${seconds(step)}. Bottleneck: ${explanation.bottleneck}.`));
+  h("p", { class: "lede" }, `A step${jobs.length > 0 ? ` of ${jobs[0].name}` : ""} takes ${seconds(step)}. Bottleneck: ${explanation.bottleneck}.`),
+  jobs.length < 2 ? null : h("p", { class: "soft" }, `What is not said of another job is said of the first one, ${jobs[0].name}.`));
 
 const tiles = () => h("div", { class: "tiles" },
-  tile("step time", seconds(step), `${seconds(low)} to ${seconds(high)} with 95 %`),
+  tile("step time", seconds(step), `${seconds(low)} to ${seconds(high)} with 95\u00a0%`),
   tile("throughput", `${digits(result.throughput_samples_per_s, 4)}/s`, "samples, all workers"),
   tile("speedup", `${digits(result.speedup)}×`, `of ${counted(copies(result), copy === "GPU" ? "worker" : copy)}, ${percent(result.scaling_efficiency)} efficient`),
   tile("compute", seconds(result.compute_time_s), `${seconds(result.forward_time_s)} forward, ${seconds(result.backward_time_s)} backward`),
@@ -89,6 +98,23 @@ const tiles = () => h("div", { class: "tiles" },
   tile("worth", domain.status, domain.n > 0
     ? `${counted(domain.n, "measurement")}, typically ${domain.typical_pct} % off`
     : "no measurement of its kind", domain.status));
+
+const theJobs = () => {
+  if (jobs.length === 0) return null;
+  const most = 20;
+  const rows = jobs.slice(0, most).flatMap((job, i) => [
+    { label: `${job.name} beside the others`, value: job.step_time_s, text: `${seconds(job.step_time_s)}, ${digits(job.slowdown, 4)}× alone`,
+      colour: jobColour(i), tip: `nodes ${job.nodes.join(", ")}` },
+    { label: `${job.name} alone`, value: job.alone_step_time_s, text: seconds(job.alone_step_time_s), colour: "#9aa6b2",
+      tip: `the same nodes, ${job.nodes.join(", ")}, without the other jobs` }]);
+  return section("The jobs", `${counted(jobs.length, "job")} on one network. A step of each: beside the others, and on the same nodes without them.`,
+    figure("jobs", "Steps of each job together and alone", (width) => bars(rows, width)),
+    jobs.length > most ? h("p", { class: "soft" }, `The first ${most} of ${jobs.length} jobs; all are in the table.`) : null,
+    table([["job"], ["trains", "long"], ["nodes", "long"], ["starts", "number"], ["step", "number"], ["alone", "number"], ["slowdown", "number"]],
+      jobs.map((job) => [job.name, job.workload, job.nodes.join(", "), seconds(job.start_s), seconds(job.step_time_s),
+        seconds(job.alone_step_time_s), `${digits(job.slowdown, 4)}×`])),
+    jobs.length < 2 ? null : h("p", { class: "soft" }, "A timeline is drawn of the first job alone, and so is what explains a step: put another one first in /jobs to see its own."));
+};
 
 const causes = () => {
   const rows = (result.attribution ?? []).map((c) => ({
@@ -100,20 +126,26 @@ const causes = () => {
 };
 
 const gains = () => {
+  const signed = (pct) => `${pct < 0 ? "−" : "+"}${digits(Math.abs(pct))} %`;
   const limits = explanation.limits.map((l) => ({
     label: `without ${l.without}`, value: l.step_time_s, text: `−${percent(1 - l.step_time_s / step)}`,
     colour: "#009e73", tip: `${seconds(l.step_time_s)} instead of ${seconds(step)}` }));
   const most = 12;
   const elastic = explanation.elasticities.slice(0, most).map((e) => ({
-    label: e.pointer, value: e.elasticity, text: `${e.elasticity < 0 ? "−" : "+"}${digits(Math.abs(e.elasticity))} %`,
+    label: e.pointer, value: e.elasticity, text: signed(e.elasticity),
     colour: e.elasticity < 0 ? "#009e73" : "#d55e00", tip: `${e.pointer} is ${e.value}` }));
-  if (limits.length + elastic.length === 0) return null;
+  const jumps = explanation.jumps.slice(0, most);
+  if (limits.length + elastic.length + jumps.length === 0) return null;
   return section("What would make it shorter", "", h("div", { class: "pair" },
     limits.length === 0 ? null : h("div", {}, h("h3", {}, "The step if something cost nothing"),
       figure("limits", "Step times without a cost", (width) => bars(
         [{ label: "as it is", value: step, text: seconds(step), colour: "#0072b2", tip: "" }, ...limits], width))),
-    elastic.length === 0 ? null : h("div", {}, h("h3", {}, "What 1 % more of a quantity does to the step"),
-      figure("elasticities", "Change of the step per per cent of a quantity", (width) => bars(elastic, width)))));
+    elastic.length + jumps.length === 0 ? null : h("div", {}, h("h3", {}, "What 1 % more of a quantity does to the step"),
+      elastic.length === 0 ? null
+        : figure("elasticities", "Change of the step per per cent of a quantity", (width) => bars(elastic, width)),
+      jumps.length === 0 ? null : h("p", { class: "soft" }, "Where the step jumps, as other messages are planned or something else turns:"),
+      jumps.length === 0 ? null : table([["quantity"], ["1 % less", "number"], ["1 % more", "number"]],
+        jumps.map((j) => [j.pointer, signed(j.less_pct), signed(j.more_pct)])))));
 };
 
 const plan = () => {
@@ -150,7 +182,7 @@ const timeline = () => {
     tip: { what: name, from: `${digits(from, 6)} ms`, takes: seconds((to - from) / 1e3),
       ...(size === null ? {} : { size: bytes(size) }), ...(bucket === null ? {} : { bucket: String(bucket) }) } }));
   const end = Math.max(...rows.map((r) => r.to));
-  return section("Timeline", `What rank 0 does in its first step${note === "" ? "" : ` (${note})`}; steptime run --timeline shows all of it.`,
+  return section("Timeline", `What rank 0${jobs.length > 1 ? ` of ${jobs[0].name}` : ""} does in its first step${note === "" ? "" : ` (${note})`}; steptime run --timeline shows all of it.`,
     h("div", { class: "key" }, [["forward", "forward"], ["backward", "backward"], ["other", "communication"], ["sum", "sums, updates"], ["copy", "copies"], ["host", "threads of the host"]]
       .filter(([kind]) => rows.some((r) => r.colour === kPhases[kind]))
       .map(([kind, name]) => h("span", {}, h("i", { style: `background:${kPhases[kind]}` }), name))),
@@ -168,18 +200,23 @@ const scaling = () => {
     const value = y === "speedup" ? p.speedup : p.step_time_s * 1e3;
     const ends = y === "speedup" ? [p.speedup * p.step_time_s / most, p.speedup * p.step_time_s / least] : [least * 1e3, most * 1e3];
     return { x: p.nodes, y: value, low: ends[0], high: ends[1], series: "", shift: 0,
-      tip: { nodes: String(p.nodes), step: seconds(p.step_time_s), "with 95 %": `${seconds(least)} to ${seconds(most)}`,
+      tip: { nodes: String(p.nodes), step: seconds(p.step_time_s), "with 95\u00a0%": `${seconds(least)} to ${seconds(most)}`,
         speedup: `${digits(p.speedup)}×`, efficiency: percent(p.scaling_efficiency) } };
   });
   const knee = explanation.knee_nodes;
+  // As many samples as the step has, at the pace of one copy for each of them.
+  const ideal = (p) => p.step_time_s * p.scaling_efficiency;
   return section("More and fewer nodes",
     (knee > 0 ? `From ${counted(knee, "node")} on, twice as many gain less than 1.5 times the speed. ` : "")
-      + "Bands hold what would be measured with 95 %; the dashed line is perfect scaling, the filled point this config.",
+      + (copy === "replica" ? `${made}: more nodes are more replicas, and numbers of nodes that make no whole ones are left out. ` : "")
+      + (shared > 0 ? `All ${copy}s share the ${shared} samples of a step, which gets shorter with each of them. `
+        : `Each ${copy} has as many samples in a step on any number of nodes. `)
+      + `Bands hold what would be measured with 95\u00a0%; the dashed line is perfect scaling, every ${copy} as fast as one alone; the filled point is this config.`,
     h("div", { class: "pair" },
       h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("speedup", "Speedup over the number of nodes", (width) => lines(rows("speedup"),
         { x, y: { title: "times", log: true }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: copies(p) })) }, width))),
       h("div", {}, h("h3", {}, "Step time"), figure("step-time", "Step time over the number of nodes", (width) => lines(rows("step"),
-        { x, y: { title: "ms" }, series: [""], mark, ideal: numbers.map((n) => ({ x: n, y: result.compute_time_s * 1e3 })) }, width)))));
+        { x, y: { title: "ms" }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: ideal(p) * 1e3 })) }, width)))));
 };
 
 const sweep = () => {
@@ -195,6 +232,7 @@ const sweep = () => {
   const all = [...new Set(good.map((r) => nameOf(r, numeric?.i)))];
   const series = numeric ? all.slice(0, kColours.length) : all;
   const charts = [];
+  let about = "Thin lines hold what would be measured with 95\u00a0%.";
   if (good.length > 0 && numeric) {
     const { axis, i } = numeric;
     const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels };
@@ -207,16 +245,19 @@ const sweep = () => {
       const ends = y === "speedup" ? [value * r.step_time_s / most, value * r.step_time_s / least] : [least * 1e3, most * 1e3];
       return { x: axis.numbers[r.at[i]], y: value, low: ends[0], high: ends[1], series: name, shift: shift.get(name),
         tip: { point: `${axis.name} ${axis.labels[r.at[i]]}${name === "" ? "" : `, ${name}`}`, step: seconds(r.step_time_s),
-          "with 95 %": `${seconds(least)} to ${seconds(most)}`, speedup: `${digits(r.speedup)}×`, worth: r.domain } };
+          "with 95\u00a0%": `${seconds(least)} to ${seconds(most)}`, speedup: `${digits(r.speedup)}×`, worth: r.domain } };
     }).sort((a, b) => a.x - b.x);
     const steps = chartRows("step"), speedups = chartRows("speedup");
     const log = spread(steps.map((r) => r.y)) >= 8;
+    // None where points of as many nodes are cut into other numbers of replicas.
     const most = new Map(good.map((r) => [axis.numbers[r.at[i]], copies(r)]));
+    const hasIdeal = byNodes && good.every((r) => most.get(axis.numbers[r.at[i]]) === copies(r));
+    if (hasIdeal) about = `Thin lines hold what would be measured with 95\u00a0%; the dashed one is perfect scaling, every ${copy} as fast as one alone.`;
     charts.push(h("div", {}, h("h3", {}, "Step time"), figure("sweep-step-time", "Step time of each point", (width) => lines(steps,
       { x, y: { title: "ms", log }, series }, width))));
     charts.push(h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,
       { x, y: { title: "times", log: byNodes || spread(speedups.map((r) => r.y)) >= 8 }, series,
-        ideal: byNodes ? [...most].sort((a, b) => a[0] - b[0]).map(([n, c]) => ({ x: n, y: c })) : [] }, width))));
+        ideal: hasIdeal ? [...most].sort((a, b) => a[0] - b[0]).map(([n, c]) => ({ x: n, y: c })) : [] }, width))));
   } else if (good.length > 0) {
     const most = 60;
     charts.push(figure("sweep-step-time", "Step time of each point", (width) => bars(good.slice(0, most).map((r) => ({
@@ -226,10 +267,10 @@ const sweep = () => {
     if (good.length > most) charts.push(h("p", { class: "soft" }, `The first ${most} of ${good.length} points; all are in the table.`));
   }
   return section("The sweep", `${counted(rows.length, "point")} over ${axes.map((a) => a.name).join(" and ")}${failed > 0 ? `, ${failed} of them failed` : ""}. `
-      + "Thin lines hold what would be measured with 95 %."
+      + about
       + (series.length < all.length ? ` The charts show ${series.length} of ${all.length} combinations.` : ""),
     numeric ? h("div", { class: "pair" }, charts) : charts,
-    folded("as a table", table([...axes.map((a) => [a.name]), ["step", "number"], ["with 95 %", "number"], ["exposed", "number"], ["speedup", "number"], ["efficiency", "number"], ["worth", "long"]],
+    folded("as a table", table([...axes.map((a) => [a.name]), ["step", "number"], ["with 95\u00a0%", "number"], ["exposed", "number"], ["speedup", "number"], ["efficiency", "number"], ["worth", "long"]],
       rows.map((r) => [...axes.map((a, k) => a.labels[r.at[k]]), ...(r.error === undefined
         ? [seconds(r.step_time_s), `${seconds(r.step_time_interval_s[0])} to ${seconds(r.step_time_interval_s[1])}`, seconds(r.exposed_comm_s),
           `${digits(r.speedup)}×`, percent(r.scaling_efficiency), r.domain]
@@ -244,6 +285,9 @@ const machine = () => {
     label: l.from === "network" ? "the network's busiest link" : `${l.from} to ${l.to}${l.kind === "" ? "" : ` (${l.kind})`}`,
     value: l.busy, text: percent(l.busy), colour: busyColour(l.busy), tip: `${bytes(l.bytes)} a step over ${digits(l.bandwidth_GBps)} GB/s` }));
   if (node === null && fabric === null && data.topology_note === "") return null;
+  const between = links.find((l) => l.from === "network");
+  const ofFabric = (fabric === null ? "" : widths(fabric)) + (between === undefined ? "What they carry is not known link by link."
+    : `Of these the load of the busiest is known: ${bytes(between.bytes)} a step keep it at work for ${percent(between.busy)} of the time.`);
   return section("The machine", data.topology_note === "" ? "" : `${data.topology_note[0].toUpperCase()}${data.topology_note.slice(1)}.`,
     links.length === 0 ? null : h("div", { class: "key" }, [0, 0.05, 0.5, 1].map((busy) => h("span", {},
       h("i", { style: `background:${busyColour(busy)}` }), busy === 0 ? "carries nothing" : busy === 0.05 ? "a little" : busy === 0.5 ? "half the time" : "always busy"))),
@@ -251,10 +295,28 @@ const machine = () => {
       node === null ? null : h("div", {}, h("h3", {}, `A node of ${counted(perNode, "GPU")}`),
         figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, Math.max(width, kLeastNode)))),
       fabric === null ? null : h("div", {}, h("h3", {}, `Between ${counted(nodes, "node")}${onEach(fabric)}`),
-        figure("fabric", "What connects the nodes", (width) => topology(fabric, isRound(fabric), width))),
+        owners(fabric),
+        figure("fabric", "What connects the nodes", (width) => topology(fabric, isRound(fabric), width, ownerColour)),
+        h("p", { class: "soft" }, ofFabric)),
       busiest.length === 0 ? null : h("div", {}, h("h3", {}, "Busiest links, share of the step"),
         figure("links", "Load of the busiest links", (width) => bars(busiest, width, 1)))));
 };
+// "8 links of 12.5 GB/s and 1 of 3 GB/s. "
+const widths = (picture) => {
+  const where = picture.vertices.some((v) => v.holds > 0) ? " between switches" : "";
+  const counts = new Map();
+  for (const l of picture.links) counts.set(l.GBps, (counts.get(l.GBps) ?? 0) + l.count);
+  const kinds = [...counts].map(([width, count], i) => `${i === 0 ? counted(count, "link") + where : count} of ${digits(width)} GB/s`);
+  return kinds.length === 0 ? "" : `${kinds.slice(0, -1).join(", ")}${kinds.length > 1 ? " and " : ""}${kinds[kinds.length - 1]}. `;
+};
+// Whose nodes they are: of jobs that share the network.
+const jobColour = (i) => (i < kColours.length - 1 ? kColours[i] : "#c3cbd3");
+const ownerOf = new Map(jobs.flatMap((job, i) => job.nodes.map((n) => [`node${n}`, i])));
+const ownerColour = (vertex) => (ownerOf.has(vertex.name) ? tint(jobColour(ownerOf.get(vertex.name)))
+  : jobs.length > 0 && vertex.kind === "node" ? "#ffffff" : undefined);
+const owners = (fabric) => jobs.length === 0 || !fabric.vertices.some((v) => v.kind === "node") ? null
+  : h("div", { class: "key" }, jobs.slice(0, kColours.length - 1).map((job, i) => h("span", {},
+    h("i", { style: `background:${tint(jobColour(i))};outline:1px solid #6c7a88` }), job.name)));
 // How many nodes hang on a switch, where they are left out of the picture.
 const onEach = (picture) => {
   const held = picture.vertices.map((v) => v.holds).filter((n) => n > 0);
@@ -271,7 +333,7 @@ const worth = () => {
   const now = { share: data.share, low: (low / step - 1) * 100, high: (high / step - 1) * 100 };
   return section("How much it is worth", "",
     h("p", {}, h("strong", { class: domain.status }, domain.status), ` as a prediction of ${data.kind}. The step time's interval, `
-      + `${seconds(low)} to ${seconds(high)}, holds what would be measured with 95 %.`),
+      + `${seconds(low)} to ${seconds(high)}, holds what would be measured with 95\u00a0%.`),
     domain.beyond.length === 0 ? null : h("ul", {}, domain.beyond.map((reason) => h("li", {}, reason))),
     rows.length === 0 || result.workers === 1 ? null : h("div", {},
       h("h3", {}, "Published steps of this kind beside their simulation, none of them fitted; the diamond is this step, the bar its interval"),
@@ -282,7 +344,7 @@ const config = () => section("The config", "With every default written out; its 
   folded("show", h("pre", {}, JSON.stringify(result.config, null, 2))));
 
 document.title = `${data.name} · Steptime`;
-document.getElementById("page").replaceChildren(...[head(), tiles(), causes(), gains(), sweep(), scaling(), plan(), timeline(), machine(), worth(), config(),
+document.getElementById("page").replaceChildren(...[head(), tiles(), theJobs(), causes(), gains(), sweep(), scaling(), plan(), timeline(), machine(), worth(), config(),
   h("footer", {}, `Steptime ${result.version}, fingerprint ${result.fingerprint}, result format ${result.format_version}. This page is one file and needs no network.`)]
   .filter((part) => part !== null));
 draw();

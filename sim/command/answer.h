@@ -23,7 +23,7 @@ Exit print_answer(const Verb& verb, std::span<const std::string> args, const Ter
   boost::program_options::options_description options("options");
   options.add_options()("format", boost::program_options::value(&format)->default_value("table"),
                         "table or json")("set", boost::program_options::value(&sets)->composing(),
-                                         "/pointer=value: replaces a value of the config");
+                                         kSetHelp);
   for (const auto& option : own.options())
     options.add(option);
   const auto values = parse_arguments(verb, args, options, {"CONFIG"}, terminal);

@@ -322,9 +322,8 @@ std::optional<SweepRequest> parse_sweep(const Verb& verb, std::span<const std::s
   std::string shard;
   po::options_description options("options");
   options.add_options()("format", po::value(&request.format)->default_value("table"),
-                        "table, json, jsonl or csv")(
-      "set", po::value(&request.sets)->composing(),
-      "/pointer=value: replaces a value of the config")(
+                        "table, json, jsonl or csv")("set", po::value(&request.sets)->composing(),
+                                                     kSetHelp)(
       "full", "rows carry buckets and the resolved config")(
       "strict", "exit 5 when a point is not validated by measurements");
   if (request.simulates) {

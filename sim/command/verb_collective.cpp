@@ -209,7 +209,7 @@ Exit verb_collective(const Verb& verb, std::span<const std::string> args,
                             "release, of the collective nccl")(
       "operation", po::value<std::string>(),
       "all-reduce, all-gather or reduce-scatter, of the collective nccl")(
-      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
+      "set", po::value(&sets)->composing(), kSetHelp)(
       "minbytes,b", po::value(&first), "smallest size; K, M, G: powers of 1024 (default 8)")(
       "maxbytes,e", po::value(&last), "largest size (default 128M)")(
       "stepfactor,f", po::value(&range.factor)->default_value(2), "factor between sizes")(

@@ -43,8 +43,7 @@ std::string first_sentence(const std::string& name) {
   const std::string file = file_of(name);
   const Json config = parse_json(text_at(file), file);
   const auto text = config.value("description", std::string());
-  const auto end = text.find(". ");
-  return end == std::string::npos ? text : text.substr(0, end);
+  return text.substr(0, std::min(text.find(". "), text.find_last_not_of('.') + 1));
 }
 
 }  // namespace

@@ -189,8 +189,7 @@ void check_run(const Experiment& experiment, std::vector<SentBucket>* buckets,
 Exit verb_check(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
   std::vector<std::string> sets;
   po::options_description options("options");
-  options.add_options()("set", po::value(&sets)->composing(),
-                        "/pointer=value: replaces a value of the configs");
+  options.add_options()("set", po::value(&sets)->composing(), kSetHelp);
   const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("CONFIG")) {

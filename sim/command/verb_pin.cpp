@@ -23,7 +23,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
   po::options_description options("options");
   options.add_options()("output,o", po::value(&folder)->default_value("pins"),
                         "folder that gets NAME.json for each experiment")(
-      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the configs");
+      "set", po::value(&sets)->composing(), kSetHelp);
   const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("CONFIG"))

@@ -113,8 +113,8 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
   options.add_options()(
       "output,o", po::value(&output),
       "the page: one HTML file with charts, which needs no network; left out: standard output")(
-      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
-      "topology", "instead of the page: the machine's links")(
+      "set", po::value(&sets)->composing(), kSetHelp)("topology",
+                                                      "instead of the page: the machine's links")(
       "trees",
       "instead of the page: the trees along which the GPUs of a node add up, one for each as the "
       "root")("format", po::value(&format)->default_value("table"),

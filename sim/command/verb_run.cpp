@@ -164,8 +164,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   po::options_description options("options");
   options.add_options()("format", po::value(&format)->default_value("table"),
                         "table, json, jsonl, csv, or dot: a node with what its links carry")(
-      "set", po::value(&sets)->composing(), "/pointer=value: replaces a value of the config")(
-      "seed", po::value<std::int64_t>(), "replaces /run/seed")(
+      "set", po::value(&sets)->composing(), kSetHelp)("seed", po::value<std::int64_t>(),
+                                                      "replaces /run/seed")(
       "timeline", po::value(&timeline_path),
       "writes what happened when: NAME.pftrace for Perfetto, NAME.json for Chrome")(
       "timeline-ranks", po::value(&ranks), "of these ranks only, such as 0-3")(

@@ -41,6 +41,10 @@ std::optional<boost::program_options::variables_map> parse_arguments(
     const boost::program_options::options_description& options, std::vector<std::string> positional,
     const Terminal& terminal);
 
+/// What --set does, of every verb that has it (sim/experiment/overrides.h).
+inline constexpr const char* kSetHelp =
+    "/pointer=value: replaces a value of the config; null removes it";
+
 class Sweep;
 /// Throws InputError for a --set of a value that the sweep sets at every point.
 void check_sets(const Sweep& sweep, std::span<const std::string> sets);

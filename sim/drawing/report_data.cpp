@@ -73,10 +73,19 @@ Json timeline_data(const Experiment& experiment, double step_s, const OnProgress
 /// What each link carries. An analytic run knows no links: its messages are played for that.
 std::vector<LinkUse> load(const std::shared_ptr<const Document>& config,
                           const Experiment& experiment, const Result& result, std::string& note) {
-  if (!result.links.empty() || result.workers == 1) return result.links;
-  if (experiment.run->fidelity == Fidelity::kMessage || result.workers > kMostWorkers) {
-    note = fmt::format("no load: it is known of runs in messages, and played for up to {} workers",
-                       kMostWorkers);
+  if (!result.links.empty() || (result.workers == 1 && !experiment.jobs)) return result.links;
+  if (experiment.jobs) {
+    note = "no load: what several jobs send is not counted link by link";
+    return {};
+  }
+  if (experiment.run->fidelity == Fidelity::kMessage) {
+    note = "no load: this run has messages, but does not count them link by link";
+    return {};
+  }
+  const std::string closed = "no load: closed forms know no traffic of single links";
+  if (result.workers > kMostWorkers) {
+    note = fmt::format("{}, and messages are played for up to {} workers, of which this run has {}",
+                       closed, kMostWorkers, result.workers);
     return {};
   }
   try {
@@ -88,7 +97,7 @@ std::vector<LinkUse> load(const std::shared_ptr<const Document>& config,
                        played.step_time_s * 1e3);
     return played.links;
   } catch (const InputError&) {  // such as a collective that is known by its time only
-    note = "no load: the step cannot be played in messages";
+    note = closed + ", and this step cannot be played in messages";
     return {};
   }
 }
@@ -157,17 +166,35 @@ std::string counted(std::int64_t count, std::string_view what, std::string_view 
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
 }
 
+std::string trained(const Trace& trace) {
+  return fmt::format("{} on {}, batch {} per worker", trace.model, trace.device, trace.batch);
+}
+
 /// Model, device, batch and who trains.
 std::string shape_of(const Experiment& experiment, const Result& result) {
-  const Trace& trace = experiment.workload->workload.trace;
-  if (experiment.layout == nullptr) {
-    return fmt::format("{} on {}, batch {} per worker, {}", trace.model, trace.device, trace.batch,
-                       counted(result.workers, "worker"));
+  if (experiment.jobs) {
+    return fmt::format("{} on {}",
+                       counted(static_cast<std::int64_t>(experiment.jobs->jobs.size()), "job"),
+                       counted(experiment.jobs->network->nodes, "node"));
   }
+  const Trace& trace = experiment.workload->workload.trace;
+  if (experiment.layout == nullptr)
+    return trained(trace) + ", " + counted(result.workers, "worker");
   const LayoutPlan& plan = *experiment.layout;
   return fmt::format("{} on {}, {} of {} a replica, {} on {}", trace.model, trace.device,
                      counted(plan.micro_batches, "micro-batch", "es"), plan.work.samples,
                      counted(plan.layout.data(), "replica"), counted(result.workers, "GPU"));
+}
+
+/// What the result does not say of its jobs.
+Json jobs_data(const Experiment& experiment) {
+  Json jobs = Json::array();
+  if (!experiment.jobs) return jobs;
+  for (const Job& job : experiment.jobs->jobs) {
+    jobs.push_back(
+        {{"workload", trained(job.experiment->workload->workload.trace)}, {"nodes", job.nodes}});
+  }
+  return jobs;
 }
 
 /// A part of a listener's range.
@@ -205,6 +232,7 @@ Json report_data(const std::shared_ptr<const Document>& config, int threads,
   return {{"name", explanation.name},
           {"description", config->root.value("description", "")},
           {"workload", shape_of(experiment, result)},
+          {"jobs", jobs_data(experiment)},
           {"result", full_json(result, explanation.buckets, alone->root)},
           {"explanation", explanation.json()},
           {"summary", result.domain.text()},

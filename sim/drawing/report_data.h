@@ -12,6 +12,7 @@ namespace steptime {
 /// `threads` threads. One object, which plots/report/page.js draws:
 ///   "name", "description", "workload", "result" (as `run --format json` has it), "explanation" (as
 ///   `explain --format json`), "summary" (a sentence on how much the result is worth);
+///   "jobs": [{"workload", "nodes"}] of the result's jobs, in their order; [] where there are none;
 ///   "kind", "share" and "record": the measurements of predictions of this kind, [{"id", "testbed",
 ///   "workers", "share", "error_pct"}], and communication's share in the step as they have it;
 ///   "timeline": {"tracks": [name], "spans": [[track, name, start ms, end ms, bytes, bucket]],

@@ -2,19 +2,16 @@
 
 #include "sim/config/words.h"
 #include "sim/core/error.h"
+#include "sim/drawing/swept_axis.h"
 #include "sim/experiment/figures.h"
 #include "sim/sweeps/values.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <map>
-#include <optional>
-#include <system_error>
-#include <tuple>
+#include <string_view>
+#include <utility>
 
 #include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
@@ -25,35 +22,25 @@ namespace {
 
 constexpr std::size_t kMostLines = 8;
 constexpr std::size_t kMostPanels = 12;
-constexpr std::size_t kMostTicks = 7;  ///< along an axis of a single panel
-constexpr std::size_t kMostTicksOfPanels = 3;
 constexpr std::size_t kFewestOfABand = 10;
+constexpr double kLogarithmicColours = 4;  ///< from such a ratio of values on
 /// Bytes of a name in the legend, which is as wide as a picture or a panel in each terminal.
 constexpr std::size_t kMostOfName = 64;
 constexpr std::size_t kMostOfNameInPanels = 36;
+
+/// Characters of ticks that have room along x, in each terminal alike: beside lines, and beside a
+/// map with its scale of colours.
+struct Room {
+  std::size_t lines = 0;
+  std::size_t map = 0;
+};
+constexpr Room kRoom{84, 66};
+constexpr Room kRoomOfPanels{40, 26};
 /// Okabe and Ito's palette, which colour-blind readers can tell apart; the marks help in print.
 constexpr std::array kCurveColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                    "#E69F00", "#56B4E9", "#000000", "#888888"};
 constexpr std::array kMarks{7, 9, 5, 13, 11, 15, 4, 6};
 static_assert(kCurveColours.size() == kMostLines && kMarks.size() == kMostLines);
-
-/// A swept key and its values in the order of the axis.
-struct SweptAxis {
-  std::string pointer;
-  std::vector<std::string> values;  ///< as cells of a table show them
-  /// Where the values stand on the axis: their numbers, or 1, 2, 3, ...
-  std::vector<double> places;
-  bool has_numbers = false;
-  bool has_units = false;  ///< quantities, whose numbers say nothing without the text
-
-  std::size_t index(const std::string& value) const {
-    return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -
-                                    values.begin());
-  }
-  bool is_logarithmic() const {
-    return has_numbers && places.front() > 0 && places.back() >= 8 * places.front();
-  }
-};
 
 struct Point {
   std::vector<std::size_t> at;  ///< on each axis
@@ -63,56 +50,6 @@ struct Point {
   /// The workers of the point, or the replicas of a layout: an ideal speedup; 0: it is not drawn.
   double ideal = 0;
 };
-
-std::string in_quotes(std::string text) {
-  boost::replace_all(text, "'", "''");
-  return "'" + text + "'";
-}
-
-std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
-  std::vector<SweptAxis> axes;
-  for (const ResultRow* row : rows) {
-    const Json params = row->figures.value("params", Json::object());
-    for (const auto& [pointer, value] : params.items()) {
-      auto axis = std::find_if(axes.begin(), axes.end(),
-                               [&name = pointer](const SweptAxis& a) { return a.pointer == name; });
-      if (axis == axes.end()) {
-        axes.push_back({.pointer = pointer});
-        axis = std::prev(axes.end());
-      }
-      const std::string cell = swept_value(value);
-      if (axis->index(cell) < axis->values.size()) continue;
-      axis->values.push_back(cell);
-      const auto place = place_on_axis(value);
-      axis->places.push_back(place.value_or(std::numeric_limits<double>::quiet_NaN()));
-      axis->has_units |= place && !value.is_number();
-    }
-  }
-  std::erase_if(axes, [](const SweptAxis& a) { return a.values.size() < 2; });
-  for (SweptAxis& axis : axes) {
-    axis.has_numbers = std::none_of(axis.places.begin(), axis.places.end(),
-                                    [](double place) { return std::isnan(place); });
-    std::vector<std::pair<double, std::string>> sorted;
-    for (std::size_t i = 0; i < axis.values.size(); ++i) {
-      sorted.emplace_back(axis.has_numbers ? axis.places[i] : static_cast<double>(i + 1),
-                          axis.values[i]);
-    }
-    if (axis.has_numbers) std::sort(sorted.begin(), sorted.end());
-    for (std::size_t i = 0; i < sorted.size(); ++i)
-      std::tie(axis.places[i], axis.values[i]) = sorted[i];
-  }
-  return axes;
-}
-
-/// A value as the label of a tick: "199.9 Gbps" of "199.89175614271497 Gbps".
-std::string label_of(const std::string& cell) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  const auto digits = static_cast<std::size_t>(end - cell.data());
-  constexpr std::size_t kMostDigits = 6;
-  if (error != std::errc{} || digits <= kMostDigits) return cell;
-  return fmt::format("{:.4g}{}", number, cell.substr(digits));
-}
 
 /// A name of so many bytes at most, in UTF-8: what is longer keeps its beginning and its end.
 std::string shortened(const std::string& name, std::size_t most) {
@@ -127,28 +64,6 @@ std::string shortened(const std::string& name, std::size_t most) {
   while (is_inside(last))
     ++last;
   return name.substr(0, first) + "..." + name.substr(last);
-}
-
-/// `set xtics (...)`: some of the axis' own values, at most `most` of them and far enough from each
-/// other for their labels. `by_place`: else values stand at 1, 2, 3, ...
-std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most) {
-  const auto place = [&](std::size_t i) {
-    if (!by_place) return static_cast<double>(i + 1);
-    return axis.is_logarithmic() ? std::log(axis.places[i]) : axis.places[i];
-  };
-  const std::size_t n = axis.values.size();
-  if (by_place && axis.has_numbers && !axis.has_units && n > most && !axis.is_logarithmic())
-    return fmt::format("set {}tics autofreq\n", which);
-  const double apart = (place(n - 1) - place(0)) / static_cast<double>(most) * (1 - 1e-9);
-  std::vector<std::string> shown;
-  double next = place(0);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (place(i) < next) continue;
-    shown.push_back(fmt::format("{} {:.17g}", in_quotes(label_of(axis.values[i])),
-                                by_place ? axis.places[i] : static_cast<double>(i + 1)));
-    next = place(i) + apart;
-  }
-  return fmt::format("set {}tics ({}) noenhanced\n", which, fmt::join(shown, ", "));
 }
 
 /// What the results are called and measured in.
@@ -178,17 +93,31 @@ Measure measure_of(const std::string& key, double most) {
   return {name, factor};
 }
 
+/// Behind the name of an axis, so that the legend below does not touch it.
+constexpr const char* kLineBelow = " . \"\\n\"";
+
+struct Extent {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+
+  void add(double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  Extent times(double factor) const { return {least * factor, most * factor}; }
+};
+
 class Figure2D {
  public:
-  /// `least` and `most`: of all values that are shown, with their intervals.
-  Figure2D(Measure measure, bool has_interval, std::pair<double, double> least_most,
-           std::size_t most_ticks, std::size_t most_of_name)
+  /// `all`: the values that are shown in all panels, `reach` with their intervals.
+  Figure2D(Measure measure, bool has_interval, Extent all, Extent reach, Room room,
+           std::size_t most_of_name)
       : measure_(std::move(measure)),
         has_interval_(has_interval),
-        is_logarithmic_(least_most.first > 0 && least_most.second >= 30 * least_most.first),
-        least_(least_most.first * measure_.factor),
-        most_(least_most.second * measure_.factor),
-        most_ticks_(most_ticks),
+        is_logarithmic_(reach.least > 0 && reach.most >= 30 * reach.least),
+        all_(all.times(measure_.factor)),
+        reach_(reach.times(measure_.factor)),
+        room_(room),
         most_of_name_(most_of_name) {}
 
   /// A panel over one axis, or two, of the points.
@@ -196,10 +125,12 @@ class Figure2D {
                     const SweptAxis* lines, std::size_t lines_at) {
     if (lines != nullptr && lines->values.size() > kMostLines)
       return heat_map(points, *x, x_at, *lines, lines_at);
-    std::string text = fmt::format(
-        "set xlabel {} noenhanced\nset ylabel {} noenhanced\n", in_quotes(swept_name(x->pointer)),
-        in_quotes(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
-    text += ticks("x", *x, true, most_ticks_);
+    const bool has_key = lines != nullptr || points.front().ideal > 0;
+    std::string text =
+        fmt::format("set xlabel {}{} noenhanced\nset ylabel {} noenhanced\n",
+                    in_quotes(swept_name(x->pointer)), has_key ? kLineBelow : "",
+                    in_quotes(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
+    text += ticks("x", *x, true, ticks_in(room_.lines, *x));
     const double first = x->places.front();
     const double last = x->places.back();
     if (x->is_logarithmic()) {
@@ -211,12 +142,13 @@ class Figure2D {
           fmt::format("unset logscale x\nset xrange [{:.17g}:{:.17g}]\n", first - gap, last + gap);
     }
     text += is_logarithmic_ ? fmt::format("set logscale y\nset yrange [{:.6g}:{:.6g}]\n",
-                                          least_ / 1.1, most_ * 1.1)
-                            : fmt::format("set yrange [0:{:.6g}]\n", most_ * 1.05);
-    text += lines != nullptr           ? fmt::format("set key title {} noenhanced\n",
-                                                     in_quotes(swept_name(lines->pointer)))
-            : points.front().ideal > 0 ? ""
-                                       : "unset key\n";
+                                          reach_.least / 1.1, reach_.most * 1.1) +
+                                  logarithmic_ticks("y", reach_.least, reach_.most)
+                            : fmt::format("set yrange [0:{:.6g}]\n", reach_.most * 1.05);
+    text += lines != nullptr ? fmt::format("set key title {} noenhanced\n",
+                                           in_quotes(swept_name(lines->pointer)))
+            : has_key        ? ""
+                             : "unset key\n";
     const std::size_t count = lines != nullptr ? lines->values.size() : 1;
     std::vector<std::string> behind;
     std::vector<std::string> front;
@@ -286,18 +218,21 @@ class Figure2D {
 
   std::string heat_map(std::span<const Point> points, const SweptAxis& x, std::size_t x_at,
                        const SweptAxis& y, std::size_t y_at) {
+    // Room for the widest number of the scale between it and its name.
+    const double wider =
+        0.7 * std::max(0., static_cast<double>(fmt::format("{:.4g}", all_.most).size()) - 3);
     std::string text = fmt::format(
         "unset key\nunset logscale x\nunset logscale y\nset xlabel {} noenhanced\nset ylabel {} "
-        "noenhanced\nset cblabel {} noenhanced\nset xrange [0.5:{}.5]\nset yrange [0.5:{}.5]\n",
-        in_quotes(swept_name(x.pointer)), in_quotes(swept_name(y.pointer)),
-        in_quotes(measure_.label), x.values.size(), y.values.size());
-    text += is_logarithmic_ ? "set logscale cb\n" : "";
-    const auto [least, most] =
-        std::minmax_element(points.begin(), points.end(),
-                            [](const Point& a, const Point& b) { return a.value < b.value; });
-    text += fmt::format("set cbrange [{:.6g}:{:.6g}]\n", least->value * measure_.factor,
-                        most->value * measure_.factor);
-    text += ticks("x", x, false, most_ticks_) + ticks("y", y, false, kMostTicks);
+        "noenhanced\nset rmargin {:.3g}\nset cblabel {} noenhanced offset {:.3g},0\n"
+        "set xrange [0.5:{}.5]\nset yrange [0.5:{}.5]\n",
+        in_quotes(swept_name(x.pointer)), in_quotes(swept_name(y.pointer)), 10.5 + wider,
+        in_quotes(measure_.label), 1 + wider, x.values.size(), y.values.size());
+    // One scale for all panels, where a colour is a value: a logarithm leaves small ones apart.
+    if (all_.least > 0 && all_.most >= kLogarithmicColours * all_.least)
+      text += "set logscale cb\n" + logarithmic_ticks("cb", all_.least, all_.most);
+    if (all_.most > all_.least)
+      text += fmt::format("set cbrange [{:.6g}:{:.6g}]\n", all_.least, all_.most);
+    text += ticks("x", x, false, ticks_in(room_.map, x)) + ticks("y", y, false, kMostTicks);
     const std::string data = fmt::format("$d{}", blocks_++);
     text += data + " << EOD\n";
     for (const Point& p : points) {
@@ -305,7 +240,7 @@ class Figure2D {
           fmt::format("{} {} {:.9g}\n", p.at[x_at] + 1, p.at[y_at] + 1, p.value * measure_.factor);
     }
     return text + fmt::format(
-                      "EOD\nplot {} using 1:2:(0.505):(0.505):3 with boxxyerror fillcolor "
+                      "EOD\nplot {} using 1:2:(0.55):(0.55):3 with boxxyerror fillcolor "
                       "palette fillstyle solid noborder\n",
                       data);
   }
@@ -313,9 +248,9 @@ class Figure2D {
   Measure measure_;
   bool has_interval_;
   bool is_logarithmic_;
-  double least_;
-  double most_;
-  std::size_t most_ticks_;
+  Extent all_;
+  Extent reach_;
+  Room room_;
   std::size_t most_of_name_;
   std::size_t blocks_ = 0;
 };
@@ -375,8 +310,8 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
 
   SweepFigure figure;
   std::vector<Point> points;
-  double least = std::numeric_limits<double>::infinity();
-  double most = 0;
+  Extent all;
+  Extent reach;
   bool has_interval = key == "step_time_s";
   for (const ResultRow* row : shown) {
     const Json& figures = row->figures;
@@ -400,8 +335,9 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
       }
       point.at.push_back(axis.index(swept_value(params[axis.pointer])));
     }
-    least = std::min(least, point.low);
-    most = std::max({most, point.high, point.ideal});
+    all.add(point.value);
+    for (const double each : {point.low, point.high, std::max(point.high, point.ideal)})
+      reach.add(each);
     points.push_back(std::move(point));
   }
   if (points.empty()) {
@@ -429,11 +365,11 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
   const std::size_t lines_at = axes.size() > 1 ? by_size[by_size.size() - 2] : 0;
   const SweptAxis* const lines = axes.size() > 1 ? &axes[lines_at] : nullptr;
 
-  Figure2D panels(measure_of(key, most), has_interval, {least, most},
-                  axes.size() < 3 ? kMostTicks : kMostTicksOfPanels,
-                  axes.size() < 3 ? kMostOfName : kMostOfNameInPanels);
+  const bool is_one = axes.size() < 3;
+  Figure2D panels(measure_of(key, reach.most), has_interval, all, reach,
+                  is_one ? kRoom : kRoomOfPanels, is_one ? kMostOfName : kMostOfNameInPanels);
   figure.commands = kLook;
-  if (axes.size() < 3) {
+  if (is_one) {
     figure.commands += fmt::format("set title {} noenhanced\n", in_quotes(request.title));
     figure.commands += panels.panel(points, x, x_at, lines, lines_at);
     return figure;

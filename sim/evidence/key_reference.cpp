@@ -38,7 +38,8 @@ relative to the file that names them.
 What has a `"type"` is chosen by name: `{"type": "fixed-buckets", "capacity": "4 MiB"}`, or only
 `"fixed-buckets"` where all else has its default. On the command line `--set /pointer=value` replaces a
 value or adds one. A key inside an object that the file leaves out changes that key of its default or of
-the preset's, or chooses the one type that has it: `--set /workload/overlap/blocks=4`.
+the preset's, or chooses the one type that has it: `--set /workload/overlap/blocks=4`. `null` takes out
+what the file has there: `--set /sweep=null`.
 
 What the models behind the keys do, and which papers go by a number, says [models.md](models.md).
 )";

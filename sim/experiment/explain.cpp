@@ -164,6 +164,26 @@ void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Var
   }
 }
 
+/// The config without what makes single workers slow for the whole run; null where nothing does.
+Json without_slower_workers(Json config) {
+  const Json::json_pointer at("/run/variation");
+  if (!config.contains(at) || !config[at].is_object()) return nullptr;
+  Json& variation = config[at];
+  const bool by_chance = variation.value("slow_chance", 0.) > 0;
+  for (const char* key : {"slow_chance", "slow_speed"})
+    variation.erase(key);
+  std::size_t named = 0;
+  Json kept = Json::array();
+  for (const Json& gpu : variation.value("gpus", Json::array())) {
+    if (gpu.at("speed").get<double>() < 1)
+      ++named;
+    else
+      kept.push_back(gpu);
+  }
+  variation["gpus"] = std::move(kept);
+  return by_chance || named > 0 ? config : Json();
+}
+
 bool decides_while_it_runs(const Experiment& e) {
   return e.transport->policy(*e.schedule, {}, *e.cluster) != nullptr;
 }
@@ -265,6 +285,10 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
   Json apart = variants.config();
   apart["workload"]["overlap"] = "none";
   add_limit("costs of overlap", std::move(apart));
+  if (Json alike = without_slower_workers(variants.config()); !alike.is_null())
+    add_limit("slower workers", std::move(alike));
+  Json whole = variants.config();
+  if (whole["run"].erase("slow_links") > 0) add_limit("slower links", std::move(whole));
   std::vector<std::pair<std::int64_t, std::size_t>> scales;
   for (const std::int64_t n : node_counts(experiment.cluster->nodes)) {
     Json changed = variants.config();

@@ -1,6 +1,7 @@
 #include "sim/experiment/overrides.h"
 
 #include "sim/config/registry.h"
+#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/keys.h"
@@ -77,6 +78,32 @@ void write_out(Json& parent, const std::string& key, const Param& param, const s
   }
 }
 
+/// What an object or a list has under the key; null: nothing.
+Json* child(Json& node, const std::string& key) {
+  if (node.is_object()) {
+    const auto found = node.find(key);
+    return found == node.end() ? nullptr : &*found;
+  }
+  const auto index = number_in<std::size_t>(key);
+  return node.is_array() && index && *index < node.size() ? &node[*index] : nullptr;
+}
+
+/// Takes out what the experiment itself says there: what a preset says, or a default, stays.
+void remove(Json& experiment, const std::string& pointer, const std::string& set) {
+  const std::vector<std::string> keys = keys_of(pointer);
+  Json* node = keys.empty() ? nullptr : &experiment;
+  for (std::size_t k = 0; k + 1 < keys.size() && node != nullptr; ++k)
+    node = child(*node, keys[k]);
+  if (node == nullptr || child(*node, keys.back()) == nullptr) {
+    throw InputError(fmt::format(
+        "--set {}: null removes a value, and \"{}\" is none of the config's own", set, pointer));
+  }
+  if (node->is_array())
+    node->erase(*number_in<std::size_t>(keys.back()));
+  else
+    node->erase(keys.back());
+}
+
 }  // namespace
 
 Json* place_in_experiment(Json& experiment, const std::string& pointer) {
@@ -123,12 +150,17 @@ std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
       throw InputError(fmt::format("--set {}: expected /pointer=value", set));
     }
     const std::string pointer = set.substr(0, equals);
+    Json read = set_value(set.substr(equals + 1), "--set " + set);
+    if (read.is_null()) {
+      remove(document->root, pointer, set);
+      continue;
+    }
     Json* const value = place_in_experiment(document->root, pointer);
     if (value == nullptr) {
       throw InputError(
           fmt::format("--set {}: \"{}\" does not name a place in the config", set, pointer));
     }
-    *value = set_value(set.substr(equals + 1), "--set " + set);
+    *value = std::move(read);
   }
   return document;
 }

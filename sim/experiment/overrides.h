@@ -21,7 +21,8 @@ bool overlap(std::string_view a, std::string_view b);
 /// A value as the command line gives it: JSON, or else text. Throws InputError.
 Json set_value(const std::string& text, const std::string& context);
 
-/// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text).
+/// The file's JSON; `sets` are applied to it, each "/pointer=value" (value: JSON, or else text;
+/// null takes out what the file has there, a key or an element of a list). Throws InputError.
 std::shared_ptr<const Document> load_document(const std::string& path,
                                               std::span<const std::string> sets);
 /// A document with `sets` applied to it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,14 +13,18 @@
 namespace steptime {
 namespace {
 
-/// Whether the gradients take too long by themselves.
-bool aggregation_is_out_of_range(const Experiment& e) {
+Bytes all_gradients(const Experiment& e) {
   Bytes all;
   for (const GradientUnit& unit : e.workload->units(e.schedule->granularity()))
     all += unit.bytes;
+  return all;
+}
+
+/// Whether the gradients take too long by themselves.
+bool aggregation_is_out_of_range(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   try {
-    (aggregation.whole ? aggregation.whole : aggregation.inside)->time(all);
+    (aggregation.whole ? aggregation.whole : aggregation.inside)->time(all_gradients(e));
   } catch (const RangeError&) {
     return true;
   } catch (const InputError&) {
@@ -27,8 +32,34 @@ bool aggregation_is_out_of_range(const Experiment& e) {
   return false;
 }
 
-/// What is out of range comes from several numbers, so only the section can be named, and not
-/// always that.
+/// Whether a collective takes longer than a step may; null: it does not.
+bool is_too_long(const Collective* collective, Bytes m) {
+  try {
+    if (collective != nullptr) check_step_length(to_seconds(collective->time(m)));
+  } catch (const RangeError&) {
+    return true;
+  } catch (const InputError&) {
+  }
+  return false;
+}
+
+/// Whether the gradients take too long only on links as they are while kernels run.
+bool kernels_make_it_too_long(const Experiment& e) {
+  const Aggregation& a = *e.aggregation;
+  const Bytes all = all_gradients(e);
+  const auto by_kernels = [all](const auto& alone, const auto& beside) {
+    return is_too_long(beside.get(), all) && !is_too_long(alone.get(), all);
+  };
+  return by_kernels(a.inside, a.beside_kernels) || by_kernels(a.spread, a.spread_beside_kernels);
+}
+
+std::string_view place_of_what_is_too_long(const Experiment& e) {
+  if (aggregation_is_out_of_range(e)) return "/strategy/aggregation";
+  return kernels_make_it_too_long(e) ? "/cluster/intra_node_beside_kernels" : "/";
+}
+
+/// What is out of range comes from several numbers, so that often only the section can be named,
+/// and not always that.
 template <class Run>
 auto naming_the_place(const Experiment& experiment, Run run) {
   try {
@@ -36,9 +67,8 @@ auto naming_the_place(const Experiment& experiment, Run run) {
   } catch (const PlacedError& e) {
     throw InputError(fmt::format("{}: {}", experiment.file, e.what()));
   } catch (const RangeError& e) {
-    throw InputError(fmt::format(
-        "{}: {}: {}", experiment.file,
-        aggregation_is_out_of_range(experiment) ? "/strategy/aggregation" : "/", e.what()));
+    throw InputError(fmt::format("{}: {}: {}", experiment.file,
+                                 place_of_what_is_too_long(experiment), e.what()));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -173,7 +174,8 @@ const Params& cluster_params() {
       {.key = "intra_node",
        .kind = Kind::kObject,
        .help = "the same between the GPUs of a node, where no `node` says more; required where it "
-               "has several and neither `node` nor `gpus`, which `nccl` goes by",
+               "has several and neither `node` nor `gpus`, which `nccl` goes by; default with a "
+               "`node`: the worst of the ways between neighbours on a ring of its GPUs",
        .need = Need::kOptional,
        .choice = NetworkKind::kNoun},
       {.key = "intra_node_beside_kernels",
@@ -309,8 +311,8 @@ void read_graph(const Config& section, Cluster& cluster) {
   cluster.fifo_ports = messages.get<std::string>("ports") == "fifo";
 }
 
-/// What a graph or NCCL's own section says of the inside is used instead; the link of both is then
-/// that of the network.
+/// Where NCCL's own section alone says something of the inside, that is used instead; the link is
+/// then that of the network. That of a graph is known when it has been read.
 Link read_inside(const Config& section, const Cluster& cluster) {
   if (section.has("intra_node"))
     return NetworkKinds::instance().make(section, "intra_node")->link(cluster.gpus_per_node);
@@ -324,9 +326,25 @@ Link read_inside(const Config& section, const Cluster& cluster) {
   return cluster.network;
 }
 
-}  // namespace
-
-namespace {
+/// The worst of the ways between neighbours on a ring of the GPUs that work, in device order: what
+/// a closed form that knows no links takes for the inside of a graph. Of GPUs that do not reach
+/// each other, which is refused where messages are played: `other`.
+Link around(const Topology& node, RouteMetric metric, std::int64_t used, const Link& other) {
+  std::vector<Topology::Vertex> gpus = node.of_kind(VertexKind::kGpu);
+  gpus.resize(static_cast<std::size_t>(used));
+  const std::vector<Topology::Paths> paths = node.routes_from(gpus, metric);
+  Link worst{.bandwidth = {std::numeric_limits<double>::infinity()}};
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const auto& path = paths[i][static_cast<std::size_t>(gpus[(i + 1) % gpus.size()])];
+    if (path.empty()) return other;
+    Duration latency{};
+    for (const ChannelId c : path)
+      latency = checked_add(latency, node.links()[c / 2].latency);
+    worst.latency = std::max(worst.latency, latency);
+    worst.bandwidth = std::min(worst.bandwidth, node.bandwidth(path));
+  }
+  return worst;
+}
 
 /// `of`: who has as many GPUs a node as "gpus" counts.
 void check_count(const Config& section, const std::string& of) {
@@ -373,6 +391,9 @@ Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> n
     cluster.intra_node_beside_kernels = section.get<double>("intra_node_beside_kernels");
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
+  if (cluster.node && cluster.gpus_per_node > 1 && !section.has("intra_node"))
+    cluster.intra_node =
+        around(*cluster.node, cluster.metric, cluster.gpus_per_node, cluster.network);
   if (section.has("gpus")) {
     check_count(section, "a node");
     cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);

@@ -263,6 +263,21 @@ TEST(Nccl, SaysWhatItRunsOverAndByWhichRules) {
   EXPECT_EQ(path("dgx-1-v100", 2, "2.7.8").adapters, 4);
 }
 
+/// Links that nobody called NVLink are not called PCIe either: what a ring gets of them is said,
+/// and whose latencies NCCL's estimates have for it.
+TEST(Nccl, WithoutGpusItNamesWhatItRunsOverByItsSpeed) {
+  const auto links = [](const Cluster& cluster) {
+    return dynamic_cast<const HasPath&>(*nccl(cluster, "")).path().links;
+  };
+  const std::string why = ", with latencies of PCIe as there are no \"gpus\"";
+  Cluster cluster{.nodes = 1, .gpus_per_node = 4};
+  cluster.intra_node = {Duration{1'000'000}, {300e9}};
+  EXPECT_EQ(links(cluster), "1 ring over links of 300 GB/s" + why);
+  cluster.nodes = 2;
+  cluster.network = {Duration{3'000'000}, {12.5e9}};
+  EXPECT_EQ(links(cluster), "1 ring over links of 300 GB/s" + why);  // of each node
+}
+
 TEST(Nccl, ALoneGpuNeedsNoTime) {
   EXPECT_EQ(nccl(pcie(1, 1), "")->time(Bytes{1000}), Duration{});
   EXPECT_EQ(nccl(pcie(1, 1), "")->choice(Bytes{1000}), "");

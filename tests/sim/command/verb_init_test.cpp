@@ -24,6 +24,7 @@ TEST(VerbInit, ListsEveryExampleWithWhatItShows) {
   for (const std::string& line : lines_of(listed.out)) {
     names.insert(name_of(line));
     EXPECT_GT(line.size(), name_of(line).size() + 20) << line;
+    EXPECT_NE(line.back(), '.') << line;  // as of one sentence or of several
   }
   std::set<std::string> files;
   for (const auto& file : std::filesystem::directory_iterator(kExamples))

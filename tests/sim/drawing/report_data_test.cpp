@@ -28,7 +28,10 @@ TEST(ReportData, HasTheStepItsReasonsAndItsFirstStepsSpans) {
   EXPECT_TRUE(data["sweep"].is_null());
   // All-reduces known by their time only have no messages that links could carry.
   EXPECT_TRUE(data["links"].empty());
-  EXPECT_EQ(data["topology_note"], "no load: the step cannot be played in messages");
+  EXPECT_EQ(data["topology_note"],
+            "no load: closed forms know no traffic of single links, and this step cannot be played "
+            "in messages");
+  EXPECT_EQ(data["jobs"], Json::array());
   EXPECT_TRUE(data["node"].is_null());  // a GPU by itself
   ASSERT_EQ(data["fabric"]["vertices"].size(), 5U);
   EXPECT_EQ(data["fabric"]["vertices"][4]["kind"], "switch");
@@ -49,13 +52,32 @@ TEST(ReportData, KnowsTheLoadOfAnAnalyticStepFromItsMessages) {
             "load of the same step in messages");
 }
 
-// One that has two of them shows the network of both.
-TEST(ReportData, DrawsTheNetworkThatJobsShare) {
+// 65 are one more than are played.
+TEST(ReportData, SaysWhyItKnowsNoLoadOfManyWorkers) {
+  const Json data = data_of(
+      R"({"cluster": {"nodes": 65},
+          "strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})");
+  EXPECT_EQ(data["topology_note"],
+            "no load: closed forms know no traffic of single links, and messages are played for up "
+            "to 64 workers, of which this run has 65");
+  EXPECT_TRUE(data["links"].empty());
+}
+
+// Every job is there, and the network of both is drawn; a job of one worker sends nothing.
+TEST(ReportData, HasEveryJobAndTheNetworkThatTheyShare) {
   const Json data = data_of(
       R"({"strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}},
-          "jobs": [{"name": "a", "nodes": [0, 1]}, {"name": "b", "nodes": [2, 3]}],
+          "jobs": [{"name": "a", "nodes": [0, 2]}, {"name": "b", "nodes": [1]}],
           "run": {"fidelity": "message"}})");
+  EXPECT_EQ(data["workload"], "2 jobs on 4 nodes");
+  EXPECT_EQ(data["jobs"], Json::parse(R"([
+    {"workload": "tiny on test, batch 32 per worker", "nodes": [0, 2]},
+    {"workload": "tiny on test, batch 32 per worker", "nodes": [1]}])"));
+  // 42 ms, and conv's ring of two: twice 10 us and half of 1 MB over 1 GB/s.
+  EXPECT_NEAR(data["result"]["jobs"][0]["step_time_s"].get<double>(), 0.04302, 1e-12);
+  EXPECT_NEAR(data["result"]["jobs"][1]["step_time_s"].get<double>(), 0.042, 1e-12);
   EXPECT_EQ(data["result"]["workers"], 2);
+  EXPECT_EQ(data["topology_note"], "no load: what several jobs send is not counted link by link");
   EXPECT_EQ(data["fabric"]["vertices"].size(), 5U);  // four nodes and their switch
 }
 

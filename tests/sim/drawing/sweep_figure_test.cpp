@@ -59,7 +59,8 @@ TEST(SweepFigure, AnAxisOfFewPointsHasBarsOfManyABand) {
 
 TEST(SweepFigure, TheAxisWithFewerValuesTellsLinesApart) {
   const SweepFigure figure = sweep_figure(grid(12, 3), {});
-  EXPECT_EQ(times(figure.commands, "set xlabel 'batch'"), 1u);
+  // A line below the axis' name keeps the legend off it.
+  EXPECT_EQ(times(figure.commands, "set xlabel 'batch' . \"\\n\" noenhanced"), 1u);
   EXPECT_EQ(times(figure.commands, "set key title 'capacity'"), 1u);
   for (const char* value : {"'1 MiB'", "'2 MiB'", "'3 MiB'"})
     EXPECT_EQ(times(figure.commands, std::string("title ") + value), 1u) << value;
@@ -109,6 +110,8 @@ TEST(SweepFigure, MoreLinesThanColoursAreAHeatMap) {
   EXPECT_EQ(times(sweep_figure(grid(9, 8), {}).commands, "boxxyerror"), 0u);
   const SweepFigure figure = sweep_figure(grid(20, 9), {});
   EXPECT_EQ(times(figure.commands, "boxxyerror"), 1u);
+  // 0.1 to 0.298 s, whatever their intervals.
+  EXPECT_EQ(times(figure.commands, "set cbrange [100:298]"), 1u);
   // At most eight ticks: of 20 values every third.
   EXPECT_EQ(
       times(figure.commands, "set xtics ('1' 1, '4' 4, '7' 7, '10' 10, '13' 13, '16' 16, '19' 19)"),
@@ -133,6 +136,19 @@ TEST(SweepFigure, AThirdAxisHasPanels) {
   EXPECT_EQ(times(figure.commands, "set multiplot layout 1,2"), 1u);
   EXPECT_EQ(times(figure.commands, "set title 'aggregation t0'"), 1u);
   EXPECT_EQ(times(figure.commands, "\nplot "), 2u);
+}
+
+/// A colour is the same value in each panel: 0.1 to 0.188 s are in all three.
+TEST(SweepFigure, MapsOfSeveralPanelsShareTheirColours) {
+  const SweepFigure figure = sweep_figure(grid(9, 9, 3), {});
+  EXPECT_EQ(times(figure.commands, "set cbrange [100:188]"), 3u);
+  EXPECT_EQ(times(figure.commands, "set logscale cb"), 0u);
+  // With 400 ms for one point they are a factor of four apart.
+  std::vector<ResultRow> rows = grid(9, 9, 3);
+  rows.back().figures["step_time_s"] = 0.4;
+  EXPECT_EQ(
+      times(sweep_figure(rows, {}).commands, "set logscale cb\nset cbtics (100, 150, 200, 300)"),
+      3u);
 }
 
 TEST(SweepFigure, OverNodesItIsTheSpeedupBesideTheIdealOne) {

@@ -35,6 +35,14 @@ double elasticity(const Explanation& explanation, const std::string& pointer) {
   return 0;
 }
 
+/// The step without something, s; 0: it is no limit.
+double limit(const Explanation& explanation, const std::string& without) {
+  for (const StepLimit& l : explanation.limits) {
+    if (l.without == without) return l.step_time_s;
+  }
+  return 0;
+}
+
 /// step = compute + a + b M: each one's share of the step is its elasticity.
 TEST(Explain, ElasticitiesAreShares) {
   const Explanation explanation = explained();
@@ -107,6 +115,32 @@ TEST(Explain, CostsOfOverlapAreALimit) {
   ASSERT_NE(found, explanation.limits.end());
   EXPECT_NEAR(explanation.result.step_time_s, 44e-3 + 6.004e-3 / 3, 1e-12);
   EXPECT_NEAR(found->step_time_s, 44e-3, 1e-12);
+}
+
+/// Worker 2 at half the speed computes for 84 ms, and its last message of 1 + 1 ms follows; without
+/// it the step is the 44 ms of the others. So where it is slow by chance, of which a seed is sure.
+TEST(Explain, SlowerWorkersAreALimit) {
+  for (const char* variation :
+       {R"({"gpus": [{"node": 2, "speed": 0.5}, {"node": 1, "speed": 1.5}]})",
+        R"({"slow_chance": 1, "slow_speed": 0.5})"}) {
+    const Explanation explanation =
+        explained(fmt::format(R"({{"run": {{"variation": {}}}}})", variation));
+    EXPECT_NEAR(explanation.result.step_time_s, 0.086, 1e-12) << variation;
+    EXPECT_NEAR(limit(explanation, "slower workers"), 0.044, 1e-12) << variation;
+    EXPECT_EQ(limit(explanation, "slower links"), 0) << variation;
+  }
+  EXPECT_EQ(limit(explained(), "slower workers"), 0);
+}
+
+/// What OfARing has, 43.56 ms, with an adapter of a third of the rate: beta M is 4.5 ms.
+TEST(Explain, SlowerLinksAreALimit) {
+  const Explanation explanation = explained(
+      R"({"strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}},
+          "run": {"fidelity": "message",
+                  "slow_links": {"adapters": [{"node": 1, "factor": 3}]}}})");
+  EXPECT_NEAR(explanation.result.step_time_s, 0.04656, 1e-9);
+  EXPECT_NEAR(limit(explanation, "slower links"), 0.04356, 1e-9);
+  EXPECT_EQ(limit(explanation, "slower workers"), 0);
 }
 
 TEST(Explain, ScalingGoesFromOneNodeToFourTimesAsMany) {

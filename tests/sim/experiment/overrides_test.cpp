@@ -33,8 +33,20 @@ TEST(LoadDocument, ValuesAreJsonOrElseText) {
   EXPECT_EQ(loaded(file, {"/name=4 MiB"}).at("name"), "4 MiB");
   EXPECT_EQ(loaded(file, {"/name=\"4\""}).at("name"), "4");
   EXPECT_EQ(loaded(file, {"/name=4"}).at("name"), 4);
-  EXPECT_EQ(loaded(file, {"/name=null"}).at("name"), nullptr);
   EXPECT_EQ(loaded(file, {"/name="}).at("name"), "");
+}
+
+TEST(LoadDocument, NullTakesOutWhatTheFileHas) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"run": {"seed": 5, "slow_links": {"adapters": [{"node": 0, "factor": 2},
+                                                         {"node": 1, "factor": 3}]}}})");
+  EXPECT_EQ(loaded(file, {"/run/slow_links=null"}).at("run"), Json::parse(R"({"seed": 5})"));
+  EXPECT_EQ(loaded(file, {"/run/slow_links/adapters/0=null"}).at("run").at("slow_links"),
+            Json::parse(R"({"adapters": [{"node": 1, "factor": 3}]})"));
+  EXPECT_FALSE(loaded(file, {"/run=null"}).contains("run"));
+  // In order: what one puts there another takes out.
+  EXPECT_EQ(loaded(file, {"/run/x/y=1", "/run/x/y=null"}).at("run").at("x"), Json::object());
 }
 
 struct SetCase {
@@ -69,6 +81,16 @@ INSTANTIATE_TEST_SUITE_P(
         SetCase{"NumberOfANewPlace", "/run/1000000000000000000=1",
                 "--set /run/1000000000000000000=1: \"/run/1000000000000000000\" does not name a "
                 "place in the config"},
+        // Nor does what would take out a misspelt key do nothing without a word.
+        SetCase{
+            "NullOfNoKey", "/run/slow_lnks=null",
+            "--set /run/slow_lnks=null: null removes a value, and \"/run/slow_lnks\" is none of "
+            "the config's own"},
+        SetCase{"NullOfNoElement", "/name/18446744073709551616=null",
+                "--set /name/18446744073709551616=null: null removes a value, and "
+                "\"/name/18446744073709551616\" is none of the config's own"},
+        SetCase{"NullOfNoPointer", "/a~2=null",
+                "--set /a~2=null: null removes a value, and \"/a~2\" is none of the config's own"},
         SetCase{"TwoLines", "/name/a\nb=1",
                 "--set /name/a?b=1: \"/name/a?b\" does not name a place in the config"}),
     [](const auto& broken) { return std::string(broken.param.name); });

@@ -149,7 +149,31 @@ TEST(Simulate, RefusesInputsWithoutEnd) {
                 ": /: the run takes 10485760 s or more, of the 4000000 s that can be simulated");
 }
 
-// fc's all-reduces cost kernels something, which "optimal" does not weigh.
+/// A ring of four GPUs over 50 B/s: 6/4 of fc's 4 MB take 120,000 s, which while kernels run are
+/// 12,000,000 s.
+TEST(Simulate, NamesTheFactorThatMakesLinksTooSlow) {
+  const TinyFolder folder;
+  const auto of = [&](int factor, const char* bandwidth) {
+    return message_of<InputError>([&] {
+      simulate(tiny_experiment(
+          folder, fmt::format(R"({{"workload": {{"overlap": {{"type": "factors", "compute": 1.1}}}},
+              "cluster": {{"nodes": 1, "gpus_per_node": 4, "intra_node_beside_kernels": {},
+                "intra_node": {{"type": "switch", "latency": "0 s", "bandwidth": "{}"}}}},
+              "strategy": {{"transport": {{"type": "mpi", "streams": 2}},
+                "aggregation": {{"collective": {{"type": "ring", "a": null, "b": null}}}}}}}})",
+                              factor, bandwidth)));
+    });
+  };
+  const std::string range = " s is beyond the range of simulated time (106 days)";
+  EXPECT_EQ(of(100, "50 B/s"),
+            folder.path("x.json: /cluster/intra_node_beside_kernels: 12000000") + range);
+  // 6/4 of all 5.004 MB take 7,506,000 s by themselves, behind 42 ms: no factor is to blame.
+  EXPECT_EQ(of(100, "1 B/s"),
+            folder.path("x.json: /: one step takes 7506000.042 s, more than the 4000000 s that can "
+                        "be simulated"));
+  EXPECT_EQ(of(1, "50 B/s"), "no error");
+}
+
 // Priorities are played until three steps take the same time: 3 x 1000 h leave simulated time,
 // and check() knows it, too; 300 h fit.
 TEST(Simulate, RefusesStepsThatPlayedTogetherLeaveTime) {
@@ -168,6 +192,7 @@ TEST(Simulate, RefusesStepsThatPlayedTogetherLeaveTime) {
   EXPECT_NEAR(simulate(of("300 h")).compute_time_s, 300 * 3600, 1e-3);
 }
 
+// fc's all-reduces cost kernels something, which "optimal" does not weigh.
 TEST(Simulate, SaysWhereAPlanNeedNotBeTheBest) {
   const TinyFolder folder;
   const auto beyond = [&](const char* schedule, const char* overlap) {

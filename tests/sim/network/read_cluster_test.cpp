@@ -92,6 +92,34 @@ TEST(Cluster, GpusOfANodeDoNotShareTheNetworksSpeedUnasked) {
                                        "compute_capability": 70}})"));
 }
 
+/// gpu0 and gpu1 are joined by 200 GB/s, gpu2 hangs on their socket: a ring of all three goes twice
+/// over two links of 12 GB/s, 0.5 + 0.6 us; two GPUs have the fast link alone. What the section
+/// itself says of the inside stands.
+TEST(Cluster, ADrawnNodesInsideIsThatOfItsRing) {
+  const auto inside = [](int gpus, const char* more) {
+    return cluster_of(fmt::format(
+                          R"({{"nodes": 1, "gpus_per_node": {}, {}, "node": {{
+      "vertices": [{{"name": "gpu0", "kind": "gpu"}}, {{"name": "gpu1", "kind": "gpu"}},
+                   {{"name": "gpu2", "kind": "gpu"}}, {{"name": "cpu", "kind": "socket"}}],
+      "links": [
+        {{"ends": ["gpu0", "gpu1"], "latency": "1 us", "bandwidth": "200 GB/s", "kind": "nvlink"}},
+        {{"ends": ["gpu0", "cpu"], "latency": "0.5 us", "bandwidth": "12 GB/s"}},
+        {{"ends": ["gpu1", "cpu"], "latency": "0.5 us", "bandwidth": "12 GB/s"}},
+        {{"ends": ["gpu2", "cpu"], "latency": "0.6 us", "bandwidth": "16 GB/s"}}]}}{}}})",
+                          gpus, kSwitch, more))
+        .intra_node;
+  };
+  EXPECT_EQ(inside(3, "").bandwidth, Bandwidth{12e9});
+  EXPECT_EQ(inside(3, "").latency, Duration(1'100'000));
+  EXPECT_EQ(inside(2, "").bandwidth, Bandwidth{200e9});
+  EXPECT_EQ(inside(2, "").latency, Duration(1'000'000));
+  EXPECT_EQ(inside(1, "").bandwidth, Bandwidth{1e9});  // nothing is inside: the network's
+  const Link said =
+      inside(3, R"(, "intra_node": {"type": "switch", "latency": "7 us", "bandwidth": "30 GB/s"})");
+  EXPECT_EQ(said.bandwidth, Bandwidth{30e9});
+  EXPECT_EQ(said.latency, Duration(7'000'000));
+}
+
 TEST(Cluster, LinksInsideANodeMayBeSlowerBesideKernels) {
   const std::string two = std::string(R"({"nodes": 3, "gpus_per_node": 2, )") + kSwitch;
   const Cluster cluster = cluster_of(two + R"(, "intra_node_beside_kernels": 2, "intra_node":
