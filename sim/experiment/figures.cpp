@@ -324,12 +324,12 @@ constexpr std::array kFigures{
          jobs),
     number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
            [](const Result& r) -> Number {
-             if (!r.training || !r.training->has_servers) return std::nullopt;
+             if (!r.training || !r.training->has_servers()) return std::nullopt;
              return r.training->mean_staleness();
            }),
     number("fullest_server", "", "of several servers: bytes on the fullest over an even share",
            [](const Result& r) -> Number {
-             if (!r.training || !r.training->has_servers || r.training->servers < 2)
+             if (!r.training || !r.training->has_servers() || r.training->servers < 2)
                return std::nullopt;
              return r.training->fullest_server;
            }),

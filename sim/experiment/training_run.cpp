@@ -23,12 +23,15 @@
 
 namespace steptime {
 namespace {
+/// What the first tests tell that reached the target, of every seed that has such a one.
 
 template <class Get>
 std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   std::vector<double> values;
-  for (const auto& point : outcome.reached) {
-    if (point) values.push_back(get(*point));
+  for (const TrainingTimes& run : outcome.runs) {
+    const auto hit = std::ranges::find_if(
+        run.curve, [&](const CurvePoint& point) { return point.score.accuracy >= outcome.target; });
+    if (hit != run.curve.end()) values.push_back(get(*hit));
   }
   return values;
 }
@@ -51,13 +54,6 @@ OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64
   return [on_progress, over, runs](double share) {
     on_progress((static_cast<double>(over) + std::min(share, 1.0)) / static_cast<double>(runs));
   };
-}
-
-std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy) {
-  const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
-    return point.score.accuracy >= accuracy;
-  });
-  return hit == curve.end() ? std::nullopt : std::optional(*hit);
 }
 
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
@@ -227,11 +223,10 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
                              bool attributes) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
-                          .has_servers = e.aggregation->servers.count > 0,
                           .target = learns != nullptr ? learns->target : 0};
   const auto& beyond = plan.aggregation.beyond;
-  outcome.servers = beyond ? beyond->servers.count : plan.aggregation.servers.count;
-  if (outcome.servers > 0)
+  outcome.servers = plan.aggregation.last_servers().count;
+  if (outcome.has_servers())
     outcome.fullest_server =
         fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
   const std::int64_t seeds = seeds_of(e);
@@ -245,11 +240,10 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     if (learns != nullptr) {
       const std::int64_t trainers = plan.trainers();
       learner.emplace(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
-                      outcome.has_servers, seed, plan.pushing());
+                      outcome.has_servers(), seed, plan.pushing());
     }
     outcome.runs.push_back(play_programs(plan, seed, learner ? &*learner : nullptr,
                                          seed == e.run->seed ? timeline : nullptr, causes));
-    if (learner) outcome.reached.push_back(first_at(outcome.runs.back().curve, learns->target));
   }
   return outcome;
 }

@@ -13,15 +13,13 @@ namespace steptime {
 struct TrainingOutcome {
   std::vector<std::int64_t> seeds;
   std::vector<TrainingTimes> runs;  ///< one per seed
-  /// Of every seed: the first test that reached the target.
-  std::vector<std::optional<CurvePoint>> reached;
   bool learns = false;
-  bool has_servers = false;
   double target = 0;          ///< accuracy, where it learns
   std::int64_t servers = 0;   ///< how many, beyond the nodes if there are such
   double fullest_server = 1;  ///< what the fullest of them holds over an even share
 
   /// Median over the seeds; none when half of them or more did not reach the target.
+  bool has_servers() const { return servers > 0; }
   std::optional<double> time_to_target() const;
   std::optional<double> epochs_to_target() const;
   /// Fastest and slowest seed; none when one did not reach the target.
@@ -40,9 +38,6 @@ struct TrainingOutcome {
 std::int64_t seeds_of(const Experiment& experiment);
 /// Tells the share of all runs, of which so many are over, from that of one.
 OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64_t runs);
-/// The first point of a curve that reaches the accuracy.
-std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy);
-
 /// Steps whose mean tells what a step takes, where the config does not say how many.
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);

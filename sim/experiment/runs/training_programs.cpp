@@ -119,7 +119,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
   r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
   if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
   r.messages = std::llround(messages);
-  if (outcome->has_servers) {
+  if (outcome->has_servers()) {
     r.server_ports_s = server_ports_s(plan);
   } else {  // the clients' all-reduces, which servers do not see
     double all_reduces = 0;
