@@ -64,13 +64,6 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 
 namespace {
 
-std::string name_of(const Bucket& bucket, std::span<const GradientUnit> units) {
-  const GradientUnit& first = units[static_cast<std::size_t>(bucket.first_unit)];
-  if (bucket.units > 1) return fmt::format("{} +{}", first.name, bucket.units - 1);
-  if (bucket.bytes == first.bytes) return first.name;
-  return fmt::format("{} from {} B", first.name, bucket.offset.count);
-}
-
 /// Asks once for each size: steps send the same ones again, and what NCCL does with one is a
 /// search.
 template <class Of>
@@ -175,7 +168,6 @@ TrainingPlan plan_training(const Experiment& e) {
                    : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
   plan.transport = e.transport;
   if (e.transport->policy(*e.schedule, {}, *e.cluster)) plan.schedule = e.schedule;
-  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
   plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
                            *aggregation.inside, e.schedule->granularity(), parameters);
@@ -186,8 +178,7 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.issued = issue_times(aggregation.issuing, e.workload->workload, units, plan.step.buckets,
                             e.schedule->granularity());
-  for (const Bucket& bucket : plan.step.buckets)
-    plan.names.push_back(name_of(bucket, units));
+  plan.names = bucket_names(plan.step.buckets, units);
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.reported = learns != nullptr ? TrainingPlan::Reported::kAll : reported_steps(plan);
   constexpr double kLimit = 4e6;  // s, as for a single step; what comes behind has as long again
@@ -196,6 +187,8 @@ TrainingPlan plan_training(const Experiment& e) {
   if (least > kLimit) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));
+  // Behind what times collectives, as these have a connection's rate.
+  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   }
   check_training_work(plan, seeds_of(e));
   return plan;
