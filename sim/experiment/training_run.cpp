@@ -4,7 +4,6 @@
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/events/mean_causes.h"
-#include "sim/experiment/played_cluster.h"
 #include "sim/training/play.h"
 #include "sim/training/reported_steps.h"
 
@@ -23,8 +22,8 @@
 
 namespace steptime {
 namespace {
-/// What the first tests tell that reached the target, of every seed that has such a one.
 
+/// What the first tests tell that reached the target, of every seed that has such a one.
 template <class Get>
 std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   std::vector<double> values;
@@ -92,7 +91,7 @@ void set_inside_time(const std::shared_ptr<const Collective>& inside, bool plays
 
 }  // namespace
 
-StepPlan closed_plan(const Experiment& e) {
+PlannedStep closed_plan(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
   const bool communicates = e.cluster->workers() > 1 || aggregation.servers.count > 0;
@@ -103,7 +102,7 @@ StepPlan closed_plan(const Experiment& e) {
       plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
                 communicates ? 2 : 1, aggregation.beside_kernels.get());
   step.input = input_time(e.workload->workload, e.cluster->gpus_per_node);
-  return step;
+  return {units, std::move(step), played_machines(e)};
 }
 
 namespace {
@@ -137,15 +136,14 @@ bool kernels_slow_links(const Experiment& e) {
 
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
-  const auto& units = e.workload->units(e.schedule->granularity());
   const std::int64_t workers = e.cluster->workers();
-  StepPlan step = closed_plan(e);
-  PlayedMachines machines = played_machines(e);
-  TrainingPlan plan{.cluster = *machines.cluster,
+  PlannedStep step = closed_plan(e);
+  const std::span<const GradientUnit> units = step.units;
+  TrainingPlan plan{.cluster = *step.machines.cluster,
                     .aggregation = aggregation,
                     .update = e.update,
-                    .variation = std::move(machines.variation),
-                    .step = std::move(step)};
+                    .variation = std::move(step.machines.variation),
+                    .step = std::move(step.plan)};
   plan.workload = {e.workload, &e.workload->workload};
   plan.units = units;
   plan.kernels_slow_links = kernels_slow_links(e);
@@ -187,10 +185,10 @@ TrainingPlan plan_training(const Experiment& e) {
   if (least > kLimit) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
                                  least, kLimit));
-  // Behind what times collectives, as these have a connection's rate.
-  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   }
   check_training_work(plan, seeds_of(e));
+  // Behind what times collectives, as these have a connection's rate.
+  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   return plan;
 }
 

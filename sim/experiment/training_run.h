@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/training/plan.h"
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct TrainingOutcome {
   std::int64_t servers = 0;   ///< how many, beyond the nodes if there are such
   double fullest_server = 1;  ///< what the fullest of them holds over an even share
 
-  /// Median over the seeds; none when half of them or more did not reach the target.
   bool has_servers() const { return servers > 0; }
+  /// Median over the seeds; none when half of them or more did not reach the target.
   std::optional<double> time_to_target() const;
   std::optional<double> epochs_to_target() const;
   /// Fastest and slowest seed; none when one did not reach the target.
@@ -42,8 +43,13 @@ OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);
 
-/// A step's passes, its buckets with closed forms as their costs, and its input.
-StepPlan closed_plan(const Experiment& experiment);
+struct PlannedStep {
+  const std::vector<GradientUnit>& units;  ///< the experiment owns them
+  StepPlan plan;
+  PlayedMachines machines;
+};
+/// A step's passes, its buckets with closed forms as their costs, its input, and what plays it.
+PlannedStep closed_plan(const Experiment& experiment);
 
 /// Whether messages inside nodes travel beside kernels that slow their links down.
 bool kernels_slow_links(const Experiment& experiment);

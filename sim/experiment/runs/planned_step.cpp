@@ -2,8 +2,6 @@
 
 #include "sim/collective/message_time.h"
 #include "sim/experiment/assessment.h"
-#include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_run.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,10 +11,10 @@
 namespace steptime {
 
 PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted) {
-  PlannedStep step{e.workload->units(e.schedule->granularity()), closed_plan(e)};
+  PlannedStep step = closed_plan(e);
   if (e.run->fidelity == Fidelity::kMessage) {
-    const auto cluster = played_machines(e).cluster;
-    play_buckets(step.plan, *cluster, *e.collective, wanted.buckets != nullptr, wanted.on_progress);
+    play_buckets(step.plan, *step.machines.cluster, *e.collective, wanted.buckets != nullptr,
+                 wanted.on_progress);
   }
   return step;
 }

@@ -1,17 +1,13 @@
 // A step of workers that all go through the same plan, and what its times are as a result.
 #pragma once
 #include "sim/experiment/runs/execution.h"
+#include "sim/experiment/training_run.h"
 #include "sim/step/step.h"
 
 #include <span>
 #include <vector>
 
 namespace steptime {
-
-struct PlannedStep {
-  const std::vector<GradientUnit>& units;
-  StepPlan plan;
-};
 
 /// The all-reduces of a step in closed form, or each by its messages, alone on the links; with what
 /// these are for where buckets are wanted.
