@@ -120,7 +120,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   if (wanted.buckets != nullptr) {
     *wanted.buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
-    result.links = links(e, step.plan, *embedded);
+    result.links = links(e, step, *embedded);
   }
   result.embedded = embedded;
   result.training = training;

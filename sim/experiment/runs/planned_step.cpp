@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -42,25 +43,25 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const Bu
   return sent;
 }
 
-std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, const Cluster& cluster,
+                              const Carried& carried) {
   if (e.run->fidelity != Fidelity::kMessage) return {};
   constexpr double kMost = 2e6;  // messages of two links
-  const auto cluster = played_machines(e).cluster;
-  const Machine machine(*cluster);
-  std::map<std::int64_t, std::vector<LinkUse>> known;
-  std::vector<TimedUses> parts;
+  const Machine machine(cluster);
+  std::map<std::int64_t, std::vector<std::int64_t>> known;  // of each channel, by size
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(machine.channel_count()));
   double cost = 0;
   for (const Bucket& bucket : plan.buckets) {
     auto found = known.find(bucket.bytes.count);
     if (found == known.end()) {
       cost += play_cost(e.collective->programs(bucket.bytes), machine);
       if (cost > kMost) return {};
-      found =
-          known.emplace(bucket.bytes.count, link_uses(*e.collective, *cluster, bucket.bytes)).first;
+      CarriedAlone alone = carried_alone(*e.collective, cluster, machine, bucket.bytes);
+      found = known.emplace(bucket.bytes.count, std::move(alone.bytes)).first;
     }
-    parts.push_back({found->second, to_seconds(bucket.cost)});
+    std::ranges::transform(sum, found->second, sum.begin(), std::plus());
   }
-  return sum_of(parts, seconds);
+  return link_uses(cluster, machine, sum, carried);
 }
 
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,

@@ -1,6 +1,5 @@
 #include "sim/experiment/runs/rank_run.h"
 
-#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/one_step.h"
 #include "sim/experiment/training_run.h"
 
@@ -57,9 +56,9 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .on_progress = seed.on_progress});
 }
 
-std::vector<LinkUse> RankRun::links(const Experiment& e, const StepPlan& plan,
+std::vector<LinkUse> RankRun::links(const Experiment& e, const PlannedStep& step,
                                     const EmbeddedStep& played) const {
-  return links_of(e, plan, to_seconds(played.times.step));
+  return links_of(e, step.plan, *step.machines.cluster, {.seconds = to_seconds(played.times.step)});
 }
 
 }  // namespace steptime
