@@ -399,10 +399,13 @@ constexpr std::array kFigures{
                "reasons",
            .text = [](const Result& r) { return r.domain.text(); },
            .raw = [](std::string& json, const Result& r) { r.domain.append_json(json); }},
-    list("links",
-         "what each link carries in a step, and how much of it it is busy, the one that limits "
-         "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages",
-         links),
+    list(
+        "links",
+        "what each link carries in a step, and how much of it it is busy, the one that limits "
+        "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages; of runs "
+        "of many steps both are means over all that are played, also where step_time_s is a later "
+        "one's",
+        links),
     list("attribution",
          "what the step's time is spent on along its critical path, which adds up to it: cause, "
          "resource, seconds; in full results, of runs with up to 20 million messages",
