@@ -39,16 +39,26 @@ std::vector<LinkUse> links_of(const Cluster& cluster, bool by_hosts) {
   return links;
 }
 
-void sort(std::vector<LinkUse>& links) {
-  std::erase_if(links, [](const LinkUse& link) { return link.bytes == 0; });
-  std::stable_sort(links.begin(), links.end(),
-                   [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });
+}  // namespace
+
+namespace {
+
+std::vector<std::int64_t> carried_by(const Network& network, const Machine& machine) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(machine.channel_count()));
+  for (std::size_t c = 0; c < bytes.size(); ++c)
+    bytes[c] = network.carried(static_cast<ChannelId>(c));
+  return bytes;
 }
 
 }  // namespace
 
 std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
                                const Network& network, const Carried& carried) {
+  return link_uses(cluster, machine, carried_by(network, machine), carried);
+}
+
+std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
+                               std::span<const std::int64_t> all, const Carried& carried) {
   std::vector<LinkUse> links = links_of(cluster, carried.by_hosts);
   const std::size_t of_node = links.size();
   links.push_back({.from = "network", .to = "network"});
@@ -56,7 +66,7 @@ std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
   for (std::size_t c = 0; c < channels.size(); ++c) {
     const bool inside = c < of_node * static_cast<std::size_t>(cluster.nodes);
     LinkUse& link = links[inside ? c % of_node : of_node];
-    const auto bytes = static_cast<double>(network.carried(static_cast<ChannelId>(c)));
+    const auto bytes = static_cast<double>(all[c]);
     const double busy =
         carried.seconds > 0 ? bytes / channels[c].bandwidth.bytes_per_second / carried.seconds : 0;
     if (busy <= link.busy) continue;
@@ -64,38 +74,29 @@ std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
     link.bytes = std::llround(bytes / carried.steps);
     link.busy = busy;
   }
-  sort(links);
+  std::erase_if(links, [](const LinkUse& link) { return link.bytes == 0; });
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });
   return links;
 }
 
-std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m) {
+CarriedAlone carried_alone(const Collective& collective, const Cluster& cluster,
+                           const Machine& machine, Bytes m) {
   expect_messages(collective, "--links plays messages: fidelity");
   const Programs programs = collective.programs(m);
-  const Machine machine(cluster);
   check_events(play_cost(programs, machine), "/run/fidelity", "messages of two links", "");
   Engine engine;
   Network network(engine, machine, cluster.messages);
   CollectivePlayer player(network, programs, cluster.reduction);
   player.start_at(Time{});
   engine.run();
-  return link_uses(cluster, machine, network, {.seconds = to_seconds(player.end() - Time{})});
+  return {carried_by(network, machine), player.end() - Time{}};
 }
 
-std::vector<LinkUse> sum_of(std::span<const TimedUses> parts, double seconds) {
-  std::vector<LinkUse> sum;
-  for (const TimedUses& part : parts) {
-    for (const LinkUse& use : part.uses) {
-      auto same = std::find_if(sum.begin(), sum.end(), [&](const LinkUse& link) {
-        return link.from == use.from && link.to == use.to && link.kind == use.kind;
-      });
-      if (same == sum.end())
-        same = sum.insert(sum.end(), {use.from, use.to, use.kind, use.bandwidth});
-      same->bytes += use.bytes;
-      same->busy += use.busy * part.seconds / seconds;
-    }
-  }
-  sort(sum);
-  return sum;
+std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m) {
+  const Machine machine(cluster);
+  const CarriedAlone alone = carried_alone(collective, cluster, machine, m);
+  return link_uses(cluster, machine, alone.bytes, {.seconds = to_seconds(alone.time)});
 }
 
 Json links_json(std::span<const LinkUse> links) {

@@ -19,14 +19,16 @@ struct LinkUse {
   std::string from;  ///< vertices of the node's graph; of a node without one, "gpu0" and "switch"
   std::string to;
   std::string kind;
-  Bandwidth bandwidth{};
+  Bandwidth bandwidth{};  ///< without kernels beside it, which may slow it down
   std::int64_t bytes = 0;
-  /// Share of the time, 0 to 1, in which the link is at work; the busiest link limits.
+  /// Share of the time, 0 to 1, that its bytes take at its bandwidth; the busiest link limits.
   double busy = 0;
 };
 
 /// How long a network has carried messages, for how many steps, and whether the hosts of nodes are
-/// endpoints of its machine.
+/// endpoints of its machine. Of a run that is played until its steps are alike, all that are played
+/// count, with those before: bytes = bandwidth * busy * seconds / steps, also where a step that is
+/// reported takes less.
 struct Carried {
   double seconds = 0;
   double steps = 1;
@@ -35,15 +37,19 @@ struct Carried {
 /// Those that carry anything, the busiest first. Bytes are those of a step.
 std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
                                const Network& network, const Carried& carried);
+/// `bytes`: of each channel of the machine.
+std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
+                               std::span<const std::int64_t> bytes, const Carried& carried);
 /// The same for one collective of `m` bytes, which has the links for itself. Throws PlacedError
 /// when it is known by its time only, or has too many messages.
 std::vector<LinkUse> link_uses(const Collective& collective, const Cluster& cluster, Bytes m);
-/// What they are together; `seconds`: what each part and the whole took.
-struct TimedUses {
-  std::vector<LinkUse> uses;
-  double seconds = 0;
+/// What each channel carries for it, and how long that takes.
+struct CarriedAlone {
+  std::vector<std::int64_t> bytes;
+  Duration time{};
 };
-std::vector<LinkUse> sum_of(std::span<const TimedUses> parts, double seconds);
+CarriedAlone carried_alone(const Collective& collective, const Cluster& cluster,
+                           const Machine& machine, Bytes m);
 
 /// from, to, kind, bandwidth_GBps, bytes, busy.
 Json links_json(std::span<const LinkUse> links);

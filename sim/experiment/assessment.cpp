@@ -3,7 +3,6 @@
 #include "sim/core/error.h"
 #include "sim/experiment/runs/execution.h"
 #include "sim/mxnet/merge.h"
-#include "sim/network/fabric_rate.h"
 
 #include <algorithm>
 #include <array>
@@ -65,14 +64,7 @@ void extrapolate_exchanges(const Experiment& e, const StepPlan& plan,
   }
   if (e.aggregation->meets_in_nodes() && e.cluster->node && e.cluster->gpus_per_node > 1)
     beyond.emplace_back("closed forms know the GPUs' links to their host, not what they share");
-  if (is_like_one_switch(*e.cluster)) return;
-  const std::int64_t members = e.cluster->workers() / e.aggregation->clients;
-  if (e.aggregation->servers.count > 0)
-    beyond.emplace_back(
-        "closed forms of servers take the fabric for one switch; \"message\" fidelity does not");
-  else if (members > e.cluster->gpus_per_node && e.collective->programs({1}).empty())
-    beyond.emplace_back(
-        "a collective that is known by its time only knows no fabric but one switch");
+  if (!e.aggregation->unknown_fabric.empty()) beyond.push_back(e.aggregation->unknown_fabric);
 }
 
 /// The longest of those that a message may meet, s. That inside the nodes counts even where a

@@ -324,12 +324,12 @@ constexpr std::array kFigures{
          jobs),
     number("staleness_mean", "updates", "of servers: updates that an update has not seen, mean",
            [](const Result& r) -> Number {
-             if (!r.training || !r.training->has_servers) return std::nullopt;
+             if (!r.training || !r.training->has_servers()) return std::nullopt;
              return r.training->mean_staleness();
            }),
     number("fullest_server", "", "of several servers: bytes on the fullest over an even share",
            [](const Result& r) -> Number {
-             if (!r.training || !r.training->has_servers || r.training->servers < 2)
+             if (!r.training || !r.training->has_servers() || r.training->servers < 2)
                return std::nullopt;
              return r.training->fullest_server;
            }),
@@ -399,10 +399,13 @@ constexpr std::array kFigures{
                "reasons",
            .text = [](const Result& r) { return r.domain.text(); },
            .raw = [](std::string& json, const Result& r) { r.domain.append_json(json); }},
-    list("links",
-         "what each link carries in a step, and how much of it it is busy, the one that limits "
-         "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages",
-         links),
+    list(
+        "links",
+        "what each link carries in a step, and how much of it it is busy, the one that limits "
+        "first: from, to, kind, bandwidth_GBps, bytes, busy; in full results, of messages; of runs "
+        "of many steps both are means over all that are played, also where step_time_s is a later "
+        "one's",
+        links),
     list("attribution",
          "what the step's time is spent on along its critical path, which adds up to it: cause, "
          "resource, seconds; in full results, of runs with up to 20 million messages",

@@ -379,6 +379,7 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   for (auto* made : {&aggregation->inside, &aggregation->whole, &aggregation->beside_kernels}) {
     if (*made) *made = backend.all_reduce(*made, cluster);
   }
+  aggregation->unknown_fabric = unknown_fabric(cluster, *aggregation);
   return aggregation;
 }
 

@@ -48,7 +48,7 @@ class Lines {
 };
 
 void add_step(Lines& lines, const Result& r) {
-  const bool has_servers = r.training && r.training->has_servers;
+  const bool has_servers = r.training && r.training->has_servers();
   const std::string messages = fmt::format("{} message{}", r.messages, r.messages == 1 ? "" : "s");
   const auto between = [](const Interval& interval) {
     return fmt::format("{:.3f} to {:.3f}", interval.low * 1e3, interval.high * 1e3);
@@ -227,7 +227,7 @@ std::string summary(const Experiment& e, const Result& r) {
   add_step(lines, r);
   add_causes(lines, r);
   if (r.layout) add_layout(lines, *r.layout->plan);
-  if (r.training && r.training->has_servers) add_servers(lines, r);
+  if (r.training && r.training->has_servers()) add_servers(lines, r);
   if (r.embedded) add_engine(lines, *r.embedded);
   add_jobs(lines, r);
   add_links(lines, r);

@@ -4,7 +4,6 @@
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/events/mean_causes.h"
-#include "sim/experiment/played_cluster.h"
 #include "sim/training/play.h"
 #include "sim/training/reported_steps.h"
 
@@ -24,11 +23,14 @@
 namespace steptime {
 namespace {
 
+/// What the first tests tell that reached the target, of every seed that has such a one.
 template <class Get>
 std::vector<double> of_reached(const TrainingOutcome& outcome, Get get) {
   std::vector<double> values;
-  for (const auto& point : outcome.reached) {
-    if (point) values.push_back(get(*point));
+  for (const TrainingTimes& run : outcome.runs) {
+    const auto hit = std::ranges::find_if(
+        run.curve, [&](const CurvePoint& point) { return point.score.accuracy >= outcome.target; });
+    if (hit != run.curve.end()) values.push_back(get(*hit));
   }
   return values;
 }
@@ -53,13 +55,6 @@ OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64
   };
 }
 
-std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy) {
-  const auto hit = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
-    return point.score.accuracy >= accuracy;
-  });
-  return hit == curve.end() ? std::nullopt : std::optional(*hit);
-}
-
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport) {
   return std::max(
@@ -67,13 +62,6 @@ std::int64_t default_steps(const Update& update, const Schedule& schedule,
 }
 
 namespace {
-
-std::string name_of(const Bucket& bucket, std::span<const GradientUnit> units) {
-  const GradientUnit& first = units[static_cast<std::size_t>(bucket.first_unit)];
-  if (bucket.units > 1) return fmt::format("{} +{}", first.name, bucket.units - 1);
-  if (bucket.bytes == first.bytes) return first.name;
-  return fmt::format("{} from {} B", first.name, bucket.offset.count);
-}
 
 /// Asks once for each size: steps send the same ones again, and what NCCL does with one is a
 /// search.
@@ -103,7 +91,7 @@ void set_inside_time(const std::shared_ptr<const Collective>& inside, bool plays
 
 }  // namespace
 
-StepPlan closed_plan(const Experiment& e) {
+PlannedStep closed_plan(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
   const bool communicates = e.cluster->workers() > 1 || aggregation.servers.count > 0;
@@ -114,7 +102,7 @@ StepPlan closed_plan(const Experiment& e) {
       plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
                 communicates ? 2 : 1, aggregation.beside_kernels.get());
   step.input = input_time(e.workload->workload, e.cluster->gpus_per_node);
-  return step;
+  return {units, std::move(step), played_machines(e)};
 }
 
 namespace {
@@ -148,15 +136,14 @@ bool kernels_slow_links(const Experiment& e) {
 
 TrainingPlan plan_training(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
-  const auto& units = e.workload->units(e.schedule->granularity());
   const std::int64_t workers = e.cluster->workers();
-  StepPlan step = closed_plan(e);
-  PlayedMachines machines = played_machines(e);
-  TrainingPlan plan{.cluster = *machines.cluster,
+  PlannedStep step = closed_plan(e);
+  const std::span<const GradientUnit> units = step.units;
+  TrainingPlan plan{.cluster = *step.machines.cluster,
                     .aggregation = aggregation,
                     .update = e.update,
-                    .variation = std::move(machines.variation),
-                    .step = std::move(step)};
+                    .variation = std::move(step.machines.variation),
+                    .step = std::move(step.plan)};
   plan.workload = {e.workload, &e.workload->workload};
   plan.units = units;
   plan.kernels_slow_links = kernels_slow_links(e);
@@ -179,7 +166,6 @@ TrainingPlan plan_training(const Experiment& e) {
                    : e.run->steps.value_or(default_steps(*e.update, *e.schedule, *e.transport));
   plan.transport = e.transport;
   if (e.transport->policy(*e.schedule, {}, *e.cluster)) plan.schedule = e.schedule;
-  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   const std::size_t parameters = learns != nullptr ? learns->problem->parameters() : 0;
   plan.pieces = cut_pieces(e.workload->workload, units, plan.step.buckets, aggregation.servers,
                            *aggregation.inside, e.schedule->granularity(), parameters);
@@ -190,8 +176,7 @@ TrainingPlan plan_training(const Experiment& e) {
   }
   plan.issued = issue_times(aggregation.issuing, e.workload->workload, units, plan.step.buckets,
                             e.schedule->granularity());
-  for (const Bucket& bucket : plan.step.buckets)
-    plan.names.push_back(name_of(bucket, units));
+  plan.names = bucket_names(plan.step.buckets, units);
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.reported = learns != nullptr ? TrainingPlan::Reported::kAll : reported_steps(plan);
   constexpr double kLimit = 4e6;  // s, as for a single step; what comes behind has as long again
@@ -202,6 +187,8 @@ TrainingPlan plan_training(const Experiment& e) {
                                  least, kLimit));
   }
   check_training_work(plan, seeds_of(e));
+  // Behind what times collectives, as these have a connection's rate.
+  plan.cluster.network.bandwidth = network_port(*e.cluster, aggregation);
   return plan;
 }
 
@@ -227,11 +214,10 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
                              bool attributes) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
-                          .has_servers = e.aggregation->servers.count > 0,
                           .target = learns != nullptr ? learns->target : 0};
   const auto& beyond = plan.aggregation.beyond;
-  outcome.servers = beyond ? beyond->servers.count : plan.aggregation.servers.count;
-  if (outcome.servers > 0)
+  outcome.servers = plan.aggregation.last_servers().count;
+  if (outcome.has_servers())
     outcome.fullest_server =
         fullest_server(beyond ? plan.pieces_beyond : plan.pieces, outcome.servers);
   const std::int64_t seeds = seeds_of(e);
@@ -245,11 +231,10 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
     if (learns != nullptr) {
       const std::int64_t trainers = plan.trainers();
       learner.emplace(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
-                      outcome.has_servers, seed, plan.pushing());
+                      outcome.has_servers(), seed, plan.pushing());
     }
     outcome.runs.push_back(play_programs(plan, seed, learner ? &*learner : nullptr,
                                          seed == e.run->seed ? timeline : nullptr, causes));
-    if (learner) outcome.reached.push_back(first_at(outcome.runs.back().curve, learns->target));
   }
   return outcome;
 }

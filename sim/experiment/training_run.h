@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/config/json.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/played_cluster.h"
 #include "sim/training/plan.h"
 
 #include <cstdint>
@@ -13,14 +14,12 @@ namespace steptime {
 struct TrainingOutcome {
   std::vector<std::int64_t> seeds;
   std::vector<TrainingTimes> runs;  ///< one per seed
-  /// Of every seed: the first test that reached the target.
-  std::vector<std::optional<CurvePoint>> reached;
   bool learns = false;
-  bool has_servers = false;
   double target = 0;          ///< accuracy, where it learns
   std::int64_t servers = 0;   ///< how many, beyond the nodes if there are such
   double fullest_server = 1;  ///< what the fullest of them holds over an even share
 
+  bool has_servers() const { return servers > 0; }
   /// Median over the seeds; none when half of them or more did not reach the target.
   std::optional<double> time_to_target() const;
   std::optional<double> epochs_to_target() const;
@@ -40,15 +39,17 @@ struct TrainingOutcome {
 std::int64_t seeds_of(const Experiment& experiment);
 /// Tells the share of all runs, of which so many are over, from that of one.
 OnProgress share_of(const OnProgress& on_progress, std::int64_t over, std::int64_t runs);
-/// The first point of a curve that reaches the accuracy.
-std::optional<CurvePoint> first_at(const std::vector<CurvePoint>& curve, double accuracy);
-
 /// Steps whose mean tells what a step takes, where the config does not say how many.
 std::int64_t default_steps(const Update& update, const Schedule& schedule,
                            const Transport& transport);
 
-/// A step's passes, its buckets with closed forms as their costs, and its input.
-StepPlan closed_plan(const Experiment& experiment);
+struct PlannedStep {
+  const std::vector<GradientUnit>& units;  ///< the experiment owns them
+  StepPlan plan;
+  PlayedMachines machines;
+};
+/// A step's passes, its buckets with closed forms as their costs, its input, and what plays it.
+PlannedStep closed_plan(const Experiment& experiment);
 
 /// Whether messages inside nodes travel beside kernels that slow their links down.
 bool kernels_slow_links(const Experiment& experiment);

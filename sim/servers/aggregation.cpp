@@ -1,6 +1,7 @@
 #include "sim/servers/aggregation.h"
 
 #include "sim/core/error.h"
+#include "sim/network/fabric_rate.h"
 
 #include <algorithm>
 #include <string>
@@ -70,6 +71,16 @@ LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const Serve
   const double port = 2 * inverse(server_port(cluster, clients, servers)).seconds_per_byte;
   const double thread = servers.rate ? 2 * inverse(*servers.rate).seconds_per_byte : 0;
   return {servers.requests->trips * cluster.network.latency, {per_server * std::max(port, thread)}};
+}
+
+std::string unknown_fabric(const Cluster& cluster, const Aggregation& aggregation) {
+  if (is_like_one_switch(cluster)) return "";
+  if (aggregation.servers.count > 0)
+    return "closed forms of servers take the fabric for one switch; \"message\" fidelity does not";
+  const std::int64_t members = cluster.workers() / aggregation.clients;
+  if (members > cluster.gpus_per_node && aggregation.inside->programs({1}).empty())
+    return "a collective that is known by its time only knows no fabric but one switch";
+  return "";
 }
 
 std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace steptime {
 
@@ -85,6 +86,8 @@ struct Aggregation {
   /// Then `servers` are those of each node, and its workers their clients.
   std::optional<ServersBeyond> beyond{};
   IssuingThread issuing{};
+  /// What of its cluster's fabric closed forms do not know, in words; "": nothing.
+  std::string unknown_fabric{};
 
   /// Where clients meet last.
   const ServerGroup& last_servers() const { return beyond ? beyond->servers : servers; }
@@ -108,6 +111,10 @@ Bandwidth network_port(const Cluster& cluster, const Aggregation& aggregation);
 /// N M beta / S + startups in each direction: N clients push M bytes, spread evenly over S servers
 /// on ports of their own, and pull them.
 LinearCost server_cost(const Cluster& cluster, std::int64_t clients, const ServerGroup& servers);
+
+/// What closed forms of an aggregation on a cluster take for one switch that is not as good as
+/// that, in words; "": nothing, or messages of its own stand for it.
+std::string unknown_fabric(const Cluster& cluster, const Aggregation& aggregation);
 
 /// The "collective" of `config`. Throws InputError.
 std::unique_ptr<Collective> read_collective(const Config& config, const Cluster& cluster);

@@ -3,13 +3,25 @@
 #include <utility>
 
 namespace steptime {
+namespace {
+
+/// Where it comes from and goes to.
+template <class Ends>
+auto ends_of(const SentPiece& sent, const Pieces& pieces, const Ends& ends) {
+  const auto client = ends.clients[static_cast<std::size_t>(sent.of->client)];
+  const auto server = ends.servers[static_cast<std::size_t>(piece_of(sent, pieces).server)];
+  return sent.is_push ? std::pair(client, server) : std::pair(server, client);
+}
+
+}  // namespace
 
 Parcel PieceWire::parcel(const SentPiece& sent) const {
+  const Piece& piece = piece_of(sent, pieces_);
   return {.client = sent.of->client,
-          .server = piece(sent).server,
+          .server = piece.server,
           .slot = sent.of->first_slot + sent.piece,
           .bucket = static_cast<std::uint32_t>(sent.of->bucket),
-          .bytes = piece(sent).bytes,
+          .bytes = piece.bytes,
           .is_push = sent.is_push};
 }
 
@@ -39,7 +51,10 @@ void PieceWire::send(const SentPiece& sent, std::size_t passed) {
 }
 
 void PieceWire::receive(const SentPiece& sent, std::size_t left, When in) {
-  if (left == 0) return arrived(sent, in);
+  Exchanged& of = *sent.of;
+  if (left == 0) {
+    return sent.is_push ? of.owner->pushed(of, sent.piece, in) : of.owner->pulled(of, 1, in);
+  }
   const auto take = [this, sent, left] {
     receive(sent, left - 1, ends_[left - 1]->receive(parcel(sent)));
   };
@@ -47,27 +62,8 @@ void PieceWire::receive(const SentPiece& sent, std::size_t left, When in) {
   world_.engine.at(in, Phase::kNormal, take);
 }
 
-void PieceWire::arrived(const SentPiece& sent, When in) {
-  if (sent.is_push)
-    sent.of->owner->pushed(*sent.of, sent.piece, in);
-  else
-    sent.of->owner->pulled(*sent.of, 1, in);
-}
-
-Duration PortLine::latency(std::int32_t client, std::int32_t server) {
-  return ports_.latency(NodePorts::way(ends_.clients[static_cast<std::size_t>(client)],
-                                       ends_.servers[static_cast<std::size_t>(server)]));
-}
-
-std::pair<PortEnd, PortEnd> PortLine::ends_of(const SentPiece& sent) const {
-  const PortEnd client = ends_.clients[static_cast<std::size_t>(sent.of->client)];
-  const Piece& piece = pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
-  const PortEnd server = ends_.servers[static_cast<std::size_t>(piece.server)];
-  return sent.is_push ? std::pair(client, server) : std::pair(server, client);
-}
-
 void PortLine::carry(const SentPiece& sent, PieceLineUser& user) {
-  const auto [from, to] = ends_of(sent);
+  const auto [from, to] = ends_of(sent, pieces_, ends_);
   const Way way = NodePorts::way(from, to);
   const auto passage = ports_.leave(way, from, transfer(way, sent), world_.present());
   world_.engine.at(ports_.head(way, passage), Phase::kNormal,
@@ -75,7 +71,7 @@ void PortLine::carry(const SentPiece& sent, PieceLineUser& user) {
 }
 
 void PortLine::enter(const SentPiece& sent, Time tail, PieceLineUser& user) {
-  const auto [from, to] = ends_of(sent);
+  const auto [from, to] = ends_of(sent, pieces_, ends_);
   const Way way = NodePorts::way(from, to);
   user.came(sent, ports_.enter(way, to, transfer(way, sent), ports_.arriving(way, tail)));
 }
@@ -99,16 +95,9 @@ Duration MessageLine::latency(std::int32_t client, std::int32_t server) {
   return sum;
 }
 
-std::pair<Endpoint, Endpoint> MessageLine::ends_of(const SentPiece& sent) const {
-  const Piece& piece = pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
-  const Endpoint client = ends_.clients[static_cast<std::size_t>(sent.of->client)];
-  const Endpoint server = ends_.servers[static_cast<std::size_t>(piece.server)];
-  return sent.is_push ? std::pair(client, server) : std::pair(server, client);
-}
-
 /// The GPU whose thread a message takes, or another end where it takes none.
 Endpoint MessageLine::copying(const SentPiece& sent) const {
-  const auto [from, to] = ends_of(sent);
+  const auto [from, to] = ends_of(sent, pieces_, ends_);
   return threads_->has(from) ? from : to;
 }
 
@@ -127,12 +116,11 @@ void MessageLine::carry(const SentPiece& sent, PieceLineUser& user) {
 void MessageLine::transmit(std::uint32_t place) {
   UnderWay& goes = under_way_[place];
   goes.begun = world_.engine.hold(world_.present());
-  const auto [from, to] = ends_of(goes.sent);
-  const Piece& piece = pieces_[static_cast<std::size_t>(goes.sent.of->bucket)][goes.sent.piece];
+  const auto [from, to] = ends_of(goes.sent, pieces_, ends_);
   links_.network.send({.sink = this,
                        .from = from,
                        .to = to,
-                       .bytes = piece.bytes.count,
+                       .bytes = piece_of(goes.sent, pieces_).bytes.count,
                        .sender = static_cast<std::int32_t>(place)});
 }
 

@@ -28,6 +28,10 @@ struct SentPiece {
   bool is_push = false;
 };
 
+inline const Piece& piece_of(const SentPiece& sent, const Pieces& pieces) {
+  return pieces[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
+}
+
 /// Hears of pieces that are through, at times that may lie ahead.
 class PieceLineUser {
  public:
@@ -70,15 +74,11 @@ class PieceWire final : public Wire, private PieceLineUser {
   }
 
  private:
-  const Piece& piece(const SentPiece& sent) const {
-    return pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece];
-  }
   Parcel parcel(const SentPiece& sent) const;
   /// It has passed so many of the ends; or so many are left.
   void send(const SentPiece& sent, std::size_t passed);
   void receive(const SentPiece& sent, std::size_t left, When in);
   void came(const SentPiece& sent, When in) override { receive(sent, ends_.size(), in); }
-  void arrived(const SentPiece& sent, When in);
 
   World& world_;
   std::unique_ptr<PieceLine> line_;
@@ -93,13 +93,13 @@ class PortLine final : public PieceLine {
   PortLine(World& world, NodePorts& ports, PortEnds ends, const Pieces& pieces)
       : world_(world), ports_(ports), ends_(std::move(ends)), pieces_(pieces) {}
   void carry(const SentPiece& sent, PieceLineUser& user) override;
-  Duration latency(std::int32_t client, std::int32_t server) override;
+  Duration latency(std::int32_t client, std::int32_t server) override {
+    return ports_.latency(ends_.way(client, server));
+  }
 
  private:
-  std::pair<PortEnd, PortEnd> ends_of(const SentPiece& sent) const;
   Duration transfer(Way way, const SentPiece& sent) const {
-    return ports_.transfer(way,
-                           pieces_[static_cast<std::size_t>(sent.of->bucket)][sent.piece].bytes);
+    return ports_.transfer(way, piece_of(sent, pieces_).bytes);
   }
   void enter(const SentPiece& sent, Time tail, PieceLineUser& user);
 
@@ -149,7 +149,6 @@ class MessageLine final : public PieceLine, private MessageSink {
     Held begun{};
   };
   void delivered(const Message& message) override;
-  std::pair<Endpoint, Endpoint> ends_of(const SentPiece& sent) const;
   Endpoint copying(const SentPiece& sent) const;
   void transmit(std::uint32_t place);
 

@@ -23,11 +23,6 @@ std::optional<Duration> PortWire::common_latency() const {
   return ports_.latency(Way::kNetwork);
 }
 
-Duration PortWire::latency(std::int32_t client, std::int32_t server) {
-  return ports_.latency(NodePorts::way(ends_.clients[static_cast<std::size_t>(client)],
-                                       ends_.servers[static_cast<std::size_t>(server)]));
-}
-
 void PortWire::push(Exchanged& of) {
   const PortEnd from = client_end(of);
   std::array<std::int32_t, kWays> count{};

@@ -22,6 +22,11 @@ struct PortEnds {
   std::vector<PortEnd> servers;
   /// Whether all messages go over the network: servers have nodes of their own.
   bool all_between_nodes = false;
+
+  Way way(std::int32_t client, std::int32_t server) const {
+    return NodePorts::way(clients[static_cast<std::size_t>(client)],
+                          servers[static_cast<std::size_t>(server)]);
+  }
 };
 
 class PortWire final : public Wire {
@@ -31,7 +36,9 @@ class PortWire final : public Wire {
 
   void push(Exchanged& of) override;
   void answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) override;
-  Duration latency(std::int32_t client, std::int32_t server) override;
+  Duration latency(std::int32_t client, std::int32_t server) override {
+    return ports_.latency(ends_.way(client, server));
+  }
   std::optional<Duration> common_latency() const override;
 
  private:

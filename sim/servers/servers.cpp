@@ -74,11 +74,8 @@ void Servers::send_push(std::int32_t client, std::int32_t bucket, Client& who, T
 
 void Servers::push_and_ask(std::int32_t client, std::int32_t bucket, Client& who) {
   if (lines_.empty()) lines_.resize(static_cast<std::size_t>(terms_.clients) * threads_.size());
-  for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)]) {
-    ++lines_[static_cast<std::size_t>(client) * threads_.size() +
-             static_cast<std::size_t>(piece.server)]
-          .sent;
-  }
+  for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)])
+    ++line(client, piece).sent;
   send_push(client, bucket, who, Then::kAsk);
 }
 
@@ -99,7 +96,7 @@ void Servers::pushed(Exchanged& any, std::uint32_t piece, When in) {
   const std::uint32_t slot = of.first_slot + piece;
   if (of.then == Then::kAsk) {
     world_.engine.at(in, Phase::kNormal, [this, &of, slot] {
-      Line& line = this->line(of, slot);
+      Line& line = this->line(of.client, *slots_[slot].piece);
       ++line.in;
       while (!line.requests.empty() && line.requests.front().after <= line.in) {
         const Line::Request behind = line.requests.front();
@@ -194,7 +191,7 @@ void Servers::answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t
 
 /// Asks for a piece, behind what the connection still carries.
 void Servers::ask_behind(Exchange& of, std::uint32_t slot) {
-  Line& line = this->line(of, slot);
+  Line& line = this->line(of.client, *slots_[slot].piece);
   if (line.in < line.sent) return line.requests.push_back({&of, slot, line.sent});
   world_.engine.at(world_.engine.until(world_.present(), latency(of, slot), request_),
                    Phase::kNormal, [this, &of, slot] { asked(of, slot); });

@@ -186,9 +186,9 @@ class Servers : protected Exchanges {
     };
     std::vector<Request> requests{};
   };
-  Line& line(const Exchange& of, std::uint32_t slot) {
-    return lines_[static_cast<std::size_t>(of.client) * threads_.size() +
-                  static_cast<std::size_t>(slots_[slot].piece->server)];
+  Line& line(std::int32_t client, const Piece& piece) {
+    return lines_[static_cast<std::size_t>(client) * threads_.size() +
+                  static_cast<std::size_t>(piece.server)];
   }
   std::vector<Line> lines_;
   std::int64_t messages_ = 0;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -59,37 +58,26 @@ Ends recurrence(const StepPlan& plan, OnBucket on_bucket) {
   return {free, plan.forward + plan.backward};
 }
 
-/// Where compute and all-reduces slow each other down.
+/// Where compute and all-reduces slow each other down. When something was computed, the changes of
+/// speed until then say: those behind its end are none of it.
 template <class OnBucket>
 Ends shared_recurrence(const StepPlan& plan, OnBucket on_bucket) {
   SharedCompute compute;
   compute.begin(Time{}, plan.forward + plan.backward);
   Time free{};
-  std::vector<Duration> ready(plan.buckets.size());
-  std::size_t computed = 0;  // buckets whose gradients exist before the next change
-  std::optional<Time> over;  // the backward pass, if it is before that
-  const auto computes_until = [&](Time end) {
-    for (; computed < ready.size(); ++computed) {
-      const Time when = compute.when(plan.buckets[computed].ready);
-      if (when > end) return;
-      ready[computed] = since_start(when);
-    }
-    if (!over && compute.end() <= end) over = compute.end();
-  };
   for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
     const Bucket& bucket = plan.buckets[i];
     const Slowdown slowdown = plan.beside[i];
-    const Time start = i < computed ? free : compute.when(bucket.ready);
-    computes_until(start);
-    compute.change(start, slowdown.compute);
+    const Time ready = compute.when(bucket.ready);
+    const Time start = std::max(free, ready);
+    if (compute.end() > start) compute.change(start, slowdown.compute);
     if (compute.end() < Time{}) refuse_range();  // it has left the range of simulated time
     free = time_after(
         start, checked_add(bucket.cost, compute.longer(start, bucket.cost, slowdown.collective)));
-    computes_until(free);
-    compute.change(free, 1);
-    on_bucket(i, BucketTimes{ready[i], since_start(start), since_start(free)});
+    if (compute.end() > free) compute.change(free, 1);
+    on_bucket(i, BucketTimes{since_start(ready), since_start(start), since_start(free)});
   }
-  return {since_start(free), since_start(over.value_or(compute.end()))};
+  return {since_start(free), since_start(compute.end())};
 }
 
 template <class OnBucket>

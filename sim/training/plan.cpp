@@ -59,6 +59,12 @@ std::vector<Run> runs_of(const Bucket& bucket, std::span<const Run> of_units,
   return {{own.front().begin + first, last - first}};
 }
 
+/// Elements on one server.
+struct Part {
+  std::int32_t server = 0;
+  std::vector<Run> runs;
+};
+
 /// Turns elements into bytes and into the learnt parameters that they stand for.
 class Measure {
  public:
@@ -67,6 +73,15 @@ class Measure {
         total_(std::max<std::int64_t>(workload.trace.params(), 1)),
         parameters_(parameters) {}
 
+  std::vector<Piece> pieces(std::span<const Part> parts) const {
+    std::vector<Piece> pieces;
+    for (const Part& part : parts) {
+      pieces.push_back({.server = part.server});
+      for (const Run& run : part.runs)
+        add(pieces.back(), run);
+    }
+    return pieces;
+  }
   void add(Piece& piece, Run run) const {
     piece.bytes += Bytes{run.elements * bytes_per_element_};
     const ParameterRange range{learnt(run.begin), learnt(run.begin + run.elements)};
@@ -118,12 +133,6 @@ std::vector<Placed> placed_shards(const Workload& workload, const ServerGroup& s
   return shards;
 }
 
-/// Elements on one server.
-struct Part {
-  std::int32_t server = 0;
-  std::vector<Run> runs;
-};
-
 /// What each server has of `runs`.
 std::vector<Part> parts_of(std::span<const Run> runs, std::span<const Placed> shards) {
   std::map<std::int32_t, std::vector<Run>> of_server;
@@ -145,16 +154,6 @@ std::vector<Part> parts_of(std::span<const Run> runs, std::span<const Placed> sh
   return parts;
 }
 
-std::vector<Piece> measured(std::span<const Part> parts, const Measure& measure) {
-  std::vector<Piece> pieces;
-  for (const Part& part : parts) {
-    pieces.push_back({.server = part.server});
-    for (const Run& run : part.runs)
-      measure.add(pieces.back(), run);
-  }
-  return pieces;
-}
-
 /// The shards of tensors, those of a bucket on one server together.
 std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<const Run> runs,
                                           std::span<const Bucket> buckets,
@@ -163,7 +162,7 @@ std::vector<std::vector<Piece>> by_server(const Workload& workload, std::span<co
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets)
     pieces.push_back(
-        measured(parts_of(runs_of(bucket, runs, workload.bytes_per_param), shards), measure));
+        measure.pieces(parts_of(runs_of(bucket, runs, workload.bytes_per_param), shards)));
   return pieces;
 }
 
@@ -263,7 +262,7 @@ std::vector<std::vector<Piece>> cut_pieces_beyond(const Workload& workload,
   std::vector<std::vector<Piece>> pieces;
   for (const Bucket& bucket : buckets) {
     for (const Part& part : parts_of(runs_of(bucket, runs, workload.bytes_per_param), inside))
-      pieces.push_back(measured(parts_of(part.runs, outside), measure));
+      pieces.push_back(measure.pieces(parts_of(part.runs, outside)));
   }
   return pieces;
 }
@@ -290,6 +289,21 @@ std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& wor
             : Issued{k * thread.push + (k - 1) * thread.pull, k * (thread.push + thread.pull)});
   }
   return issued;
+}
+
+std::vector<std::string> bucket_names(std::span<const Bucket> buckets,
+                                      std::span<const GradientUnit> units) {
+  std::vector<std::string> names;
+  for (const Bucket& bucket : buckets) {
+    const GradientUnit& first = units[static_cast<std::size_t>(bucket.first_unit)];
+    if (bucket.units > 1)
+      names.push_back(fmt::format("{} +{}", first.name, bucket.units - 1));
+    else if (bucket.bytes == first.bytes)
+      names.push_back(first.name);
+    else
+      names.push_back(fmt::format("{} from {} B", first.name, bucket.offset.count));
+  }
+  return names;
 }
 
 std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,

@@ -145,6 +145,10 @@ std::vector<Issued> issue_times(const IssuingThread& thread, const Workload& wor
                                 std::span<const GradientUnit> units,
                                 std::span<const Bucket> buckets, Granularity granularity);
 
+/// What each is called in drawings.
+std::vector<std::string> bucket_names(std::span<const Bucket> buckets,
+                                      std::span<const GradientUnit> units);
+
 /// When the forward pass comes to the first layer of each bucket; at once where the layers' times
 /// are not known.
 std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,

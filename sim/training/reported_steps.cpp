@@ -33,15 +33,14 @@ std::int64_t least_steps(const TrainingPlan& plan) {
 ReportedSteps::ReportedSteps(const TrainingPlan& plan, Engine& engine)
     : plan_(plan),
       engine_(engine),
-      kind_(plan.reported),
       period_(plan.update->period()),
       reported_(plan.steps),
-      first_(kind_ == Kind::kAfterTwo ? plan.warm_up() : 0),
+      first_(plan_.reported == Kind::kAfterTwo ? plan.warm_up() : 0),
       played_(first_ + plan.steps),
       together_(plan.update->has_met(period_)),
       clients_(static_cast<std::size_t>(plan.trainers()), OfClient{plan.start, plan.start}) {
   constexpr std::int64_t kAny = std::int64_t{1} << 62;
-  if (kind_ == Kind::kSteady)
+  if (plan_.reported == Kind::kSteady)
     played_ = kAny;
   else
     last_ = played_;
@@ -115,8 +114,8 @@ double ReportedSteps::per_step() const {
 
 SumOfTimes ReportedSteps::sum(const std::vector<SumOfTimes>& by_step) const {
   const auto behind = static_cast<std::int64_t>(by_step.size());
-  const std::int64_t end = kind_ == Kind::kAll ? behind : last_;
-  const std::int64_t begin = kind_ == Kind::kAll ? 0 : end - reported_;
+  const std::int64_t end = plan_.reported == Kind::kAll ? behind : last_;
+  const std::int64_t begin = plan_.reported == Kind::kAll ? 0 : end - reported_;
   SumOfTimes sum;
   for (std::int64_t step = begin; step < std::min(end, behind); ++step)
     sum.add(by_step[static_cast<std::size_t>(step)]);
@@ -132,7 +131,7 @@ double ReportedSteps::step_s() const {
 }
 
 std::optional<double> ReportedSteps::cold_step_s() const {
-  if (kind_ == Kind::kAll) return std::nullopt;
+  if (plan_.reported == Kind::kAll) return std::nullopt;
   const auto period = static_cast<double>(period_);
   if (together_) return to_seconds(over_at(period_ - 1) - plan_.start) / period;
   double sum = 0;

@@ -108,7 +108,6 @@ class ReportedSteps {
 
   const TrainingPlan& plan_;
   Engine& engine_;
-  Kind kind_;
   std::int64_t period_;
   std::int64_t reported_;
   std::int64_t first_ = 0;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -39,11 +38,10 @@ class SentStep {
   void stay() { stays_ = exchanged_; }
 
   /// Each bucket by itself where no client adds anything up.
-  std::vector<TrainingTimes::Sent> messages() {
+  std::vector<TrainingTimes::Sent> messages() const {
+    std::vector<TrainingTimes::Sent> messages = told_.sent;
     for (std::size_t b = 0; told_.sent.empty() && b < told_.ends.size(); ++b)
-      alone_.push_back({{static_cast<std::int32_t>(b)}});
-    std::vector<TrainingTimes::Sent> messages =
-        told_.sent.empty() ? std::move(alone_) : std::move(told_.sent);
+      messages.push_back({{static_cast<std::int32_t>(b)}});
     for (TrainingTimes::Sent& message : messages) {
       for (const std::int32_t bucket : message.buckets)
         message.end = std::max(message.end, told_.ends[static_cast<std::size_t>(bucket)]);
@@ -61,7 +59,6 @@ class SentStep {
   Step told_{};
   bool exchanged_ = false;  ///< in the step that is told
   bool stays_ = false;
-  std::vector<TrainingTimes::Sent> alone_;
 };
 
 }  // namespace steptime

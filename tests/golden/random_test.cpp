@@ -61,7 +61,7 @@ Json outcome_of(const Experiment& e) {
     row["compute_s"] = result.compute_time_s;
     row["comm_busy_s"] = result.comm_busy_s;
     row["messages"] = result.messages;
-    if (result.training && result.training->has_servers)
+    if (result.training && result.training->has_servers())
       row["staleness"] = result.training->mean_staleness();
     row["buckets_ps"] = Json::array();
     for (const SentBucket& bucket : buckets)

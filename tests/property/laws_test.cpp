@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -125,6 +126,111 @@ TEST(Laws, NoLinkIsAtWorkForLongerThanTheStep) {
     }
     return std::string();
   });
+}
+
+/// Whether all-reduces meet nothing but each other on the links, one after another: links are then
+/// told of one exchange. Elsewhere they are counted while all steps of a run are played.
+bool links_are_of_one_exchange(const Experiment& e) {
+  return e.aggregation->servers.count == 0 && !e.aggregation->merge && e.transport->streams == 1;
+}
+
+/// A link's bytes take `busy` of the time: that of a step where links are told of one exchange,
+/// bytes = bandwidth * busy * step, all of whose sums are of whole bytes, but for the rounding of a
+/// mean over steps, half a byte. Where a run is counted, with the steps before those that are
+/// reported, bytes / (bandwidth * busy) is the mean step of that run: the same for each of its
+/// links, but for half a byte of each, and, where workers do not differ, no shorter than what they
+/// compute.
+TEST(Laws, ALinkCarriesWhatItsBandwidthCarriesWhileItIsAtWork) {
+  expect_of_all([](const Json& config, const Experiment& e) {
+    std::vector<SentBucket> buckets;
+    const Result r = simulate(e, &buckets);
+    const double half = links_are_of_one_exchange(e) && !e.update->sends_parameters() ? 0 : 0.5;
+    double least = 0;  // the mean step, s, between what the links' roundings leave open
+    double most = std::numeric_limits<double>::infinity();
+    for (const LinkUse& link : r.links) {
+      const double rate = link.bandwidth.bytes_per_second * link.busy;
+      const auto bytes = static_cast<double>(link.bytes);
+      least = std::max(least, (bytes * (1 - 1e-12) - half) / rate);
+      most = std::min(most, (bytes * (1 + 1e-12) + half) / rate);
+    }
+    if (r.links.empty()) return std::string();
+    if (least > most) return fmt::format("steps of {} s or more and {} s or less", least, most);
+    const double step = r.step_time_s;
+    if (links_are_of_one_exchange(e)) {
+      const bool is_it = least <= step * (1 + 1e-12) && step <= most * (1 + 1e-12);
+      return is_it ? "" : fmt::format("{} to {} s of {} s", least, most, step);
+    }
+    const Json& strategy = config["strategy"];
+    const bool differ =
+        config["run"].contains("variation") ||
+        (strategy.contains("embedding") && strategy["embedding"].contains("jitter"));
+    return differ || most >= r.compute_time_s * (1 - 1e-9)
+               ? ""
+               : fmt::format("steps of {} s compute for {} s", most, r.compute_time_s);
+  });
+}
+
+/// Every update is an exchange, so that a step is one.
+void exchange_always(Json& config) {
+  config["strategy"]["update"] = {{"type", "sgd"}};
+}
+
+/// All-reduces of M bytes between n nodes need (n - 1) M bytes for the sum, which each node but one
+/// has to send its part of, and as many to bring it everywhere; the busiest of the n nodes sends
+/// at least an n-th. A ring of p workers sends 2 (p - 1) segments of M / p, rounded down or up.
+TEST(Laws, AnAllReduceSendsWhatItHasTo) {
+  expect_of_all(
+      [](const Json& config, const Experiment& e) {
+        std::vector<SentBucket> buckets;
+        const Result r = simulate(e, &buckets);
+        const auto network = std::ranges::find_if(r.links, [](const LinkUse& link) {
+          return link.kind.empty() && link.from == "network";
+        });
+        if (e.run->fidelity != Fidelity::kMessage || e.cluster->nodes == 1) return std::string();
+        if (network == r.links.end()) return std::string("nothing between the nodes");
+        const auto m = static_cast<double>(gradient_bytes(config));
+        const auto n = static_cast<double>(e.cluster->nodes);
+        const auto p = static_cast<double>(e.cluster->workers());
+        const auto sent = static_cast<double>(network->bytes);
+        const auto least = 2 * (n - 1) / n * m;
+        if (sent < least * (1 - 1e-12) - 0.5) return fmt::format("{} B of {} B", sent, least);
+        if (config["strategy"]["aggregation"]["collective"]["type"] != "ring") return std::string();
+        const double ring = 2 * (p - 1) / p * m;
+        const double rounding = 2 * (p - 1) * static_cast<double>(buckets.size()) + 0.5;
+        return std::abs(sent - ring) <= rounding ? ""
+                                                 : fmt::format("a ring {} B of {} B", sent, ring);
+      },
+      exchange_always, {"all-reduce", "embedding"});
+}
+
+/// C clients push M bytes to servers on nodes of their own and pull as many, in every step that all
+/// have played: of the n nodes with workers the busiest sends at least C / n of that. Of S servers
+/// the fullest gets, and sends, at least an S-th of what all clients have.
+TEST(Laws, ServersGetEveryGradient) {
+  expect_of_all(
+      [](const Json& config, const Experiment& e) {
+        std::vector<SentBucket> buckets;
+        const Result r = simulate(e, &buckets);
+        if (e.run->fidelity != Fidelity::kMessage || e.aggregation->servers.count == 0)
+          return std::string();
+        const auto network = std::ranges::find_if(r.links, [](const LinkUse& link) {
+          return link.kind.empty() && link.from == "network";
+        });
+        if (network == r.links.end()) return std::string("nothing between the nodes");
+        const double all = static_cast<double>(e.aggregation->clients) *
+                           static_cast<double>(gradient_bytes(config));
+        const double ports =
+            static_cast<double>(std::min(e.cluster->nodes, e.aggregation->servers.count));
+        const auto sent = static_cast<double>(network->bytes);
+        return sent >= all / ports * (1 - 1e-12) - 0.5
+                   ? std::string()
+                   : fmt::format("{} B of {} B", sent, all / ports);
+      },
+      [](Json& config) {
+        exchange_always(config);
+        config["strategy"]["aggregation"].erase("placement");
+      },
+      {"parameter-server", "hybrid"});
 }
 
 /// Each gradient is in one bucket, which is sent when it is ready, and back after that. The GPUs of

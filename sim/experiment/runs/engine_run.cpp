@@ -69,7 +69,6 @@ std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<Embe
       run.times.fingerprint = mix(run.times.fingerprint, std::bit_cast<std::uint64_t>(value));
     times.fingerprint = run.times.fingerprint;
     outcome.seeds.push_back(seed);
-    outcome.reached.push_back(first_at(times.curve, learns->target));
     outcome.runs.push_back(std::move(times));
   }
   return std::make_shared<const TrainingOutcome>(std::move(outcome));
@@ -121,7 +120,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   if (wanted.buckets != nullptr) {
     *wanted.buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
-    result.links = links(e, step.plan, *embedded);
+    result.links = links(e, step, *embedded);
   }
   result.embedded = embedded;
   result.training = training;

@@ -29,7 +29,7 @@ class EngineRun : public Execution {
   virtual PlannedStep plan(const Experiment& e, const Wanted& wanted) const = 0;
   virtual EmbeddedStep play(const Experiment& e, const PlannedStep& step,
                             const Seed& seed) const = 0;
-  virtual std::vector<LinkUse> links(const Experiment& e, const StepPlan& plan,
+  virtual std::vector<LinkUse> links(const Experiment& e, const PlannedStep& step,
                                      const EmbeddedStep& played) const = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "sim/experiment/runs/kvstore_run.h"
 
-#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
 
@@ -26,7 +25,7 @@ void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) con
 }
 
 PlannedStep KvstoreRun::plan(const Experiment& e, const Wanted&) const {
-  PlannedStep step{e.workload->units(e.schedule->granularity()), closed_plan(e)};
+  PlannedStep step = closed_plan(e);
   // Parameters that workers train by themselves are there when the backward pass has ended.
   if (e.update->trainers(e.cluster->workers()) > 1) step.plan.after_backward = true;
   spdlog::debug("{}: played in an engine, {} keys a step", e.name, step.plan.buckets.size());
@@ -45,7 +44,7 @@ EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                       .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
                       .seed = seed.seed,
                       .seeds = seeds_of(e),
-                      .variation = played_machines(e).variation,
+                      .variation = step.machines.variation,
                       .learning = learning,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});

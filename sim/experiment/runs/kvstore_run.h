@@ -10,7 +10,7 @@ class KvstoreRun final : public EngineRun {
   void check_strategy(const Config& strategy, const Experiment& e) const override;
   PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;
   EmbeddedStep play(const Experiment& e, const PlannedStep& step, const Seed& seed) const override;
-  std::vector<LinkUse> links(const Experiment&, const StepPlan&,
+  std::vector<LinkUse> links(const Experiment&, const PlannedStep&,
                              const EmbeddedStep& played) const override {
     return played.links;
   }

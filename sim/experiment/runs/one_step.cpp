@@ -64,7 +64,7 @@ Result OneStep::run(const Experiment& e, const Wanted& wanted) const {
   if (wanted.buckets == nullptr) return result;
   *wanted.buckets = sent_buckets(step, is_recurrence ? bucket_times(step.plan) : played.buckets);
   result.attribution = attribution(step.plan, *e.collective);
-  result.links = links_of(e, step.plan, result.step_time_s);
+  result.links = links_of(e, step.plan, *step.machines.cluster, {.seconds = result.step_time_s});
   return result;
 }
 

@@ -2,21 +2,20 @@
 
 #include "sim/collective/message_time.h"
 #include "sim/experiment/assessment.h"
-#include "sim/experiment/played_cluster.h"
-#include "sim/experiment/training_run.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 
 namespace steptime {
 
 PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted) {
-  PlannedStep step{e.workload->units(e.schedule->granularity()), closed_plan(e)};
+  PlannedStep step = closed_plan(e);
   if (e.run->fidelity == Fidelity::kMessage) {
-    const auto cluster = played_machines(e).cluster;
-    play_buckets(step.plan, *cluster, *e.collective, wanted.buckets != nullptr, wanted.on_progress);
+    play_buckets(step.plan, *step.machines.cluster, *e.collective, wanted.buckets != nullptr,
+                 wanted.on_progress);
   }
   return step;
 }
@@ -44,25 +43,25 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const Bu
   return sent;
 }
 
-std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds) {
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, const Cluster& cluster,
+                              const Carried& carried) {
   if (e.run->fidelity != Fidelity::kMessage) return {};
   constexpr double kMost = 2e6;  // messages of two links
-  const auto cluster = played_machines(e).cluster;
-  const Machine machine(*cluster);
-  std::map<std::int64_t, std::vector<LinkUse>> known;
-  std::vector<TimedUses> parts;
+  const Machine machine(cluster);
+  std::map<std::int64_t, std::vector<std::int64_t>> known;  // of each channel, by size
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(machine.channel_count()));
   double cost = 0;
   for (const Bucket& bucket : plan.buckets) {
     auto found = known.find(bucket.bytes.count);
     if (found == known.end()) {
       cost += play_cost(e.collective->programs(bucket.bytes), machine);
       if (cost > kMost) return {};
-      found =
-          known.emplace(bucket.bytes.count, link_uses(*e.collective, *cluster, bucket.bytes)).first;
+      CarriedAlone alone = carried_alone(*e.collective, cluster, machine, bucket.bytes);
+      found = known.emplace(bucket.bytes.count, std::move(alone.bytes)).first;
     }
-    parts.push_back({found->second, to_seconds(bucket.cost)});
+    std::ranges::transform(sum, found->second, sum.begin(), std::plus());
   }
-  return sum_of(parts, seconds);
+  return link_uses(cluster, machine, sum, carried);
 }
 
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,

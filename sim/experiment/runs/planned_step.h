@@ -1,17 +1,13 @@
 // A step of workers that all go through the same plan, and what its times are as a result.
 #pragma once
 #include "sim/experiment/runs/execution.h"
+#include "sim/experiment/training_run.h"
 #include "sim/step/step.h"
 
 #include <span>
 #include <vector>
 
 namespace steptime {
-
-struct PlannedStep {
-  const std::vector<GradientUnit>& units;
-  StepPlan plan;
-};
 
 /// The all-reduces of a step in closed form, or each by its messages, alone on the links; with what
 /// these are for where buckets are wanted.
@@ -20,9 +16,10 @@ PlannedStep plan_step_of(const Experiment& e, const Wanted& wanted);
 /// In the order in which they begin.
 std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const BucketTimes> times);
 
-/// What links carry in a step of so many seconds whose all-reduces are messages, where these are
-/// not too many to be played for that.
-std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, double seconds);
+/// What links carry whose all-reduces are messages, where these are not too many to be played for
+/// that. `carried`: from one exchange to the next.
+std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, const Cluster& cluster,
+                              const Carried& carried);
 
 /// `is_recurrence`: the step goes as the recurrence has it.
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,

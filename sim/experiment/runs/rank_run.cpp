@@ -1,11 +1,9 @@
 #include "sim/experiment/runs/rank_run.h"
 
-#include "sim/experiment/played_cluster.h"
 #include "sim/experiment/runs/one_step.h"
 #include "sim/experiment/training_run.h"
 
 #include <optional>
-#include <utility>
 
 #include <spdlog/spdlog.h>
 
@@ -43,8 +41,8 @@ PlannedStep RankRun::plan(const Experiment& e, const Wanted& wanted) const {
 
 EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const Seed& seed) const {
   std::optional<EmbeddedRun::Played> played;
-  PlayedMachines machines = played_machines(e);
-  if (e.run->fidelity == Fidelity::kMessage) played = {machines.cluster.get(), e.collective.get()};
+  if (e.run->fidelity == Fidelity::kMessage)
+    played = {step.machines.cluster.get(), e.collective.get()};
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
@@ -52,15 +50,15 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .steps = e.run->steps.value_or(1),
                         .seed = seed.seed,
                         .seeds = seeds_of(e),
-                        .variation = std::move(machines.variation),
+                        .variation = step.machines.variation,
                         .played = played,
                         .timeline = seed.timeline,
                         .on_progress = seed.on_progress});
 }
 
-std::vector<LinkUse> RankRun::links(const Experiment& e, const StepPlan& plan,
+std::vector<LinkUse> RankRun::links(const Experiment& e, const PlannedStep& step,
                                     const EmbeddedStep& played) const {
-  return links_of(e, plan, to_seconds(played.times.step));
+  return links_of(e, step.plan, *step.machines.cluster, {.seconds = to_seconds(played.times.step)});
 }
 
 }  // namespace steptime

@@ -12,7 +12,7 @@ class RankRun final : public EngineRun {
   void check_strategy(const Config& strategy, const Experiment& e) const override;
   PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;
   EmbeddedStep play(const Experiment& e, const PlannedStep& step, const Seed& seed) const override;
-  std::vector<LinkUse> links(const Experiment& e, const StepPlan& plan,
+  std::vector<LinkUse> links(const Experiment& e, const PlannedStep& step,
                              const EmbeddedStep& played) const override;
 };
 

@@ -119,7 +119,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
   r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
   if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
   r.messages = std::llround(messages);
-  if (outcome->has_servers) {
+  if (outcome->has_servers()) {
     r.server_ports_s = server_ports_s(plan);
   } else {  // the clients' all-reduces, which servers do not see
     double all_reduces = 0;
@@ -134,16 +134,12 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
     r.attribution = outcome->attribution();
     r.links = outcome->runs.front().links;
     if (plan.inside_parts) {
-      r.links = links_of(e, plan.step, r.step_time_s);
       // In steps without an exchange links carry nothing.
-      const double share = plan.workers_meet()
-                               ? static_cast<double>(plan.update->exchanges_in(plan.steps)) /
-                                     static_cast<double>(plan.steps)
+      const double steps = plan.workers_meet()
+                               ? static_cast<double>(plan.steps) /
+                                     static_cast<double>(plan.update->exchanges_in(plan.steps))
                                : 1;
-      for (LinkUse& link : r.links) {
-        link.bytes = std::llround(static_cast<double>(link.bytes) * share);
-        link.busy *= share;
-      }
+      r.links = links_of(e, plan.step, plan.cluster, {steps * r.step_time_s, steps});
     }
   }
   r.training = std::move(outcome);

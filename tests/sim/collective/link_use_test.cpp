@@ -55,18 +55,18 @@ TEST(LinkUse, OfANodeWithoutAGraphItsPorts) {
     EXPECT_EQ(link.bytes, 6000);
 }
 
-TEST(LinkUse, PartsAddUp) {
-  // One part keeps a link busy for half of 2 s, another for a quarter of 4 s: 2 s of 10.
-  const TimedUses one{{{.from = "a", .to = "b", .bytes = 5, .busy = 0.5}}, 2};
-  const TimedUses two{{{.from = "b", .to = "a", .bytes = 9, .busy = 0.75},
-                       {.from = "a", .to = "b", .bytes = 6, .busy = 0.25}},
-                      4};
-  const auto sum = sum_of(std::vector{one, two}, 10);
-  ASSERT_EQ(sum.size(), 2U);
-  EXPECT_EQ(sum[0].from, "b");  // 3 s
-  EXPECT_EQ(sum[1].bytes, 11);
-  EXPECT_NEAR(sum[1].busy, 0.2, 1e-12);
-  EXPECT_EQ(links_json(sum)[1].dump(),
+TEST(LinkUse, TheBusiestIsThatOfAllTimeAndBytesAreThoseOfAStep) {
+  // Two nodes of one GPU, each with a channel out and one in, 1.25 GB/s: in 4 steps of 10 s
+  // together one carries 9 GB, which take it 7.2 s.
+  const Cluster cluster = star_cluster(2);
+  const Machine machine(cluster);
+  const std::vector<std::int64_t> bytes{4'000'000'000, 9'000'000'000, 0, 0};
+  ASSERT_EQ(machine.channel_count(), 4);
+  const auto links = link_uses(cluster, machine, bytes, {.seconds = 10, .steps = 4});
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links_json(links)[0]["bytes"], 2'250'000'000);
+  EXPECT_NEAR(links[0].busy, 0.72, 1e-12);
+  EXPECT_EQ(links_json(std::vector{LinkUse{"a", "b", "", Bandwidth{}, 11, 0.2}})[0].dump(),
             R"({"from":"a","to":"b","kind":"","bandwidth_GBps":0.0,"bytes":11,"busy":0.2})");
 }
 

@@ -116,7 +116,7 @@ TEST(Shown, ScalesRoundsAndSaysNever) {
   EXPECT_EQ(shown({"domain", "domain"}, r), "unvalidated");
   EXPECT_EQ(shown({"time_to_target_s", "target", 1, 1}, r), "");
   r.training = std::make_shared<TrainingOutcome>(
-      TrainingOutcome{.seeds = {1}, .runs = {}, .reached = {std::nullopt}, .learns = true});
+      TrainingOutcome{.seeds = {1}, .runs = {TrainingTimes{}}, .learns = true, .target = 1});
   EXPECT_EQ(shown({"time_to_target_s", "target", 1, 1}, r), "never");
 }
 

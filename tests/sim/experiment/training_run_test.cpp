@@ -17,10 +17,15 @@ namespace steptime {
 namespace {
 
 TrainingOutcome outcome(std::vector<std::optional<CurvePoint>> reached) {
-  TrainingOutcome o{.learns = true};
-  for (std::size_t i = 0; i < reached.size(); ++i)
-    o.seeds.push_back(static_cast<std::int64_t>(i));
-  o.reached = std::move(reached);
+  TrainingOutcome o{.learns = true, .target = 0.5};
+  for (std::optional<CurvePoint>& point : reached) {
+    o.seeds.push_back(static_cast<std::int64_t>(o.seeds.size()));
+    TrainingTimes& run = o.runs.emplace_back();
+    run.curve = {{.time_s = 0, .score = {.accuracy = 0.1}}};
+    if (!point) continue;
+    point->score.accuracy = 0.5;
+    run.curve.push_back(*point);
+  }
   return o;
 }
 
@@ -40,11 +45,13 @@ TEST(TrainingRun, HalfTheSeedsAreNotEnough) {
 }
 
 TEST(TrainingRun, ATargetIsReachedWhereItIsMetFirst) {
-  const std::vector<CurvePoint> curve{{.time_s = 0, .score = {.accuracy = 0.1}},
-                                      {.time_s = 1, .score = {.accuracy = 0.5}},
-                                      {.time_s = 2, .score = {.accuracy = 0.4}}};
-  EXPECT_EQ(first_at(curve, 0.4)->time_s, 1);
-  EXPECT_FALSE(first_at(curve, 0.6));
+  const TrainingTimes run{.curve = {{.time_s = 0, .score = {.accuracy = 0.1}},
+                                    {.time_s = 1, .score = {.accuracy = 0.5}},
+                                    {.time_s = 2, .score = {.accuracy = 0.4}}}};
+  TrainingOutcome one{.seeds = {1}, .runs = {run}, .learns = true, .target = 0.4};
+  EXPECT_EQ(one.time_to_target(), 1);
+  one.target = 0.6;
+  EXPECT_FALSE(one.time_to_target());
 }
 
 TEST(TrainingRun, OneRunPerSeed) {
