@@ -47,6 +47,7 @@ EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                       .seeds = seeds_of(e),
                       .variation = played_machines(e).variation,
                       .learning = learning,
+                      .attributes = seed.attributes,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});
 }

@@ -61,7 +61,8 @@ EmbeddedStep play(const Workload& workload, const Settings& run = {}) {
                       .embedding = Embedding(run.settings),
                       .steps = 4,
                       .variation = run.variation,
-                      .learning = run.learning});
+                      .learning = run.learning,
+                      .attributes = true});
 }
 EmbeddedStep play(const std::vector<LayerTimes>& times, const Settings& run = {}) {
   return play(layers(times), run);
@@ -206,11 +207,77 @@ TEST(ModuleStep, AttributionAddsUp) {
         play({{seconds(1), seconds(1)}, {seconds(2), seconds(1)}}, {.merge = merge});
     EXPECT_EQ(step.attribution.exposed + step.attribution.idle, step.times.exposed_comm) << merge;
     double causes = 0;
-    for (const Cause& cause : step.attribution.causes)
-      causes += cause.seconds;
-    EXPECT_NEAR(causes, to_seconds(step.times.step), 1e-9) << merge;
+    for (const auto& [what, seconds] : spent(step)) {
+      EXPECT_NE(what.first, "not explained") << merge;
+      causes += seconds;
+    }
+    EXPECT_NEAR(causes, to_seconds(step.times.step), 1e-11) << merge;
     EXPECT_FALSE(step.bounds) << merge;
   }
+}
+
+// As in OneKeyGoesToItsGpuAndBack: GPU 1's copy back, its two passes and its copy up.
+TEST(ModuleStep, CopiesThatGpusWaitForAreCauses) {
+  EXPECT_EQ(spent(play({{seconds(1), seconds(2)}})),
+            (Spent{{{"forward pass", "GPU"}, 1},
+                   {{"backward pass", "GPU"}, 2},
+                   {{"copies", "links inside nodes"}, 2},
+                   {{"latency of copies", "links inside nodes"}, 0.002}}));
+}
+
+// The main thread's calls take longer than all else: of a pass of each GPU forward and backward, of
+// the push, of its update, of the pull and of the metric, 8 of 10 s. Behind the wait for the
+// metric, which is over long before, it wakes up, 1 s. It pushes 4 segments, 2 copies and a sum, 2
+// copies back and the wait, 0.1 s each.
+TEST(ModuleStep, AHostThatGpusWaitForIsTheCause) {
+  const EmbeddedStep step = play(
+      {{seconds(1), seconds(2)}},
+      {.settings = MxnetSettings{
+           .python_call = seconds(10), .engine_push = milliseconds(100), .wake_up = seconds(1)}});
+  EXPECT_EQ(step.times.step, seconds(82));
+  EXPECT_EQ(spent(step), (Spent{{{"calls of the framework", "host"}, 80},
+                                {{"pushes to the engine", "host"}, 1},
+                                {{"wake-ups of the main thread", "host"}, 1}}));
+}
+
+// An operation on a GPU takes 5 s besides its bytes. GPU 1's step, as above, has a copy up, the sum
+// and the copy back, each of which it waits for; there is an update, as the optimizer's operation
+// takes that long, too.
+TEST(ModuleStep, AGpusOperationsAreCauses) {
+  const Spent causes = spent(
+      play({{seconds(1), seconds(2)}},
+           {.settings = MxnetSettings{.update = milliseconds(500), .gpu_operation = seconds(5)}}));
+  EXPECT_EQ(causes, (Spent{{{"forward pass", "GPU"}, 1},
+                           {{"backward pass", "GPU"}, 2},
+                           {{"launches of copies, sums and updates", "GPU"}, 20},
+                           {{"updates of weights", "GPU"}, 0.5},
+                           {{"copies", "links inside nodes"}, 2},
+                           {{"latency of copies", "links inside nodes"}, 0.002}}));
+}
+
+// 1 s of launches, and a kernel, for which both GPUs wait; its length is the collective's.
+TEST(ModuleStep, KernelsOfNcclAreCauses) {
+  const EmbeddedStep step = play({{seconds(1), seconds(2)}}, {.merge = "nccl"});
+  const Spent causes = spent(step);
+  const double kernel = causes.at({"collectives", "NCCL kernels"});
+  EXPECT_GT(kernel, 0);
+  double rest = to_seconds(step.times.step) - 3 - kernel;
+  if (const auto launches = causes.find({"launches of NCCL", "host"}); launches != causes.end())
+    rest -= launches->second;
+  EXPECT_NEAR(rest, 0, 1e-11);
+}
+
+TEST(ModuleStep, AGpuThatIsSlowerIsTheCause) {
+  // GPU 1 has half the speed: as in OneKeyGoesToItsGpuAndBack, and its passes take 3 s more.
+  Variation variation;
+  variation.gpus_per_node = 2;
+  variation.gpus = {{.node = 0, .gpu = 1, .speed = 0.5}};
+  EXPECT_EQ(spent(play({{seconds(1), seconds(2)}}, {.variation = variation})),
+            (Spent{{{"forward pass", "GPU"}, 1},
+                   {{"backward pass", "GPU"}, 2},
+                   {{"slower worker", "GPU"}, 3},
+                   {{"copies", "links inside nodes"}, 2},
+                   {{"latency of copies", "links inside nodes"}, 0.002}}));
 }
 
 }  // namespace
