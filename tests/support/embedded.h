@@ -5,6 +5,7 @@
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,12 +27,12 @@ inline std::unique_ptr<Embedding> embedding_of(const std::string& type,
   return make<Embedding>(json.dump());
 }
 
-/// What a step is spent on: seconds by cause and resource.
-using Spent = std::map<std::pair<std::string, std::string>, double>;
-inline Spent spent(const EmbeddedStep& step) {
-  Spent all;
+/// What a step is spent on: seconds by cause and resource, to the picosecond.
+using SecondsByCause = std::map<std::pair<std::string, std::string>, double>;
+inline SecondsByCause spent(const EmbeddedStep& step) {
+  SecondsByCause all;
   for (const Cause& cause : step.attribution.causes)
-    all[{cause.cause, cause.resource}] = cause.seconds;
+    all[{cause.cause, cause.resource}] = std::round(cause.seconds * 1e12) / 1e12;
   return all;
 }
 

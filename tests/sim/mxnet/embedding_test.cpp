@@ -117,10 +117,11 @@ TEST(Embedding, WaitsForItsSamples) {
     EXPECT_EQ(step.times.step, 10 * kSecond) << type;
     EXPECT_EQ(step.times.exposed_input, 6 * kSecond) << type;
     EXPECT_EQ(step.times.exposed_comm, kSecond) << type;
-    EXPECT_EQ(spent(step), (Spent{{{"input", "input pipeline"}, 6},
-                                  {{"backward pass", "GPU"}, 2},
-                                  {{"forward pass", "GPU"}, 1},
-                                  {{"start-up of collectives", "links between nodes"}, 1}}))
+    EXPECT_EQ(spent(step),
+              (SecondsByCause{{{"input", "input pipeline"}, 6},
+                              {{"backward pass", "GPU"}, 2},
+                              {{"forward pass", "GPU"}, 1},
+                              {{"start-up of collectives", "links between nodes"}, 1}}))
         << type;
     EXPECT_EQ(step.attribution.waits.front().first, "samples, of the input pipeline") << type;
     EXPECT_EQ(step.attribution.waits.front().second, 6 * kSecond) << type;
@@ -232,13 +233,13 @@ TEST(Embedding, FunnelsStepIsThatOfItsMainThread) {
       run_embedded(*embedding, layers_of(std::vector<LayerTimes>{{kSecond, 2 * kSecond}}),
                    line(kSecond, {}), {.workers = 2, .attributes = true});
   EXPECT_EQ(to_seconds(step.times.step), 6.94);
-  EXPECT_EQ(spent(step), (Spent{{{"forward pass", "GPU"}, 1},
-                                {{"backward pass", "GPU"}, 2},
-                                {{"copies between GPU and host", "copy engines"}, 0.5},
-                                {{"wake-ups of the main thread", "host"}, 2},
-                                {{"start-up of collectives", "links between nodes"}, 1},
-                                {{"calls of the framework", "host"}, 0.4},
-                                {{"pushes to the engine", "host"}, 0.04}}));
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                         {{"backward pass", "GPU"}, 2},
+                                         {{"copies between GPU and host", "copy engines"}, 0.5},
+                                         {{"wake-ups of the main thread", "host"}, 2},
+                                         {{"start-up of collectives", "links between nodes"}, 1},
+                                         {{"calls of the framework", "host"}, 0.4},
+                                         {{"pushes to the engine", "host"}, 0.04}}));
 }
 
 // Forward 1 s, backward 2 s; of its key copy 0.5 s, all-reduce 1 s + 1 s and copy back 0.5 s; then
@@ -250,12 +251,13 @@ TEST(Embedding, DepChasStepIsThatOfItsKey) {
   const EmbeddedStep step =
       run_embedded(*embedding, layers_of(layer), line(kSecond, kSecond),
                    {.workers = 2, .attributes = true, .links = Pairs::kInNode});
-  EXPECT_EQ(spent(step), (Spent{{{"forward pass", "GPU"}, 1},
-                                {{"backward pass", "GPU"}, 2},
-                                {{"copies between GPU and host", "copy engines"}, 1},
-                                {{"start-up of collectives", "links inside nodes"}, 1},
-                                {{"transfer and sums of collectives", "links inside nodes"}, 1},
-                                {{"updates of weights", "GPU"}, 0.25}}));
+  EXPECT_EQ(spent(step),
+            (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                            {{"backward pass", "GPU"}, 2},
+                            {{"copies between GPU and host", "copy engines"}, 1},
+                            {{"start-up of collectives", "links inside nodes"}, 1},
+                            {{"transfer and sums of collectives", "links inside nodes"}, 1},
+                            {{"updates of weights", "GPU"}, 0.25}}));
 }
 
 // Rank 1 has half the speed of rank 0, which waits for it in the all-reduce: a step is rank 1's,
@@ -267,10 +269,11 @@ TEST(Embedding, AnotherRankThatIsLateIsTheCause) {
   for (const std::string& type : kEngines) {
     const EmbeddedStep step =
         run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run);
-    EXPECT_EQ(spent(step), (Spent{{{"forward pass", "GPU"}, 1},
-                                  {{"backward pass", "GPU"}, 2},
-                                  {{"slower worker", "GPU"}, 3},
-                                  {{"start-up of collectives", "links between nodes"}, 1}}))
+    EXPECT_EQ(spent(step),
+              (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                              {{"backward pass", "GPU"}, 2},
+                              {{"slower worker", "GPU"}, 3},
+                              {{"start-up of collectives", "links between nodes"}, 1}}))
         << type;
   }
 }
@@ -283,10 +286,10 @@ TEST(Embedding, ABarrierIsACause) {
   const EmbeddedStep step = run_embedded(*embedding, layers_of(layer), line(kSecond, {}),
                                          {.workers = 2, .latency = kSecond, .attributes = true});
   EXPECT_EQ(step.times.step, 5 * kSecond);
-  EXPECT_EQ(spent(step), (Spent{{{"forward pass", "GPU"}, 1},
-                                {{"backward pass", "GPU"}, 2},
-                                {{"start-up of collectives", "messages on links"}, 1},
-                                {{"start-up of collectives", "links between nodes"}, 1}}));
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                         {{"backward pass", "GPU"}, 2},
+                                         {{"start-up of collectives", "messages on links"}, 1},
+                                         {{"start-up of collectives", "links between nodes"}, 1}}));
 }
 
 // Whoever asks for causes gets the same times, of ranks that run ahead, too; and they add up.

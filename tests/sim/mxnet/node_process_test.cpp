@@ -111,6 +111,25 @@ TEST(NodeProcess, KernelsFollowOneAnotherOnTheStream) {
   EXPECT_NEAR(p.us(), 10 + 2 * 100, 1e-6);
 }
 
+TEST(NodeProcess, KernelsFollowOneAnother) {
+  // As above: the way back goes through both kernels to the first launch.
+  Causes causes;
+  World world(&causes);
+  NodeProcess ops(world, pair_of_gpus(), {}, 1);
+  for (int i = 0; i < 2; ++i)
+    ops.kernel(microseconds(10), microseconds(100), {ops.variable()}, {ops.variable()});
+  ops.begin_period();
+  world.start({"main thread"}, ops.push([] {}));
+  world.run();
+  const auto spent = causes.attribution({world.present()}, 1);
+  ASSERT_EQ(spent.size(), 2U);
+  EXPECT_EQ(spent[0].cause, "collectives");
+  EXPECT_EQ(spent[0].resource, "NCCL kernels");
+  EXPECT_NEAR(spent[0].seconds, 200e-6, 1e-12);
+  EXPECT_EQ(spent[1].cause, "launches of NCCL");
+  EXPECT_NEAR(spent[1].seconds, 10e-6, 1e-12);
+}
+
 TEST(NodeProcess, TheMainThreadPushesOneAfterTheOther) {
   Process p({.engine_push = microseconds(2)});
   p.ops.call(microseconds(45));
