@@ -137,7 +137,7 @@ std::optional<When> MpiRank::started(OperationId operation) {
     run_.recorder.segment_started(index_of(operation), engine_.step(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
-  if (body.how == Body::kTakesTime) return end_of(operation);
+  if (body.how == Body::kTakesTime) return end_of(operation, body);
   if (body.how == Body::kWakesMainThread) return domain_.present();
   call(subject_of(operation),
        {[](void* self, std::uint64_t which) {
@@ -148,8 +148,10 @@ std::optional<When> MpiRank::started(OperationId operation) {
 }
 
 void MpiRank::mpi_returned(OperationId operation) {
-  if (body_of(operation).how == Body::kCalls) return engine_.finish(operation);
-  domain_.at(end_of(operation), Phase::kComplete, [this, operation] { engine_.finish(operation); });
+  const Body body = body_of(operation);
+  if (body.how == Body::kCalls) return engine_.finish(operation);
+  domain_.at(end_of(operation, body), Phase::kComplete,
+             [this, operation] { engine_.finish(operation); });
 }
 
 void MpiRank::ended(OperationId operation) {
@@ -176,8 +178,7 @@ void MpiRank::take_note(OperationId operation) {
   }
 }
 
-Duration MpiRank::time_of(OperationId operation) const {
-  const Body body = body_of(operation);
+Duration MpiRank::time_of(OperationId operation, const Body& body) const {
   const Duration time =
       body.computes ? scaled(body.time, slowness_[engine_.step(operation) % 2]) : body.time;
   if (!body.varies || run_.settings.jitter == 0) return time;
@@ -189,9 +190,9 @@ Duration MpiRank::time_of(OperationId operation) const {
   return from_seconds(to_seconds(time) * longer);
 }
 
-When MpiRank::end_of(OperationId operation) {
-  const Duration time = time_of(operation);
-  const Body body = body_of(operation);
+When MpiRank::end_of(OperationId operation, const Body& body) {
+  const Duration time = time_of(operation, body);
+  if (!domain_.keeps_causes()) return When(time_after(domain_.now(), time));
   if (!body.computes)
     return domain_.until(
         time, kind_of(operation) == Kind::kUpdate ? run_.reasons.updates : run_.reasons.copies);

@@ -205,9 +205,9 @@ class MpiRank final : private OpEngine::Listener {
   void draw(OperationId operation);
 
   /// Of what it does itself.
-  Duration time_of(OperationId operation) const;
+  Duration time_of(OperationId operation, const Body& body) const;
   /// Of that, when it begins now.
-  When end_of(OperationId operation);
+  When end_of(OperationId operation, const Body& body);
 
   static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
 
