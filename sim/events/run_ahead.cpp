@@ -13,6 +13,24 @@ std::size_t Domain::take_place() {
   return place;
 }
 
+std::size_t Domain::keep(When when) {
+  if (free_.empty()) {
+    free_.push_back(kept_.size());
+    kept_.emplace_back();
+  }
+  const std::size_t place = free_.back();
+  free_.pop_back();
+  kept_[place].when = when;
+  return place;
+}
+
+void Domain::run_kept(std::size_t place) {
+  Kept event = kept_[place];  // a copy, because it may keep others
+  free_.push_back(place);
+  present_ = event.when;
+  event.run(event.action);
+}
+
 void Domain::returned(std::size_t call) {
   --outstanding_;
   calls_[call].earliest = kNever;
@@ -22,9 +40,10 @@ void Domain::returned(std::size_t call) {
   const bool is_next = own_.empty() || moment < own_.next();
   if (is_next && !decision_is_due_ && moment.time < earliest_return_) {
     own_.pass_to(moment.time);
+    if (keeps_causes()) present_ = shared_.present();
     returns();
   } else {
-    own_.at(moment.time, moment.phase, [returns] { returns(); });
+    at(shared_.present(), moment.phase, [returns] { returns(); });
   }
   run({});
 }

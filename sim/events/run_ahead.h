@@ -3,7 +3,8 @@
 // may run ahead of the shared clock.
 //
 // It runs up to the earliest time at which one of its calls may return and then waits for the
-// shared clock: its events run in the order in which one clock for all would run them.
+// shared clock: its events run in the order in which one clock for all would run them. Its causes,
+// if anybody keeps them, are the shared clock's: none of them lies before that clock's present.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/callback.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace steptime {
@@ -26,21 +28,43 @@ class Domain {
 
   Time now() const { return runs_ahead_ ? own_.now() : shared_.now(); }
 
-  /// Runs `action` at `time`, which must not lie in the past. The phase is before kSchedule, which
+  /// Runs `action` at `when`, which must not lie in the past. The phase is before kSchedule, which
   /// is for decisions.
   template <class Action>
-  void at(Time time, Phase phase, Action action) {
-    if (runs_ahead_)
-      own_.at(time, phase, action);
-    else
-      shared_.at(time, phase, action);
+  void at(When when, Phase phase, Action action) {
+    if (!runs_ahead_) {
+      shared_.at(when, phase, action);
+    } else if (!keeps_causes()) {
+      own_.at(when.time, phase, action);
+    } else {
+      const std::size_t place = keep(when);
+      Kept& kept = kept_[place];
+      kept.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
+      std::memcpy(kept.action, &action, sizeof(Action));
+      own_.at(when.time, phase, [this, place] { run_kept(place); });
+    }
   }
-  template <class Action>
-  void after(Duration delay, Phase phase, Action action) {
+
+  // Of causes, as an engine's.
+  bool keeps_causes() const { return shared_.keeps_causes(); }
+  When present() {
+    if (!runs_ahead_) return shared_.present();
+    return keeps_causes() ? present_ : When(own_.now());
+  }
+  void because(When when) {
     if (runs_ahead_)
-      own_.at(time_after(own_.now(), delay), phase, action);
+      present_ = when;
     else
-      shared_.after(delay, phase, action);
+      shared_.because(when);
+  }
+  /// What begins at present takes so long.
+  When until(Duration length, Reason reason) { return until(present(), length, reason); }
+  When until(When since, Duration length, Reason reason) {
+    return shared_.until(since, length, reason);
+  }
+  When until(Duration length, const Stretches& stretches) {
+    const When since = present();
+    return shared_.until(since, time_after(since.time, length), stretches);
   }
 
   /// Who is called once at the end of an instant in which a decision was asked for.
@@ -52,7 +76,8 @@ class Domain {
   }
 
   /// Lets `length` pass at once if nothing of the domain happens meanwhile and no call can return;
-  /// to be called as the last thing that an event does, or by a program that goes on.
+  /// to be called as the last thing that an event does, or by a program that goes on. Whoever keeps
+  /// causes then says what it passed for: until that, the present is the one before.
   bool pass(Duration length) {
     if (!runs_ahead_ || own_.now() >= earliest_return_) return false;
     if (decision_is_due_) {
@@ -65,22 +90,22 @@ class Domain {
     return true;
   }
 
-  /// make(at, answer) calls `callee`: the call is made at `at`, which is the domain's present and
+  /// make(when, answer) calls `callee`: the call is made then, which is the domain's present and
   /// may lie ahead of the shared clock; `answer` is to be called on that clock when the call
   /// returns, later than make() does; make() returns the callee's name for the call. `returns` is
   /// an event of the domain.
   template <class Make>
   void call(const Callee& callee, Callback returns, Make make) {
     if (!runs_ahead_) {
-      make(shared_.now(), returns);
+      make(shared_.present(), returns);
       return;
     }
     const std::size_t place = take_place();
     const std::uint64_t name =
-        make(own_.now(), Callback{[](void* self, std::uint64_t which) {
-                                    static_cast<Domain*>(self)->returned(which);
-                                  },
-                                  this, place});
+        make(present(), Callback{[](void* self, std::uint64_t which) {
+                                   static_cast<Domain*>(self)->returned(which);
+                                 },
+                                 this, place});
     calls_[place] = {&callee, name, returns, callee.returns_not_before(name)};
     earliest_return_ = std::min(earliest_return_, calls_[place].earliest);
   }
@@ -98,10 +123,22 @@ class Domain {
     Time earliest = kNever;
   };
 
+  /// An event that runs ahead, with what led to it.
+  struct Kept {
+    When when{};
+    void (*run)(void*) = nullptr;
+    alignas(std::uint64_t) unsigned char action[EventsAhead::kActionBytes];
+  };
+
   void decide() {
     decision_is_due_ = false;
+    const When present = present_;  // of who lets time pass
     decide_();
+    present_ = present;
   }
+  /// Returns a place for it.
+  std::size_t keep(When when);
+  void run_kept(std::size_t place);
   std::size_t take_place();
   void returned(std::size_t call);
   /// `reached`: the moment of the shared clock, up to which all events may run.
@@ -114,6 +151,9 @@ class Domain {
   bool decision_is_due_ = false;
   Time earliest_return_ = kNever;
   EventsAhead own_;
+  When present_{};          ///< while it runs ahead and causes are kept
+  std::vector<Kept> kept_;  ///< events to come, and free places
+  std::vector<std::size_t> free_;
   Callback decide_;
   std::vector<Call> calls_;  ///< outstanding ones, and free places
   std::size_t outstanding_ = 0;

@@ -10,7 +10,7 @@ namespace steptime {
 
 Communicators::Communicators(World& world, const TrainingGraph& graph, const Ways& ways,
                              std::int32_t ranks, std::int32_t count, Listener& listener)
-    : world_(world), graph_(graph), ways_(ways), count_(count), planned_(graph) {
+    : world_(world), graph_(graph), ways_(ways), count_(count), planned_(graph, ways.links) {
   if (ways.played)
     routes_ = std::make_unique<Machine>(*ways.played->cluster);
   else
@@ -20,19 +20,33 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
   for (std::int32_t i = 0; i <= count; ++i) {
     Group& group = groups_.emplace_back(world, Name{"communicator", i},
                                         static_cast<std::size_t>(ranks), medium(i));
-    if (i < count) group.watch(&told_.emplace_back(*this, group, listener));
+    group.watch(&told_.emplace_back(*this, group, i < count ? &listener : nullptr));
   }
 }
 
 std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
   if (ways_.real != nullptr) return ways_.real->medium(world_.engine, communicator);
   if (communicator == count_) {
+    const Duration time = ways_.barrier;
     return std::make_unique<AloneMedium>(
-        world_, planned_, [time = ways_.barrier](Bytes) { return time; }, nullptr);
+        world_, planned_, [time](Bytes) { return time; },
+        [time](Bytes) { return PlayedParts{.startup = time}; });
   }
   if (!ways_.played) return std::make_unique<FlowMedium>(world_, *network_, planned_, links_);
   return std::make_unique<MessageMedium>(world_, *network_, *ways_.played->collective,
                                          ways_.played->cluster->reduction, std::vector<Endpoint>{});
+}
+
+std::uint64_t Communicators::call(std::int32_t rank, Subject subject, When when, Callback returns) {
+  const auto member = static_cast<std::size_t>(rank);
+  Group& group = of(subject.key);
+  Engine& engine = world_.engine;
+  if (!engine.keeps_causes()) return group.launch(member, call_for(subject), when.time, returns);
+  told_[static_cast<std::size_t>(number_of(subject.key))].called(group.calls(member), when);
+  const When present = engine.present();
+  const std::uint64_t number = group.launch(member, call_for(subject), when.time, returns);
+  engine.because(present);  // of who else goes on now
+  return number;
 }
 
 /// Keys above steps, so that neither is mistaken for the other.
@@ -72,7 +86,7 @@ std::vector<Communicators::Stuck> Communicators::stuck() const {
   return all;
 }
 
-Communicators::Planned::Planned(const TrainingGraph& graph) {
+Communicators::Planned::Planned(const TrainingGraph& graph, Pairs links) : links_(links) {
   for (const GradientKey& key : graph.keys)
     costs_.emplace_back(key.bytes.count, key.cost);
   const auto smaller = [](const auto& a, const auto& b) { return a.first < b.first; };
@@ -84,7 +98,7 @@ std::vector<Stage> Communicators::Planned::stages(Bytes m) const {
       std::lower_bound(costs_.begin(), costs_.end(), m.count,
                        [](const auto& each, std::int64_t bytes) { return each.first < bytes; });
   STEPTIME_CHECK(cost != costs_.end() && cost->first == m.count, "a key's size is in the plan");
-  return {{.startup = cost->second.startup, .work = cost->second.work}};
+  return {{.where = links_, .startup = cost->second.startup, .work = cost->second.work}};
 }
 
 Duration Communicators::Planned::time(Bytes m) const {
@@ -92,12 +106,28 @@ Duration Communicators::Planned::time(Bytes m) const {
   return only.startup + only.work;
 }
 
+void Communicators::Told::called(std::int64_t call, When when) {
+  const auto place = static_cast<std::size_t>(call - began_);
+  if (place == last_.size())
+    last_.push_back(when);
+  else
+    last_[place] = later(last_[place], when);
+}
+
+/// Because of the last one to call it, who may have run ahead of the clock; or of what ran on the
+/// communicator before it.
 void Communicators::Told::began(std::int64_t call, Bytes) {
-  listener_.collective_started(all_.subject_of(group_.subject(call)));
+  Engine& engine = all_.world_.engine;
+  if (engine.keeps_causes()) {
+    if (last_.front().time == engine.now()) engine.because(last_.front());
+    last_.pop_front();
+    ++began_;
+  }
+  if (listener_ != nullptr) listener_->collective_started(all_.subject_of(group_.subject(call)));
 }
 
 void Communicators::Told::ended(std::int64_t call, Bytes, Time) {
-  listener_.collective_ended(all_.subject_of(group_.subject(call)));
+  if (listener_ != nullptr) listener_->collective_ended(all_.subject_of(group_.subject(call)));
 }
 
 }  // namespace steptime

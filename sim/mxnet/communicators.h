@@ -57,7 +57,9 @@ class Communicators {
     const Collective* collective = nullptr;  ///< made of messages
   };
   struct Ways {
-    Duration barrier{};              ///< how long one takes, which moves no data
+    Duration barrier{};  ///< how long one takes, which moves no data
+    /// The links that keys travel on, as far as causes tell.
+    Pairs links = Pairs::kBetweenNodes;
     std::optional<Played> played{};  ///< none: what keys cost in the graph
     RealCollectives* real = nullptr;
   };
@@ -70,7 +72,8 @@ class Communicators {
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
   std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
   Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
-  Group::Subject call_for(Subject subject) const;
+  /// A rank's next call on the communicator of its key, as Group::launch.
+  std::uint64_t call(std::int32_t rank, Subject subject, When when, Callback returns);
   /// About how many messages of two links each an all-reduce of every key would be.
   double play_cost() const;
   /// When nothing is under way any more: throws InternalError for a collective that is not over.
@@ -89,27 +92,33 @@ class Communicators {
  private:
   class Planned final : public Collective {
    public:
-    explicit Planned(const TrainingGraph& graph);
+    Planned(const TrainingGraph& graph, Pairs links);
     Duration time(Bytes m) const override;
     Duration startup() const override { return {}; }
     std::vector<Stage> stages(Bytes m) const override;
 
    private:
     std::vector<std::pair<std::int64_t, AllReduceCost>> costs_;  ///< by bytes
+    Pairs links_;
   };
   class Told final : public Group::Watch {
    public:
-    Told(const Communicators& all, const Group& group, Listener& listener)
+    Told(const Communicators& all, const Group& group, Listener* listener)
         : all_(all), group_(group), listener_(listener) {}
+    /// By whom causes are kept for: a member's call of that number.
+    void called(std::int64_t call, When when);
     void began(std::int64_t call, Bytes bytes) override;
     void ended(std::int64_t call, Bytes bytes, Time start) override;
 
    private:
     const Communicators& all_;
     const Group& group_;
-    Listener& listener_;
+    Listener* listener_;  ///< null: nobody asks
+    std::int64_t began_ = 0;
+    std::deque<When> last_;  ///< the latest call of each of those that have not begun, for causes
   };
 
+  Group::Subject call_for(Subject subject) const;
   Subject subject_of(const Group::Subject& call) const;
   std::unique_ptr<Medium> medium(std::int32_t communicator);
 
@@ -120,7 +129,7 @@ class Communicators {
   Planned planned_;
   std::unique_ptr<Routes> routes_;
   Network* network_ = nullptr;
-  GroupLinks links_{.between_nodes = {{0}}};
+  GroupLinks links_{.in_node = {{0}}, .between_nodes = {{0}}};
   std::deque<Group> groups_;
   std::deque<Told> told_;
 };

@@ -115,7 +115,7 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
 /// the plan says, is exact at both fidelities.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
-  Communicators::Ways ways{.barrier = barrier_time(run), .real = run.real};
+  Communicators::Ways ways{.barrier = barrier_time(run), .links = run.links, .real = run.real};
   if (!takes(FastPath::kCollectivesAlone, communicators == 1)) ways.played = run.played;
   return ways;
 }
@@ -133,7 +133,9 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
 
-  World world;
+  Causes kept;
+  Causes* const causes = run.attributes ? &kept : nullptr;
+  World world(causes);
   Engine& clock = world.engine;
   const bool counts_steps = is_random || run.real != nullptr;
   InputPipeline input(plan.input);
@@ -144,17 +146,12 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
       "/run/fidelity", "messages of two links",
       "analytic fidelity plays none, and neither do embeddings with one communicator");
   RankOps operations(graph, settings);
-  const MpiRank::Run shared{clock,
-                            graph,
-                            settings,
-                            operations,
-                            mpi,
-                            recorder,
-                            input,
-                            RandomStream(run.seed, Purpose::kSegmentTime),
-                            run.variation,
-                            run.seed,
-                            run.one_clock || !is_random || run.timeline != nullptr};
+  const EngineReasons reasons(clock);
+  const MpiRank::Run shared{
+      clock,         graph,    settings,
+      operations,    mpi,      recorder,
+      input,         reasons,  RandomStream(run.seed, Purpose::kSegmentTime),
+      run.variation, run.seed, run.one_clock || !is_random || run.timeline != nullptr};
   std::vector<std::unique_ptr<MpiRank>> workers;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
     workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
@@ -164,7 +161,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     Domain& own = workers[r]->domain();
-    own.at(Time{}, Phase::kNormal, [&world, rank, main_thread = &main_threads[r]] {
+    own.at(When{}, Phase::kNormal, [&world, rank, main_thread = &main_threads[r]] {
       world.start({"rank", rank}, std::move(*main_thread));
     });
     own.start();
@@ -190,7 +187,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
-  EmbeddedStep step = recorded_step(plan, recorder, busy);
+  EmbeddedStep step = recorded_step(plan, recorder, busy, causes);
   step.bounds = funnel_bounds(plan, settings);
   step.cold = since_start(recorder.first_step_end());
   step.simulated_ranks = ranks;

@@ -70,6 +70,9 @@ struct EmbeddedRun {
   std::optional<Played> played{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
+  bool attributes = false;  ///< the step's causes are asked for
+  /// The links that all-reduces travel on, as far as causes tell.
+  Pairs links = Pairs::kBetweenNodes;
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
 };

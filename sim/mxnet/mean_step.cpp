@@ -39,9 +39,10 @@ std::vector<std::pair<std::string, Duration>> mean_waits(std::span<const Embedde
 
 }  // namespace
 
-EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration busy) {
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration busy,
+                           const Causes* causes) {
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not exchanged");
-  EmbeddedStep step{.attribution = recorder.attribution()};
+  EmbeddedStep step{.attribution = recorder.attribution(causes)};
   step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
   std::vector<Duration> ends;
   for (const auto& bucket : step.buckets)

@@ -49,7 +49,8 @@ class Training final : public NodeProcess {
   Training(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
            std::int64_t only = 0);
   void play();
-  EmbeddedStep result(const StepPlan& plan) const;
+  /// `causes`: what the world keeps; null: none.
+  EmbeddedStep result(const StepPlan& plan, const Causes* causes) const;
   /// By step, when its last operation ended.
   const std::vector<Duration>& ends() const { return ends_; }
 
@@ -143,10 +144,10 @@ void Training::play() {
   STEPTIME_CHECK(pending() == 0, "an operation of kvstore never ends");
 }
 
-EmbeddedStep Training::result(const StepPlan& plan) const {
+EmbeddedStep Training::result(const StepPlan& plan, const Causes* causes) const {
   const Attribution a = record_.attribution();
-  EmbeddedStep step =
-      recorded_step(plan, record_, a.hidden_under_backward + a.hidden_under_forward + a.exposed);
+  EmbeddedStep step = recorded_step(
+      plan, record_, a.hidden_under_backward + a.hidden_under_forward + a.exposed, causes);
   step.links = links(static_cast<double>(steps_));
   return step;
 }
@@ -157,7 +158,7 @@ Task Training::main_thread() {
       begin_period();
     else
       begin_step();
-    if (steps_ > 0) co_await world_.pause(settings_.wake_up, {});
+    if (steps_ > 0) co_await world_.pause(settings_.wake_up, reasons_.wake_ups);
     co_await samples();
     co_await pass(0, graph_.forward_segments);
     co_await pass(graph_.forward_segments, graph_.segments.size());
@@ -179,11 +180,11 @@ Task Training::samples() {
   if (ready <= since) co_return;
   awaits_samples_ = true;
   tell_missing_samples();
-  co_await world_.at(When(ready));
+  co_await world_.pause(ready - since, record_.input());
   awaits_samples_ = false;
   record_.samples_came();
   drawn_.back().add("main thread", "next batch", since, world_.now());
-  co_await world_.pause(settings_.wake_up, {});
+  co_await world_.pause(settings_.wake_up, reasons_.wake_ups);
 }
 
 /// Forward or backward, of one GPU after another.
@@ -266,7 +267,8 @@ void Training::say_segment(std::int32_t gpu, std::size_t index) {
       add(static_cast<std::size_t>(key));
   }
   set_label(static_cast<std::uint32_t>(calls_.size() + index));
-  compute(gpu, segment.duration, reads, writes);
+  compute(gpu, segment.duration, segment.is_backward ? reasons_.backward : reasons_.forward, reads,
+          writes);
 }
 
 void Training::has_started(OperationId id) {
@@ -362,10 +364,12 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
   const auto play = [&](const StepPlan& of, bool draws) {
     ModuleRun played = run;
     if (!draws) played.timeline = nullptr;
-    World world;
+    Causes kept;
+    Causes* const causes = run.attributes ? &kept : nullptr;
+    World world(causes);
     Training training(world, graph, played, of.input);
     training.play();
-    return training.result(of);
+    return training.result(of, causes);
   };
   const auto ends_of = [&](std::int64_t steps) {
     ModuleRun alone = run;

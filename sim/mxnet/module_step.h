@@ -33,6 +33,7 @@ struct ModuleRun {
   std::int64_t seeds = 1;     ///< such runs in all: too long ones are refused before the first
   Variation variation{};      ///< how the GPUs' segments differ
   std::int64_t learning = 0;  ///< steps from the first one on whose ends are asked for
+  bool attributes = false;    ///< the step's causes are asked for
   Timeline* timeline = nullptr;
   OnProgress on_progress{};
 };

@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,9 +26,9 @@ bool MpiRank::begin_step() {
 Task MpiRank::samples() {
   const Time ready = run_.input.ready(step_);
   if (ready <= domain_.now()) co_return;
-  domain_.at(ready, Phase::kNormal, [this] {
+  domain_.at(domain_.until(ready - domain_.now(), run_.recorder.input()), Phase::kNormal, [this] {
     if (rank_ == 0) run_.recorder.samples_came();
-    owed_ = run_.settings.wake_up;
+    owed_ = {.wake_up = run_.settings.wake_up};
     go_on();
   });
   co_await Blocked{*this, kAwaitsSamples};
@@ -44,8 +45,16 @@ Task MpiRank::forward_backward() {
     co_await pushing(Kind::kCompute, static_cast<std::int32_t>(i));
 }
 
+When MpiRank::end_of(const Owed& owed) {
+  if (!domain_.keeps_causes()) return When(time_after(domain_.now(), owed.sum()));
+  return domain_.until(owed.sum(), Stretches{{run_.reasons.wake_ups, owed.wake_up},
+                                             {run_.reasons.calls, owed.calls},
+                                             run_.reasons.pushes});
+}
+
 void MpiRank::pass_owed_time(Suspended program) {
-  domain_.after(std::exchange(owed_, {}), Phase::kNormal, [program] { World::resume(program); });
+  domain_.at(end_of(std::exchange(owed_, {})), Phase::kNormal,
+             [program] { World::resume(program); });
 }
 
 void MpiRank::push(Label label) {
@@ -55,7 +64,7 @@ void MpiRank::push(Label label) {
 }
 
 Task MpiRank::wait_to_read(std::int32_t key, Label label) {
-  owed_ += run_.settings.engine_push;
+  owed_.pushes += run_.settings.engine_push;
   waited_key_ = key;
   co_await Push{{*this}, label};
   co_await Blocked{*this, kWaitToRead};
@@ -70,7 +79,7 @@ Task MpiRank::barrier() {
   co_await Spent{*this};
   if (outstanding_ > 0) {
     co_await Blocked{*this, kDrain};
-    owed_ = run_.settings.wake_up;
+    owed_ = {.wake_up = run_.settings.wake_up};
     co_await Spent{*this};
   }
   co_await calls({});
@@ -90,10 +99,8 @@ MpiRank::Blocked MpiRank::calls(Communicators::Subject subject) {
 }
 
 void MpiRank::call(Communicators::Subject subject, Callback returns) {
-  Group& group = run_.communicators.of(subject.key);
-  domain_.call(group, returns, [&](Time at, Callback answer) {
-    return group.launch(static_cast<std::size_t>(rank_), run_.communicators.call_for(subject), at,
-                        answer);
+  domain_.call(run_.communicators.of(subject.key), returns, [&](When when, Callback answer) {
+    return run_.communicators.call(rank_, subject, when, answer);
   });
 }
 
@@ -124,15 +131,15 @@ std::string MpiRank::main_wait() const {
   return "";
 }
 
-std::optional<Duration> MpiRank::started(OperationId operation) {
+std::optional<When> MpiRank::started(OperationId operation) {
   if (drawn_.is_on()) starts_[operation] = domain_.now();
   const Body body = body_of(operation);
   if (body.computes && rank_ == 0) {
     run_.recorder.segment_started(index_of(operation), engine_.step(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
-  if (body.how == Body::kTakesTime) return time_of(operation);
-  if (body.how == Body::kWakesMainThread) return Duration{};
+  if (body.how == Body::kTakesTime) return end_of(operation, body);
+  if (body.how == Body::kWakesMainThread) return domain_.present();
   call(subject_of(operation),
        {[](void* self, std::uint64_t which) {
           static_cast<MpiRank*>(self)->mpi_returned(static_cast<OperationId>(which));
@@ -142,9 +149,10 @@ std::optional<Duration> MpiRank::started(OperationId operation) {
 }
 
 void MpiRank::mpi_returned(OperationId operation) {
-  if (body_of(operation).how == Body::kCalls) return engine_.finish(operation);
-  domain_.after(time_of(operation), Phase::kComplete,
-                [this, operation] { engine_.finish(operation); });
+  const Body body = body_of(operation);
+  if (body.how == Body::kCalls) return engine_.finish(operation);
+  domain_.at(end_of(operation, body), Phase::kComplete,
+             [this, operation] { engine_.finish(operation); });
 }
 
 void MpiRank::ended(OperationId operation) {
@@ -164,15 +172,14 @@ void MpiRank::take_note(OperationId operation) {
       return;
     case Kind::kWait:
     case Kind::kWaitOutput:
-      owed_ = run_.settings.wake_up;
+      owed_ = {.wake_up = run_.settings.wake_up};
       return go_on();
     default:
       return;
   }
 }
 
-Duration MpiRank::time_of(OperationId operation) const {
-  const Body body = body_of(operation);
+Duration MpiRank::time_of(OperationId operation, const Body& body) const {
   const Duration time =
       body.computes ? scaled(body.time, slowness_[engine_.step(operation) % 2]) : body.time;
   if (!body.varies || run_.settings.jitter == 0) return time;
@@ -182,6 +189,19 @@ Duration MpiRank::time_of(OperationId operation) const {
                                   static_cast<std::uint32_t>(engine_.step(operation)),
                                   engine_.label(operation));
   return from_seconds(to_seconds(time) * longer);
+}
+
+When MpiRank::end_of(OperationId operation, const Body& body) {
+  const Duration time = time_of(operation, body);
+  if (!domain_.keeps_causes()) return When(time_after(domain_.now(), time));
+  if (!body.computes)
+    return domain_.until(
+        time, kind_of(operation) == Kind::kUpdate ? run_.reasons.updates : run_.reasons.copies);
+  const bool is_backward = run_.graph.segments[index_of(operation)].is_backward;
+  const Duration usual = std::min(time, body.time);
+  const When done =
+      domain_.until(usual, is_backward ? run_.reasons.backward : run_.reasons.forward);
+  return domain_.until(done, time - usual, run_.reasons.slower);
 }
 
 bool MpiRank::is_all_reduce(OperationId operation) const {

@@ -7,6 +7,7 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
 #include "sim/mxnet/communicators.h"
+#include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/rank_ops.h"
@@ -38,6 +39,7 @@ class MpiRank final : private OpEngine::Listener {
     Communicators& communicators;
     RankRecord& recorder;  ///< records rank 0, and decides how many steps there are
     const InputPipeline& input;
+    const EngineReasons& reasons;
     RandomStream random;
     const Variation& variation;
     std::int64_t seed = 1;  ///< what the variation is drawn with
@@ -72,7 +74,7 @@ class MpiRank final : private OpEngine::Listener {
 
   /// One call of the Python API. Its time passes with that of what is awaited next.
   std::suspend_never python_call() {
-    owed_ += run_.settings.python_call;
+    owed_.calls += run_.settings.python_call;
     return {};
   }
 
@@ -149,7 +151,7 @@ class MpiRank final : private OpEngine::Listener {
   }
 
   Push pushing(Kind kind, std::int32_t key) {
-    owed_ += run_.settings.engine_push;
+    owed_.pushes += run_.settings.engine_push;
     return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key))};
   }
   /// Awaited: go_on().
@@ -167,12 +169,23 @@ class MpiRank final : private OpEngine::Listener {
   void tell_missing_samples();
   void push(Label label);
 
+  /// What the main thread is charged with, but has not passed yet, in this order.
+  struct Owed {
+    Duration wake_up{};
+    Duration calls{};
+    Duration pushes{};
+    Duration sum() const { return wake_up + calls + pushes; }
+  };
   /// Lets the time that the program owes pass, if nothing else happens meanwhile.
   bool nothing_owed() {
-    if (owed_ != Duration{} && !domain_.pass(owed_)) return false;
+    const Duration owed = owed_.sum();
+    if (owed != Duration{} && !domain_.pass(owed)) return false;
+    if (domain_.keeps_causes()) domain_.because(end_of(owed_));
     owed_ = {};
     return true;
   }
+  /// When that has passed from now on.
+  When end_of(const Owed& owed);
   /// Resumes the program when the time that it owes has passed.
   void pass_owed_time(Suspended program);
   /// Awaited: the main thread's call, to its end.
@@ -184,7 +197,7 @@ class MpiRank final : private OpEngine::Listener {
   std::string main_wait() const;
   void go_on();
 
-  std::optional<Duration> started(OperationId operation) override;
+  std::optional<When> started(OperationId operation) override;
   void ended(OperationId operation) override;
   void take_note(OperationId ended);
   void mpi_returned(OperationId operation);
@@ -192,7 +205,9 @@ class MpiRank final : private OpEngine::Listener {
   void draw(OperationId operation);
 
   /// Of what it does itself.
-  Duration time_of(OperationId operation) const;
+  Duration time_of(OperationId operation, const Body& body) const;
+  /// Of that, when it begins now.
+  When end_of(OperationId operation, const Body& body);
 
   static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
 
@@ -204,7 +219,7 @@ class MpiRank final : private OpEngine::Listener {
   std::int64_t step_ = -1;
   double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
-  Duration owed_{};  ///< what the main thread is charged with, but has not passed yet
+  Owed owed_{};
   Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;

@@ -1,6 +1,7 @@
 #include "sim/mxnet/node_process.h"
 
 #include "sim/collective/collective_player.h"
+#include "sim/collective/stage_reasons.h"
 
 #include <utility>
 
@@ -9,8 +10,10 @@ namespace steptime {
 NodeProcess::NodeProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
                          bool keeps_grants)
     : world_(world),
+      reasons_(world.engine),
       cluster_(cluster),
       costs_(costs),
+      why_(world.engine),
       gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
       keys_(keys),
       machine_(cluster_, {.hosts = costs.uses_host}),
@@ -28,6 +31,18 @@ NodeProcess::NodeProcess(World& world, const Cluster& cluster, const Costs& cost
   const Variables of_keys = variables(2 * keys * static_cast<std::size_t>(gpus_));
   if (!of_keys.empty()) first_key_ = of_keys.front();
 }
+
+NodeProcess::Reasons::Reasons(Engine& clock)
+    : launches(clock.reason("launches of copies, sums and updates", "GPU")),
+      copies(clock.reason("copies", "GPU memory")),
+      latency(clock.reason("latency of copies", StageReasons::kInNodeLinks)),
+      transfer(clock.reason("copies", StageReasons::kInNodeLinks)),
+      sharing(clock.reason("copies wait or share", StageReasons::kInNodeLinks)),
+      sums(clock.reason("sums of gradients", "GPU")),
+      host_sums(clock.reason("sums of gradients", "host")),
+      host_updates(clock.reason("updates of weights", "host")),
+      kernel_launches(clock.reason("launches of NCCL", "host")),
+      kernels(clock.reason("collectives", "NCCL kernels")) {}
 
 NodeProcess::Variables NodeProcess::variables(std::size_t count) {
   Variables all(count);
@@ -55,8 +70,13 @@ Duration NodeProcess::sum_time(std::int64_t arrays, std::int64_t bytes) const {
 
 void NodeProcess::copy(std::int32_t from, std::int32_t to, std::int64_t bytes, Variable source,
                        Variable target) {
-  Operation operation{.kind = Kind::kCopy, .gpu = from, .to = to, .bytes = bytes};
-  if (from == to) operation.length = costs_.gpu_operation + memory_time(2 * bytes);
+  Operation operation{.kind = Kind::kCopy,
+                      .gpu = from,
+                      .to = to,
+                      .bytes = bytes,
+                      .launch = costs_.gpu_operation,
+                      .reason = why_.copies};
+  if (from == to) operation.length = memory_time(2 * bytes);
   add(pools(from == kHost ? to : from).copies, operation, {source}, {target});
 }
 
@@ -65,9 +85,12 @@ void NodeProcess::sum(std::int32_t gpu, std::int64_t arrays, std::int64_t bytes,
   Operation operation{.kind = Kind::kSum, .gpu = gpu, .bytes = bytes};
   if (gpu == kHost) {
     operation.length = (arrays - 1) * reduction_time(bytes, cluster_.reduction);
+    operation.reason = why_.host_sums;
     return add(cpu_, operation, sources, targets);
   }
-  operation.length = costs_.gpu_operation + sum_time(arrays, bytes);
+  operation.launch = costs_.gpu_operation;
+  operation.length = sum_time(arrays, bytes);
+  operation.reason = why_.sums;
   add(pools(gpu).kernels, operation, sources, targets);
 }
 
@@ -75,21 +98,25 @@ void NodeProcess::kernel(Duration launches, Duration length, const Variables& so
                          const Variables& targets) {
   kernels_.push_back(length);
   const std::size_t kernel = kernels_.size() - 1;
-  add(mutex_, {.kind = Kind::kLaunch, .length = launches, .kernel = kernel}, sources, targets);
+  add(mutex_,
+      {.kind = Kind::kLaunch, .length = launches, .reason = why_.kernel_launches, .kernel = kernel},
+      sources, targets);
   add(cpu_, {.kind = Kind::kStream, .kernel = kernel}, {}, targets);
 }
 
 void NodeProcess::update(std::int32_t gpu, const Variables& sum, Variable weights) {
   if (!costs_.updates) return;
   Operation operation{.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update};
+  operation.reason = gpu == kHost ? why_.host_updates : reasons_.updates;
   if (gpu == kHost) return add(cpu_, operation, sum, {weights});
-  operation.length += costs_.gpu_operation;
+  operation.launch = costs_.gpu_operation;
   add(pools(gpu).kernels, operation, sum, {weights});
 }
 
-void NodeProcess::compute(std::int32_t gpu, Duration length, const Variables& reads,
+void NodeProcess::compute(std::int32_t gpu, Duration length, Reason pass, const Variables& reads,
                           const Variables& writes) {
-  add(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length}, reads, writes);
+  add(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length, .reason = pass},
+      reads, writes);
 }
 
 void NodeProcess::wait(const Variables& reads) {
@@ -115,22 +142,35 @@ std::vector<LinkUse> NodeProcess::links(double steps) const {
                    {to_seconds(since_start(end_)), steps, costs_.uses_host});
 }
 
-std::optional<Duration> NodeProcess::started(OperationId id) {
+When NodeProcess::pushed_at(Duration call) {
+  const When called = domain_.until(call - costs_.engine_push, reasons_.calls);
+  return domain_.until(called, costs_.engine_push, reasons_.pushes);
+}
+
+std::optional<When> NodeProcess::started(OperationId id) {
   has_started(id);
   const Operation& of = operation(id);
-  if (of.kind == Kind::kStream) return std::max(Duration{}, kernel_ends_[of.kernel] - world_.now());
+  if (of.kind == Kind::kStream) return later(world_.present(), kernel_ends_[of.kernel]);
+  const When launched = domain_.until(of.launch, why_.launches);
+  if (of.kind == Kind::kCopy && of.gpu != of.to) {
+    world_.engine.at(launched, Phase::kNormal, [this, id] { send(id); });
+    return std::nullopt;
+  }
+  Duration time = of.length;
   if (of.kind == Kind::kCompute && costs_.variation.any())
-    return scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
-  if (of.kind != Kind::kCopy || of.gpu == of.to) return of.length;
-  world_.engine.after(costs_.gpu_operation, Phase::kNormal, [this, id] {
-    const Operation& copy = operation(id);
-    network_.send({.sink = this,
-                   .from = endpoint(copy.gpu),
-                   .to = endpoint(copy.to),
-                   .bytes = copy.bytes,
-                   .sender = static_cast<std::int32_t>(id)});
-  });
-  return std::nullopt;
+    time = scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
+  const Duration usual = std::min(time, of.length);
+  return domain_.until(domain_.until(launched, usual, of.reason), time - usual, reasons_.slower);
+}
+
+void NodeProcess::send(OperationId id) {
+  if (domain_.keeps_causes()) sent_[id] = world_.engine.hold(world_.present());
+  const Operation& copy = operation(id);
+  network_.send({.sink = this,
+                 .from = endpoint(copy.gpu),
+                 .to = endpoint(copy.to),
+                 .bytes = copy.bytes,
+                 .sender = static_cast<std::int32_t>(id)});
 }
 
 void NodeProcess::ended(OperationId id) {
@@ -138,7 +178,8 @@ void NodeProcess::ended(OperationId id) {
   end_ = world_.now();
   if (of.kind == Kind::kLaunch) {
     kernel_ends_.resize(std::max(kernel_ends_.size(), of.kernel + 1));
-    stream_free_ = std::max(world_.now(), stream_free_) + kernels_[of.kernel];
+    stream_free_ =
+        domain_.until(later(world_.present(), stream_free_), kernels_[of.kernel], why_.kernels);
     kernel_ends_[of.kernel] = stream_free_;
   }
   has_ended(id);
@@ -146,7 +187,15 @@ void NodeProcess::ended(OperationId id) {
 }
 
 void NodeProcess::delivered(const Message& message) {
-  engine_.finish(static_cast<OperationId>(message.sender));
+  const auto id = static_cast<OperationId>(message.sender);
+  if (domain_.keeps_causes()) {
+    Engine& clock = world_.engine;
+    const Network::Alone alone = network_.alone();
+    clock.because(clock.until(
+        clock.release(sent_.extract(id).mapped()), clock.now(),
+        Stretches{{why_.latency, alone.latency}, {why_.transfer, alone.transfer}, why_.sharing}));
+  }
+  engine_.finish(id);
 }
 
 }  // namespace steptime

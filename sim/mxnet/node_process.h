@@ -25,6 +25,7 @@
 // ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
 #include "sim/collective/link_use.h"
+#include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/ops.h"
 #include "sim/network/cluster.h"
@@ -38,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace steptime {
@@ -68,7 +70,9 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
     std::int32_t to = 0;   ///< where a copy goes
     std::int64_t bytes = 0;
+    Duration launch{};       ///< of an operation on a GPU; the length begins behind it
     Duration length{};       ///< unless it takes links; where GPUs do not vary
+    Reason reason = 0;       ///< why that passes
     std::size_t kernel = 0;  ///< which one a launch, or the wait for it, is about
     Duration call{};         ///< what the main thread takes until it has pushed this
     std::int64_t step = 0;   ///< the step of the period in which it was said
@@ -114,7 +118,8 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   /// The optimizer's operation, which reads a sum, where that is not updated in place, and writes
   /// the weights; nothing where the process has none.
   void update(std::int32_t gpu, const Variables& sum, Variable weights);
-  void compute(std::int32_t gpu, Duration length, const Variables& reads, const Variables& writes);
+  void compute(std::int32_t gpu, Duration length, Reason pass, const Variables& reads,
+               const Variables& writes);
   void wait(const Variables& reads);
   /// How many were said.
   std::size_t operations() const { return operations_.size(); }
@@ -135,7 +140,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     const std::size_t end = call_ends_[pushed_calls_++];
     while (engine_.pushed() < end) {
       if (const Duration call = operations_[engine_.pushed()].call; call != Duration{})
-        co_await world_.pause(call, {});
+        co_await world_.at(pushed_at(call));
       engine_.push(ops_.operation(engine_.pushed()).label);
     }
   }
@@ -162,6 +167,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   virtual void has_ended(OperationId /*id*/) {}
 
   World& world_;
+  const EngineReasons reasons_;
 
  private:
   struct Pools {
@@ -175,12 +181,31 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
 
   Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
-  std::optional<Duration> started(OperationId id) override;
+  /// What takes the main thread so long from now on, and ends with a push.
+  When pushed_at(Duration call);
+  std::optional<When> started(OperationId id) override;
+  void send(OperationId id);
   void ended(OperationId id) override;
   void delivered(const Message& message) override;
 
+  /// Why the operations of a kvstore take their time.
+  struct Reasons {
+    explicit Reasons(Engine& clock);
+    Reason launches;  ///< of an operation on a GPU
+    Reason copies;    ///< inside a GPU
+    Reason latency;   ///< of a copy to another
+    Reason transfer;  ///< of its bytes on idle links
+    Reason sharing;   ///< what others make of that
+    Reason sums;      ///< on a GPU
+    Reason host_sums;
+    Reason host_updates;
+    Reason kernel_launches;
+    Reason kernels;  ///< of NCCL
+  };
+
   const Cluster cluster_;
   const Costs costs_;
+  const Reasons why_;
   std::int32_t gpus_;
   std::size_t keys_;
   Ops ops_;
@@ -205,8 +230,10 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   OpEngine engine_;
   Counter waits_over_;
   std::int64_t waits_pushed_ = 0;
-  std::vector<Time> kernel_ends_;
-  Time stream_free_{};
+  std::vector<When> kernel_ends_;
+  When stream_free_{};
+  /// By operation, what led to the message that a copy is; none without causes.
+  std::unordered_map<OperationId, Held> sent_;
   Time end_{};
 };
 

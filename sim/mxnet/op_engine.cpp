@@ -20,6 +20,7 @@ void OpEngine::begin_step() {
     for (const Ops::Pool& pool : ops_.pools())
       pools_.emplace_back(pool.threads, pool.order);
     startable_.resize(pools_.size() / 64 + 1);
+    if (domain_.keeps_causes()) led_.resize(pools_.size());
   } else {
     STEPTIME_CHECK(pushed_ == ops_.operations(),
                    "a step pushes as many operations as the one before");
@@ -135,22 +136,27 @@ void OpEngine::make_ready(OperationId operation) {
 
 inline void OpEngine::ask_to_start(Ops::PoolId pool) {
   startable_[pool / 64] |= std::uint64_t{1} << pool % 64;
+  if (!led_.empty()) led_[pool].push_back(domain_.present().cause);
   domain_.ask_for_decision();
 }
 
 void OpEngine::start_operations() {
   for (std::size_t word = 0; word < startable_.size(); ++word) {
     for (std::uint64_t& pools = startable_[word]; pools != 0; pools &= pools - 1)
-      start(pools_[64 * word + static_cast<std::size_t>(std::countr_zero(pools))]);
+      start(
+          static_cast<Ops::PoolId>(64 * word + static_cast<std::size_t>(std::countr_zero(pools))));
   }
 }
 
-inline void OpEngine::start(ThreadPool& pool) {
-  while (const auto operation = pool.next_taken()) {
+inline void OpEngine::start(Ops::PoolId pool) {
+  std::size_t taken = 0;
+  while (const auto operation = pools_[pool].next_taken()) {
     progress_[place(*operation)] = static_cast<Progress>(State::kRunning);
-    if (const auto duration = listener_.started(*operation))
-      domain_.after(*duration, Phase::kComplete, [this, ended = *operation] { end(ended); });
+    if (!led_.empty()) domain_.because(When(domain_.now(), led_[pool][taken++]));
+    if (const auto over = listener_.started(*operation))
+      domain_.at(*over, Phase::kComplete, [this, ended = *operation] { end(ended); });
   }
+  if (!led_.empty()) led_[pool].clear();
 }
 
 void OpEngine::finish(OperationId operation) {

@@ -13,6 +13,9 @@
 // Ops and from how far the program has come. With many ranks, what a run spends its time on is
 // reading their state.
 //
+// Causes: an operation begins because of what it waited for last, the push, the end of an operation
+// that held a variable or that of one on a thread; all of these are events, at that instant.
+//
 // Scope: threads do nothing but run operations; a thread that runs an operation which waits (a
 // blocking MPI call) is taken until it ends. An operation ends before
 // 128 more steps have begun.
@@ -51,9 +54,8 @@ class OpEngine {
   class Listener {
    public:
     virtual ~Listener() = default;
-    /// A thread has taken the operation. Returns how long it takes; none: it ends when the caller
-    /// says so.
-    virtual std::optional<Duration> started(OperationId operation) = 0;
+    /// A thread has taken the operation. Returns when it ends; none: when the caller says so.
+    virtual std::optional<When> started(OperationId operation) = 0;
     /// The operation has ended and its variables are released.
     virtual void ended(OperationId operation) = 0;
   };
@@ -146,7 +148,7 @@ class OpEngine {
   void make_ready(OperationId operation);
   void ask_to_start(Ops::PoolId pool);
   void start_operations();
-  void start(ThreadPool& pool);
+  void start(Ops::PoolId pool);
   void end(OperationId operation);
 
   Domain& domain_;
@@ -160,6 +162,8 @@ class OpEngine {
   std::vector<ThreadPool> pools_;
   /// A bit for each pool whose threads have taken operations.
   boost::container::small_vector<std::uint64_t, 1> startable_;
+  /// By pool, what led to each of these; none without causes.
+  std::vector<std::vector<CauseId>> led_;
   std::vector<VariableState> variables_;
   std::vector<Progress> progress_;
   bool keeps_grants_;

@@ -1,8 +1,10 @@
 #include "sim/mxnet/rank_record.h"
 
 #include "sim/core/error.h"
+#include "sim/events/causes_between.h"
 
 #include <algorithm>
+#include <array>
 
 namespace steptime {
 namespace {
@@ -26,6 +28,7 @@ RankRecord::RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<
       steps_(steps),
       input_(input),
       period_(period),
+      input_reason_(clock.reason("input", "input pipeline")),
       reduced_(graph.keys.size()),
       key_start_(graph.keys.size()),
       key_times_(graph.keys.size()) {
@@ -59,6 +62,8 @@ void RankRecord::step_started(std::int64_t step) {
     return;
   }
   if (step % period_ != 0) return;
+  clock_.release(led_);
+  led_ = clock_.hold(clock_.present());
   const std::int64_t periods = step / period_;
   const Duration length = clock_.now() - to_.at;
   const bool is_same = periods > 1 && length - length_ <= kSame && length_ - length <= kSame;
@@ -108,13 +113,17 @@ void RankRecord::segment_ended() {
 }
 
 void RankRecord::waits_for_samples() {
+  if (gpu_ == kSamples) return;
   advance();
   gpu_ = kSamples;
+  samples_led_ = clock_.hold(clock_.present());
 }
 
 void RankRecord::samples_came() {
   advance();
-  if (gpu_ == kSamples) gpu_ = kIdle;
+  if (gpu_ != kSamples) return;
+  gpu_ = kIdle;
+  clock_.because(clock_.until(clock_.release(samples_led_), clock_.now(), input_reason_));
 }
 
 void RankRecord::collective_started(Communicators::Subject subject) {
@@ -144,7 +153,7 @@ Duration RankRecord::step_time() const {
   return (to_.at - from_.at) / (to_.step - from_.step);
 }
 
-Attribution RankRecord::attribution() const {
+Attribution RankRecord::attribution(const Causes* causes) const {
   const std::int64_t steps = to_.step - from_.step;
   const auto under = [&](Gpu gpu) { return to_.under[gpu] - from_.under[gpu]; };
   const auto passed = [&](Gpu gpu) { return to_.gpu[gpu] - from_.gpu[gpu]; };
@@ -158,18 +167,10 @@ Attribution RankRecord::attribution() const {
                 .transient_steps = steady_from_step_,
                 .transient = std::max(
                     Duration{}, steady_from_ - first_start_ - steady_from_step_ * step_time())};
-  const auto add_cause = [&](const char* cause, const char* resource, Duration time) {
-    if (time > Duration{})
-      a.causes.push_back({cause, resource, to_seconds(time) / static_cast<double>(steps)});
-  };
-  add_cause("forward pass", "GPU", passed(kForward));
-  add_cause("backward pass", "GPU", passed(kBackward));
-  add_cause("input", "input pipeline", passed(kSamples));
-  add_cause("all-reduces", "while the GPU waits", under(kIdle));
-  add_cause("copies, updates, calls, other ranks", "while the GPU waits",
-            passed(kIdle) - under(kIdle));
-  std::stable_sort(a.causes.begin(), a.causes.end(),
-                   [](const Cause& x, const Cause& y) { return x.seconds > y.seconds; });
+  if (causes != nullptr) {
+    const std::array parts{PathPart{from_.at, When(to_.at, led_.when.cause)}};
+    a.causes = causes_between(*causes, parts, static_cast<double>(steps));
+  }
   if (a.input > Duration{}) a.waits.emplace_back("samples, of the input pipeline", a.input);
   for (std::size_t key = 0; key <= graph_.keys.size(); ++key) {
     Duration wait = (to_.waits[key] - from_.waits[key]) / steps;

@@ -25,7 +25,7 @@ struct Attribution {
   Duration exposed{};  ///< communication while the GPU has nothing to compute
   Duration idle{};   ///< neither communication nor computing: copies, the main thread, other ranks
   Duration input{};  ///< the part of exposed and idle in which only samples are missing
-  /// The step's whole time: what the GPU computes, and what it waits for.
+  /// What the step's time is spent on along its critical path; none where nobody keeps causes.
   std::vector<Cause> causes;
   /// What compute segments waited for, and how long; longest first.
   std::vector<std::pair<std::string, Duration>> waits;
@@ -51,9 +51,12 @@ class RankRecord final : public Communicators::Listener {
                        std::optional<std::int32_t> waited_for);
   /// Its gradients are there.
   void segment_ended();
-  /// The GPU waits for nothing but a step's samples, until they are there.
+  /// The GPU waits for nothing but a step's samples, until they are there: what happens then does
+  /// so because of this wait.
   void waits_for_samples();
   void samples_came();
+  /// What these waits are told to be.
+  Reason input() const { return input_reason_; }
   void collective_started(Communicators::Subject subject) override;
   void collective_ended(Communicators::Subject subject) override;
   /// Of the rank that is recorded: an operation of that step.
@@ -69,7 +72,8 @@ class RankRecord final : public Communicators::Listener {
   Duration step_time() const;
   /// When the last operation of the first step ended, which nothing before it hid or held up.
   Time first_step_end() const { return first_step_end_; }
-  Attribution attribution() const;
+  /// `causes`: what the clock keeps them in; null: nobody does.
+  Attribution attribution(const Causes* causes = nullptr) const;
   /// Of the last step, by key, after the start of its forward pass.
   const std::vector<BucketTimes>& key_times() const { return key_times_; }
 
@@ -100,8 +104,11 @@ class RankRecord final : public Communicators::Listener {
   Time segment_end_{};
   std::int64_t in_progress_ = 0;
   Sums sums_;
-  Sums from_;  ///< at the start of what is measured
-  Sums to_;    ///< at the start of the latest period
+  Sums from_;           ///< at the start of what is measured
+  Sums to_;             ///< at the start of the latest period
+  Held led_{};          ///< what led to that
+  Held samples_led_{};  ///< what led to the wait for samples
+  Reason input_reason_;
   Time first_start_{};
   Time first_step_end_{};
   Time starts_[2]{};         ///< when the latest two steps began, by step modulo 2

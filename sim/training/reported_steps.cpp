@@ -1,7 +1,8 @@
 #include "sim/training/reported_steps.h"
 
+#include "sim/events/causes_between.h"
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -140,13 +141,10 @@ std::optional<double> ReportedSteps::cold_step_s() const {
   return sum / static_cast<double>(clients_.size()) / period;
 }
 
-/// The ways back from the ends, less what of them lies before the steps that are reported.
 std::vector<Cause> ReportedSteps::attribution(const Causes& causes) const {
-  std::vector<When> ends;
-  std::vector<When> begins;
+  std::vector<PathPart> parts;
   const auto add = [&](const End& end, Time begin) {
-    ends.emplace_back(end.time, end.led.when.cause);
-    begins.emplace_back(begin, end.led.when.cause);
+    parts.push_back({begin, When(end.time, end.led.when.cause)});
   };
   if (together_) {
     add(end_, over_at(last_ - reported_ - 1));
@@ -154,22 +152,7 @@ std::vector<Cause> ReportedSteps::attribution(const Causes& causes) const {
     for (const OfClient& client : clients_)
       add(client.end, client.before);
   }
-  constexpr double kPicosecond = 1e-12;  // times are whole, so that what is left is exact
-  std::vector<Cause> list = causes.attribution(ends, kPicosecond);
-  std::erase_if(begins, [](When begin) { return begin.time == Time{}; });
-  for (const Cause& early : causes.attribution(begins, kPicosecond)) {
-    const auto same = std::ranges::find_if(list, [&](const Cause& cause) {
-      return cause.cause == early.cause && cause.resource == early.resource;
-    });
-    same->seconds = std::round(same->seconds) - std::round(early.seconds);
-  }
-  std::erase_if(list, [](const Cause& cause) { return cause.seconds <= 0; });
-  const double share = static_cast<double>(ends.size()) * reported();
-  for (Cause& cause : list)
-    cause.seconds = cause.seconds * kPicosecond / share;
-  std::ranges::stable_sort(list,
-                           [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
-  return list;
+  return causes_between(causes, parts, static_cast<double>(parts.size()) * reported());
 }
 
 }  // namespace steptime

@@ -5,9 +5,12 @@
 #include "tests/support/config_text.h"
 #include "tests/support/fakes.h"
 
+#include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +25,15 @@ inline std::unique_ptr<Embedding> embedding_of(const std::string& type,
             {"wake_up", "0 s"}, {"copy_latency", "0 s"}, {"copy_bandwidth", "1e9 TB/s"}};
   if (!more.empty()) json.update(parse_json(fmt::format("{{{}}}", more), "more"));
   return make<Embedding>(json.dump());
+}
+
+/// What a step is spent on: seconds by cause and resource, to the picosecond.
+using SecondsByCause = std::map<std::pair<std::string, std::string>, double>;
+inline SecondsByCause spent(const EmbeddedStep& step) {
+  SecondsByCause all;
+  for (const Cause& cause : step.attribution.causes)
+    all[{cause.cause, cause.resource}] = std::round(cause.seconds * 1e12) / 1e12;
+  return all;
 }
 
 /// Costs a + b M in closed form, and is a ring of `ranks`.

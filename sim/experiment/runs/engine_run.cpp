@@ -102,7 +102,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   for (std::int64_t run = 0; run < seeds; ++run) {
     runs.push_back(play(e, step,
                         {e.run->seed + run, run == 0 ? wanted.timeline : nullptr,
-                         share_of(wanted.on_progress, run, seeds)}));
+                         wanted.buckets != nullptr, share_of(wanted.on_progress, run, seeds)}));
   }
   const auto training = learn(e, runs);
   const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));

@@ -20,6 +20,7 @@ class EngineRun : public Execution {
   struct Seed {
     std::int64_t seed = 1;
     Timeline* timeline = nullptr;
+    bool attributes = false;  ///< the step's causes are asked for
     OnProgress on_progress{};
   };
 

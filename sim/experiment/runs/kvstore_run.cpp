@@ -46,6 +46,7 @@ EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                       .seeds = seeds_of(e),
                       .variation = step.machines.variation,
                       .learning = learning,
+                      .attributes = seed.attributes,
                       .timeline = seed.timeline,
                       .on_progress = seed.on_progress});
 }

@@ -52,6 +52,8 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .seeds = seeds_of(e),
                         .variation = step.machines.variation,
                         .played = played,
+                        .attributes = seed.attributes,
+                        .links = e.cluster->nodes > 1 ? Pairs::kBetweenNodes : Pairs::kInNode,
                         .timeline = seed.timeline,
                         .on_progress = seed.on_progress});
 }

@@ -50,16 +50,16 @@ struct TwoDomains {
 
   void note() { log.push_back(since_start(second_one.now()) / kSecond); }
   void note_at(std::int64_t s) {
-    second_one.at(second(s), Phase::kNormal, [this] { note(); });
+    second_one.at(When(second(s)), Phase::kNormal, [this] { note(); });
   }
   void call_at(Domain& domain, std::int64_t s) {
-    domain.at(second(s), Phase::kNormal, [this, &domain] {
+    domain.at(When(second(s)), Phase::kNormal, [this, &domain] {
       const Callback returns{[](void* self, std::uint64_t logged) {
                                if (logged == 1) static_cast<TwoDomains*>(self)->note();
                              },
                              this, &domain == &second_one ? 1U : 0U};
       domain.call(meeting, returns,
-                  [this](Time at, Callback answer) { return meeting.call(at, answer); });
+                  [this](When when, Callback answer) { return meeting.call(when.time, answer); });
     });
   }
 };
@@ -103,14 +103,14 @@ TEST(Domain, ACallAheadIsMadeAtItsOwnTime) {
 TEST(Domain, LetsTimePassWhereNothingHappensInBetween) {
   TwoDomains d;
   d.note_at(5);
-  d.second_one.at(second(1), Phase::kNormal, [&d] {
+  d.second_one.at(When(second(1)), Phase::kNormal, [&d] {
     EXPECT_TRUE(d.second_one.pass(3 * kSecond));
     EXPECT_EQ(d.second_one.now(), second(4));
     EXPECT_FALSE(d.second_one.pass(kSecond));
     EXPECT_EQ(d.second_one.now(), second(4));
   });
   d.call_at(d.second_one, 6);
-  d.second_one.at(second(7), Phase::kNormal, [&d] {
+  d.second_one.at(When(second(7)), Phase::kNormal, [&d] {
     EXPECT_FALSE(d.second_one.pass(kSecond));
     EXPECT_TRUE(d.second_one.pass(kSecond / 2));
     d.note();
@@ -136,12 +136,12 @@ TEST(Domain, DecidesOnceAtTheEndOfAnInstant) {
                          },
                          &decider});
     for (const Phase phase : {Phase::kNormal, Phase::kComplete}) {
-      domain.at(second(1), phase, [&decider, phase] {
+      domain.at(When(second(1)), phase, [&decider, phase] {
         decider.order.push_back(phase == Phase::kNormal ? 'n' : 'c');
         decider.domain.ask_for_decision();
       });
     }
-    domain.at(second(2), Phase::kNormal, [&order] { order.push_back('2'); });
+    domain.at(When(second(2)), Phase::kNormal, [&order] { order.push_back('2'); });
     domain.start();
     clock.run();
     EXPECT_EQ(order, (std::vector<char>{'c', 'n', 'd', '2'})) << runs_ahead;
@@ -154,16 +154,58 @@ TEST(Domain, DecidesBeforeTimePasses) {
   domain.set_decision({[](void* self, std::uint64_t) {
                          auto& own = *static_cast<Domain*>(self);
                          EXPECT_EQ(own.now(), Time{});
-                         own.after(2 * kSecond, Phase::kComplete, [] {});
+                         own.at(When(own.now() + 2 * kSecond), Phase::kComplete, [] {});
                        },
                        &domain});
-  domain.at(Time{}, Phase::kNormal, [&domain] {
+  domain.at({}, Phase::kNormal, [&domain] {
     domain.ask_for_decision();
     EXPECT_TRUE(domain.pass(kSecond));
     EXPECT_FALSE(domain.pass(kSecond)) << "what was decided ends then";
   });
   domain.start();
   EXPECT_EQ(domain.now(), second(2));
+}
+
+// Whether it runs ahead or not, copies take it to 3 s; then it decides, which others' work led to,
+// and calls take 2 s more, for which the shared clock may wait in an event.
+TEST(Domain, KeepsCauses) {
+  for (const bool runs_ahead : {false, true}) {
+    struct Program {
+      Causes causes;
+      Engine clock{&causes};
+      Domain domain;
+      Reason copies = clock.reason("copies", "link");
+      Reason calls = clock.reason("calls", "host");
+      std::vector<Cause> spent;
+
+      explicit Program(bool ahead) : domain(clock, ahead) {
+        domain.set_decision({[](void* self, std::uint64_t) {
+                               auto& own = static_cast<Program*>(self)->domain;
+                               own.because(own.until({}, own.now() - Time{}, Reason{}));
+                             },
+                             this});
+      }
+      void end() { spent = causes.attribution({domain.present()}, 1); }
+      void call() {
+        domain.ask_for_decision();
+        const bool passed = domain.pass(2 * kSecond);
+        const When end = domain.until(2 * kSecond, calls);
+        if (!passed) return domain.at(end, Phase::kNormal, [this] { this->end(); });
+        domain.because(end);
+        this->end();
+      }
+    } program(runs_ahead);
+    program.domain.at({}, Phase::kNormal, [&program] {
+      program.domain.at(program.domain.until(3 * kSecond, program.copies), Phase::kComplete,
+                        [&program] { program.call(); });
+    });
+    program.domain.start();
+    program.clock.run();
+    ASSERT_EQ(program.spent.size(), 2U) << runs_ahead;
+    EXPECT_EQ(program.spent[0].cause, "copies");
+    EXPECT_EQ(program.spent[0].seconds, 3);
+    EXPECT_EQ(program.spent[1].seconds, 2);
+  }
 }
 
 }  // namespace

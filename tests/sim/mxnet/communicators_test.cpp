@@ -54,12 +54,12 @@ struct Two {
   }
   void start_at(Duration time, std::int32_t key) {
     world.engine.at(Time(time), Phase::kNormal, [this, key] {
-      all.of(key).launch(0, all.call_for({key, 0}), world.now(),
-                         {[](void* self, std::uint64_t) {
-                            auto* two = static_cast<Two*>(self);
-                            two->ends.push_back(since_start(two->world.now()));
-                          },
-                          this});
+      all.call(0, {key, 0}, world.present(),
+               {[](void* self, std::uint64_t) {
+                  auto* two = static_cast<Two*>(self);
+                  two->ends.push_back(since_start(two->world.now()));
+                },
+                this});
     });
   }
 };
@@ -115,8 +115,8 @@ TEST(Communicators, KnowWhoIsStuckInWhat) {
   World world;
   Heard heard;
   Communicators all(world, graph, {}, 2, 1, heard);
-  const auto call = [&](std::size_t rank, Communicators::Subject subject) {
-    all.of(subject.key).launch(rank, all.call_for(subject), world.now(), {});
+  const auto call = [&](std::int32_t rank, Communicators::Subject subject) {
+    all.call(rank, subject, world.present(), {});
   };
   call(0, {1, 0});
   call(0, {0, 0});

@@ -108,7 +108,7 @@ TEST(Embedding, WaitsForItsSamples) {
   const Workload workload = layers_of(std::vector<LayerTimes>{{kSecond, 2 * kSecond}});
   const LinearCollective collective = line(kSecond, {});
   const auto run = [&](const Embedding& embedding, Duration input,
-                       EmbeddedRun of = {.workers = 2}) {
+                       EmbeddedRun of = {.workers = 2, .attributes = true}) {
     return run_embedded(embedding, workload, collective, of, R"({"type": "wfbp"})", input);
   };
   for (const std::string& type : kEngines) {
@@ -117,10 +117,12 @@ TEST(Embedding, WaitsForItsSamples) {
     EXPECT_EQ(step.times.step, 10 * kSecond) << type;
     EXPECT_EQ(step.times.exposed_input, 6 * kSecond) << type;
     EXPECT_EQ(step.times.exposed_comm, kSecond) << type;
-    double sum = 0;
-    for (const Cause& cause : step.attribution.causes)
-      sum += cause.seconds;
-    EXPECT_EQ(sum, 10) << type;
+    EXPECT_EQ(spent(step),
+              (SecondsByCause{{{"input", "input pipeline"}, 6},
+                              {{"backward pass", "GPU"}, 2},
+                              {{"forward pass", "GPU"}, 1},
+                              {{"start-up of collectives", "links between nodes"}, 1}}))
+        << type;
     EXPECT_EQ(step.attribution.waits.front().first, "samples, of the input pipeline") << type;
     EXPECT_EQ(step.attribution.waits.front().second, 6 * kSecond) << type;
     // Samples that are there in time change nothing.
@@ -213,6 +215,100 @@ TEST(Embedding, StragglersComputeLonger) {
         run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run).times.step,
         16 * kSecond)
         << type;
+  }
+}
+
+//   0   1     3  3.5   4.5  5.5 5.61 6.11      6.83 6.94
+//   [f ][  b  ][ copy ]                             [f
+//                    [wakes][AR][pull][copy back]
+//                                [update][metric][wakes][f's call]
+// The main thread leads from the copy on, and the next forward pass begins when it pushes that:
+// 1 + 2 + 0.5 s, two wake-ups of 1 s, 1 s, and four calls of 0.1 s with a push of 0.01 s each.
+TEST(Embedding, FunnelsStepIsThatOfItsMainThread) {
+  const auto embedding =
+      embedding_of("funnel",
+                   R"("python_call": "100 ms", "engine_push": "10 ms", "wake_up": "1 s",
+         "copy_latency": "500 ms")");
+  const EmbeddedStep step =
+      run_embedded(*embedding, layers_of(std::vector<LayerTimes>{{kSecond, 2 * kSecond}}),
+                   line(kSecond, {}), {.workers = 2, .attributes = true});
+  EXPECT_EQ(to_seconds(step.times.step), 6.94);
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                         {{"backward pass", "GPU"}, 2},
+                                         {{"copies between GPU and host", "copy engines"}, 0.5},
+                                         {{"wake-ups of the main thread", "host"}, 2},
+                                         {{"start-up of collectives", "links between nodes"}, 1},
+                                         {{"calls of the framework", "host"}, 0.4},
+                                         {{"pushes to the engine", "host"}, 0.04}}));
+}
+
+// Forward 1 s, backward 2 s; of its key copy 0.5 s, all-reduce 1 s + 1 s and copy back 0.5 s; then
+// the update, 0.25 s, for which the next forward pass waits.
+TEST(Embedding, DepChasStepIsThatOfItsKey) {
+  const auto embedding =
+      embedding_of("depcha", R"("copy_latency": "500 ms", "update": "250 ms", "wake_up": "1 s")");
+  const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};
+  const EmbeddedStep step =
+      run_embedded(*embedding, layers_of(layer), line(kSecond, kSecond),
+                   {.workers = 2, .attributes = true, .links = Pairs::kInNode});
+  EXPECT_EQ(spent(step),
+            (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                            {{"backward pass", "GPU"}, 2},
+                            {{"copies between GPU and host", "copy engines"}, 1},
+                            {{"start-up of collectives", "links inside nodes"}, 1},
+                            {{"transfer and sums of collectives", "links inside nodes"}, 1},
+                            {{"updates of weights", "GPU"}, 0.25}}));
+}
+
+// Rank 1 has half the speed of rank 0, which waits for it in the all-reduce: a step is rank 1's,
+// whose passes take 3 s more than those of rank 0.
+TEST(Embedding, AnotherRankThatIsLateIsTheCause) {
+  const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};
+  EmbeddedRun run{.workers = 2, .steps = 3, .attributes = true};
+  run.variation = {.gpus = {{.node = 1, .speed = 0.5}}};
+  for (const std::string& type : kEngines) {
+    const EmbeddedStep step =
+        run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run);
+    EXPECT_EQ(spent(step),
+              (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                              {{"backward pass", "GPU"}, 2},
+                              {{"slower worker", "GPU"}, 3},
+                              {{"start-up of collectives", "links between nodes"}, 1}}))
+        << type;
+  }
+}
+
+// A barrier before each key, which takes 1 s for two ranks: 3 s of compute, 1 s, and 1 s.
+TEST(Embedding, ABarrierIsACause) {
+  const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};
+  const auto embedding =
+      embedding_of("concum", R"("outstanding": 1, "barrier": "after", "communicators": 1)");
+  const EmbeddedStep step = run_embedded(*embedding, layers_of(layer), line(kSecond, {}),
+                                         {.workers = 2, .latency = kSecond, .attributes = true});
+  EXPECT_EQ(step.times.step, 5 * kSecond);
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                         {{"backward pass", "GPU"}, 2},
+                                         {{"start-up of collectives", "messages on links"}, 1},
+                                         {{"start-up of collectives", "links between nodes"}, 1}}));
+}
+
+// Whoever asks for causes gets the same times, of ranks that run ahead, too; and they add up.
+TEST(Embedding, CausesOfRanksThatDifferAddUp) {
+  const Workload workload = layers_of(kUneven);
+  for (const std::string& type : kEngines) {
+    const auto embedding = embedding_of(
+        type, R"("jitter": 0.3, "bulk": 1, "python_call": "100 ms", "wake_up": "1 s")");
+    EmbeddedRun run{.workers = 4, .steps = 5};
+    const EmbeddedStep plain = run_embedded(*embedding, workload, line(kSecond, kSecond), run);
+    run.attributes = true;
+    const EmbeddedStep step = run_embedded(*embedding, workload, line(kSecond, kSecond), run);
+    EXPECT_EQ(step.times, plain.times) << type;
+    double sum = 0;
+    for (const auto& [what, seconds] : spent(step)) {
+      EXPECT_NE(what.first, "not explained") << type;
+      sum += seconds;
+    }
+    EXPECT_NEAR(sum, to_seconds(step.times.step), 1e-11) << type;
   }
 }
 

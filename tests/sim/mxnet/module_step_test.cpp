@@ -61,7 +61,8 @@ EmbeddedStep play(const Workload& workload, const Settings& run = {}) {
                       .embedding = Embedding(run.settings),
                       .steps = 4,
                       .variation = run.variation,
-                      .learning = run.learning});
+                      .learning = run.learning,
+                      .attributes = true});
 }
 EmbeddedStep play(const std::vector<LayerTimes>& times, const Settings& run = {}) {
   return play(layers(times), run);
@@ -206,11 +207,65 @@ TEST(ModuleStep, AttributionAddsUp) {
         play({{seconds(1), seconds(1)}, {seconds(2), seconds(1)}}, {.merge = merge});
     EXPECT_EQ(step.attribution.exposed + step.attribution.idle, step.times.exposed_comm) << merge;
     double causes = 0;
-    for (const Cause& cause : step.attribution.causes)
-      causes += cause.seconds;
-    EXPECT_NEAR(causes, to_seconds(step.times.step), 1e-9) << merge;
+    for (const auto& [what, seconds] : spent(step)) {
+      EXPECT_NE(what.first, "not explained") << merge;
+      causes += seconds;
+    }
+    EXPECT_NEAR(causes, to_seconds(step.times.step), 1e-11) << merge;
     EXPECT_FALSE(step.bounds) << merge;
   }
+}
+
+// As in OneKeyGoesToItsGpuAndBack: GPU 1's copy back, its two passes and its copy up.
+TEST(ModuleStep, CopiesThatGpusWaitForAreCauses) {
+  EXPECT_EQ(spent(play({{seconds(1), seconds(2)}})),
+            (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                            {{"backward pass", "GPU"}, 2},
+                            {{"copies", "links inside nodes"}, 2},
+                            {{"latency of copies", "links inside nodes"}, 0.002}}));
+}
+
+// The main thread's calls take longer than all else: of a pass of each GPU forward and backward, of
+// the push, of its update, of the pull and of the metric, 8 of 10 s. Behind the wait for the
+// metric, which is over long before, it wakes up, 1 s. It pushes 4 segments, 2 copies and a sum, 2
+// copies back and the wait, 0.1 s each.
+TEST(ModuleStep, AHostThatGpusWaitForIsTheCause) {
+  const EmbeddedStep step = play(
+      {{seconds(1), seconds(2)}},
+      {.settings = MxnetSettings{
+           .python_call = seconds(10), .engine_push = milliseconds(100), .wake_up = seconds(1)}});
+  EXPECT_EQ(step.times.step, seconds(82));
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"calls of the framework", "host"}, 80},
+                                         {{"pushes to the engine", "host"}, 1},
+                                         {{"wake-ups of the main thread", "host"}, 1}}));
+}
+
+// An operation on a GPU takes 5 s besides its bytes. GPU 1's step, as above, has five of them one
+// after another: its copy up, the sum, the update, the copy of the weights to the buffer of the
+// sum, from which a pull goes, and the copy back.
+TEST(ModuleStep, AGpusOperationsAreCauses) {
+  const SecondsByCause causes = spent(
+      play({{seconds(1), seconds(2)}},
+           {.settings = MxnetSettings{.update = milliseconds(500), .gpu_operation = seconds(5)}}));
+  EXPECT_EQ(causes, (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                    {{"backward pass", "GPU"}, 2},
+                                    {{"launches of copies, sums and updates", "GPU"}, 25},
+                                    {{"updates of weights", "GPU"}, 0.5},
+                                    {{"copies", "links inside nodes"}, 2},
+                                    {{"latency of copies", "links inside nodes"}, 0.002}}));
+}
+
+TEST(ModuleStep, AGpuThatIsSlowerIsTheCause) {
+  // GPU 1 has half the speed: as in OneKeyGoesToItsGpuAndBack, and its passes take 3 s more.
+  Variation variation;
+  variation.gpus_per_node = 2;
+  variation.gpus = {{.node = 0, .gpu = 1, .speed = 0.5}};
+  EXPECT_EQ(spent(play({{seconds(1), seconds(2)}}, {.variation = variation})),
+            (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                            {{"backward pass", "GPU"}, 2},
+                            {{"slower worker", "GPU"}, 3},
+                            {{"copies", "links inside nodes"}, 2},
+                            {{"latency of copies", "links inside nodes"}, 0.002}}));
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ struct OneRank {
     const InputPipeline input(each_batch);
     Communicators mpi(world, graph, {}, 1, 1, recorder);
     RankOps operations(graph, settings);
-    MpiRank worker({clock, graph, settings, operations, mpi, recorder, input,
+    const EngineReasons reasons(clock);
+    MpiRank worker({clock, graph, settings, operations, mpi, recorder, input, reasons,
                     RandomStream(1, Purpose::kTest), variation},
                    0, nullptr);
     world.start({"main thread"}, main_thread(*this, worker));

@@ -43,7 +43,7 @@ TEST(NodeProcess, NamesTheKeyOfAVariable) {
 TEST(NodeProcess, SaysWhatTheMainThreadNeedsForEach) {
   Process p({.engine_push = microseconds(2)});
   p.ops.call(microseconds(45));
-  p.ops.compute(0, microseconds(100), {}, {p.ops.variable()});
+  p.ops.compute(0, microseconds(100), Reason{}, {}, {p.ops.variable()});
   p.ops.begin_step();
   p.ops.wait({p.ops.variable()});
   ASSERT_EQ(p.ops.operations(), 2U);
@@ -93,12 +93,12 @@ TEST(NodeProcess, SumsOfAGpuKnowNoPriority) {
   const auto first = p.ops.variable();
   const auto second = p.ops.variable();
   for (int i = 0; i < 2; ++i)
-    p.ops.compute(0, microseconds(100 + 300 * i), {}, {p.ops.variable()});
+    p.ops.compute(0, microseconds(100 + 300 * i), Reason{}, {}, {p.ops.variable()});
   p.ops.set_priority(-9);
   p.ops.sum(0, 2, 1'000'000, {}, {first});
   p.ops.set_priority(0);
   p.ops.sum(0, 2, 1'000'000, {}, {second});
-  p.ops.compute(1, microseconds(1), {first}, {p.ops.variable()});
+  p.ops.compute(1, microseconds(1), Reason{}, {first}, {p.ops.variable()});
   EXPECT_NEAR(p.us(), 700, 1e-6);
 }
 
@@ -111,11 +111,30 @@ TEST(NodeProcess, KernelsFollowOneAnotherOnTheStream) {
   EXPECT_NEAR(p.us(), 10 + 2 * 100, 1e-6);
 }
 
+TEST(NodeProcess, KernelsFollowOneAnother) {
+  // As above: the way back goes through both kernels to the first launch.
+  Causes causes;
+  World world(&causes);
+  NodeProcess ops(world, pair_of_gpus(), {}, 1);
+  for (int i = 0; i < 2; ++i)
+    ops.kernel(microseconds(10), microseconds(100), {ops.variable()}, {ops.variable()});
+  ops.begin_period();
+  world.start({"main thread"}, ops.push([] {}));
+  world.run();
+  const auto spent = causes.attribution({world.present()}, 1);
+  ASSERT_EQ(spent.size(), 2U);
+  EXPECT_EQ(spent[0].cause, "collectives");
+  EXPECT_EQ(spent[0].resource, "NCCL kernels");
+  EXPECT_NEAR(spent[0].seconds, 200e-6, 1e-12);
+  EXPECT_EQ(spent[1].cause, "launches of NCCL");
+  EXPECT_NEAR(spent[1].seconds, 10e-6, 1e-12);
+}
+
 TEST(NodeProcess, TheMainThreadPushesOneAfterTheOther) {
   Process p({.engine_push = microseconds(2)});
   p.ops.call(microseconds(45));
-  p.ops.compute(0, microseconds(100), {}, {p.ops.variable()});
-  p.ops.compute(1, microseconds(100), {}, {p.ops.variable()});
+  p.ops.compute(0, microseconds(100), Reason{}, {}, {p.ops.variable()});
+  p.ops.compute(1, microseconds(100), Reason{}, {}, {p.ops.variable()});
   EXPECT_NEAR(p.us(), 149, 1e-6);
 }
 
@@ -139,7 +158,7 @@ TEST(NodeProcess, EveryStepPushesTheSame) {
       p.ops.begin_period();
       co_await p.ops.push([&] {
         p.ops.update(NodeProcess::kHost, {}, weights);
-        p.ops.compute(0, microseconds(100), {}, {computed});
+        p.ops.compute(0, microseconds(100), Reason{}, {}, {computed});
         p.ops.wait({computed});
       });
       co_await p.ops.waited();
@@ -170,7 +189,8 @@ TEST(NodeProcess, StepsMayDiffer) {
       for (int step = 0; step < 5; ++step) {
         step % 2 == 0 ? begin_period() : begin_step();
         for (int i = 0; i <= step % 2; ++i)
-          co_await push([&] { compute(0, microseconds(i == 0 ? 100 : 40), {}, {computed}); });
+          co_await push(
+              [&] { compute(0, microseconds(i == 0 ? 100 : 40), Reason{}, {}, {computed}); });
         co_await push([&] { wait({computed}); });
         co_await waited();
       }
@@ -187,7 +207,7 @@ TEST(NodeProcess, StepsMayDiffer) {
 TEST(NodeProcess, GpusVaryInWhatTheyCompute) {
   const Variation variation{.jitter = 0.2};
   Process p({.variation = variation, .seed = 3});
-  p.ops.compute(1, microseconds(100), {}, {p.ops.variable()});
+  p.ops.compute(1, microseconds(100), Reason{}, {}, {p.ops.variable()});
   EXPECT_NEAR(p.us(), 100 * variation.factor(3, 1, 0), 1e-6);
 }
 

@@ -40,12 +40,13 @@ struct Bench final : OpEngine::Listener {
   std::map<std::uint32_t, Times> times;
   std::map<std::uint32_t, Variable> got_last;
 
-  std::optional<Duration> started(OpEngine::OperationId id) override {
+  std::optional<When> started(OpEngine::OperationId id) override {
     const std::uint32_t number = engine.label(id);
     order.push_back(number);
     times[number].first = to_seconds(since_start(clock.now()));
     got_last[number] = engine.last_granted(id);
-    return lengths[number];
+    if (!lengths[number]) return std::nullopt;
+    return domain.until(*lengths[number], Reason{});
   }
   void ended(OpEngine::OperationId id) override {
     times[engine.label(id)].second = to_seconds(since_start(clock.now()));
@@ -322,11 +323,12 @@ struct Driver {
     const std::int64_t before = step - program.ahead;
     if (next == 0 && before >= 0 &&
         ended[static_cast<std::size_t>(before)] < program.operations.size()) {
-      events.after(kSecond, Phase::kNormal, [this] { go_on(); });
+      events.at(When(events.now() + kSecond), Phase::kNormal, [this] { go_on(); });
       return;
     }
     push(step, next++);
-    events.after(program.time(1, step, next), Phase::kNormal, [this] { go_on(); });
+    events.at(When(events.now() + program.time(1, step, next)), Phase::kNormal,
+              [this] { go_on(); });
   }
 };
 
@@ -349,11 +351,13 @@ Log by_oracle(Program& program) {
 }
 
 struct Listens final : OpEngine::Listener {
+  explicit Listens(Domain& of) : domain(of) {}
+  Domain& domain;
   std::function<void(bool, OpEngine::OperationId)> note;
   std::function<Duration(OpEngine::OperationId)> time;
-  std::optional<Duration> started(OpEngine::OperationId id) override {
+  std::optional<When> started(OpEngine::OperationId id) override {
     note(false, id);
-    return time(id);
+    return domain.until(time(id), Reason{});
   }
   void ended(OpEngine::OperationId id) override { note(true, id); }
 };
@@ -361,7 +365,7 @@ struct Listens final : OpEngine::Listener {
 Log by_steps(Program& program, bool runs_ahead) {
   Engine clock;
   Domain domain(clock, runs_ahead);
-  Listens listener;
+  Listens listener(domain);
   OpEngine engine(domain, listener, program.ops, true);
   const auto push = [&](std::int64_t, std::size_t number) {
     if (number == 0) engine.begin_step();
