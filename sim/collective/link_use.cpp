@@ -39,10 +39,6 @@ std::vector<LinkUse> links_of(const Cluster& cluster, bool by_hosts) {
   return links;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::int64_t> carried_by(const Network& network, const Machine& machine) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(machine.channel_count()));
   for (std::size_t c = 0; c < bytes.size(); ++c)
