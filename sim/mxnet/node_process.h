@@ -70,7 +70,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
     std::int32_t to = 0;   ///< where a copy goes
     std::int64_t bytes = 0;
-    Duration launch{};       ///< of an operation on a GPU; the length begins behind it
+    Duration launch{};       ///< what a GPU takes to start it; the length begins behind it
     Duration length{};       ///< unless it takes links; where GPUs do not vary
     Reason reason = 0;       ///< why that passes
     std::size_t kernel = 0;  ///< which one a launch, or the wait for it, is about
@@ -191,16 +191,16 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   /// Why the operations of a kvstore take their time.
   struct Reasons {
     explicit Reasons(Engine& clock);
-    Reason launches;  ///< of an operation on a GPU
+    Reason launches;  ///< what a GPU takes to start an operation
     Reason copies;    ///< inside a GPU
-    Reason latency;   ///< of a copy to another
-    Reason transfer;  ///< of its bytes on idle links
+    Reason latency;   ///< a copy to another GPU, before its bytes come
+    Reason transfer;  ///< what its bytes take on idle links
     Reason sharing;   ///< what others make of that
     Reason sums;      ///< on a GPU
     Reason host_sums;
     Reason host_updates;
     Reason kernel_launches;
-    Reason kernels;  ///< of NCCL
+    Reason kernels;  ///< NCCL's
   };
 
   const Cluster cluster_;

@@ -88,7 +88,7 @@ class SharedCompute {
     double slowdown = 1;
   };
   Duration total_{};
-  std::vector<Stretch> stretches_{{}};  ///< of the step
+  std::vector<Stretch> stretches_{{}};  ///< since the step began
 };
 
 }  // namespace steptime
