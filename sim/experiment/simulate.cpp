@@ -20,42 +20,27 @@ Bytes all_gradients(const Experiment& e) {
   return all;
 }
 
-/// Whether the gradients take too long by themselves.
-bool aggregation_is_out_of_range(const Experiment& e) {
-  const Aggregation& aggregation = *e.aggregation;
-  try {
-    (aggregation.whole ? aggregation.whole : aggregation.inside)->time(all_gradients(e));
-  } catch (const RangeError&) {
-    return true;
-  } catch (const InputError&) {
-  }
-  return false;
-}
-
 /// Whether a collective takes longer than a step may; null: it does not.
 bool is_too_long(const Collective* collective, Bytes m) {
+  constexpr double kLongest = 4e6;  // s, as check_step_length() has it
+  if (collective == nullptr) return false;
   try {
-    if (collective != nullptr) check_step_length(to_seconds(collective->time(m)));
+    return to_seconds(collective->time(m)) > kLongest;
   } catch (const RangeError&) {
     return true;
   } catch (const InputError&) {
+    return false;
   }
-  return false;
 }
 
-/// Whether the gradients take too long only on links as they are while kernels run.
-bool kernels_make_it_too_long(const Experiment& e) {
-  const Aggregation& a = *e.aggregation;
-  const Bytes all = all_gradients(e);
-  const auto by_kernels = [all](const auto& alone, const auto& beside) {
-    return is_too_long(beside.get(), all) && !is_too_long(alone.get(), all);
-  };
-  return by_kernels(a.inside, a.beside_kernels) || by_kernels(a.spread, a.spread_beside_kernels);
-}
-
-std::string_view place_of_what_is_too_long(const Experiment& e) {
-  if (aggregation_is_out_of_range(e)) return "/strategy/aggregation";
-  return kernels_make_it_too_long(e) ? "/cluster/intra_node_beside_kernels" : "/";
+/// What of the config makes all gradients take too long by themselves; "/": nothing alone.
+std::string_view place_of_what_is_too_long(const Aggregation& a, Bytes all) {
+  if (is_too_long(a.whole ? a.whole.get() : a.inside.get(), all)) return "/strategy/aggregation";
+  const bool beside_kernels = is_too_long(a.beside_kernels.get(), all);
+  const bool others_beside = is_too_long(a.spread_beside_kernels.get(), all);
+  return beside_kernels || (others_beside && !is_too_long(a.spread.get(), all))
+             ? "/cluster/intra_node_beside_kernels"
+             : "/";
 }
 
 /// What is out of range comes from several numbers, so that often only the section can be named,
@@ -67,8 +52,9 @@ auto naming_the_place(const Experiment& experiment, Run run) {
   } catch (const PlacedError& e) {
     throw InputError(fmt::format("{}: {}", experiment.file, e.what()));
   } catch (const RangeError& e) {
-    throw InputError(fmt::format("{}: {}: {}", experiment.file,
-                                 place_of_what_is_too_long(experiment), e.what()));
+    throw InputError(fmt::format(
+        "{}: {}: {}", experiment.file,
+        place_of_what_is_too_long(*experiment.aggregation, all_gradients(experiment)), e.what()));
   }
 }
 

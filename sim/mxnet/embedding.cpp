@@ -125,13 +125,14 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
                        const EmbeddedRun& run) {
   const MxnetSettings& settings = embedding.settings();
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
-  check_size(plan, graph, settings, run);
   const auto keys = static_cast<std::int64_t>(graph.keys.size());
   const bool is_random = ranks_differ(settings, run);
   const auto ranks =
       static_cast<std::int32_t>(takes(FastPath::kOneRankForAll, !is_random) ? 1 : run.workers);
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
+  const Communicators::Ways ways = ways_of(run, communicators);
+  check_size(plan, graph, settings, run);
 
   Causes kept;
   Causes* const causes = run.attributes ? &kept : nullptr;
@@ -140,7 +141,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   const bool counts_steps = is_random || run.real != nullptr;
   InputPipeline input(plan.input);
   RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input);
-  Communicators mpi(world, graph, ways_of(run, communicators), ranks, communicators, recorder);
+  Communicators mpi(world, graph, ways, ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
       "/run/fidelity", "messages of two links",

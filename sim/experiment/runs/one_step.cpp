@@ -59,10 +59,11 @@ Result OneStep::run(const Experiment& e, const Wanted& wanted) const {
   const bool is_recurrence = takes(FastPath::kOneStep, true);
   Step played;
   if (!is_recurrence || wanted.timeline != nullptr) played = play(e, wanted.timeline);
+  if (wanted.buckets != nullptr)
+    *wanted.buckets = sent_buckets(step, is_recurrence ? bucket_times(step.plan) : played.buckets);
   Result result = result_of(e, step.plan, is_recurrence ? closed_step(step.plan) : played.times,
                             step.plan.beside.empty());
   if (wanted.buckets == nullptr) return result;
-  *wanted.buckets = sent_buckets(step, is_recurrence ? bucket_times(step.plan) : played.buckets);
   result.attribution = attribution(step.plan, *e.collective);
   result.links = links_of(e, step.plan, *step.machines.cluster, {.seconds = result.step_time_s});
   return result;
