@@ -168,9 +168,10 @@ TEST(Simulate, NamesTheFactorThatMakesLinksTooSlow) {
   EXPECT_EQ(of(100, "50 B/s"),
             folder.path("x.json: /cluster/intra_node_beside_kernels: 12000000") + range);
   // 6/4 of all 5.004 MB take 7,506,000 s by themselves, behind 42 ms: no factor is to blame.
-  EXPECT_EQ(of(100, "1 B/s"),
-            folder.path("x.json: /: one step takes 7506000.042 s, more than the 4000000 s that can "
-                        "be simulated"));
+  EXPECT_EQ(
+      of(100, "1 B/s"),
+      folder.path("x.json: /strategy/aggregation: one step takes 7506000.042 s, more than the "
+                  "4000000 s that can be simulated"));
   EXPECT_EQ(of(1, "50 B/s"), "no error");
 }
 
