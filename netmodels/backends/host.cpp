@@ -135,7 +135,7 @@ class Copied final : public Collective {
   Duration before(Bytes m) const { return copies_.before * after(m); }
   Duration after(Bytes m) const {
     return checked_add(copies_.call,
-                       from_seconds(static_cast<double>(m.count) * copies_.copy.seconds_per_byte));
+                       copies_.copy * m);
   }
   std::shared_ptr<const Collective> plain_;
   std::int64_t parts_;  ///< parts that the data is cut into, one for each program

@@ -22,7 +22,7 @@ struct LinearCost {
   TimePerByte b{};
 
   Duration time(Bytes m) const {
-    return checked_add(a, from_seconds(b.seconds_per_byte * static_cast<double>(m.count)));
+    return checked_add(a, b * m);
   }
 };
 

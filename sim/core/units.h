@@ -65,6 +65,10 @@ struct TimePerByte {
 constexpr TimePerByte inverse(Bandwidth b) {
   return {1.0 / b.bytes_per_second};
 }
+/// Throws as from_seconds().
+inline Duration operator*(TimePerByte each, Bytes m) {
+  return from_seconds(each.seconds_per_byte * static_cast<double>(m.count));
+}
 
 /// Text with a unit to a quantity: "45.26 us", "25 MiB", "1.25 GB/s", "100 Gbps", "0.857 ns/B".
 /// SI prefixes are powers of 1000, IEC (Ki, Mi, Gi, Ti) of 1024; b is bit, B is byte. Throws

@@ -17,6 +17,12 @@ struct Score {
   double loss = 0;
 };
 
+struct CurvePoint {
+  double time_s = 0;
+  double epoch = 0;  ///< samples that all clients have computed, over the training samples
+  Score score;
+};
+
 /// A learning problem: implemented in models/learning/. Sums run in a fixed order, so that equal
 /// inputs give equal bits.
 class Problem {

@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace steptime {
@@ -72,6 +73,9 @@ class Communicators {
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
   std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
   Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
+  const std::string& name(std::int32_t key) const {
+    return graph_.keys[static_cast<std::size_t>(key)].name;
+  }
   /// A rank's next call on the communicator of its key, as Group::launch.
   std::uint64_t call(std::int32_t rank, Subject subject, When when, Callback returns);
   /// About how many messages of two links each an all-reduce of every key would be.

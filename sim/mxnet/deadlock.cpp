@@ -34,10 +34,8 @@ struct Party {
 
 class WaitFor {
  public:
-  WaitFor(const Communicators& world, const TrainingGraph& graph,
-          std::span<const std::unique_ptr<MpiRank>> workers)
+  WaitFor(const Communicators& world, std::span<const std::unique_ptr<MpiRank>> workers)
       : world_(world),
-        graph_(graph),
         workers_(workers),
         stuck_(world.stuck()),
         stuck_of_(workers.size()),
@@ -93,8 +91,7 @@ class WaitFor {
   MpiRank& worker(std::int32_t rank) const { return *workers_[static_cast<std::size_t>(rank)]; }
   std::string name(Subject subject) const {
     if (subject.key == Communicators::kBarrier) return "MPI_Barrier";
-    return fmt::format("MPI_Allreduce({})",
-                       graph_.keys[static_cast<std::size_t>(subject.key)].name);
+    return fmt::format("MPI_Allreduce({})", world_.name(subject.key));
   }
 
   void note_calls(const MpiRank& w) {
@@ -238,7 +235,6 @@ class WaitFor {
   }
 
   const Communicators& world_;
-  const TrainingGraph& graph_;
   std::span<const std::unique_ptr<MpiRank>> workers_;
   std::vector<Communicators::Stuck> stuck_;
   std::vector<std::vector<Communicators::Stuck>> stuck_of_;  ///< by rank
@@ -251,9 +247,9 @@ class WaitFor {
 
 }  // namespace
 
-std::string describe_deadlock(const Communicators& world, const TrainingGraph& graph,
+std::string describe_deadlock(const Communicators& world,
                               std::span<const std::unique_ptr<MpiRank>> workers, Time now) {
-  const WaitFor wait_for(world, graph, workers);
+  const WaitFor wait_for(world, workers);
   const std::vector<std::string> cycle = wait_for.cycle();
   STEPTIME_CHECK(!cycle.empty(), "ranks that do not go on wait for each other");
   const std::string mismatch = wait_for.first_mismatch();

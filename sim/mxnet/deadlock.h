@@ -12,7 +12,7 @@ namespace steptime {
 
 /// One line: the collectives that ranks called in different orders, and a shortest cycle of waits,
 /// naming ranks, tensors and calls. `now`: since when nothing happens.
-std::string describe_deadlock(const Communicators& world, const TrainingGraph& graph,
+std::string describe_deadlock(const Communicators& world,
                               std::span<const std::unique_ptr<MpiRank>> workers, Time now);
 
 }  // namespace steptime

@@ -183,7 +183,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
     Time now{};
     for (const auto& worker : workers)
       now = std::max(now, worker->domain().now());
-    throw ModelFailure(describe_deadlock(mpi, graph, workers, now));
+    throw ModelFailure(describe_deadlock(mpi, workers, now));
   }
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
@@ -200,13 +200,14 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
 EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                            const Workload& workload, std::span<const GradientUnit> units,
                            Duration startup, const EmbeddedRun& run) {
-  if (run.real != nullptr || ranks_differ(embedding.settings(), run))
-    return play_step(embedding, plan, workload, units, startup, run);
-  return paced_step(plan, run.timeline != nullptr, [&](const StepPlan& of, bool draws) {
+  const bool draws = run.timeline != nullptr;
+  const auto play = [&](const StepPlan& of, bool is_drawn) {
     EmbeddedRun played = run;
-    if (!draws) played.timeline = nullptr;
+    if (!is_drawn) played.timeline = nullptr;
     return play_step(embedding, of, workload, units, startup, played);
-  });
+  };
+  if (run.real != nullptr || ranks_differ(embedding.settings(), run)) return play(plan, draws);
+  return paced_step(plan, draws, play);
 }
 
 FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) {
@@ -214,9 +215,7 @@ FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) 
   double s = 0;
   for (const Bucket& bucket : plan.buckets) {
     serial += 3 * settings.python_call + 4 * settings.engine_push + settings.wake_up +
-              settings.copy_latency +
-              from_seconds(static_cast<double>(bucket.bytes.count) *
-                           inverse(settings.copy_bandwidth).seconds_per_byte);
+              settings.copy_latency + inverse(settings.copy_bandwidth) * bucket.bytes;
     s += to_seconds(bucket.cost);
   }
   const double f = to_seconds(plan.forward);

@@ -49,10 +49,9 @@ EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Dur
     ends.push_back(bucket.end);
   const Duration length = recorder.step_time();
   const Duration input = step.attribution.input;
+  const std::uint64_t by_ends = step_fingerprint(plan.forward, plan.backward, ends);
   step.times = {length, busy, length - plan.forward - plan.backward - input,
-                mix(step_fingerprint(plan.forward, plan.backward, ends),
-                    static_cast<std::uint64_t>(length.count())),
-                input};
+                mix(by_ends, static_cast<std::uint64_t>(length.count())), input};
   return step;
 }
 

@@ -44,9 +44,7 @@ RankOps::RankOps(const TrainingGraph& graph, const MxnetSettings& settings)
   for (const GradientKey& key : graph.keys) {
     for (int i = 0; i < 3; ++i)
       ops_.add_variable();
-    const auto bytes = static_cast<double>(key.bytes.count);
-    copy_times_.push_back(settings.copy_latency +
-                          from_seconds(bytes * inverse(settings.copy_bandwidth).seconds_per_byte));
+    copy_times_.push_back(settings.copy_latency + inverse(settings.copy_bandwidth) * key.bytes);
   }
   std::iota(keys_.begin(), keys_.end(), 0);
   if (settings.backward_keys) std::reverse(keys_.begin(), keys_.end());

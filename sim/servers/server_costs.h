@@ -18,7 +18,7 @@ struct ServerCosts {
     return from_seconds(static_cast<double>(bytes.count) / rate->bytes_per_second);
   }
   Duration updating(Bytes bytes) const {
-    return from_seconds(update.seconds_per_byte * static_cast<double>(bytes.count));
+    return update * bytes;
   }
 };
 

@@ -104,6 +104,23 @@ void Learner::descend(std::int64_t client) {
                     {state.gradient, static_cast<double>(members_)}, descent_);
 }
 
+void Learner::step_together(std::int64_t step) {
+  const auto clients = static_cast<std::int64_t>(clients_.size());
+  for (std::int64_t client = 0; client < clients; ++client) {
+    compute(client, step);
+    descend(client);
+  }
+  if (clients == 1 || !update_.exchanges(step)) return;
+  meet();
+  for (std::int64_t client = 0; client < clients; ++client)
+    take(client);
+}
+
+CurvePoint Learner::point(Duration time, std::int64_t steps) const {
+  const auto taken = static_cast<double>(steps * members_ * convergence_.batch);
+  return {to_seconds(time), taken / static_cast<double>(convergence_.problem->samples()), test()};
+}
+
 Score Learner::test() const {
   return convergence_.problem->test(convergence_.test_center && has_servers_ ? center_.w
                                                                              : clients_[0].w);

@@ -33,6 +33,10 @@ class Learner final : public Store {
   /// all.
   void meet();
 
+  /// Without servers, a step that all clients begin together: they meet at its end if their update
+  /// exchanges in it.
+  void step_together(std::int64_t step);
+
   /// A client uses all that it has pulled in a step.
   void take(std::int64_t client);
   /// A client changes its parameters by its own gradient, unless that is what the servers do.
@@ -44,10 +48,12 @@ class Learner final : public Store {
   std::span<const double> center() const { return center_.w; }
   double learning_rate() const { return descent_.rate; }
   const Convergence& convergence() const { return convergence_; }
-  /// Of the centre, where the run says so and there is one; else of client 0.
-  Score test() const;
+  /// What a test at that time gives, after so many steps of clients, all counted.
+  CurvePoint point(Duration time, std::int64_t steps) const;
 
  private:
+  /// Of the centre, where the run says so and there is one; else of client 0.
+  Score test() const;
   struct State {
     std::vector<double> w;
     std::vector<double> velocity;

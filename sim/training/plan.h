@@ -154,12 +154,6 @@ std::vector<std::string> bucket_names(std::span<const Bucket> buckets,
 std::vector<Duration> forward_starts(const Trace& trace, std::span<const GradientUnit> units,
                                      std::span<const Bucket> buckets);
 
-struct CurvePoint {
-  double time_s = 0;
-  double epoch = 0;  ///< samples that all clients have computed, over the training samples
-  Score score;
-};
-
 struct TrainingTimes {
   /// Mean over the reported steps: of the last client where they wait for each other, else over
   /// clients. What follows is of these steps, too.

@@ -57,10 +57,7 @@ void Record::learnt(std::int32_t worker, std::int64_t step) {
   std::int64_t steps = 0;
   for (const std::int64_t each : learnt_)
     steps += have_met ? step : each;
-  const std::int64_t members = plan_.cluster.workers() / plan_.trainers();
-  const auto taken = static_cast<double>(steps * members * convergence.batch);
-  const auto samples = static_cast<double>(convergence.problem->samples());
-  curve_.push_back({to_seconds(since_start(engine_.now())), taken / samples, learner_->test()});
+  curve_.push_back(learner_->point(since_start(engine_.now()), steps));
 }
 
 void Record::tell(TrainingTimes& times) {

@@ -18,38 +18,6 @@
 namespace steptime {
 namespace {
 
-/// Of trainers with parameters of their own, or of one.
-void learn_step(const Update& update, std::int64_t step, std::int64_t trainers, Learner& learner) {
-  for (std::int64_t trainer = 0; trainer < trainers; ++trainer) {
-    learner.compute(trainer, step);
-    learner.descend(trainer);
-  }
-  if (trainers == 1 || !update.exchanges(step)) return;
-  learner.meet();
-  for (std::int64_t trainer = 0; trainer < trainers; ++trainer)
-    learner.take(trainer);
-}
-
-std::vector<CurvePoint> curve_of(const Experiment& e, std::int64_t trainers, Learner& learner,
-                                 std::span<const Duration> ends) {
-  const Convergence& learns = *e.run->convergence;
-  const std::int64_t workers = e.cluster->workers();
-  std::vector<CurvePoint> curve;
-  const auto test = [&](std::int64_t steps, Duration time) {
-    const auto taken = static_cast<double>(steps * workers * learns.batch);
-    curve.push_back(
-        {to_seconds(time), taken / static_cast<double>(learns.problem->samples()), learner.test()});
-  };
-  test(0, {});
-  const auto last = static_cast<std::int64_t>(ends.size());
-  for (std::int64_t step = 1; step <= last; ++step) {
-    learn_step(*e.update, step - 1, trainers, learner);
-    if (step % learns.evaluate == 0 || step == last)
-      test(step, ends[static_cast<std::size_t>(step - 1)]);
-  }
-  return curve;
-}
-
 /// What is learnt in these, where the experiment says what: the accuracy over steps of all-reduces
 /// with the same seeds, each step at its end. Their fingerprints get what was learnt.
 std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<EmbeddedStep> runs) {
@@ -64,7 +32,14 @@ std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<Embe
     TrainingTimes times{.step_s = to_seconds(run.times.step),
                         .cold_step_s = to_seconds(run.cold),
                         .end_s = to_seconds(run.ends.back()),
-                        .curve = curve_of(e, trainers, learner, run.ends)};
+                        .curve = {learner.point({}, 0)}};
+    const auto last = static_cast<std::int64_t>(run.ends.size());
+    for (std::int64_t step = 1; step <= last; ++step) {
+      learner.step_together(step - 1);
+      if (step % learns->evaluate != 0 && step != last) continue;
+      const Duration end = run.ends[static_cast<std::size_t>(step - 1)];
+      times.curve.push_back(learner.point(end, step * trainers));
+    }
     for (const double value : learner.client(0))
       run.times.fingerprint = mix(run.times.fingerprint, std::bit_cast<std::uint64_t>(value));
     times.fingerprint = run.times.fingerprint;
@@ -106,6 +81,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   }
   const auto training = learn(e, runs);
   const auto embedded = std::make_shared<EmbeddedStep>(mean_of(runs));
+  if (wanted.buckets != nullptr) *wanted.buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times, false);
   result.cold_step_time_s = to_seconds(embedded->cold);
   result.messages =
@@ -118,7 +94,6 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
     result.step_percentiles = percentiles_of(std::move(steps));
   }
   if (wanted.buckets != nullptr) {
-    *wanted.buckets = sent_buckets(step, embedded->buckets);
     result.attribution = embedded->attribution.causes;
     result.links = links(e, step, *embedded);
   }
