@@ -4,12 +4,12 @@
 // does not grow with the file. Scope: one step is what lies between two ProfilerStep marks; a trace
 // without marks is one step. Collectives are NCCL's kernels, with the sizes of the annotation
 // around their launch. Parameters: layers: "each", or "whole" where the trace cannot tell them
-// apart; steps: which of them. A step with other layers than most is left out, and said. Limits:
-// the trace's device times stand beside its host times, but a run takes the device's alone;
-// optimizer, copies, collectives and the host's share stand under "measured". Parameters have no
-// names in a trace: a tensor is named by its layer and
-// shape, or as in a layer table, which is held against the shapes, and takes their place where
-// there are none.
+// apart; steps: which of them. A step with other layers than most is left out, and said. The
+// optimizer is a layer of its own, the first of the forward pass. Limits: the trace's device times
+// stand beside its host times, but a run takes the device's alone; copies, collectives and the
+// host's share stand under "measured". Parameters have no names in a trace: a tensor is named by
+// its layer and shape, or as in a layer table, which is held against the shapes, and takes their
+// place where there are none.
 #include "models/importers/byte_stream.h"
 #include "models/importers/kineto_profile.h"
 #include "models/importers/kineto_records.h"

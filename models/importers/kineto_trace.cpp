@@ -50,6 +50,8 @@ class TraceMaker {
     if (!whole_) check_layers();
     std::vector<Layer> layers = whole_ ? whole_layer() : each_layer();
     if (!request_.layer_table.empty()) take_names(layers);
+    const Duration update = mean(sum(StepPart::kOptimizer));
+    if (update > Duration{}) layers.insert(layers.begin(), optimizer(update));
     Json measured{{"from", "PyTorch's profiler"},
                   {"ranks", ranks_.size()},
                   {"steps", steps_json()},
@@ -64,6 +66,7 @@ class TraceMaker {
                            : "a layer is a module, or the operators of one sequence number",
                     missing_.empty() ? "" : " ", fmt::join(missing_, " ")));
     trace.layers = std::move(layers);
+    trace.update = update;
     check_imported(trace, request_.file);
     trace.provenance["measured"] = std::move(measured);
     trace.domain = domain();
@@ -164,6 +167,11 @@ class TraceMaker {
              .forward = mean(sum(StepPart::kForward)),
              .backward = mean(sum(StepPart::kBackward)),
              .tensors = tensors("step", gradients)}};
+  }
+
+  /// It runs when gradients are summed and before weights are used, as the first of the next pass.
+  static Layer optimizer(Duration update) {
+    return {.name = "optimizer", .forward = update, .backward = {}, .tensors = {}};
   }
 
   /// Of the layer table, whose tensors are the trace's, one by one; or, where no gradient has a
@@ -344,7 +352,8 @@ class TraceMaker {
       missing_.push_back(fmt::format("{}{} of {} device activities ({} us) {}.", where, odd.count,
                                      rank.activities, odd.ns / 1000, what));
     };
-    say_odd(rank.unlaunched, "have no launch in the trace and are left out");
+    say_odd(rank.unlaunched,
+            "have no launch in the trace, as work from before it, and are left out");
     say_odd(rank.outside, "were launched outside the marked steps and are left out");
     say_odd(rank.unmatched, "are of backward operators without a forward one and count as other");
     say_odd(rank.early, "start before their launch, the longest time given: the clocks differ");
@@ -366,11 +375,10 @@ class TraceMaker {
   /// What a run on this trace does not know.
   std::string domain() const {
     const double n = static_cast<double>(steps_.size());
-    const double rest =
-        seconds(sum(StepPart::kOptimizer) + sum(StepPart::kCopies) + sum(StepPart::kOther)) / n;
-    std::string text = fmt::format(
-        "imported device times: {} a step of optimizer, copies and other work are left out",
-        milliseconds(rest));
+    const double rest = seconds(sum(StepPart::kCopies) + sum(StepPart::kOther)) / n;
+    std::string text =
+        fmt::format("imported device times: {} a step of copies and other work are left out",
+                    milliseconds(rest));
     double host = 0;
     double device = 0;
     for (const ProfiledStep* step : steps_) {

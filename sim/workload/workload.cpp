@@ -39,6 +39,11 @@ const Params& trace_params() {
        .kind = Kind::kNumber,
        .need = Need::kOptional,
        .range = kNotNegative},
+      {.key = "update_s",
+       .kind = Kind::kNumber,
+       .help = "the optimizer's part of the forward times",
+       .need = Need::kOptional,
+       .range = kNotNegative},
       {.key = "domain",
        .kind = Kind::kText,
        .help = "what a run on this trace leaves out",
@@ -134,6 +139,10 @@ void check_totals(const Trace& trace, const Config& config) {
     config.fail("layers",
                 fmt::format("{} s of compute in one step, expected at most 1e6", seconds));
   }
+  if (trace.update > trace.forward()) {
+    config.fail("update_s", fmt::format("expected at most the {} s of the forward pass, got {}",
+                                        to_seconds(trace.forward()), to_seconds(trace.update)));
+  }
 }
 
 }  // namespace
@@ -175,6 +184,7 @@ Trace parse_trace(const std::string& text, const std::string& file) {
   if (provenance.has("measured")) provenance.object("measured", any_keys());
   trace.provenance = provenance.node();
   if (config.has("forward_total_s")) trace.forward_total = read_seconds(config, "forward_total_s");
+  if (config.has("update_s")) trace.update = read_seconds(config, "update_s");
   if (config.has("domain")) trace.domain = config.get<std::string>("domain");
   std::set<std::string> names;
   for (const Config& layer : config.objects("layers", layer_params())) {
@@ -210,6 +220,7 @@ std::string write_trace(const Trace& trace) {
   Json head{{"format", "steptime-trace"}, {"version", 1},         {"model", trace.model},
             {"device", trace.device},     {"batch", trace.batch}, {"provenance", trace.provenance}};
   if (trace.forward_total) head["forward_total_s"] = to_seconds(*trace.forward_total);
+  if (trace.update > Duration{}) head["update_s"] = to_seconds(trace.update);
   if (trace.domain != "inside") head["domain"] = trace.domain;
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // "\n}"

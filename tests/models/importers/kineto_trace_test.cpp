@@ -42,24 +42,28 @@ std::string with_collective(int rank, int start, int end) {
 
 TEST(KinetoTrace, LayersHaveTimesAndTensorsInForwardOrder) {
   const Trace trace = *imported({two_layers().text()}).trace;
-  ASSERT_EQ(trace.layers.size(), 2U);
-  EXPECT_EQ(trace.layers[0].forward, 100us);
-  EXPECT_EQ(trace.layers[0].backward, 203us);
-  ASSERT_EQ(trace.layers[0].tensors.size(), 2U);
+  ASSERT_EQ(trace.layers.size(), 3U);
+  EXPECT_EQ(trace.layers[0].name, "optimizer");
+  EXPECT_EQ(trace.layers[0].forward, 11us);
+  EXPECT_EQ(trace.update, 11us);
+  EXPECT_EQ(trace.layers[1].forward, 100us);
+  EXPECT_EQ(trace.layers[1].backward, 203us);
+  ASSERT_EQ(trace.layers[1].tensors.size(), 2U);
   // The last gradient first: a run sends a layer's tensors from the last to the first.
-  EXPECT_EQ(trace.layers[0].tensors[0].name, "0:linear.0 8x4");
-  EXPECT_EQ(trace.layers[0].tensors[0].params, 32);
-  EXPECT_EQ(trace.layers[0].tensors[1].name, "0:linear.1 8");
-  EXPECT_TRUE(trace.layers[1].tensors.empty());
+  EXPECT_EQ(trace.layers[1].tensors[0].name, "0:linear.0 8x4");
+  EXPECT_EQ(trace.layers[1].tensors[0].params, 32);
+  EXPECT_EQ(trace.layers[1].tensors[1].name, "0:linear.1 8");
+  EXPECT_TRUE(trace.layers[2].tensors.empty());
   const Json& step = trace.provenance["measured"]["steps"][0];
   EXPECT_EQ(step["step"], "ProfilerStep#1");
   EXPECT_EQ(step["host_s"], 0.001);
   EXPECT_EQ(step["device_s"], 391e-6);
   EXPECT_EQ(step["copies_s"], 7e-6);
   EXPECT_EQ(step["optimizer_s"], 11e-6);
-  EXPECT_EQ(trace.domain,
-            "imported device times: 0.018 ms a step of optimizer, copies and other work are left "
-            "out; the host took 1.000 ms a step, the device 0.391 ms");
+  EXPECT_EQ(
+      trace.domain,
+      "imported device times: 0.007 ms a step of copies and other work are left out; the host "
+      "took 1.000 ms a step, the device 0.391 ms");
 }
 
 TEST(KinetoTrace, TimesAreMeansOverSteps) {
@@ -72,8 +76,9 @@ TEST(KinetoTrace, TimesAreMeansOverSteps) {
   t.accumulate(1160, 10, "8").kernel(1165, 2, 1440, 1);
   t.accumulate(1180, 10, "8,4").kernel(1185, 2, 1441, 2);
   const Trace trace = *imported({t.text()}).trace;
-  EXPECT_EQ(trace.layers[0].forward, 101500ns);  // (100 + 103) / 2 us
-  EXPECT_EQ(trace.layers[0].backward, 203us);
+  EXPECT_EQ(trace.update, 5500ns);               // (11 + 0) / 2 us
+  EXPECT_EQ(trace.layers[1].forward, 101500ns);  // (100 + 103) / 2 us
+  EXPECT_EQ(trace.layers[1].backward, 203us);
   EXPECT_EQ(trace.provenance["measured"]["steps"].size(), 2U);
 }
 
@@ -130,9 +135,10 @@ TEST(KinetoTrace, WhatHasNoLayersIsRefusedWithTheReason) {
 TEST(KinetoTrace, AWholeStepIsOneLayer) {
   const Imported whole = imported({two_layers().text()}, true);
   const Trace& trace = *whole.trace;
-  ASSERT_EQ(trace.layers.size(), 1U);
-  EXPECT_EQ(trace.layers[0].forward, 130us);
-  EXPECT_EQ(trace.layers[0].backward, 243us);
+  ASSERT_EQ(trace.layers.size(), 2U);
+  EXPECT_EQ(trace.layers[0].forward, 11us);  // the optimizer
+  EXPECT_EQ(trace.layers[1].forward, 130us);
+  EXPECT_EQ(trace.layers[1].backward, 243us);
   EXPECT_EQ(trace.params(), 40);
   EXPECT_TRUE(trace.domain.ends_with("; one layer, so that no gradient is ready before the end"));
 }
