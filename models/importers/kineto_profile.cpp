@@ -78,7 +78,6 @@ class Attribution {
     for (const std::uint32_t thread : others)
       sweep(thread);
     assign_activities();
-    find_overlaps();
     finish();
     return std::move(profile_);
   }
@@ -296,7 +295,12 @@ class Attribution {
                      [&](std::size_t a, std::size_t b) { return correlation(a) < correlation(b); });
     std::stable_sort(r_.activities.begin(), r_.activities.end(),
                      [](const Activity& a, const Activity& b) { return a.start_ns < b.start_ns; });
+    std::map<std::uint32_t, std::int64_t> ends;  // of what streams did
     for (const Activity& activity : r_.activities) {
+      std::int64_t& end = ends.try_emplace(activity.stream, INT64_MIN).first->second;
+      const std::int64_t before =
+          std::exchange(end, std::max(end, activity.start_ns + activity.duration_ns));
+      check_overlap(activity, before);
       const auto found = std::lower_bound(
           by_correlation.begin(), by_correlation.end(), activity.correlation,
           [&](std::size_t i, std::int64_t wanted) { return correlation(i) < wanted; });
@@ -305,7 +309,8 @@ class Attribution {
         continue;
       }
       check_order(activity, r_.launches[*found]);
-      assign(activity, owners_[*found]);
+      assign(activity, activity.duration_ns + gap(activity, r_.launches[*found], before),
+             owners_[*found]);
     }
   }
 
@@ -325,7 +330,23 @@ class Attribution {
     profile_.early.ns = std::max(profile_.early.ns, early);
   }
 
-  void assign(const Activity& activity, const Owner& owner) {
+  /// A stream does one thing after the other.
+  void check_overlap(const Activity& activity, std::int64_t before) {
+    if (activity.start_ns >= before) return;
+    ++profile_.overlapping.count;
+    profile_.overlapping.ns = std::max(profile_.overlapping.ns, before - activity.start_ns);
+  }
+
+  /// What the device itself needs between the end of one thing and the next, which was launched by
+  /// then. Longer gaps are waits for the host or for another stream.
+  static std::int64_t gap(const Activity& activity, const Launch& launch, std::int64_t before) {
+    constexpr std::int64_t kLongest = 10'000;
+    const std::int64_t gap = launch.end_ns <= before ? activity.start_ns - before : 0;
+    return gap > 0 && gap <= kLongest ? gap : 0;
+  }
+
+  /// `taken_ns`: with the gap before it.
+  void assign(const Activity& activity, std::int64_t taken_ns, const Owner& owner) {
     if (owner.step < 0) return count(profile_.outside, activity);
     ProfiledStep& step = profile_.steps[static_cast<std::size_t>(owner.step)];
     if (activity.kind == Activity::Kind::kCollective) {
@@ -334,13 +355,12 @@ class Attribution {
     }
     const StepPart part =
         activity.kind == Activity::Kind::kHostCopy ? StepPart::kCopies : owner.part;
-    step.part_ns[static_cast<std::size_t>(part)] += activity.duration_ns;
+    step.part_ns[static_cast<std::size_t>(part)] += taken_ns;
     if (owner.is_unmatched && part == StepPart::kOther) count(profile_.unmatched, activity);
     if (part != StepPart::kForward && part != StepPart::kBackward) return;
     Group& group =
         steps_[static_cast<std::size_t>(owner.step)].groups[static_cast<std::size_t>(owner.layer)];
-    (part == StepPart::kForward ? group.layer.forward_ns : group.layer.backward_ns) +=
-        activity.duration_ns;
+    (part == StepPart::kForward ? group.layer.forward_ns : group.layer.backward_ns) += taken_ns;
     group.used = true;
   }
 
@@ -362,19 +382,6 @@ class Attribution {
       collective.source = Source::kAllocator;
     }
     step.collectives.push_back(std::move(collective));
-  }
-
-  /// A stream does one thing after the other.
-  void find_overlaps() {
-    std::map<std::uint32_t, std::int64_t> ends;
-    for (const Activity& activity : r_.activities) {
-      std::int64_t& end = ends.try_emplace(activity.stream, INT64_MIN).first->second;
-      if (activity.start_ns < end) {
-        ++profile_.overlapping.count;
-        profile_.overlapping.ns = std::max(profile_.overlapping.ns, end - activity.start_ns);
-      }
-      end = std::max(end, activity.start_ns + activity.duration_ns);
-    }
   }
 
   void finish() {

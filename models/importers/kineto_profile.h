@@ -1,10 +1,12 @@
 // The steps of a PyTorch trace: what of the device's time belongs to which layer.
 //
 // A kernel belongs to the runtime call with its correlation id, and that to the operators of its
-// thread around it; never to what happens to run at the same time. Forward operators that share a
-// sequence number, which only one node of autograd's graph can have, are a layer; a backward
-// operator belongs to the layer with the highest number up to its own. A gradient (AccumulateGrad)
-// and what else autograd does between two nodes belong to the node before.
+// thread around it; never to what happens to run at the same time. It takes its own time and, where
+// it was launched before the one ahead of it ended, what the device needs from that one to it.
+// Forward operators that share a sequence number, which only one node of autograd's graph can have,
+// are a layer; a backward operator belongs to the layer with the highest number up to its own. A
+// gradient (AccumulateGrad) and what else autograd does between two nodes belong to the node
+// before.
 //
 // Source: PyTorch's torch/csrc/autograd/profiler_kineto.cpp and engine.cpp; sequence numbers as in
 // "Correlating autograd operators" of the torch.autograd.profiler documentation.

@@ -50,7 +50,8 @@ class Collector {
         return span(e);
       case Category::kRuntime:
         if (e.correlation < 0) return;
-        return keep(records_.launches, Launch{e.correlation, e.start_ns, name(e.thread)});
+        return keep(records_.launches,
+                    Launch{e.correlation, e.start_ns, e.start_ns + e.duration_ns, name(e.thread)});
       case Category::kKernel:
       case Category::kCopy:
       case Category::kSet:

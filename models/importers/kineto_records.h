@@ -59,6 +59,7 @@ struct HostSpan {
 struct Launch {
   std::int64_t correlation = 0;
   std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
   std::uint32_t thread = 0;
 };
 

@@ -67,6 +67,7 @@ class TraceMaker {
                     missing_.empty() ? "" : " ", fmt::join(missing_, " ")));
     trace.layers = std::move(layers);
     trace.update = update;
+    trace.host = host();
     check_imported(trace, request_.file);
     trace.provenance["measured"] = std::move(measured);
     trace.domain = domain();
@@ -214,6 +215,13 @@ class TraceMaker {
     for (const ProfiledStep* step : steps_)
       sum += step->part_ns[static_cast<std::size_t>(part)];
     return sum;
+  }
+
+  Duration host() const {
+    std::int64_t sum = 0;
+    for (const ProfiledStep* step : steps_)
+      sum += step->wall_ns;
+    return mean(sum);
   }
 
   // ---- what else was measured
@@ -379,14 +387,11 @@ class TraceMaker {
     std::string text =
         fmt::format("imported device times: {} a step of copies and other work are left out",
                     milliseconds(rest));
-    double host = 0;
     double device = 0;
-    for (const ProfiledStep* step : steps_) {
-      host += seconds(step->wall_ns) / n;
+    for (const ProfiledStep* step : steps_)
       device += seconds(step->device_ns()) / n;
-    }
-    if (host > device) {
-      text += fmt::format("; the host took {} a step, the device {}", milliseconds(host),
+    if (const double took = to_seconds(host()); took > device) {
+      text += fmt::format("; the host took {} a step, the device {}", milliseconds(took),
                           milliseconds(device));
     }
     if (whole_) text += "; one layer, so that no gradient is ready before the end";

@@ -164,12 +164,16 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, bool is_recurr
   }
   std::ranges::move(extrapolated(e, plan, is_recurrence), std::back_inserter(beyond));
   assess(e, r, std::move(beyond));
+  Interval& interval = r.step_time_interval_s;
+  // Where the host took longer than the device, under the profiler, which slows it down, the device
+  // may wait for it.
+  const Duration waits = workload.trace.host - workload.trace.forward() - workload.trace.backward();
+  interval.high = std::max(interval.high, r.step_time_s + to_seconds(waits));
   if (plan.input == Duration{}) return;
   // No step ends before its pipeline, whose time is as certain as a measured one of a single
   // worker.
   const Interval input =
       TrackRecord::of({}).assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
-  Interval& interval = r.step_time_interval_s;
   interval = {std::max(interval.low, input.low), std::max(interval.high, input.high)};
 }
 

@@ -44,6 +44,11 @@ const Params& trace_params() {
        .help = "the optimizer's part of the forward times",
        .need = Need::kOptional,
        .range = kNotNegative},
+      {.key = "host_s",
+       .kind = Kind::kNumber,
+       .help = "what the host took a step, and a profiler with it",
+       .need = Need::kOptional,
+       .range = {.low = 0, .high = 1e6}},
       {.key = "domain",
        .kind = Kind::kText,
        .help = "what a run on this trace leaves out",
@@ -185,6 +190,7 @@ Trace parse_trace(const std::string& text, const std::string& file) {
   trace.provenance = provenance.node();
   if (config.has("forward_total_s")) trace.forward_total = read_seconds(config, "forward_total_s");
   if (config.has("update_s")) trace.update = read_seconds(config, "update_s");
+  if (config.has("host_s")) trace.host = read_seconds(config, "host_s");
   if (config.has("domain")) trace.domain = config.get<std::string>("domain");
   std::set<std::string> names;
   for (const Config& layer : config.objects("layers", layer_params())) {
@@ -221,6 +227,7 @@ std::string write_trace(const Trace& trace) {
             {"device", trace.device},     {"batch", trace.batch}, {"provenance", trace.provenance}};
   if (trace.forward_total) head["forward_total_s"] = to_seconds(*trace.forward_total);
   if (trace.update > Duration{}) head["update_s"] = to_seconds(trace.update);
+  if (trace.host > Duration{}) head["host_s"] = to_seconds(trace.host);
   if (trace.domain != "inside") head["domain"] = trace.domain;
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // "\n}"

@@ -71,6 +71,7 @@ struct Trace {
   /// Multiprocessors of the GPU, where a device model knows them.
   std::optional<std::int64_t> multiprocessors{};
   Duration update{};        ///< the optimizer's part of the forward times
+  Duration host{};          ///< what the host took a step, and a profiler with it; 0: not known
   double forward_wait = 0;  ///< share of the pass in which the GPU waits for the host
   double backward_wait = 0;
   std::optional<TrainingMemory> memory{};  ///< where a device model knows it

@@ -301,6 +301,7 @@ void accumulate(const Config& section, Trace& trace) {
                  fmt::format("{} micro-batches take more than {} s", count, kMostSeconds));
   }
   trace.batch *= count;
+  trace.host *= count;
   const double forward = to_seconds(trace.forward()) * static_cast<double>(count);
   const double backward = to_seconds(trace.backward()) * more;
   if (forward + backward > 0) {

@@ -45,15 +45,14 @@ TEST(Kineto, ResNet50sPartsAreTheDevicesTime) {
       sum += microseconds(step[part]);
     EXPECT_EQ(step["communication_s"], 0);
     EXPECT_EQ(sum, microseconds(step["device_s"]));
-    EXPECT_GE(sum, 101'939);
-    EXPECT_LE(sum, 103'482);
     EXPECT_LT(microseconds(step["other_s"]), sum / 100);
     all += sum;
   }
-  // The sum of "dur" over all of the file's kernels, copies and sets, 1,543 a step.
-  EXPECT_EQ(all, 614'413);
-  EXPECT_EQ(microseconds(steps[0]["device_s"]), 103'482);
-  EXPECT_EQ(microseconds(steps[5]["device_s"]), 101'939);
+  // The sum of "dur" over all of the file's kernels, copies and sets, 1,543 a step, and the 7,267
+  // gaps of up to 10 us before those that were launched in time.
+  EXPECT_EQ(all, 614'413 + 9'926);
+  EXPECT_EQ(microseconds(steps[0]["device_s"]), 103'482 + 1'646);
+  EXPECT_EQ(microseconds(steps[5]["device_s"]), 101'939 + 1'728);
   // Layers are rounded to a picosecond each.
   std::int64_t passes = 0;
   for (const Json& step : steps) {

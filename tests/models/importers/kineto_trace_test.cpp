@@ -44,8 +44,9 @@ TEST(KinetoTrace, LayersHaveTimesAndTensorsInForwardOrder) {
   const Trace trace = *imported({two_layers().text()}).trace;
   ASSERT_EQ(trace.layers.size(), 3U);
   EXPECT_EQ(trace.layers[0].name, "optimizer");
-  EXPECT_EQ(trace.layers[0].forward, 11us);
-  EXPECT_EQ(trace.update, 11us);
+  EXPECT_EQ(trace.layers[0].forward, 18us);  // 11 and the gap of 7 before it
+  EXPECT_EQ(trace.update, 18us);
+  EXPECT_EQ(trace.host, 1ms);
   EXPECT_EQ(trace.layers[1].forward, 100us);
   EXPECT_EQ(trace.layers[1].backward, 203us);
   ASSERT_EQ(trace.layers[1].tensors.size(), 2U);
@@ -57,13 +58,13 @@ TEST(KinetoTrace, LayersHaveTimesAndTensorsInForwardOrder) {
   const Json& step = trace.provenance["measured"]["steps"][0];
   EXPECT_EQ(step["step"], "ProfilerStep#1");
   EXPECT_EQ(step["host_s"], 0.001);
-  EXPECT_EQ(step["device_s"], 391e-6);
+  EXPECT_EQ(step["device_s"], 398e-6);
   EXPECT_EQ(step["copies_s"], 7e-6);
-  EXPECT_EQ(step["optimizer_s"], 11e-6);
+  EXPECT_EQ(step["optimizer_s"], 18e-6);
   EXPECT_EQ(
       trace.domain,
       "imported device times: 0.007 ms a step of copies and other work are left out; the host "
-      "took 1.000 ms a step, the device 0.391 ms");
+      "took 1.000 ms a step, the device 0.398 ms");
 }
 
 TEST(KinetoTrace, TimesAreMeansOverSteps) {
@@ -76,7 +77,7 @@ TEST(KinetoTrace, TimesAreMeansOverSteps) {
   t.accumulate(1160, 10, "8").kernel(1165, 2, 1440, 1);
   t.accumulate(1180, 10, "8,4").kernel(1185, 2, 1441, 2);
   const Trace trace = *imported({t.text()}).trace;
-  EXPECT_EQ(trace.update, 5500ns);               // (11 + 0) / 2 us
+  EXPECT_EQ(trace.update, 9us);                  // (11 + 7 + 0) / 2
   EXPECT_EQ(trace.layers[1].forward, 101500ns);  // (100 + 103) / 2 us
   EXPECT_EQ(trace.layers[1].backward, 203us);
   EXPECT_EQ(trace.provenance["measured"]["steps"].size(), 2U);
@@ -136,7 +137,7 @@ TEST(KinetoTrace, AWholeStepIsOneLayer) {
   const Imported whole = imported({two_layers().text()}, true);
   const Trace& trace = *whole.trace;
   ASSERT_EQ(trace.layers.size(), 2U);
-  EXPECT_EQ(trace.layers[0].forward, 11us);  // the optimizer
+  EXPECT_EQ(trace.layers[0].forward, 18us);  // the optimizer
   EXPECT_EQ(trace.layers[1].forward, 130us);
   EXPECT_EQ(trace.layers[1].backward, 243us);
   EXPECT_EQ(trace.params(), 40);

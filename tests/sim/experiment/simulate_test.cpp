@@ -281,5 +281,19 @@ TEST(Simulate, AStepWaitsForItsSamples) {
                 ": /workload/input: the samples of a step take 1048576 s, at most 1000000 s");
 }
 
+// Of 42 ms of compute in a step of 44: where the host took 100 ms under a profiler the step may take
+// 58 more. A host of 40 ms is never waited for.
+TEST(Simulate, AStepMayWaitForTheHost) {
+  const TinyFolder folder;
+  const Interval alone = simulate(tiny_experiment(folder)).step_time_interval_s;
+  folder.patch_trace(R"({"host_s": 0.1})");
+  const Result slow = simulate(tiny_experiment(folder));
+  EXPECT_DOUBLE_EQ(slow.step_time_s, 0.044);
+  EXPECT_EQ(slow.step_time_interval_s.low, alone.low);
+  EXPECT_DOUBLE_EQ(slow.step_time_interval_s.high, 0.102);
+  folder.patch_trace(R"({"host_s": 0.04})");
+  EXPECT_EQ(simulate(tiny_experiment(folder)).step_time_interval_s.high, alone.high);
+}
+
 }  // namespace
 }  // namespace steptime
