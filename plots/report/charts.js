@@ -95,12 +95,18 @@ const ticksOf = (numbers, labels) => ({
 const spread = (values) => Math.max(...values) / Math.min(...values);
 const isLog = (values) => Math.min(...values) > 0 && spread(values) >= 8;
 
-// Lines over an axis of numbers: rows {x, y, low, high, series, tip}; `ideal`: rows {x, y} of a dashed line.
+// So many places that each point's mark and line would cover its neighbours'.
+const isDense = (numbers) => new Set(numbers).size > 25;
+
+// Lines over an axis of numbers, `ticks` of which are named, or all: rows {x, y, low, high, series, tip}; `ideal`: rows {x, y} of a dashed line.
 const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
   const all = rows.flatMap((r) => [r.y, r.low ?? r.y, r.high ?? r.y]).concat(ideal.map((r) => r.y));
   const logY = y.log && Math.min(...all) > 0;
   const logX = isLog(x.numbers);
-  const band = series.length === 1;
+  const dense = isDense(x.numbers);
+  const [least, most] = [Math.min(...all), Math.max(...all)].map((value) => Math.log10(value));
+  const decades = !logY || most - least < 3 ? null : [...Array(Math.floor(most) - Math.ceil(least) + 1).keys()]
+    .map((i) => 10 ** (Math.ceil(least) + i));
   const at = (field) => ({ scale: "y", field });
   const position = { x: { scale: "x", field: "x" } };
   return chart(width, 290 + legendHeight(series, width), {
@@ -112,7 +118,7 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
     scales: [
       { name: "x", type: logX ? "log" : "linear", base: 2, zero: false, range: "width", padding: 14,
         domain: [Math.min(...x.numbers), Math.max(...x.numbers)] },
-      { name: "y", type: logY ? "log" : "linear", base: 2, zero: !logY, nice: !logY, range: "height",
+      { name: "y", type: logY ? "log" : "linear", base: decades ? 10 : 2, zero: !logY, nice: !logY, range: "height",
         domain: [Math.min(...all) * (logY ? 0.9 : 1), Math.max(...all) * (logY ? 1.1 : 1)] },
       { name: "colour", type: "ordinal", domain: series, range: kColours },
       { name: "shape", type: "ordinal", domain: series,
@@ -120,28 +126,30 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
     ],
     axes: [
       { orient: "left", scale: "y", grid: true, title: y.title, tickCount: 6, domain: false, ticks: false,
-        ...(logY ? { format: ",~f" } : {}) },
-      { orient: "bottom", scale: "x", title: x.title, ...ticksOf(x.numbers, x.labels) },
+        ...(logY ? { format: ",~f" } : {}), ...(decades ? { values: decades } : {}) },
+      { orient: "bottom", scale: "x", title: x.title, labelFlush: true,
+        ...(x.ticks ? ticksOf(x.ticks.map((t) => t[0]), x.ticks.map((t) => t[1])) : ticksOf(x.numbers, x.labels)) },
     ],
     legends: series.length > 1 || series[0] !== ""
       ? [legend(series, width, { stroke: "colour", shape: "shape", symbolStrokeWidth: 2, symbolFillColor: "#ffffff" })]
       : [],
     marks: [
-      ...(band ? [{ type: "area", from: { data: "known" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
-        fill: { scale: "colour", field: "series" }, fillOpacity: { value: 0.14 } } } }] : []),
+      ...(dense || series.length === 1 ? [{ type: "group", from: { facet: { name: "held", data: "known", groupby: "series" } },
+        marks: [{ type: "area", from: { data: "held" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
+          fill: { scale: "colour", field: "series" }, fillOpacity: { value: series.length === 1 ? 0.14 : 0.07 } } } }] }] : []),
       { type: "group", from: { facet: { name: "one", data: "rows", groupby: "series" } },
         marks: [{ type: "line", from: { data: "one" }, encode: { enter: { ...position, y: at("y"),
           stroke: { scale: "colour", field: "series" }, strokeWidth: { value: 2.2 } } } }] },
       { type: "line", from: { data: "ideal" }, encode: { enter: { ...position, y: at("y"),
         stroke: { value: "#8a949e" }, strokeDash: { value: [5, 4] }, strokeWidth: { value: 1.5 } } } },
-      { type: "rule", from: { data: "known" }, encode: { enter: {
+      ...(dense ? [] : [{ type: "rule", from: { data: "known" }, encode: { enter: {
         x: { scale: "x", field: "x", offset: { field: "shift" } }, y: at("low"), y2: at("high"),
-        stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } },
+        stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } }]),
       { type: "symbol", from: { data: "rows" }, encode: { enter: { ...position, y: at("y"),
         shape: { scale: "shape", field: "series" },
         size: { signal: `datum.x === ${mark ?? "null"} ? 150 : 55` }, stroke: { scale: "colour", field: "series" },
         fill: { signal: `datum.x === ${mark ?? "null"} ? scale('colour', datum.series) : '#ffffff'` },
-        strokeWidth: { value: 2 }, tooltip: { field: "tip" } } } },
+        strokeWidth: { value: 2 }, opacity: { value: dense ? 0 : 1 }, tooltip: { field: "tip" } } } },
     ],
   });
 };

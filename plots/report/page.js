@@ -234,10 +234,11 @@ const sweep = () => {
   const all = [...new Set(good.map((r) => nameOf(r, numeric?.i)))];
   const series = numeric ? all.slice(0, kColours.length) : all;
   const charts = [];
-  let about = "Thin lines hold what would be measured with 95\u00a0%.";
+  const held = numeric && isDense(numeric.axis.numbers) ? "Bands" : "Thin lines";
+  let about = `${held} hold what would be measured with 95\u00a0%.`;
   if (good.length > 0 && numeric) {
     const { axis, i } = numeric;
-    const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels };
+    const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels, ticks: axis.ticks };
     const shift = new Map(series.map((name, k) => [name, (k - (series.length - 1) / 2) * 3]));
     const byNodes = axis.name === "nodes";
     const time = timeAxis(Math.max(...good.map((r) => r.step_time_interval_s[1])));
@@ -256,7 +257,7 @@ const sweep = () => {
     // None where points of as many nodes are cut into other numbers of replicas.
     const most = new Map(good.map((r) => [axis.numbers[r.at[i]], copies(r)]));
     const hasIdeal = byNodes && good.every((r) => most.get(axis.numbers[r.at[i]]) === copies(r));
-    if (hasIdeal) about = `Thin lines hold what would be measured with 95\u00a0%; the dashed one is perfect scaling, every ${copy} as fast as one alone.`;
+    if (hasIdeal) about = `${held} hold what would be measured with 95\u00a0%; the dashed one is perfect scaling, every ${copy} as fast as one alone.`;
     charts.push(h("div", {}, h("h3", {}, "Step time"), figure("sweep-step-time", "Step time of each point", (width) => lines(steps,
       { x, y: { title: time.title, log }, series }, width))));
     charts.push(h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,

@@ -2,7 +2,7 @@
 
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
-#include "sim/config/text_lines.h"
+#include "sim/config/list_index.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -206,7 +206,7 @@ Json* place(Json& root, const std::string& pointer) {
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
     if (node->is_null()) *node = Json::object();
     if (node->is_array()) {
-      const auto index = index_in(*key);
+      const auto index = list_index(*key);
       if (!index || *index >= node->size()) return nullptr;
       node = &(*node)[*index];
     } else if (node->is_object() && (node->contains(*key) || !is_number(*key))) {

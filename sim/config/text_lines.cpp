@@ -55,12 +55,6 @@ std::vector<TextLine> text_lines(const std::string& file, std::string_view text)
   return lines;
 }
 
-std::optional<std::size_t> index_in(std::string_view text) {
-  const bool is_digits = text.find_first_not_of("0123456789") == std::string_view::npos;
-  return is_digits && (text.size() < 2 || text.front() != '0') ? number_in<std::size_t>(text)
-                                                               : std::nullopt;
-}
-
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};

@@ -2,7 +2,6 @@
 // one line, and as a record of CSV it is taken apart as RFC 4180 has it; a record is one line.
 #pragma once
 #include <charconv>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,8 +49,5 @@ std::optional<Number> number_in(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
-
-/// A list's index as RFC 6901, section 4, writes one: digits, of which the first is 0 in "0" alone.
-std::optional<std::size_t> index_in(std::string_view text);
 
 }  // namespace steptime

@@ -61,14 +61,42 @@ std::vector<std::string> labels_of(const SweptAxis& axis) {
   return labels;
 }
 
-/// `'1 us' 1e-06`, of each place.
-std::vector<std::string> ticks_at(const std::vector<double>& places, const AxisUnits& units) {
+std::vector<NamedPlace> named_alike(const std::vector<double>& places, const AxisUnits& units) {
   const std::vector<std::string> labels =
       &units == &bare_numbers() ? written_alike(places) : written_alike(places, units);
-  std::vector<std::string> shown;
+  std::vector<NamedPlace> named;
   for (std::size_t i = 0; i < places.size(); ++i)
-    shown.push_back(fmt::format("{} {:.17g}", in_quotes(labels[i]), places[i]));
+    named.emplace_back(places[i], labels[i]);
+  return named;
+}
+
+/// `'1 us' 1e-06`, of each place.
+std::vector<std::string> ticks_at(const std::vector<NamedPlace>& places) {
+  std::vector<std::string> shown;
+  for (const auto& [place, label] : places)
+    shown.push_back(fmt::format("{} {:.17g}", in_quotes(label), place));
   return shown;
+}
+std::vector<std::string> ticks_at(const std::vector<double>& places) {
+  return ticks_at(named_alike(places, bare_numbers()));
+}
+
+/// At most `most` of the axis' own values, as far from each other as labels need.
+std::vector<NamedPlace> own_places(const SweptAxis& axis, bool by_place, std::size_t most) {
+  const auto place = [&](std::size_t i) {
+    if (!by_place) return static_cast<double>(i + 1);
+    return axis.is_logarithmic() ? std::log(axis.places[i]) : axis.places[i];
+  };
+  const std::size_t n = axis.values.size();
+  const double apart = (place(n - 1) - place(0)) / static_cast<double>(most) * (1 - 1e-9);
+  std::vector<NamedPlace> named;
+  double next = place(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (place(i) < next) continue;
+    named.emplace_back(by_place ? axis.places[i] : static_cast<double>(i + 1), axis.labels[i]);
+    next = place(i) + apart;
+  }
+  return named;
 }
 
 std::string tick_command(const char* which, const std::vector<std::string>& shown) {
@@ -161,41 +189,25 @@ std::size_t ticks_in(std::size_t room, const SweptAxis& axis, bool by_place) {
   return std::clamp<std::size_t>(room / (longest + kGap), 1, kMostTicks);
 }
 
+std::vector<NamedPlace> named_places(const SweptAxis& axis, std::size_t most) {
+  if (axis.values.size() <= most || axis.units == nullptr) return own_places(axis, true, most);
+  const auto& round = axis.is_logarithmic() ? round_powers : round_places;
+  return named_alike(round(axis.places.front(), axis.places.back(), most, *axis.units),
+                     *axis.units);
+}
+
 std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most) {
-  const std::size_t n = axis.values.size();
-  if (n > most && by_place && axis.units != nullptr) {
-    const auto& round = axis.is_logarithmic() ? round_powers : round_places;
-    return tick_command(
-        which,
-        ticks_at(round(axis.places.front(), axis.places.back(), most, *axis.units), *axis.units));
-  }
-  std::vector<std::string> shown;
-  const auto add = [&](std::size_t i) {
-    shown.push_back(fmt::format("{} {:.17g}", in_quotes(axis.labels[i]),
-                                by_place ? axis.places[i] : static_cast<double>(i + 1)));
-  };
-  if (n > most && !by_place) {
+  if (by_place) return tick_command(which, ticks_at(named_places(axis, most)));
+  std::vector<NamedPlace> named;
+  if (axis.values.size() > most) {
     for (const std::size_t i : round_values(axis, most))
-      add(i);
-    if (!shown.empty()) return tick_command(which, shown);
+      named.emplace_back(static_cast<double>(i + 1), axis.labels[i]);
   }
-  const auto place = [&](std::size_t i) {
-    if (!by_place) return static_cast<double>(i + 1);
-    return axis.is_logarithmic() ? std::log(axis.places[i]) : axis.places[i];
-  };
-  const double apart = (place(n - 1) - place(0)) / static_cast<double>(most) * (1 - 1e-9);
-  double next = place(0);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (place(i) < next) continue;
-    add(i);
-    next = place(i) + apart;
-  }
-  return tick_command(which, shown);
+  return tick_command(which, ticks_at(named.empty() ? own_places(axis, false, most) : named));
 }
 
 std::string number_ticks(const char* which, double low, double high) {
-  return tick_command(
-      which, ticks_at(round_places(low, high, kMostTicks + 1, bare_numbers()), bare_numbers()));
+  return tick_command(which, ticks_at(round_places(low, high, kMostTicks + 1, bare_numbers())));
 }
 
 std::string logarithmic_ticks(const char* which, double least, double most) {
@@ -210,9 +222,8 @@ std::string logarithmic_ticks(const char* which, double least, double most) {
     return places;
   };
   const double ratio = most / least;
-  if (ratio <= 20)
-    return tick_command(which, ticks_at(multiples({1, 1.5, 2, 3, 5, 7}), bare_numbers()));
-  if (ratio <= 200) return tick_command(which, ticks_at(multiples({1, 2, 5}), bare_numbers()));
+  if (ratio <= 20) return tick_command(which, ticks_at(multiples({1, 1.5, 2, 3, 5, 7})));
+  if (ratio <= 200) return tick_command(which, ticks_at(multiples({1, 2, 5})));
   std::vector<double> decades = multiples({1});
   constexpr std::size_t kMostDecades = 10;
   std::vector<std::string> unnamed;
@@ -224,7 +235,7 @@ std::string logarithmic_ticks(const char* which, double least, double most) {
   std::vector<double> named;
   for (std::size_t i = 0; i < decades.size(); i += every)
     named.push_back(decades[i]);
-  std::vector<std::string> shown = ticks_at(named, bare_numbers());
+  std::vector<std::string> shown = ticks_at(named);
   shown.insert(shown.end(), unnamed.begin(), unnamed.end());
   return tick_command(which, shown);
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -36,6 +37,11 @@ std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows);
 /// Of a single result: all its swept values as the one place of an axis. Throws InputError where it
 /// has none.
 SweptAxis only_axis(const ResultRow& row);
+
+/// A place on an axis and its label.
+using NamedPlace = std::pair<double, std::string>;
+/// Of an axis of places: its own values, or round places where these are more than `most`.
+std::vector<NamedPlace> named_places(const SweptAxis& axis, std::size_t most);
 
 /// A text as gnuplot reads it.
 std::string in_quotes(std::string text);

@@ -1,7 +1,7 @@
 #include "sim/experiment/overrides.h"
 
+#include "sim/config/list_index.h"
 #include "sim/config/registry.h"
-#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/keys.h"
@@ -85,7 +85,7 @@ Node* child(Node& node, const std::string& key) {
     const auto found = node.find(key);
     return found == node.end() ? nullptr : &*found;
   }
-  const auto index = index_in(key);
+  const auto index = list_index(key);
   return node.is_array() && index && *index < node.size() ? &node[*index] : nullptr;
 }
 
@@ -128,7 +128,7 @@ void take_out(Json& experiment, std::vector<std::string> pointers) {
     Json* const node = holder(experiment, keys);
     if (node == nullptr) continue;
     if (node->is_array())
-      node->erase(*index_in(keys.back()));
+      node->erase(*list_index(keys.back()));
     else
       node->erase(keys.back());
   }

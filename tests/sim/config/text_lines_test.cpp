@@ -54,14 +54,5 @@ TEST(NumberIn, TakesTheWholeText) {
     EXPECT_FALSE(number_in<std::int64_t>(text)) << text;
 }
 
-/// RFC 6901, section 4: array-index = "0" / ( %x31-39 0*(%x30-39) ).
-TEST(IndexIn, HasNoLeadingZero) {
-  EXPECT_EQ(index_in("0"), 0U);
-  EXPECT_EQ(index_in("10"), 10U);
-  for (const char* text :
-       {"", "01", "00", "-0", "+1", " 1", "1 ", "1.0", "-", "a", "99999999999999999999"})
-    EXPECT_FALSE(index_in(text)) << text;
-}
-
 }  // namespace
 }  // namespace steptime

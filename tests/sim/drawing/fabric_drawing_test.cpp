@@ -97,7 +97,8 @@ TEST(FabricDrawing, SwitchesHaveTheNamesOfTheConfig) {
   EXPECT_EQ(neighbours["leaf1"], (Names{"node0", "node1", "spine \"a\""}));
   EXPECT_EQ(neighbours["spine \"a\""], (Names{"leaf0", "leaf1"}));
   Names shown;
-  for (const Json& vertex : picture(graph)["vertices"])
+  const Json drawn = picture(graph);
+  for (const Json& vertex : drawn["vertices"])
     shown.insert(vertex["name"].get<std::string>());
   EXPECT_EQ(shown, (Names{"node0", "node1", "node2", "node3", "leaf0", "leaf1", "spine \"a\""}));
   EXPECT_NE(drawing(graph).find(R"([label="spine \"a\"", shape=ellipse)"), std::string::npos)

@@ -79,7 +79,8 @@ TEST(Sweep, ValuesBeyondInt64StayNumbers) {
 TEST(Sweep, AnIndexHasNoLeadingZero) {
   const TinyFolder folder;
   const std::string file = folder.experiment(
-      R"({"run": {"slow_links": {"adapters": [{"node": 0, "factor": 2}]}},
+      R"({"strategy": {"aggregation": {"collective": "ring"}},
+          "run": {"fidelity": "message", "slow_links": {"adapters": [{"node": 0, "factor": 2}]}},
           "sweep": {"/run/slow_links/adapters/00/factor": [3, 4]}})");
   const std::string expected =
       "steptime: " +
