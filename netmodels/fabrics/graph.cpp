@@ -9,6 +9,7 @@
 #include "sim/config/binding.h"
 #include "sim/network/fabric.h"
 #include "sim/network/read_links.h"
+#include "sim/network/switch_names.h"
 #include "sim/network/topology.h"
 
 #include <map>
@@ -42,7 +43,7 @@ constexpr std::int64_t kMostPorts = 10'000'000;
 /// A route for each pair of them is kept.
 constexpr std::size_t kMostSwitches = 1024;
 
-class GraphFabric final : public Fabric {
+class GraphFabric final : public Fabric, public NamesSwitches {
  public:
   GraphFabric(const Config& c, const FabricUse& use) : use_(use) {
     Topology graph;
@@ -65,6 +66,12 @@ class GraphFabric final : public Fabric {
     for (const StatedLink& link : read_links(c, by_name))
       graph.add_link({link.first, link.second, link.latency, link.bandwidth});
     links_ = graph.channels();
+    for (const auto& link : graph.links()) {
+      ends_.push_back(link.second);
+      ends_.push_back(link.first);
+    }
+    for (const auto& vertex : graph.vertices())
+      names_.push_back(vertex.name);
     find_routes(c, graph);
   }
 
@@ -85,6 +92,14 @@ class GraphFabric final : public Fabric {
     for (const ChannelId link : routes[static_cast<std::size_t>(switch_of_.at(to))])
       path.push_back(static_cast<ChannelId>(2 * use_.ports) + link);
     path.push_back(static_cast<ChannelId>(use_.ports + to));
+  }
+
+  std::string switch_behind(ChannelId channel) const override {
+    const std::int64_t link = std::int64_t{channel} - 2 * use_.ports;
+    if (link < 0 && channel >= use_.ports) return "";
+    const Topology::Vertex end =
+        link < 0 ? switch_of_.at(channel) : ends_[static_cast<std::size_t>(link)];
+    return names_[static_cast<std::size_t>(end)];
   }
 
  private:
@@ -138,6 +153,8 @@ class GraphFabric final : public Fabric {
   std::map<std::int64_t, Topology::Vertex> switch_of_;  ///< by port
   std::int64_t next_ = 0;                               ///< behind those that are counted
   std::vector<Channel> links_;
+  std::vector<Topology::Vertex> ends_;   ///< where each of these leads to
+  std::vector<std::string> names_;       ///< of the switches
   std::vector<Topology::Paths> routes_;  ///< from each switch to each
 };
 

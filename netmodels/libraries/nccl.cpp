@@ -36,6 +36,7 @@
 #include "netmodels/libraries/nccl_tuning.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/path.h"
+#include "sim/config/word_list.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
@@ -159,21 +160,6 @@ Operation read_operation(const Config& config, int release) {
   return word == "all-gather" ? Operation::kAllGather : Operation::kReduceScatter;
 }
 
-std::optional<NcclAlgorithm> forced_algorithm(const Config& config) {
-  const auto word = config.get<std::string>("algorithm");
-  if (word == "auto") return std::nullopt;
-  if (word == "nvls") return NcclAlgorithm::kNvls;
-  if (word == "pat") return NcclAlgorithm::kPat;
-  return word == "tree" ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
-}
-
-std::optional<NcclProtocol> forced_protocol(const Config& config) {
-  const auto word = config.get<std::string>("protocol");
-  if (word == "auto") return std::nullopt;
-  if (word == "ll") return NcclProtocol::kLl;
-  return word == "ll128" ? NcclProtocol::kLl128 : NcclProtocol::kSimple;
-}
-
 /// The cluster with as many connections between two nodes as NCCL opens: of each ring, which it
 /// uses twice, `sockets`.
 Cluster connected(const Config& config, Cluster cluster) {
@@ -221,8 +207,8 @@ class Nccl final : public Collective, public HasPath {
   Nccl(const Config& config, const Cluster& cluster)
       : release_(read_nccl_release(config, cluster.gpus)),
         rules_(rules_of(release_)),
-        algorithm_(forced_algorithm(config)),
-        protocol_(forced_protocol(config)),
+        algorithm_(nccl_algorithm(config.get<std::string>("algorithm"))),
+        protocol_(nccl_protocol(config.get<std::string>("protocol"))),
         graph_(read_graph(config, cluster, release_)),
         names_gpus_(cluster.gpus.has_value()),
         launch_us_(cluster.gpus ? to_seconds(cluster.gpus->launch) * 1e6 : 0),
@@ -237,9 +223,7 @@ class Nccl final : public Collective, public HasPath {
     }
     if (graph_.ranks == 1) return;
     inside_ = graph_;
-    if (decide(0).time_us < 0) {
-      config.fail("protocol", "NCCL does not use this algorithm and protocol on this cluster");
-    }
+    if (!is_used()) refuse_choice(config);
     if (cluster.nodes > 1 && cluster.gpus_per_node > 1) {
       Cluster node = cluster;
       node.nodes = 1;
@@ -299,6 +283,25 @@ class Nccl final : public Collective, public HasPath {
   }
 
  private:
+  bool is_used() const { return decide(0).time_us >= 0; }
+
+  /// Of the algorithm, where NCCL has no protocol for it here, else of the protocol.
+  [[noreturn]] void refuse_choice(const Config& config) {
+    protocol_ = std::nullopt;
+    const std::string key = algorithm_ && !is_used() ? "algorithm" : "protocol";
+    std::vector<std::string> used;
+    for (const std::string& word : std::ranges::find(kParams, key, &Param::key)->words) {
+      if (key == "protocol")
+        protocol_ = nccl_protocol(word);
+      else
+        algorithm_ = nccl_algorithm(word);
+      if (is_used()) used.push_back(word);
+    }
+    config.fail(key, fmt::format("expected one that NCCL uses for this operation on this "
+                                 "cluster ({}), got {}",
+                                 listed(used), brief(config.raw(key))));
+  }
+
   bool on_nvlink() const {
     const auto* tuning = std::get_if<NcclTuning>(&rules_);
     return tuning != nullptr && nccl_on_nvlink(*tuning, graph_);

@@ -11,6 +11,7 @@
 #include "netmodels/libraries/nccl_graph.h"
 
 #include "netmodels/rdma.h"
+#include "sim/network/gpu_ring.h"
 
 #include <algorithm>
 #include <cmath>
@@ -267,19 +268,6 @@ void take_node(NcclGraph& graph, const GpuNode& gpus, std::int64_t used, int rel
     take_switch_rings(graph, speeds(graph, release, true), release);
 }
 
-/// GB/s of a ring over the first GPUs of a node whose links are known: that of its narrowest one.
-double ring_through(const Topology& node, RouteMetric metric, std::int64_t used) {
-  std::vector<Topology::Vertex> gpus = node.of_kind(VertexKind::kGpu);
-  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(used)));
-  const std::vector<Topology::Paths> paths = node.routes_from(gpus, metric);
-  double narrowest = INFINITY;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const auto next = static_cast<std::size_t>(gpus[(i + 1) % gpus.size()]);
-    narrowest = std::min(narrowest, node.bandwidth(paths[i][next]).bytes_per_second / kGiga);
-  }
-  return narrowest;
-}
-
 std::int64_t nics_of(const Cluster& cluster) {
   if (cluster.gpus && cluster.gpus->nics > 0) return cluster.gpus->nics;
   if (!cluster.gpus || !cluster.node) return 1;
@@ -300,8 +288,9 @@ NcclGraph nccl_graph(const Cluster& cluster, int release) {
   if (cluster.gpus) take_node(graph, *cluster.gpus, cluster.gpus_per_node, release);
   const bool pcie = cluster.gpus && !graph.nvlink && cluster.gpus_per_node > 1;
   if (pcie && cluster.node && release >= 2019000) {
-    graph.channel_gbps = std::min(
-        graph.channel_gbps, ring_through(*cluster.node, cluster.metric, cluster.gpus_per_node));
+    if (const auto ring = gpu_ring(*cluster.node, cluster.metric, cluster.gpus_per_node)) {
+      graph.channel_gbps = std::min(graph.channel_gbps, ring->bandwidth.bytes_per_second / kGiga);
+    }
   }
   const bool hopper = graph.compute_capability >= 90;
   const double slowdown = cluster.gpus ? cluster.inside_slowdown : 1;

@@ -204,6 +204,19 @@ std::string_view name(NcclProtocol protocol) {
   return "";
 }
 
+std::optional<NcclAlgorithm> nccl_algorithm(std::string_view word) {
+  if (word == "auto") return std::nullopt;
+  if (word == "nvls") return NcclAlgorithm::kNvls;
+  if (word == "pat") return NcclAlgorithm::kPat;
+  return word == "tree" ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
+}
+
+std::optional<NcclProtocol> nccl_protocol(std::string_view word) {
+  if (word == "auto") return std::nullopt;
+  if (word == "ll") return NcclProtocol::kLl;
+  return word == "ll128" ? NcclProtocol::kLl128 : NcclProtocol::kSimple;
+}
+
 double NcclTuning::bus_gbps(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) const {
   if (release_ > Release::k2_18_3) return NcclRevision(release_).bus_gbps(g, a, p);
   if (a == NcclAlgorithm::kNvls) return g.nvls_gbps;

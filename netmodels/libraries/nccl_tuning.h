@@ -3,6 +3,7 @@
 #include "netmodels/libraries/nccl_terms.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace steptime {
 
 std::string_view name(NcclAlgorithm algorithm);
 std::string_view name(NcclProtocol protocol);
+/// What a config names so; "auto" is none.
+std::optional<NcclAlgorithm> nccl_algorithm(std::string_view word);
+std::optional<NcclProtocol> nccl_protocol(std::string_view word);
 
 /// Constants and formulas of one release, from 2.5 on.
 class NcclTuning {

@@ -17,9 +17,12 @@ const seconds = (s) => {
   const size = Math.abs(s);
   if (size === 0) return "0 s";
   if (size < 1e-3) return `${digits(s * 1e6, 4)} µs`;
-  if (size < 10) return `${digits(s * 1e3, 4)} ms`;
+  if (size < 1) return `${digits(s * 1e3, 4)} ms`;
   return `${digits(s, 4)} s`;
 };
+// What an axis of times up to `most` seconds is in.
+const timeAxis = (most) => (most >= 10 ? { title: "s", factor: 1 } : most >= 1e-3 ? { title: "ms", factor: 1e3 }
+  : { title: "µs", factor: 1e6 });
 const bytes = (b) => {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let i = 0;
@@ -92,12 +95,18 @@ const ticksOf = (numbers, labels) => ({
 const spread = (values) => Math.max(...values) / Math.min(...values);
 const isLog = (values) => Math.min(...values) > 0 && spread(values) >= 8;
 
-// Lines over an axis of numbers: rows {x, y, low, high, series, tip}; `ideal`: rows {x, y} of a dashed line.
+// So many places that each point's mark and line would cover its neighbours'.
+const isDense = (numbers) => new Set(numbers).size > 25;
+
+// Lines over an axis of numbers, `ticks` of which are named, or all: rows {x, y, low, high, series, tip}; `ideal`: rows {x, y} of a dashed line.
 const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
   const all = rows.flatMap((r) => [r.y, r.low ?? r.y, r.high ?? r.y]).concat(ideal.map((r) => r.y));
   const logY = y.log && Math.min(...all) > 0;
   const logX = isLog(x.numbers);
-  const band = series.length === 1;
+  const dense = isDense(x.numbers);
+  const [least, most] = [Math.min(...all), Math.max(...all)].map((value) => Math.log10(value));
+  const decades = !logY || most - least < 3 ? null : [...Array(Math.floor(most) - Math.ceil(least) + 1).keys()]
+    .map((i) => 10 ** (Math.ceil(least) + i));
   const at = (field) => ({ scale: "y", field });
   const position = { x: { scale: "x", field: "x" } };
   return chart(width, 290 + legendHeight(series, width), {
@@ -109,7 +118,7 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
     scales: [
       { name: "x", type: logX ? "log" : "linear", base: 2, zero: false, range: "width", padding: 14,
         domain: [Math.min(...x.numbers), Math.max(...x.numbers)] },
-      { name: "y", type: logY ? "log" : "linear", base: 2, zero: !logY, nice: !logY, range: "height",
+      { name: "y", type: logY ? "log" : "linear", base: decades ? 10 : 2, zero: !logY, nice: !logY, range: "height",
         domain: [Math.min(...all) * (logY ? 0.9 : 1), Math.max(...all) * (logY ? 1.1 : 1)] },
       { name: "colour", type: "ordinal", domain: series, range: kColours },
       { name: "shape", type: "ordinal", domain: series,
@@ -117,34 +126,37 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
     ],
     axes: [
       { orient: "left", scale: "y", grid: true, title: y.title, tickCount: 6, domain: false, ticks: false,
-        ...(logY ? { format: ".4~g" } : {}) },
-      { orient: "bottom", scale: "x", title: x.title, ...ticksOf(x.numbers, x.labels) },
+        ...(logY ? { format: ",~f" } : {}), ...(decades ? { values: decades } : {}) },
+      { orient: "bottom", scale: "x", title: x.title, labelFlush: true,
+        ...(x.ticks ? ticksOf(x.ticks.map((t) => t[0]), x.ticks.map((t) => t[1])) : ticksOf(x.numbers, x.labels)) },
     ],
     legends: series.length > 1 || series[0] !== ""
       ? [legend(series, width, { stroke: "colour", shape: "shape", symbolStrokeWidth: 2, symbolFillColor: "#ffffff" })]
       : [],
     marks: [
-      ...(band ? [{ type: "area", from: { data: "known" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
-        fill: { scale: "colour", field: "series" }, fillOpacity: { value: 0.14 } } } }] : []),
+      ...(dense || series.length === 1 ? [{ type: "group", from: { facet: { name: "held", data: "known", groupby: "series" } },
+        marks: [{ type: "area", from: { data: "held" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
+          fill: { scale: "colour", field: "series" }, fillOpacity: { value: series.length === 1 ? 0.14 : 0.07 } } } }] }] : []),
       { type: "group", from: { facet: { name: "one", data: "rows", groupby: "series" } },
         marks: [{ type: "line", from: { data: "one" }, encode: { enter: { ...position, y: at("y"),
           stroke: { scale: "colour", field: "series" }, strokeWidth: { value: 2.2 } } } }] },
       { type: "line", from: { data: "ideal" }, encode: { enter: { ...position, y: at("y"),
         stroke: { value: "#8a949e" }, strokeDash: { value: [5, 4] }, strokeWidth: { value: 1.5 } } } },
-      { type: "rule", from: { data: "known" }, encode: { enter: {
+      ...(dense ? [] : [{ type: "rule", from: { data: "known" }, encode: { enter: {
         x: { scale: "x", field: "x", offset: { field: "shift" } }, y: at("low"), y2: at("high"),
-        stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } },
+        stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } }]),
       { type: "symbol", from: { data: "rows" }, encode: { enter: { ...position, y: at("y"),
         shape: { scale: "shape", field: "series" },
         size: { signal: `datum.x === ${mark ?? "null"} ? 150 : 55` }, stroke: { scale: "colour", field: "series" },
         fill: { signal: `datum.x === ${mark ?? "null"} ? scale('colour', datum.series) : '#ffffff'` },
-        strokeWidth: { value: 2 }, tooltip: { field: "tip" } } } },
+        strokeWidth: { value: 2 }, opacity: { value: dense ? 0 : 1 }, tooltip: { field: "tip" } } } },
     ],
   });
 };
 
-// Bars in time: rows {row, from, to, colour, tip, text, left}, `left` where the text must end, in `names.length` rows with a name each, or none.
-const strips = (rows, { names, end, marks = [], row = 24, unit = "ms" }, width) => {
+// Bars in time, in ms: rows {row, from, to, colour, tip, text, left}, `left` where the text must end, in `names.length` rows with a name each, or none.
+const strips = (rows, { names, end, marks = [], row = 24 }, width) => {
+  const time = timeAxis(end / 1e3);
   const named = names.some((n) => n !== "");
   const each = row + (named ? 20 : 0);
   const inner = row - (row > 8 ? 3 : row > 4 ? 1 : 0);
@@ -156,9 +168,10 @@ const strips = (rows, { names, end, marks = [], row = 24, unit = "ms" }, width) 
     ],
     scales: [
       { name: "x", domain: [0, end], range: "width" },
+      { name: "time", domain: [0, end / 1e3 * time.factor], range: "width" },
       { name: "y", type: "band", domain: names.map((_, i) => i), range: "height" },
     ],
-    axes: [{ orient: "bottom", scale: "x", title: unit, grid: true, tickCount: Math.floor(width / 80) }],
+    axes: [{ orient: "bottom", scale: "time", title: time.title, grid: true, tickCount: Math.floor(width / 80) }],
     marks: [
       { type: "rect", from: { data: "marks" }, encode: { enter: {
         x: { scale: "x", field: "from" }, x2: { scale: "x", field: "to" }, y: { value: 0 }, y2: { signal: "height" },
@@ -193,32 +206,38 @@ const kUnknownLoad = "#6c7a88";
 // Light enough for a name to stand on it.
 const tint = (colour) => `#${[1, 3, 5].map((at) => Math.round(255 - (255 - parseInt(colour.slice(at, at + 2), 16)) * 0.3)
   .toString(16).padStart(2, "0")).join("")}`;
-const kKinds = { gpu: "#c8e6c9", memory: "#eeeeee", socket: "#ffe0b2", "pcie-switch": "#bbdefb",
+const kKinds = { gpu: "#c8e6c9", "host-memory": "#eeeeee", socket: "#ffe0b2", "pcie-switch": "#bbdefb",
   "nvlink-switch": "#a5d6a7", nic: "#ffcdd2", node: "#c8e6c9", switch: "#bbdefb" };
 
+// Pixels of a name of 11 pixels' height.
+const widthOf = (text) => [...text].reduce((sum, c) => sum + (/[mwMW]/.test(c) ? 10.5 : 6.5), 0);
 // What `picture` of sim/drawing gives; `round`: x and y are of one scale; `fill`: of a vertex, where not its kind's.
 const topology = (picture, round, width, fill = () => undefined) => {
   const xs = picture.vertices.map((v) => v.x), ys = picture.vertices.map((v) => v.y);
-  const wide = Math.max(...xs) - Math.min(...xs), high = Math.max(...ys) - Math.min(...ys);
+  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const label = (v) => (v.holds > 0 ? `${v.name}: ${v.holds} nodes` : v.name);
-  const longest = Math.max(...picture.vertices.map((v) => label(v).length));
-  const box = Math.max(44, longest * 6.4 + 8);
-  const margin = box / 2 + 4;
-  const kx = wide > 0 ? Math.min(round ? 74 : 120, (width - 2 * margin - 10) / wide) : 0;
-  const ky = round ? kx : 84;
-  const isTight = round ? kx < 36 : kx < box;
-  const height = high * ky + 2 * margin + 8;
-  const left = (width - 10 - wide * kx) / 2;
-  const at = (v) => ({ px: left + (v.x - Math.min(...xs)) * kx, py: margin + (Math.max(...ys) - v.y) * ky });
-  const places = picture.vertices.map(at);
-  // Where boxes would cover each other, what connects the nodes has numbers of nodes, or nothing, for names.
-  const isCrowded = places.some((a, i) => places.some((b, k) => k < i
-    && Math.abs(a.px - b.px) < box && Math.abs(a.py - b.py) < 24));
+  // Where names would cover each other they have less room around them, or are numbers; what connects the
+  // nodes has numbers of nodes, or nothing.
   const isFabric = picture.vertices.some((v) => "holds" in v);
-  const text = (v) => (!isFabric || !(isCrowded || isTight) ? label(v) : v.holds > 0 ? String(v.holds)
-    : v.kind === "node" || isCrowded && picture.vertices.length > 48 ? "" : v.name);
-  const vertices = picture.vertices.map((v, i) => ({ ...v, ...places[i], fill: fill(v) ?? kKinds[v.kind] ?? "#ffffff",
-    text: text(v), tip: `${label(v)} (${v.kind})` }));
+  const texts = isFabric
+    ? [label, (v) => (v.holds > 0 ? String(v.holds) : v.kind === "node" ? "" : v.name), (v) => (v.holds > 0 ? String(v.holds) : "")]
+    : [label, (v) => /\d*$/.exec(v.name)[0], () => ""];
+  const placed = (text, pad, stretch) => {
+    const boxes = picture.vertices.map((v) => (text(v) === "" ? 9 : widthOf(text(v)) + pad));
+    const margin = Math.max(...boxes) / 2 + 9;
+    const kx = right > left ? Math.min(round ? 74 : 120, (width - 2 * margin) / (right - left)) : 0;
+    const ky = round ? Math.min(74, kx * stretch) : 84;
+    const indent = (width - (right - left) * kx) / 2;
+    const vertices = picture.vertices.map((v, i) => ({ ...v, text: text(v), box: boxes[i], tall: text(v) === "" ? 9 : pad > 8 ? 22 : 18,
+      px: indent + (v.x - left) * kx, py: 24 + (high - v.y) * ky }));
+    const isCrowded = vertices.some((a, i) => vertices.some((b, k) => k < i
+      && Math.abs(a.px - b.px) < (a.box + b.box) / 2 + 1 && Math.abs(a.py - b.py) < (a.tall + b.tall) / 2 + 1));
+    return { vertices, kx, height: (high - low) * ky + 48, isCrowded };
+  };
+  const all = texts.flatMap((text, i) => (i === 0 ? [16, 6] : [8, 4])
+    .flatMap((pad) => (round ? [1, 1.5] : [1]).map((stretch) => placed(text, pad, stretch))));
+  const { kx, height, vertices } = all.find((one) => !one.isCrowded) ?? all[all.length - 1];
+  for (const v of vertices) Object.assign(v, { fill: fill(v) ?? kKinds[v.kind] ?? "#ffffff", tip: `${label(v)} (${v.kind})` });
   const isKnown = picture.links.some((l) => l.there > 0 || l.back > 0);
   const links = picture.links.map((l) => {
     const a = vertices[l.first], b = vertices[l.second];
@@ -229,7 +248,6 @@ const topology = (picture, round, width, fill = () => undefined) => {
       tip: { from: a.name, to: b.name, kind: l.kind ?? "", "GB/s": digits(l.GBps) + (l.count > 1 ? ` x ${l.count}` : ""),
         ...(busy > 0 ? { "busy there": percent(l.there), "busy back": percent(l.back) } : {}) } };
   });
-  const boxWidth = { signal: `datum.text === '' ? 9 : min(${box}, length(datum.text) * 6.4 + 16)` };
   return chart(width, height, {
     autosize: "none", padding: 0,  // which would come on top of the width
     data: [{ name: "vertices", values: vertices }, { name: "links", values: links }],
@@ -243,8 +261,7 @@ const topology = (picture, round, width, fill = () => undefined) => {
         ...(colour === kInk ? { fill: { value: kInk } }
           : { fill: { value: colour }, stroke: { value: colour }, strokeWidth: { value: 4 } }) } } })),
       { type: "rect", from: { data: "vertices" }, encode: { enter: {
-        xc: { field: "px" }, yc: { field: "py" }, width: boxWidth,
-        height: { signal: "datum.text === '' ? 9 : 22" }, fill: { field: "fill" }, stroke: { value: "#6c7a88" },
+        xc: { field: "px" }, yc: { field: "py" }, width: { field: "box" }, height: { field: "tall" }, fill: { field: "fill" }, stroke: { value: "#6c7a88" },
         cornerRadius: { value: 4 }, tooltip: { field: "tip" } } } },
       { type: "text", from: { data: "vertices" }, interactive: false, encode: { enter: {
         x: { field: "px" }, y: { field: "py" }, align: { value: "center" }, baseline: { value: "middle" },

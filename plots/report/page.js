@@ -165,7 +165,7 @@ const plan = () => {
   return section("Bucket plan", `${counted(buckets.length, "bucket")} in the order in which they are sent, over the time of the step's passes.`,
     h("div", { class: "key" }, h("span", {}, h("i", { style: "background:#f0c8a0" }), "ready, waits"),
       h("span", {}, h("i", { style: `background:${kPhases.other}` }), "on its way")),
-    figure("buckets", "Buckets over time", (width) => strips(rows, { names: buckets.map(() => ""), end, marks, row, unit: "ms" }, width)),
+    figure("buckets", "Buckets over time", (width) => strips(rows, { names: buckets.map(() => ""), end, marks, row }, width)),
     folded("as a table", table([["bucket", "number"], ["bytes", "number"], ["tensors", "number"], ["ready", "number"], ["sent", "number"], ["done", "number"], ["of", "long"]],
       buckets.slice(0, 1000).map((b, i) => [String(i), String(b.bytes), String(b.tensors.length), seconds(b.ready_s), seconds(b.start_s), seconds(b.end_s), b.tensors.join(", ")]))));
 };
@@ -195,10 +195,12 @@ const scaling = () => {
   const numbers = points.map((p) => p.nodes);
   const x = { title: perNode > 1 ? `nodes (of ${perNode} GPUs each)` : "nodes", numbers, labels: numbers.map(String) };
   const mark = points.some((p) => p.nodes === nodes) ? nodes : null;
+  const time = timeAxis(Math.max(...points.map((p) => p.step_time_interval_s[1])));
   const rows = (y) => points.map((p) => {
     const [least, most] = p.step_time_interval_s;
-    const value = y === "speedup" ? p.speedup : p.step_time_s * 1e3;
-    const ends = y === "speedup" ? [p.speedup * p.step_time_s / most, p.speedup * p.step_time_s / least] : [least * 1e3, most * 1e3];
+    const value = y === "speedup" ? p.speedup : p.step_time_s * time.factor;
+    const ends = y === "speedup" ? [p.speedup * p.step_time_s / most, p.speedup * p.step_time_s / least]
+      : [least * time.factor, most * time.factor];
     return { x: p.nodes, y: value, low: ends[0], high: ends[1], series: "", shift: 0,
       tip: { nodes: String(p.nodes), step: seconds(p.step_time_s), "with 95\u00a0%": `${seconds(least)} to ${seconds(most)}`,
         speedup: `${digits(p.speedup)}×`, efficiency: percent(p.scaling_efficiency) } };
@@ -216,7 +218,7 @@ const scaling = () => {
       h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("speedup", "Speedup over the number of nodes", (width) => lines(rows("speedup"),
         { x, y: { title: "times", log: true }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: copies(p) })) }, width))),
       h("div", {}, h("h3", {}, "Step time"), figure("step-time", "Step time over the number of nodes", (width) => lines(rows("step"),
-        { x, y: { title: "ms" }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: ideal(p) * 1e3 })) }, width)))));
+        { x, y: { title: time.title }, series: [""], mark, ideal: points.map((p) => ({ x: p.nodes, y: ideal(p) * time.factor })) }, width)))));
 };
 
 const sweep = () => {
@@ -232,17 +234,20 @@ const sweep = () => {
   const all = [...new Set(good.map((r) => nameOf(r, numeric?.i)))];
   const series = numeric ? all.slice(0, kColours.length) : all;
   const charts = [];
-  let about = "Thin lines hold what would be measured with 95\u00a0%.";
+  const held = numeric && isDense(numeric.axis.numbers) ? "Bands" : "Thin lines";
+  let about = `${held} hold what would be measured with 95\u00a0%.`;
   if (good.length > 0 && numeric) {
     const { axis, i } = numeric;
-    const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels };
+    const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels, ticks: axis.ticks };
     const shift = new Map(series.map((name, k) => [name, (k - (series.length - 1) / 2) * 3]));
     const byNodes = axis.name === "nodes";
+    const time = timeAxis(Math.max(...good.map((r) => r.step_time_interval_s[1])));
     const chartRows = (y) => good.filter((r) => shift.has(nameOf(r, i))).map((r) => {
       const name = nameOf(r, i);
       const [least, most] = r.step_time_interval_s;
-      const value = y === "speedup" ? r.speedup : r.step_time_s * 1e3;
-      const ends = y === "speedup" ? [value * r.step_time_s / most, value * r.step_time_s / least] : [least * 1e3, most * 1e3];
+      const value = y === "speedup" ? r.speedup : r.step_time_s * time.factor;
+      const ends = y === "speedup" ? [value * r.step_time_s / most, value * r.step_time_s / least]
+        : [least * time.factor, most * time.factor];
       return { x: axis.numbers[r.at[i]], y: value, low: ends[0], high: ends[1], series: name, shift: shift.get(name),
         tip: { point: `${axis.name} ${axis.labels[r.at[i]]}${name === "" ? "" : `, ${name}`}`, step: seconds(r.step_time_s),
           "with 95\u00a0%": `${seconds(least)} to ${seconds(most)}`, speedup: `${digits(r.speedup)}×`, worth: r.domain } };
@@ -252,9 +257,9 @@ const sweep = () => {
     // None where points of as many nodes are cut into other numbers of replicas.
     const most = new Map(good.map((r) => [axis.numbers[r.at[i]], copies(r)]));
     const hasIdeal = byNodes && good.every((r) => most.get(axis.numbers[r.at[i]]) === copies(r));
-    if (hasIdeal) about = `Thin lines hold what would be measured with 95\u00a0%; the dashed one is perfect scaling, every ${copy} as fast as one alone.`;
+    if (hasIdeal) about = `${held} hold what would be measured with 95\u00a0%; the dashed one is perfect scaling, every ${copy} as fast as one alone.`;
     charts.push(h("div", {}, h("h3", {}, "Step time"), figure("sweep-step-time", "Step time of each point", (width) => lines(steps,
-      { x, y: { title: "ms", log }, series }, width))));
+      { x, y: { title: time.title, log }, series }, width))));
     charts.push(h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,
       { x, y: { title: "times", log: byNodes || spread(speedups.map((r) => r.y)) >= 8 }, series,
         ideal: hasIdeal ? [...most].sort((a, b) => a[0] - b[0]).map(([n, c]) => ({ x: n, y: c })) : [] }, width))));
@@ -277,8 +282,10 @@ const sweep = () => {
         : ["failed", "", "", "", "", r.error])]))));
 };
 
-// px: on narrower pages the names in it would cover each other, and it scrolls.
-const kLeastNode = 500;
+const kNames = { gpu: "GPU", "host-memory": "memory", socket: "CPU", "pcie-switch": "switch", "nvlink-switch": "NVLink switch", nic: "adapter" };
+// Of the kinds of what is inside a node.
+const kinds = (picture) => h("div", { class: "key" }, Object.keys(kNames).filter((kind) => picture.vertices.some((v) => v.kind === kind))
+  .map((kind) => h("span", {}, h("i", { style: `background:${kKinds[kind]};outline:1px solid #6c7a88` }), kNames[kind])));
 const machine = () => {
   const { node, fabric, links } = data;
   const busiest = links.slice(0, 8).map((l) => ({
@@ -286,14 +293,16 @@ const machine = () => {
     value: l.busy, text: percent(l.busy), colour: busyColour(l.busy), tip: `${bytes(l.bytes)} a step over ${digits(l.bandwidth_GBps)} GB/s` }));
   if (node === null && fabric === null && data.topology_note === "") return null;
   const between = links.find((l) => l.from === "network");
-  const ofFabric = (fabric === null ? "" : widths(fabric)) + (between === undefined ? "What they carry is not known link by link."
+  const ofFabric = (fabric === null ? "" : widths(fabric))
+    + (between === undefined ? `What ${fabric?.links.length > 0 ? "they" : "its links"} carry is not known link by link.`
     : `Of these the load of the busiest is known: ${bytes(between.bytes)} a step keep it at work for ${percent(between.busy)} of the time.`);
   return section("The machine", data.topology_note === "" ? "" : `${data.topology_note[0].toUpperCase()}${data.topology_note.slice(1)}.`,
     links.length === 0 ? null : h("div", { class: "key" }, [0, 0.05, 0.5, 1].map((busy) => h("span", {},
       h("i", { style: `background:${busyColour(busy)}` }), busy === 0 ? "carries nothing" : busy === 0.05 ? "a little" : busy === 0.5 ? "half the time" : "always busy"))),
     h("div", { class: "pair" },
       node === null ? null : h("div", {}, h("h3", {}, `A node of ${counted(perNode, "GPU")}`),
-        figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, Math.max(width, kLeastNode)))),
+        figure("node", "The inside of a node with the load of its links", (width) => topology(node, true, width)),
+        kinds(node)),
       fabric === null ? null : h("div", {}, h("h3", {}, `Between ${counted(nodes, "node")}${onEach(fabric)}`),
         owners(fabric),
         figure("fabric", "What connects the nodes", (width) => topology(fabric, isRound(fabric), width, ownerColour)),

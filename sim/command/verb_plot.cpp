@@ -107,7 +107,8 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
   write_file(path, drawn(figure, kind));
   if (figure.left_out > 0)
     terminal.err << fmt::format("{} points failed, or have no such result\n", figure.left_out);
-  terminal.err << fmt::format("wrote {}: {} points\n", path, figure.points);
+  terminal.err << fmt::format("wrote {}: {} point{}\n", path, figure.points,
+                              figure.points == 1 ? "" : "s");
   return Exit::kOk;
 }
 

@@ -2,15 +2,14 @@
 
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
+#include "sim/config/list_index.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -207,12 +206,9 @@ Json* place(Json& root, const std::string& pointer) {
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
     if (node->is_null()) *node = Json::object();
     if (node->is_array()) {
-      std::size_t index = 0;
-      const auto [end, error] = std::from_chars(key->data(), key->data() + key->size(), index);
-      if (error != std::errc{} || end != key->data() + key->size() || index >= node->size()) {
-        return nullptr;
-      }
-      node = &(*node)[index];
+      const auto index = list_index(*key);
+      if (!index || *index >= node->size()) return nullptr;
+      node = &(*node)[*index];
     } else if (node->is_object() && (node->contains(*key) || !is_number(*key))) {
       node = &(*node)[*key];
     } else {

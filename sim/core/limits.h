@@ -15,6 +15,10 @@ inline constexpr double kMostStates = 3e8;
 /// Bars of a timeline, at about 200 B each, file included; viewers take no more than that.
 inline constexpr double kMostBars = 1e7;
 
+/// Seconds of one step, or of a run: half the range of simulated time, so that no sum of a step can
+/// leave it.
+inline constexpr double kLongestSeconds = 4e6;
+
 /// Throws PlacedError "POINTER: about 2e+12 THINGS to play, at most 1e+10; ADVICE".
 void check_events(double events, std::string_view pointer, std::string_view things,
                   std::string_view advice);

@@ -1,6 +1,7 @@
 #include "sim/drawing/fabric_drawing.h"
 
 #include "sim/drawing/legend.h"
+#include "sim/network/switch_names.h"
 
 #include <algorithm>
 #include <array>
@@ -20,9 +21,14 @@
 namespace steptime {
 namespace {
 
-std::string name_in(const FabricGraph& graph, std::int32_t vertex) {
+/// By which Graphviz knows a vertex.
+std::string id_of(const FabricGraph& graph, std::int32_t vertex) {
   return vertex < graph.nodes ? fmt::format("node{}", vertex)
                               : fmt::format("switch{}", vertex - graph.nodes);
+}
+
+const std::string& name_in(const FabricGraph& graph, std::int32_t vertex) {
+  return graph.names[static_cast<std::size_t>(vertex)];
 }
 
 /// Where there are many nodes, and each hangs on one switch only: the nodes of each switch, to be
@@ -167,6 +173,8 @@ FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t port
     if (is_new) ++graph.vertices;
     return known->second;
   };
+  const auto* named = dynamic_cast<const NamesSwitches*>(&fabric);
+  std::map<std::int32_t, std::string> stated;
   // The two directions of a link are one edge; the latency is the longer one.
   using Key = std::tuple<std::int32_t, std::int32_t, double>;
   std::map<Key, std::pair<std::array<std::int64_t, 2>, Duration>> edges;
@@ -174,6 +182,7 @@ FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t port
     if (!used[c]) continue;
     const std::int32_t first = vertex(begin(c));
     const std::int32_t second = vertex(end(c));
+    if (named != nullptr) stated.emplace(second, named->switch_behind(c));
     auto& [counts, latency] = edges[{std::min(first, second), std::max(first, second),
                                      channels[c].bandwidth.bytes_per_second}];
     ++counts[first < second ? 0 : 1];
@@ -183,6 +192,10 @@ FabricGraph graph_of(const Fabric& fabric, std::int64_t nodes, std::int64_t port
     const auto& [first, second, bandwidth] = key;
     const auto& [counts, latency] = value;
     graph.edges.push_back({first, second, {bandwidth}, latency, std::max(counts[0], counts[1])});
+  }
+  for (std::int32_t v = 0; v < graph.vertices; ++v) {
+    const auto name = stated.find(v);
+    graph.names.push_back(v < nodes || name == stated.end() ? id_of(graph, v) : name->second);
   }
   return graph;
 }
@@ -200,10 +213,10 @@ std::string drawing(const FabricGraph& graph) {
        v < graph.vertices; ++v) {
     std::string label = name_in(graph, v);
     if (const auto held = inside.find(v); held != inside.end())
-      label += fmt::format("\\nnode{}", fmt::join(held->second, ", "));
-    text +=
-        fmt::format("  {} [label=\"{}\", shape={}, fillcolor=\"{}\"];\n", name_in(graph, v), label,
-                    v < graph.nodes ? "box" : "ellipse", v < graph.nodes ? "#c8e6c9" : "#bbdefb");
+      label += fmt::format("\nnode{}", fmt::join(held->second, ", "));
+    text += fmt::format("  {} [label={}, shape={}, fillcolor=\"{}\"];\n", id_of(graph, v),
+                        steptime::quoted(label), v < graph.nodes ? "box" : "ellipse",
+                        v < graph.nodes ? "#c8e6c9" : "#bbdefb");
   }
   Legend legend(true);
   for (const auto& e : graph.edges) {
@@ -211,7 +224,7 @@ std::string drawing(const FabricGraph& graph) {
     const LinkStyle style =
         legend.style(ends ? "to a node" : "between switches", e.bandwidth, e.latency);
     if (ends && !inside.empty()) continue;
-    text += drawn_link(name_in(graph, e.first), name_in(graph, e.second), style, e.count);
+    text += drawn_link(id_of(graph, e.first), id_of(graph, e.second), style, e.count);
   }
   return text + legend.vertex("") + "}\n";
 }

@@ -23,6 +23,8 @@ struct FabricGraph {
   std::int64_t nodes = 0;
   std::int64_t vertices = 0;
   std::vector<Edge> edges;
+  /// Of every vertex: node0, node1, ..., and the switches' names where the config has them.
+  std::vector<std::string> names;
 };
 /// `ports_per_node` consecutive ports are a node. Looks at the route of every pair of ports; a
 /// fabric of fewer than three should be made for three.

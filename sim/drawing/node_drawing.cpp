@@ -168,7 +168,9 @@ double busy(const Topology& node, Topology::Vertex from, Topology::Vertex to,
 Topology node_of(const Cluster& cluster) {
   if (cluster.node != nullptr) return *cluster.node;
   Topology node;
-  const auto hub = node.add_vertex("switch", VertexKind::kPcieSwitch);
+  const bool has_nvlink = cluster.gpus && cluster.gpus->links != GpuNode::Links::kPcie;
+  const auto hub =
+      node.add_vertex("switch", has_nvlink ? VertexKind::kNvlinkSwitch : VertexKind::kPcieSwitch);
   for (std::int64_t g = 0; g < cluster.gpus_per_node; ++g) {
     const auto gpu = node.add_vertex(fmt::format("gpu{}", g), VertexKind::kGpu);
     node.add_link({gpu, hub, cluster.intra_node.latency / 2, cluster.intra_node.bandwidth, 1, ""});

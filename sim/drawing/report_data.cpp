@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
+#include "sim/drawing/swept_axis.h"
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/explain.h"
@@ -114,6 +115,26 @@ Json record_data(const KindOfStep& kind) {
   return rows;
 }
 
+/// [[place, label]] of an axis of numbers; null of another one, or where the user names values.
+Json ticks_data(const Axis& axis) {
+  if (axis.pointers.size() > 1) return {};
+  std::vector<ResultRow> rows;
+  for (const auto& values : axis.values) {
+    if (values.front().is_named) return {};
+    rows.push_back(
+        {.figures = Json{{"params", Json{{axis.pointers.front(), values.front().value}}}}});
+  }
+  std::vector<const ResultRow*> shown;
+  for (const ResultRow& row : rows)
+    shown.push_back(&row);
+  const std::vector<SweptAxis> found = axes_of(shown);
+  if (found.empty() || !found.front().has_numbers) return {};
+  Json ticks = Json::array();
+  for (const auto& [place, label] : named_places(found.front(), kMostTicks))
+    ticks.push_back({place, label});
+  return ticks;
+}
+
 Json axis_data(const Axis& axis) {
   std::string name;
   for (const std::string& pointer : axis.pointers)
@@ -131,7 +152,10 @@ Json axis_data(const Axis& axis) {
     else
       numbers = Json();
   }
-  return {{"name", name}, {"labels", std::move(labels)}, {"numbers", std::move(numbers)}};
+  return {{"name", name},
+          {"labels", std::move(labels)},
+          {"numbers", std::move(numbers)},
+          {"ticks", ticks_data(axis)}};
 }
 
 Json sweep_data(const Sweep& sweep, int threads, const OnProgress& on_progress) {

@@ -19,8 +19,8 @@ namespace steptime {
 ///   "note"} of rank 0, bytes and bucket null where unknown;
 ///   "node" and "fabric": {"vertices", "links"} as sim/drawing has them, "links": their load;
 ///   "topology_note"; null where there is nothing to draw, and the note says why;
-///   "sweep": null, or {"axes": [{"name", "labels", "numbers" or null}], "rows": [{"at": [place on
-///   each axis], figures, or "error"}]}.
+///   "sweep": null, or {"axes": [{"name", "labels", "numbers" and "ticks", [[number, label]],
+///   both or one of them null}], "rows": [{"at": [place on each axis], figures, or "error"}]}.
 /// Throws what explain() and Sweep() throw, and InputError for a sweep of too many points.
 Json report_data(const std::shared_ptr<const Document>& config, int threads,
                  const OnProgress& on_progress = {});

@@ -127,26 +127,27 @@ class Figure2D {
       return heat_map(points, *x, x_at, *lines, lines_at);
     const bool has_key = lines != nullptr || points.front().ideal > 0;
     std::string text =
-        fmt::format("set xlabel {}{} noenhanced\nset ylabel {} noenhanced\n",
-                    in_quotes(swept_name(x->pointer)), has_key ? kLineBelow : "",
+        fmt::format("set xlabel {}{} noenhanced\nset ylabel {} noenhanced\n", in_quotes(x->name),
+                    has_key ? kLineBelow : "",
                     in_quotes(measure_.label + (has_interval_ ? ", 95 % interval" : "")));
-    text += ticks("x", *x, true, ticks_in(room_.lines, *x));
+    text += ticks("x", *x, true, ticks_in(room_.lines, *x, true));
     const double first = x->places.front();
     const double last = x->places.back();
     if (x->is_logarithmic()) {
       text += fmt::format("set logscale x 2\nset xrange [{:.17g}:{:.17g}]\n", first / 1.15,
                           last * 1.15);
     } else {
-      const double gap = (last - first) * 0.06;
+      const double gap = x->values.size() > 1 ? (last - first) * 0.06 : 1;
       text +=
           fmt::format("unset logscale x\nset xrange [{:.17g}:{:.17g}]\n", first - gap, last + gap);
     }
-    text += is_logarithmic_ ? fmt::format("set logscale y\nset yrange [{:.6g}:{:.6g}]\n",
-                                          reach_.least / 1.1, reach_.most * 1.1) +
-                                  logarithmic_ticks("y", reach_.least, reach_.most)
-                            : fmt::format("set yrange [0:{:.6g}]\n", reach_.most * 1.05);
-    text += lines != nullptr ? fmt::format("set key title {} noenhanced\n",
-                                           in_quotes(swept_name(lines->pointer)))
+    const double top = reach_.most > 0 ? reach_.most * 1.05 : 1;
+    text += is_logarithmic_
+                ? fmt::format("set logscale y\nset yrange [{:.6g}:{:.6g}]\n", reach_.least / 1.1,
+                              reach_.most * 1.1) +
+                      logarithmic_ticks("y", reach_.least, reach_.most)
+                : fmt::format("set yrange [0:{:.6g}]\n", top) + number_ticks("y", 0, top);
+    text += lines != nullptr ? fmt::format("set key title {} noenhanced\n", in_quotes(lines->name))
             : has_key        ? ""
                              : "unset key\n";
     const std::size_t count = lines != nullptr ? lines->values.size() : 1;
@@ -184,7 +185,7 @@ class Figure2D {
       const std::string title =
           lines == nullptr ? "notitle"
                            : fmt::format("title {} noenhanced",
-                                         in_quotes(shortened(lines->values[line], most_of_name_)));
+                                         in_quotes(shortened(lines->labels[line], most_of_name_)));
       front.push_back(fmt::format(
           "{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
           of_line.size() > 60 ? "lines" : "linespoints", colour,
@@ -225,14 +226,16 @@ class Figure2D {
         "unset key\nunset logscale x\nunset logscale y\nset xlabel {} noenhanced\nset ylabel {} "
         "noenhanced\nset rmargin {:.3g}\nset cblabel {} noenhanced offset {:.3g},0\n"
         "set xrange [0.5:{}.5]\nset yrange [0.5:{}.5]\n",
-        in_quotes(swept_name(x.pointer)), in_quotes(swept_name(y.pointer)), 10.5 + wider,
-        in_quotes(measure_.label), 1 + wider, x.values.size(), y.values.size());
+        in_quotes(x.name), in_quotes(y.name), 10.5 + wider, in_quotes(measure_.label), 1 + wider,
+        x.values.size(), y.values.size());
     // One scale for all panels, where a colour is a value: a logarithm leaves small ones apart.
     if (all_.least > 0 && all_.most >= kLogarithmicColours * all_.least)
       text += "set logscale cb\n" + logarithmic_ticks("cb", all_.least, all_.most);
+    else
+      text += number_ticks("cb", all_.least, all_.most);
     if (all_.most > all_.least)
       text += fmt::format("set cbrange [{:.6g}:{:.6g}]\n", all_.least, all_.most);
-    text += ticks("x", x, false, ticks_in(room_.map, x)) + ticks("y", y, false, kMostTicks);
+    text += ticks("x", x, false, ticks_in(room_.map, x, false)) + ticks("y", y, false, kMostTicks);
     const std::string data = fmt::format("$d{}", blocks_++);
     text += data + " << EOD\n";
     for (const Point& p : points) {
@@ -296,7 +299,10 @@ constexpr const char* kLook =
 SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& request) {
   const std::vector<const ResultRow*> shown = chosen(rows, request);
   std::vector<SweptAxis> axes = axes_of(shown);
-  if (axes.empty()) throw InputError("expected results that differ in a swept value");
+  if (axes.empty() && shown.size() > 1)
+    throw InputError("expected results that differ in a swept value");
+  const bool is_single = axes.empty();
+  if (is_single) axes = {only_axis(*shown.front())};
   if (axes.size() > 3) {
     std::vector<std::string> pointers;
     for (const SweptAxis& axis : axes)
@@ -325,10 +331,11 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
       point.low = figures["step_time_interval_s"].at(0).get<double>();
       point.high = figures["step_time_interval_s"].at(1).get<double>();
     }
-    if (key == "speedup" && figures.contains("scaling_efficiency"))
+    if (key == "speedup" && !is_single && figures.contains("scaling_efficiency"))
       point.ideal = std::round(point.value / figures["scaling_efficiency"].get<double>());
     const Json params = figures.value("params", Json::object());
-    for (const SweptAxis& axis : axes) {
+    if (is_single) point.at = {0};
+    for (const SweptAxis& axis : is_single ? std::span<const SweptAxis>() : std::span(axes)) {
       if (!params.contains(axis.pointer)) {
         throw InputError(fmt::format("{}: has no {}, as others have: expected results of one sweep",
                                      row->label, axis.pointer));
@@ -396,8 +403,8 @@ SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& r
       if (point.at[of_panels] == i) of_panel.push_back(point);
     }
     if (of_panel.empty()) continue;
-    figure.commands += fmt::format("set title {} noenhanced\n",
-                                   in_quotes(swept_name(panel.pointer) + " " + panel.values[i]));
+    figure.commands +=
+        fmt::format("set title {} noenhanced\n", in_quotes(panel.name + " " + panel.labels[i]));
     figure.commands += panels.panel(of_panel, x, x_at, lines, lines_at);
   }
   figure.commands += "unset multiplot\n";

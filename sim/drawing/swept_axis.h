@@ -1,10 +1,13 @@
 // The axes of a sweep's figure, and their ticks as gnuplot's commands.
 #pragma once
+#include "sim/drawing/axis_numbers.h"
 #include "sim/evidence/comparison.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -12,11 +15,13 @@ namespace steptime {
 /// A swept key and its values in the order of the axis.
 struct SweptAxis {
   std::string pointer;
+  std::string name;                 ///< what a figure calls the key
   std::vector<std::string> values;  ///< as cells of a table show them
+  std::vector<std::string> labels;  ///< as a figure does: all numbers of an axis are written alike
   /// Where the values stand on the axis: their numbers, or 1, 2, 3, ...
   std::vector<double> places;
   bool has_numbers = false;
-  bool has_units = false;  ///< quantities, whose numbers say nothing without the text
+  const AxisUnits* units = nullptr;  ///< of the numbers; null: they are known by their texts only
 
   std::size_t index(const std::string& value) const {
     return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -
@@ -29,21 +34,32 @@ struct SweptAxis {
 
 /// Those whose values differ.
 std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows);
+/// Of a single result: all its swept values as the one place of an axis. Throws InputError where it
+/// has none.
+SweptAxis only_axis(const ResultRow& row);
+
+/// A place on an axis and its label.
+using NamedPlace = std::pair<double, std::string>;
+/// Of an axis of places: its own values, or round places where these are more than `most`.
+std::vector<NamedPlace> named_places(const SweptAxis& axis, std::size_t most);
 
 /// A text as gnuplot reads it.
 std::string in_quotes(std::string text);
 
 inline constexpr std::size_t kMostTicks = 7;
 /// As many ticks as have room for their labels in so many characters: one, to kMostTicks.
-std::size_t ticks_in(std::size_t room, const SweptAxis& axis);
+/// `by_place` as in ticks().
+std::size_t ticks_in(std::size_t room, const SweptAxis& axis, bool by_place);
 
 /// `set xtics (...)`: some of the axis' own values, at most `most` of them and far enough from each
-/// other for their labels; round numbers where it has many. `by_place`: else values stand at 1, 2,
-/// 3, ...
+/// other for their labels; round places where it has many. `by_place`: else values stand at 1, 2,
+/// 3, ..., and ticks at those of them that are round.
 std::string ticks(const char* which, const SweptAxis& axis, bool by_place, std::size_t most);
 
+/// Of results from `low` to `high`: round numbers.
+std::string number_ticks(const char* which, double low, double high);
 /// Of a logarithmic axis or scale of colours: 1, 2, 5, 10, ..., or more of them, where powers of
-/// ten alone would be few.
+/// ten alone would be few; or these, with their multiples unnamed.
 std::string logarithmic_ticks(const char* which, double least, double most);
 
 }  // namespace steptime

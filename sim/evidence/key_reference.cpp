@@ -51,7 +51,8 @@ constexpr const char* kSweep =
 The keys of `sweep` are JSON pointers into the experiment. The values of one are a list, such as `[4, 8]`
 or `["wfbp", {"type": "fixed-buckets", "capacity": "4 MiB"}]`; factors of what the file has there,
 `["x0.5", "x2"]`; or one of the objects below, such as `{"from": "10 Gbps", "to": "400 Gbps", "times": 2}`.
-An object in a list may have a name for tables: `{"label": "small", "value": {...}}`. Keys whose values stand in `{"zip": ...}` advance together. Points
+An object in a list may have a name for tables: `{"label": "small", "value": {...}}`. `null` stands for the config
+without what it says there: `[null, {...}]`. Keys whose values stand in `{"zip": ...}` advance together. Points
 are numbered with the last key varying fastest.
 
 )";

@@ -1,7 +1,7 @@
 #include "sim/experiment/overrides.h"
 
+#include "sim/config/list_index.h"
 #include "sim/config/registry.h"
-#include "sim/config/text_lines.h"
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/keys.h"
@@ -79,32 +79,60 @@ void write_out(Json& parent, const std::string& key, const Param& param, const s
 }
 
 /// What an object or a list has under the key; null: nothing.
-Json* child(Json& node, const std::string& key) {
+template <class Node>
+Node* child(Node& node, const std::string& key) {
   if (node.is_object()) {
     const auto found = node.find(key);
     return found == node.end() ? nullptr : &*found;
   }
-  const auto index = number_in<std::size_t>(key);
+  const auto index = list_index(key);
   return node.is_array() && index && *index < node.size() ? &node[*index] : nullptr;
 }
 
-/// Takes out what the experiment itself says there: what a preset says, or a default, stays.
-void remove(Json& experiment, const std::string& pointer, const std::string& set) {
-  const std::vector<std::string> keys = keys_of(pointer);
-  Json* node = keys.empty() ? nullptr : &experiment;
+/// What holds the value at the pointer; null: there is no value.
+template <class Node>
+Node* holder(Node& experiment, const std::vector<std::string>& keys) {
+  Node* node = keys.empty() ? nullptr : &experiment;
   for (std::size_t k = 0; k + 1 < keys.size() && node != nullptr; ++k)
     node = child(*node, keys[k]);
-  if (node == nullptr || child(*node, keys.back()) == nullptr) {
-    throw InputError(fmt::format(
-        "--set {}: null removes a value, and \"{}\" is none of the config's own", set, pointer));
-  }
-  if (node->is_array())
-    node->erase(*number_in<std::size_t>(keys.back()));
-  else
-    node->erase(keys.back());
+  return node != nullptr && child(*node, keys.back()) != nullptr ? node : nullptr;
+}
+
+/// "" where no key looks like an index with a leading zero.
+std::string about_index(const std::vector<std::string>& keys) {
+  const auto wrong = std::ranges::find_if(keys, [](const std::string& key) {
+    return key.size() > 1 && key.front() == '0' &&
+           key.find_first_not_of("0123456789") == std::string::npos;
+  });
+  return wrong == keys.end() ? "" : fmt::format("; an index has no leading zero, got {}", *wrong);
 }
 
 }  // namespace
+
+bool is_stated(const Json& experiment, const std::string& pointer) {
+  return holder(experiment, keys_of(pointer)) != nullptr;
+}
+
+void take_out(Json& experiment, std::vector<std::string> pointers) {
+  // The later elements of a list first, so that the others stay where they are: the longer one of
+  // two indices is the greater.
+  const auto is_later = [](const std::string& a, const std::string& b) {
+    return std::ranges::lexicographical_compare(
+        keys_of(b), keys_of(a), [](const std::string& x, const std::string& y) {
+          return std::pair(x.size(), x) < std::pair(y.size(), y);
+        });
+  };
+  std::ranges::sort(pointers, is_later);
+  for (const std::string& pointer : pointers) {
+    const std::vector<std::string> keys = keys_of(pointer);
+    Json* const node = holder(experiment, keys);
+    if (node == nullptr) continue;
+    if (node->is_array())
+      node->erase(*list_index(keys.back()));
+    else
+      node->erase(keys.back());
+  }
+}
 
 Json* place_in_experiment(Json& experiment, const std::string& pointer) {
   const std::vector<std::string> keys = keys_of(pointer);
@@ -121,6 +149,10 @@ Json* place_in_experiment(Json& experiment, const std::string& pointer) {
     params = table_of(*param, *node);
   }
   return place(experiment, pointer);
+}
+
+std::string no_place(const std::string& pointer) {
+  return "does not name a place in the config" + about_index(keys_of(pointer));
 }
 
 Json set_value(const std::string& text, const std::string& context) {
@@ -152,13 +184,17 @@ std::shared_ptr<const Document> with_sets(std::shared_ptr<Document> document,
     const std::string pointer = set.substr(0, equals);
     Json read = set_value(set.substr(equals + 1), "--set " + set);
     if (read.is_null()) {
-      remove(document->root, pointer, set);
+      if (!is_stated(document->root, pointer)) {
+        throw InputError(
+            fmt::format("--set {}: null removes a value, and \"{}\" is none of the config's own{}",
+                        set, pointer, about_index(keys_of(pointer))));
+      }
+      take_out(document->root, {pointer});
       continue;
     }
     Json* const value = place_in_experiment(document->root, pointer);
     if (value == nullptr) {
-      throw InputError(
-          fmt::format("--set {}: \"{}\" does not name a place in the config", set, pointer));
+      throw InputError(fmt::format("--set {}: \"{}\" {}", set, pointer, no_place(pointer)));
     }
     *value = std::move(read);
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace steptime {
 
@@ -14,6 +15,15 @@ namespace steptime {
 /// way that the experiment leaves out becomes what it defaults to, or what the preset has, so that
 /// a key inside it can be set by itself.
 Json* place_in_experiment(Json& experiment, const std::string& pointer);
+
+/// Takes out what the experiment itself says at these pointers, whatever their order: what a preset
+/// says stays, or a default. Nothing where it says nothing.
+void take_out(Json& experiment, std::vector<std::string> pointers);
+/// Whether it says something there.
+bool is_stated(const Json& experiment, const std::string& pointer);
+
+/// What is wrong with a pointer that names no place.
+std::string no_place(const std::string& pointer);
 
 /// One JSON pointer is the other, or lies in the other's subtree.
 bool overlap(std::string_view a, std::string_view b);

@@ -1,6 +1,7 @@
 #include "sim/experiment/simulate.h"
 
 #include "sim/core/error.h"
+#include "sim/core/limits.h"
 
 #include <algorithm>
 #include <memory>
@@ -22,10 +23,9 @@ Bytes all_gradients(const Experiment& e) {
 
 /// Whether a collective takes longer than a step may; null: it does not.
 bool is_too_long(const Collective* collective, Bytes m) {
-  constexpr double kLongest = 4e6;  // s, as check_step_length() has it
   if (collective == nullptr) return false;
   try {
-    return to_seconds(collective->time(m)) > kLongest;
+    return to_seconds(collective->time(m)) > kLongestSeconds;
   } catch (const RangeError&) {
     return true;
   } catch (const InputError&) {

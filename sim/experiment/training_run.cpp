@@ -3,6 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
+#include "sim/core/limits.h"
 #include "sim/events/mean_causes.h"
 #include "sim/training/play.h"
 #include "sim/training/reported_steps.h"
@@ -179,12 +180,12 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.names = bucket_names(plan.step.buckets, units);
   plan.needed = forward_starts(e.workload->workload.trace, units, plan.step.buckets);
   plan.reported = learns != nullptr ? TrainingPlan::Reported::kAll : reported_steps(plan);
-  constexpr double kLimit = 4e6;  // s, as for a single step; what comes behind has as long again
+  // What comes behind has as long again.
   const Duration one = std::max(plan.step.forward + plan.step.backward, plan.step.input);
   const double least = to_seconds(one) * static_cast<double>(least_steps(plan));
-  if (least > kLimit) {
+  if (least > kLongestSeconds) {
     throw RangeError(fmt::format("the run takes {} s or more, of the {} s that can be simulated",
-                                 least, kLimit));
+                                 least, kLongestSeconds));
   }
   check_training_work(plan, seeds_of(e));
   // Behind what times collectives, as these have a connection's rate.

@@ -1,5 +1,7 @@
 #include "sim/network/node_numbers.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 namespace steptime {
@@ -8,10 +10,12 @@ std::vector<std::int64_t> read_node_numbers(const Config& config, const std::str
   const Json& list = config.raw(key);
   const auto refuse = [&](const Json& found) {
     config.fail(key,
-                fmt::format("expected a list of whole numbers from 0 on, got {}", brief(found)));
+                fmt::format("expected a list of node numbers, whole and from 0 to one less than "
+                            "there are nodes, got {}",
+                            brief(found)));
   };
   if (!list.is_array()) refuse(list);
-  constexpr std::uint64_t kMost = 1e9;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> nodes;
   for (const Json& node : list) {
     if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) refuse(node);

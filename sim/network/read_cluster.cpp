@@ -6,11 +6,11 @@
 #include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
+#include "sim/network/gpu_ring.h"
 #include "sim/network/machine.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -326,26 +326,6 @@ Link read_inside(const Config& section, const Cluster& cluster) {
   return cluster.network;
 }
 
-/// The worst of the ways between neighbours on a ring of the GPUs that work, in device order: what
-/// a closed form that knows no links takes for the inside of a graph. Of GPUs that do not reach
-/// each other, which is refused where messages are played: `other`.
-Link around(const Topology& node, RouteMetric metric, std::int64_t used, const Link& other) {
-  std::vector<Topology::Vertex> gpus = node.of_kind(VertexKind::kGpu);
-  gpus.resize(static_cast<std::size_t>(used));
-  const std::vector<Topology::Paths> paths = node.routes_from(gpus, metric);
-  Link worst{.bandwidth = {std::numeric_limits<double>::infinity()}};
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const auto& path = paths[i][static_cast<std::size_t>(gpus[(i + 1) % gpus.size()])];
-    if (path.empty()) return other;
-    Duration latency{};
-    for (const ChannelId c : path)
-      latency = checked_add(latency, node.links()[c / 2].latency);
-    worst.latency = std::max(worst.latency, latency);
-    worst.bandwidth = std::min(worst.bandwidth, node.bandwidth(path));
-  }
-  return worst;
-}
-
 /// `of`: who has as many GPUs a node as "gpus" counts.
 void check_count(const Config& section, const std::string& of) {
   if (!section.has("gpus")) return;
@@ -391,9 +371,10 @@ Cluster read_cluster(const Config& section, std::shared_ptr<const NetworkKind> n
     cluster.intra_node_beside_kernels = section.get<double>("intra_node_beside_kernels");
   cluster.reduction = section.get<TimePerByte>("reduction");
   read_graph(section, cluster);
+  // Where GPUs do not reach each other, which is refused when messages are played, the network's.
   if (cluster.node && cluster.gpus_per_node > 1 && !section.has("intra_node"))
     cluster.intra_node =
-        around(*cluster.node, cluster.metric, cluster.gpus_per_node, cluster.network);
+        gpu_ring(*cluster.node, cluster.metric, cluster.gpus_per_node).value_or(cluster.network);
   if (section.has("gpus")) {
     check_count(section, "a node");
     cluster.gpus = read_gpus(section.object("gpus", gpus_params()), cluster.gpus_per_node);

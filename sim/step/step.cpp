@@ -4,6 +4,7 @@
 #include "sim/collective/stage_reasons.h"
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
+#include "sim/core/limits.h"
 #include "sim/step/pass_reasons.h"
 
 #include <algorithm>
@@ -96,10 +97,9 @@ std::uint64_t step_fingerprint(Duration forward, Duration backward,
 }
 
 void check_step_length(double seconds) {
-  constexpr double kLimit = 4e6;  // half the range of simulated time: no sum of a step can leave it
-  if (seconds > kLimit) {
+  if (seconds > kLongestSeconds) {
     throw RangeError(fmt::format("one step takes {} s, more than the {} s that can be simulated",
-                                 seconds, kLimit));
+                                 seconds, kLongestSeconds));
   }
 }
 

@@ -37,6 +37,11 @@ struct PointRunner::State {
 
   explicit State(const Sweep& s) : sweep(s), document(std::make_shared<Document>(s.document())) {
     document->root.erase("sweep");
+    takes_out = std::ranges::any_of(sweep.axes(), [](const Axis& axis) {
+      return std::ranges::any_of(axis.values, [](const std::vector<SweptValue>& values) {
+        return std::ranges::any_of(values, [](const SweptValue& v) { return v.value.is_null(); });
+      });
+    });
     // A place that is created moves its neighbours, so all are created before any is kept.
     for (const std::string& pointer : sweep.pointers()) {
       place_in_experiment(document->root, pointer);
@@ -84,6 +89,7 @@ struct PointRunner::State {
   /// Copying values costs as much as a short run: only for who reads them.
   void write_document() {
     if (std::exchange(document_is_written, true)) return;
+    if (takes_out) return write_anew();
     std::size_t slot = 0;
     for (std::size_t a = 0; a < places.size(); ++a) {
       for (const SweptValue& value : sweep.axes()[a].values[places[a]])
@@ -91,7 +97,27 @@ struct PointRunner::State {
     }
   }
 
+  /// Of a sweep that takes keys out: all that stands around one may move, or not be there at all.
+  /// What an experiment keeps of the document that it was read from stays as it is.
+  void write_anew() {
+    document = std::make_shared<Document>(sweep.document());
+    document->root.erase("sweep");
+    std::vector<std::string> out;
+    for (std::size_t a = 0; a < places.size(); ++a) {
+      const Axis& axis = sweep.axes()[a];
+      for (std::size_t k = 0; k < axis.pointers.size(); ++k) {
+        const Json& value = axis.values[places[a]][k].value;
+        if (value.is_null())
+          out.push_back(axis.pointers[k]);
+        else
+          *place_in_experiment(document->root, axis.pointers[k]) = value;
+      }
+    }
+    take_out(document->root, std::move(out));
+  }
+
   const Sweep& sweep;
+  bool takes_out = false;           ///< a value of the sweep is null
   std::vector<std::size_t> places;  ///< where the point is on each axis
   std::shared_ptr<Document> document;
   bool document_is_written = false;  ///< it has the values of the point

@@ -37,7 +37,7 @@ void check_pointer(const Document& document, const std::string& pointer) {
   }
   Json scratch = document.root;
   if (place_in_experiment(scratch, pointer) == nullptr) {
-    refuse(document, pointer, "does not name a place in the config");
+    refuse(document, pointer, no_place(pointer));
   }
 }
 
@@ -62,6 +62,11 @@ Sweep::Sweep(std::shared_ptr<const Document> document) : document_(std::move(doc
     check_pointer(*document_, pointer);
     const std::vector<SweptValue> values =
         swept_values(*document_, pointer, zipped ? value.at("zip") : value);
+    const bool only_takes_out =
+        std::ranges::all_of(values, [](const SweptValue& each) { return each.value.is_null(); });
+    if (only_takes_out && !is_stated(document_->root, pointer)) {
+      refuse(*document_, pointer, "null removes a value, and this is none of the config's own");
+    }
     if (zipped && zip) {
       Axis& axis = axes_[*zip];
       if (axis.values.size() != values.size()) {

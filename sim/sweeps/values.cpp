@@ -352,6 +352,11 @@ std::optional<double> place_on_axis(const Json& value) {
   return amount ? std::optional(amount->base()) : std::nullopt;
 }
 
+std::string unit_on_axis(const Json& value) {
+  const auto amount = amount_in(value);
+  return amount ? amount->unit : "";
+}
+
 std::string swept_name(const std::string& pointer) {
   std::string name = pointer;
   if (name.ends_with("/type")) name.resize(name.size() - 5);

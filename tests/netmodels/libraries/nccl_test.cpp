@@ -317,11 +317,35 @@ TEST(Nccl, ErrorsSayWhatIsWrong) {
             "x.json: /collective: expected both or neither of \"sockets\" and "
             "\"socket_bandwidth\"");
   EXPECT_EQ(error_of(R"(, "protocol": "ll128")"),
-            "x.json: /collective/protocol: NCCL does not use this algorithm and protocol on this "
-            "cluster");
-  EXPECT_EQ(error_of(R"(, "algorithm": "nvls")"),
-            "x.json: /collective/protocol: NCCL does not use this algorithm and protocol on this "
-            "cluster");
+            "x.json: /collective/protocol: expected one that NCCL uses for this operation on this "
+            "cluster (auto, ll, simple), got \"ll128\"");
+}
+
+/// The key that no change of the other one would make right is the one that is named. A PCIe node
+/// has no NVSwitch, an all-reduce no PAT, an all-gather no trees, 2.4 no LL128, NVLS no LL.
+TEST(Nccl, AnAlgorithmThatDoesNotFitIsNamed) {
+  const auto algorithm = [](const char* words, const char* got) {
+    return fmt::format(
+        "x.json: /collective/algorithm: expected one that NCCL uses for this operation on this "
+        "cluster ({}), got \"{}\"",
+        words, got);
+  };
+  EXPECT_EQ(error_of(R"(, "algorithm": "nvls")"), algorithm("auto, ring, tree", "nvls"));
+  EXPECT_EQ(error_of(R"(, "algorithm": "nvls", "protocol": "ll")"),
+            algorithm("auto, ring, tree", "nvls"));
+  EXPECT_EQ(error_of(R"(, "algorithm": "pat")"), algorithm("auto, ring, tree", "pat"));
+  EXPECT_EQ(error_of(R"(, "algorithm": "tree", "operation": "all-gather")"),
+            algorithm("auto, ring", "tree"));
+  EXPECT_EQ(error_of(R"(, "algorithm": "pat", "version": "2.4.8")"),
+            algorithm("auto, ring, tree", "pat"));
+  EXPECT_EQ(error_of(R"(, "algorithm": "tree", "protocol": "ll128", "version": "2.4.8")"),
+            "x.json: /collective/protocol: expected one that NCCL uses for this operation on this "
+            "cluster (auto, ll, simple), got \"ll128\"");
+  EXPECT_EQ(message_of<InputError>([] {
+              nccl(preset_cluster("dgx-h100", 1, 8), R"(, "algorithm": "nvls", "protocol": "ll")");
+            }),
+            "x.json: /collective/protocol: expected one that NCCL uses for this operation on this "
+            "cluster (auto, simple), got \"ll\"");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -73,6 +75,34 @@ TEST(FabricDrawing, IsGraphviz) {
   // Many nodes stand in their switch.
   EXPECT_NE(picture(40).find("  switch0 [label=\"switch0\\nnode0, 1, 2"), std::string::npos);
   EXPECT_EQ(picture(40).find("--"), std::string::npos);
+}
+
+/// Two leaves with two nodes each at a spine: the names of the three are the config's.
+TEST(FabricDrawing, SwitchesHaveTheNamesOfTheConfig) {
+  const FabricGraph graph = graph_of(*make_fabric(R"({"type": "graph", "vertices": [
+      {"name": "spine \"a\"", "ports": 0}, {"name": "leaf1", "ports": 2}, {"name": "leaf0", "ports": 2}],
+      "links": [{"ends": ["leaf0", "spine \"a\""], "latency": "1 us", "bandwidth": "3 GB/s"},
+                {"ends": ["spine \"a\"", "leaf1"], "latency": "1 us", "bandwidth": "3 GB/s"}]})",
+                                                  4),
+                                     4, 1);
+  std::map<std::string, std::set<std::string>> neighbours;
+  for (const auto& e : graph.edges) {
+    const auto& first = graph.names[static_cast<std::size_t>(e.first)];
+    const auto& second = graph.names[static_cast<std::size_t>(e.second)];
+    neighbours[first].insert(second);
+    neighbours[second].insert(first);
+  }
+  using Names = std::set<std::string>;
+  EXPECT_EQ(neighbours["leaf0"], (Names{"node2", "node3", "spine \"a\""}));
+  EXPECT_EQ(neighbours["leaf1"], (Names{"node0", "node1", "spine \"a\""}));
+  EXPECT_EQ(neighbours["spine \"a\""], (Names{"leaf0", "leaf1"}));
+  Names shown;
+  const Json drawn = picture(graph);
+  for (const Json& vertex : drawn["vertices"])
+    shown.insert(vertex["name"].get<std::string>());
+  EXPECT_EQ(shown, (Names{"node0", "node1", "node2", "node3", "leaf0", "leaf1", "spine \"a\""}));
+  EXPECT_NE(drawing(graph).find(R"([label="spine \"a\"", shape=ellipse)"), std::string::npos)
+      << drawing(graph);
 }
 
 TEST(FabricDrawing, APageGetsSwitchesAboveTheirNodes) {

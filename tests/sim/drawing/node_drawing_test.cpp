@@ -95,6 +95,15 @@ TEST(NodeDrawing, ANodeWithoutAGraphIsItsGpusOnASwitch) {
   EXPECT_EQ(node.links().size(), 4U);
 }
 
+/// That of NVLink stands in the middle of its GPUs, as it does where the links are known.
+TEST(NodeDrawing, ASwitchOfNvlinkStandsInTheMiddle) {
+  Cluster cluster;
+  cluster.gpus_per_node = 3;
+  cluster.gpus = GpuNode{.links = GpuNode::Links::kNvswitch};
+  EXPECT_EQ(node_of(cluster).of_kind(VertexKind::kNvlinkSwitch).size(), 1U);
+  EXPECT_EQ(places(drawing(node_of(cluster)))[0], std::pair(0., 0.));
+}
+
 TEST(NodeDrawing, OneVertexAlone) {
   Topology node;
   node.add_vertex("gpu0", VertexKind::kGpu);

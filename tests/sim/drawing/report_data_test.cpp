@@ -91,6 +91,8 @@ TEST(ReportData, PlacesTheSweepsPointsOnItsAxes) {
   EXPECT_EQ(axes[0]["numbers"], Json({1e9, 2e9}));
   EXPECT_EQ(axes[1]["labels"], Json({"wfbp", "sync-easgd", "none"}));
   EXPECT_TRUE(axes[1]["numbers"].is_null());
+  EXPECT_EQ(axes[0]["ticks"], Json::parse(R"([[1e9, "8 Gbps"], [2e9, "2 GB/s"]])"));
+  EXPECT_TRUE(axes[1]["ticks"].is_null());
   const Json& rows = data["sweep"]["rows"];
   ASSERT_EQ(rows.size(), 6U);
   EXPECT_EQ(rows[3]["at"], Json({1, 0}));

@@ -112,23 +112,39 @@ TEST(SweepFigure, MoreLinesThanColoursAreAHeatMap) {
   EXPECT_EQ(times(figure.commands, "boxxyerror"), 1u);
   // 0.1 to 0.298 s, whatever their intervals.
   EXPECT_EQ(times(figure.commands, "set cbrange [100:298]"), 1u);
-  // At most eight ticks: of 20 values every third.
-  EXPECT_EQ(
-      times(figure.commands, "set xtics ('1' 1, '4' 4, '7' 7, '10' 10, '13' 13, '16' 16, '19' 19)"),
-      1u);
+  // At most seven ticks, at round values.
+  EXPECT_EQ(times(figure.commands, "set xtics ('5' 5, '10' 10, '15' 15, '20' 20)"), 1u);
 }
 
 TEST(SweepFigure, LabelsOfTicksAreShortAndApart) {
   std::vector<ResultRow> rows;
-  // 1, 2, 4, ..., 4096 Gbit/s and a little: a seventh of the logarithmic axis is 12 / 7 doublings.
+  // 1, 2, 4, ..., 4096 Gbit/s and a little: three powers of ten lie between the first and the last.
   for (int i = 0; i <= 12; ++i)
     rows.push_back(row(Json{{"/b", fmt::format("{}.0000001 Gbps", 1 << i)}}, 1));
   const std::string commands = sweep_figure(rows, {}).commands;
-  EXPECT_EQ(times(commands, "set xtics ('1 Gbps' "), 1u);
-  for (const char* label : {"'4 Gbps' ", "'16 Gbps' ", "'64 Gbps' ", "'256 Gbps' ", "'4096 Gbps' "})
-    EXPECT_EQ(times(commands, label), 1u) << label;
-  for (const char* label : {"'2 Gbps' ", "'8 Gbps' ", "'512 Gbps' "})
-    EXPECT_EQ(times(commands, label), 0u) << label;
+  EXPECT_EQ(
+      times(commands,
+            "set xtics ('10 Gbps' 1250000000, '100 Gbps' 12500000000, '1 Tbps' 125000000000)"),
+      1u)
+      << commands;
+}
+
+/// Its one place with the interval around it, whatever was swept.
+TEST(SweepFigure, ASinglePointIsDrawn) {
+  const SweepFigure figure =
+      sweep_figure(std::vector{row(Json{{"/cluster/nodes", 8}, {"/workload/batch", 64}}, 0.1)}, {});
+  EXPECT_EQ(figure.points, 1u);
+  EXPECT_EQ(times(figure.commands, "set xlabel 'nodes, batch'"), 1u) << figure.commands;
+  EXPECT_EQ(times(figure.commands, "set xtics ('8, 64' 1)"), 1u);
+  EXPECT_EQ(times(figure.commands, "set xrange [0:2]"), 1u);
+  EXPECT_EQ(times(figure.commands, "\n1 100 90 120\n"), 1u);
+  EXPECT_EQ(times(figure.commands, "with yerrorbars"), 1u);
+  // The one point has no line of ideal ones.
+  EXPECT_EQ(
+      times(sweep_figure(std::vector{row(Json{{"/cluster/nodes", 8}}, 0.1)}, {.key = "speedup"})
+                .commands,
+            "ideal"),
+      0u);
 }
 
 TEST(SweepFigure, AThirdAxisHasPanels) {
@@ -146,9 +162,9 @@ TEST(SweepFigure, MapsOfSeveralPanelsShareTheirColours) {
   // With 400 ms for one point they are a factor of four apart.
   std::vector<ResultRow> rows = grid(9, 9, 3);
   rows.back().figures["step_time_s"] = 0.4;
-  EXPECT_EQ(
-      times(sweep_figure(rows, {}).commands, "set logscale cb\nset cbtics (100, 150, 200, 300)"),
-      3u);
+  EXPECT_EQ(times(sweep_figure(rows, {}).commands,
+                  "set logscale cb\nset cbtics ('100' 100, '150' 150, '200' 200, '300' 300)"),
+            3u);
 }
 
 TEST(SweepFigure, OverNodesItIsTheSpeedupBesideTheIdealOne) {
@@ -188,7 +204,9 @@ TEST(SweepFigure, RefusesWhatCannotBeShown) {
   });
   EXPECT_TRUE(mixed.ends_with(": has no /a, as others have: expected results of one sweep"))
       << mixed;
-  EXPECT_EQ(message_of<InputError>([] { sweep_figure(grid(1, 1), {}); }),
+  EXPECT_EQ(message_of<InputError>([] {
+              sweep_figure(std::vector{row(Json{{"/a", 1}}, 1), row(Json{{"/a", 1}}, 2)}, {});
+            }),
             "expected results that differ in a swept value");
   EXPECT_EQ(message_of<InputError>([] {
               sweep_figure(grid(2, 1), {.key = "step_tiem_s"});

@@ -1,7 +1,9 @@
 // Values set from outside: where they go, and what is written out so that they can.
 #include "sim/experiment/overrides.h"
 
+#include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
+#include "tests/support/messages.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <ostream>
@@ -47,6 +49,26 @@ TEST(LoadDocument, NullTakesOutWhatTheFileHas) {
   EXPECT_FALSE(loaded(file, {"/run=null"}).contains("run"));
   // In order: what one puts there another takes out.
   EXPECT_EQ(loaded(file, {"/run/x/y=1", "/run/x/y=null"}).at("run").at("x"), Json::object());
+}
+
+/// RFC 6901, section 4: "01" is no index of a list.
+TEST(LoadDocument, AnIndexHasNoLeadingZero) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"run": {"slow_links": {"adapters": [{"node": 0, "factor": 2},
+                                              {"node": 1, "factor": 3}]}}})");
+  const auto refusal = [&](const std::string& set) {
+    return message_of<InputError>([&] { loaded(file, {set}); });
+  };
+  const std::string place = "/run/slow_links/adapters/01";
+  const std::string why = "; an index has no leading zero, got 01";
+  EXPECT_EQ(refusal(place + "/factor=4"), "--set " + place + "/factor=4: \"" + place +
+                                              "/factor\" does not name a place in the config" +
+                                              why);
+  EXPECT_EQ(refusal(place + "=null"), "--set " + place + "=null: null removes a value, and \"" +
+                                          place + "\" is none of the config's own" + why);
+  EXPECT_EQ(loaded(file, {"/run/slow_links/adapters/1/factor=4"}).at("run").at("slow_links"),
+            Json::parse(R"({"adapters": [{"node": 0, "factor": 2}, {"node": 1, "factor": 4}]})"));
 }
 
 struct SetCase {

@@ -87,7 +87,8 @@ TEST(SlowLinks, AnAdapterHasOneFactor) {
 
 TEST(SlowLinks, NodesAreWholeNumbers) {
   EXPECT_EQ(message_of<InputError>([] { read(R"({"factor": 2, "nodes": [0.5]})"); }),
-            "x.json: /nodes: expected a list of whole numbers from 0 on, got 0.5");
+            "x.json: /nodes: expected a list of node numbers, whole and from 0 to one less than "
+            "there are nodes, got 0.5");
 }
 
 }  // namespace

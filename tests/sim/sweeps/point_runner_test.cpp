@@ -98,6 +98,72 @@ TEST(PointRunner, APointOfALayoutIsThatOfAFreshRunner) {
   }
 }
 
+/// Of WFBP the tiny step takes 44 ms; "null" is the default, which it is.
+TEST(PointRunner, NullTakesAKeyOut) {
+  const TinyFolder folder;
+  const Sweep sweep =
+      sweep_of(folder, R"({"/strategy/schedule": [{"type": "naive"}, null, {"type": "naive"}, null],
+                  "/cluster/network/latency": ["10 us", null]})");
+  PointRunner runner(sweep);
+  const auto step = [&](std::int64_t point) { return runner.run(point).step_time_s; };
+  const double naive = step(0);  // 42 ms, then 2 + 5 + 1.004 of messages
+  EXPECT_NEAR(naive, 0.050004, 1e-12);
+  EXPECT_TRUE(runner.config().at("strategy").contains("schedule"));
+  EXPECT_NEAR(step(2), 0.044, 1e-12);
+  EXPECT_FALSE(runner.config().at("strategy").contains("schedule"));
+  EXPECT_EQ(step(4), naive);
+  EXPECT_EQ(message_of<InputError>([&] { runner.run(3); }),
+            folder.path("x.json: /cluster/network/latency: required but missing"));
+  std::string row;
+  sweep.append_params(row, 2);
+  EXPECT_EQ(row, R"("/strategy/schedule":null,"/cluster/network/latency":"10 us")");
+}
+
+/// What a config says of a fabric is read again for each number of ports that a run needs, here
+/// that of the jobs and that of each job alone.
+TEST(PointRunner, NullTakesAllJobsOut) {
+  const TinyFolder folder;
+  const Sweep sweep(
+      load_document(folder.experiment(R"({"cluster": {"fabric": {"type": "graph", "vertices": [
+            {"name": "leaf0", "ports": 2}, {"name": "leaf1", "ports": 2}],
+            "links": [{"ends": ["leaf0", "leaf1"], "latency": "1 us", "bandwidth": "1 GB/s"}]}},
+        "strategy": {"aggregation": {"type": "all-reduce", "collective": "ring"}},
+        "jobs": [{"nodes": [0, 2]}, {"nodes": [1, 3]}], "run": {"fidelity": "message", "steps": 1},
+        "sweep": {"/jobs": [null, [{"nodes": [0, 2]}, {"nodes": [1, 3]}], null]}})"),
+                    {}));
+  PointRunner runner(sweep);
+  const Result alone = runner.run(0);
+  EXPECT_EQ(alone.workers, 4);
+  EXPECT_TRUE(alone.jobs.empty());
+  EXPECT_EQ(runner.run(1).jobs.size(), 2U);
+  EXPECT_EQ(runner.run(2).fingerprint, alone.fingerprint);
+}
+
+/// Of three adapters the first and the last are taken out, or one of them, whatever comes first.
+TEST(PointRunner, NullTakesElementsOfAListOut) {
+  const TinyFolder folder;
+  const Sweep sweep(load_document(folder.experiment(R"({
+        "strategy": {"aggregation": {"collective": "ring"}},
+        "run": {"fidelity": "message", "slow_links": {"adapters": [
+          {"node": 0, "factor": 2}, {"node": 1, "factor": 3}, {"node": 2, "factor": 4}]}},
+        "sweep": {"/run/slow_links/adapters/0": [null, {"node": 3, "factor": 5}],
+                  "/run/slow_links/adapters/2": [null, {"node": 3, "factor": 6}],
+                  "/run/slow_links/adapters/1/factor": [7]}})"),
+                                  {}));
+  PointRunner runner(sweep);
+  const auto factors = [&](std::int64_t point) {
+    runner.read(point);
+    std::string text;
+    for (const Json& adapter : runner.config().at("run").at("slow_links").at("adapters"))
+      text += adapter.at("factor").dump();
+    return text;
+  };
+  EXPECT_EQ(factors(0), "7");
+  EXPECT_EQ(factors(1), "76");
+  EXPECT_EQ(factors(2), "57");
+  EXPECT_EQ(factors(0), "7");
+}
+
 TEST(PointRunner, APointThatFailsDoesNotSpoilTheNext) {
   const TinyFolder folder;
   const Sweep sweep = sweep_of(folder, R"({"/cluster/nodes": [4, 0, 4]})");

@@ -75,6 +75,25 @@ TEST(Sweep, ValuesBeyondInt64StayNumbers) {
             "[1000000000000000000] [1e+19] [1e+20]");
 }
 
+/// RFC 6901, section 4: "00" is no index of a list.
+TEST(Sweep, AnIndexHasNoLeadingZero) {
+  const TinyFolder folder;
+  const std::string file = folder.experiment(
+      R"({"strategy": {"aggregation": {"collective": "ring"}},
+          "run": {"fidelity": "message", "slow_links": {"adapters": [{"node": 0, "factor": 2}]}},
+          "sweep": {"/run/slow_links/adapters/00/factor": [3, 4]}})");
+  const std::string expected =
+      "steptime: " +
+      folder.path(
+          "x.json: /sweep/~1run~1slow_links~1adapters~100~1factor: does not name a place "
+          "in the config; an index has no leading zero, got 00\n");
+  for (const char* verb : {"sweep", "pin", "check"}) {
+    const Outcome outcome = steptime({verb, file});
+    EXPECT_EQ(outcome.exit, 2) << verb;
+    EXPECT_EQ(outcome.err, expected) << verb;
+  }
+}
+
 TEST(Sweep, AMillionPointsAreAPieceOfCake) {
   const TinyFolder folder;
   EXPECT_EQ(sweep_of(folder, R"({"/run/seed": {"from": 1, "to": 1000000, "plus": 1},
@@ -141,6 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "/strategy, /run or /jobs"},
         SweepCase{"InsideANumber", R"({"/cluster/nodes/3": [1]})",
                   "/~1cluster~1nodes~13: does not name a place in the config"},
+        SweepCase{"OnlyNullOfNoKey", R"({"/run/slow_lnks": [null]})",
+                  "/~1run~1slow_lnks: null removes a value, and this is none of the config's own"},
         SweepCase{"BadEscape", R"({"/run/~2": [1]})",
                   "/~1run~1~02: does not name a place in the config"},
         // A number in a pointer must not conjure up a list of that length.
