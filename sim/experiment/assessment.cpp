@@ -76,6 +76,14 @@ double latency_s(const Cluster& cluster) {
   return cluster.gpus_per_node == 1 ? between : std::max(inside, between);
 }
 
+/// What was measured: what a worker computes at its usual speed. That others wait for one that is
+/// slower is the simulation's.
+double usual_compute_s(const Experiment& e, const Result& r) {
+  if (e.layout) return r.compute_time_s;
+  const PassTimes& passes = e.workload->passes;
+  return to_seconds(passes.forward + passes.backward);
+}
+
 }  // namespace
 
 std::vector<std::string> extrapolated(const Experiment& e, const StepPlan& plan,
@@ -115,7 +123,7 @@ Prediction prediction_of(const Experiment& e, const Result& r) {
                         .latency_s = latency_s(*e.cluster),
                         .has_servers = e.aggregation->servers.count > 0,
                         .step_s = r.step_time_s - r.exposed_input_s.value_or(0),
-                        .compute_s = r.compute_time_s,
+                        .compute_s = usual_compute_s(e, r),
                         .comm_busy_s = r.comm_busy_s,
                         .modelled = e.workload->workload.trace.modelled};
   if (e.cluster->nodes > 1 && e.cluster->kind) {

@@ -164,26 +164,6 @@ void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Var
   }
 }
 
-/// The config without what makes single workers slow for the whole run; null where nothing does.
-Json without_slower_workers(Json config) {
-  const Json::json_pointer at("/run/variation");
-  if (!config.contains(at) || !config[at].is_object()) return nullptr;
-  Json& variation = config[at];
-  const bool by_chance = variation.value("slow_chance", 0.) > 0;
-  for (const char* key : {"slow_chance", "slow_speed"})
-    variation.erase(key);
-  std::size_t named = 0;
-  Json kept = Json::array();
-  for (const Json& gpu : variation.value("gpus", Json::array())) {
-    if (gpu.at("speed").get<double>() < 1)
-      ++named;
-    else
-      kept.push_back(gpu);
-  }
-  variation["gpus"] = std::move(kept);
-  return by_chance || named > 0 ? config : Json();
-}
-
 bool decides_while_it_runs(const Experiment& e) {
   return e.transport->policy(*e.schedule, {}, *e.cluster) != nullptr;
 }
@@ -285,7 +265,7 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
   Json apart = variants.config();
   apart["workload"]["overlap"] = "none";
   add_limit("costs of overlap", std::move(apart));
-  if (Json alike = without_slower_workers(variants.config()); !alike.is_null())
+  if (Json alike = variants.without_slower_workers(); !alike.is_null())
     add_limit("slower workers", std::move(alike));
   Json whole = variants.config();
   if (whole["run"].erase("slow_links") > 0) add_limit("slower links", std::move(whole));
@@ -371,9 +351,24 @@ std::int64_t Explanation::knee() const {
   return 0;
 }
 
+double Explanation::compute_share() const {
+  if (result.layout || result.attribution.empty())
+    return result.compute_time_s / result.step_time_s;
+  double passes = 0;
+  for (const Cause& c : result.attribution) {
+    if (c.cause == "forward pass" || c.cause == "backward pass") passes += c.seconds;
+  }
+  return passes / result.step_time_s;
+}
+
+/// What shares are of.
+std::string Explanation::whole() const {
+  return result.layout || result.attribution.empty() ? "step" : "critical path";
+}
+
 std::string Explanation::bottleneck() const {
   const double step = result.step_time_s;
-  const double compute = result.compute_time_s / step;
+  const double compute = compute_share();
   for (const StepLimit& limit : limits) {
     const double saved = 1 - limit.step_time_s / step;
     if (limit.without == "communication") continue;
@@ -381,9 +376,9 @@ std::string Explanation::bottleneck() const {
     return fmt::format("{}: without them a step takes {} ms, {:.1f} % less", limit.without,
                        milliseconds(limit.step_time_s), saved * 100);
   }
-  if (compute >= 0.5) return fmt::format("compute: {:.1f} % of the step", compute * 100);
-  return fmt::format("none alone: compute is {:.1f} % of the step, and nothing else saves as much",
-                     compute * 100);
+  if (compute >= 0.5) return fmt::format("compute: {:.1f} % of the {}", compute * 100, whole());
+  return fmt::format("none alone: compute is {:.1f} % of the {}, and nothing else saves as much",
+                     compute * 100, whole());
 }
 
 std::string Explanation::text() const {
@@ -398,7 +393,7 @@ std::string Explanation::text() const {
                         static_cast<double>(result.memory->device->count) / 1e9);
   }
   if (!result.attribution.empty()) {
-    TextTable causes({"critical path", "resource", "ms", "share"});
+    TextTable causes({whole(), "resource", "ms", "share"});
     for (const Cause& c : result.attribution) {
       causes.add({c.cause, c.resource, milliseconds(c.seconds),
                   fmt::format("{:.1f} %", c.seconds / step * 100)});

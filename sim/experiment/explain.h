@@ -73,10 +73,17 @@ struct Explanation {
   /// The number of nodes from which twice as many make less than half of the gain that they could:
   /// speedup grows by less than 1.5; 0 where no such number was tried.
   std::int64_t knee() const;
+  /// Of the step, what its critical path passes with forward and backward pass at the workers'
+  /// usual speed; of a layout, whose attribution is one rank's, all that this computes. Where
+  /// nothing is attributed, forward and backward pass over the step.
+  double compute_share() const;
   /// One sentence: what limits the step, and what it would take without that.
   std::string bottleneck() const;
   std::string text() const;
   Json json() const;
+
+ private:
+  std::string whole() const;
 };
 
 struct ExplainOptions {

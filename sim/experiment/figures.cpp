@@ -198,7 +198,10 @@ constexpr std::array kFigures{
            "from the start of a step to that of the next, in the steady state; mean over the run's "
            "steps where these differ",
            of_step<&Result::step_time_s>),
-    number("compute_time_s", "s", "forward plus backward pass", of_step<&Result::compute_time_s>),
+    number("compute_time_s", "s",
+           "forward plus backward pass, of the slowest worker where workers wait for each other; "
+           "else the mean",
+           of_step<&Result::compute_time_s>),
     number("forward_time_s", "s", "forward pass", of_step<&Result::forward_time_s>),
     number("backward_time_s", "s", "backward pass", of_step<&Result::backward_time_s>),
     number("comm_busy_s", "s",
@@ -207,7 +210,7 @@ constexpr std::array kFigures{
            of_step<&Result::comm_busy_s>),
     number("exposed_comm_s", "s",
            "step_time_s - compute_time_s - exposed_input_s: also waits for the main thread and "
-           "other ranks; of a layout also without its pipeline's bubble and its optimizer",
+           "copies; of a layout also without its pipeline's bubble and its optimizer",
            // A difference of means: what is less than a tenth of a picosecond is rounding.
            [](const Result& r) {
              return std::optional(std::abs(r.exposed_comm_s) < 1e-13 ? 0 : r.exposed_comm_s);
@@ -236,8 +239,8 @@ constexpr std::array kFigures{
            of_step<&Result::speedup>),
     number(
         "scaling_efficiency", "",
-        "speedup / workers = compute_time_s / step_time_s; of a layout speedup / replicas, above 1 "
-        "where each of them updates only a part of what one alone would",
+        "speedup / workers: what one worker alone computes over step_time_s; of a layout speedup / "
+        "replicas, above 1 where each of them updates only a part of what one alone would",
         of_step<&Result::scaling_efficiency>),
     integer("workers", "nodes x GPUs per node", of_step<&Result::workers>),
     integer("messages", "all-reduces of a step; with servers, pushes and pulls that carry bytes",

@@ -26,7 +26,13 @@ bool has_jobs(const Document& document) {
 const Bindings<Job>& job_keys() {
   using J = Job;
   static const Bindings<J> keys{
-      {&J::name, "name", "for people", ""},
+      {{.key = "name",
+        .kind = Kind::kText,
+        .help = "for people, of this job alone; default: \"job\" and its number, from 0 on",
+        .need = Need::kOptional},
+       [](const Config& config, J& job) {
+         if (config.has("name")) job.name = config.get<std::string>("name");
+       }},
       {{.key = "nodes", .kind = Kind::kList, .help = "numbers of the cluster's nodes, from 0 on"},
        [](const Config& config, J& job) { job.nodes = read_node_numbers(config, "nodes"); }},
       {&J::start, "start", "of its first step", "0 s", kNotNegative},
@@ -60,6 +66,21 @@ void keep_own(Json& run, const char* section, const char* key,
   list = std::move(kept);
 }
 
+/// `names`: those of the jobs before it, and then its own.
+void name_job(const Config& config, std::size_t place, std::map<std::string, std::size_t>& names,
+              Job& job) {
+  if (!config.has("name")) job.name = fmt::format("job {}", place);
+  if (job.name.empty()) config.fail("name", "expected a name, got \"\"");
+  if (!is_printable(job.name)) {
+    config.fail("name", fmt::format("expected text without control characters, got {}",
+                                    brief(config.raw("name"))));
+  }
+  const auto [known, is_first] = names.emplace(job.name, place);
+  if (is_first) return;
+  config.fail("name", fmt::format("expected another name than that of job {}, got {}",
+                                  known->second, brief(Json(job.name))));
+}
+
 }  // namespace
 
 const Params& job_params() {
@@ -72,6 +93,7 @@ std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document) {
   if (const std::size_t count = config.raw("jobs").size(); count > kMostJobs)
     config.fail("jobs", fmt::format("expected at most {}, got {}", kMostJobs, count));
   std::vector<Job> jobs;
+  std::map<std::string, std::size_t> names;
   std::map<std::int64_t, std::size_t> owners;
   for (const Config& job : config.objects("jobs", job_params())) {
     jobs.push_back(job_keys().read(job));
@@ -79,11 +101,7 @@ std::vector<Job> stated_jobs(const std::shared_ptr<const Document>& document) {
     for (const char* section : {"workload", "strategy"}) {
       if (job.has(section)) read.sections.emplace_back(section);
     }
-    if (!read.name.empty() && !is_printable(read.name)) {
-      job.fail("name", fmt::format("expected text without control characters, got {}",
-                                   brief(job.raw("name"))));
-    }
-    if (read.name.empty()) read.name = fmt::format("job {}", jobs.size() - 1);
+    name_job(job, jobs.size() - 1, names, read);
     if (read.nodes.empty()) job.fail("nodes", "expected at least one, got []");
     for (const std::int64_t node : read.nodes) {
       const auto [owner, is_first] = owners.emplace(node, jobs.size() - 1);

@@ -67,12 +67,17 @@ void add_step(Lines& lines, const Result& r) {
   }
   lines.add(ms("forward_time_s", "  forward"));
   lines.add(ms("backward_time_s", "  backward"));
-  // Exchanges that share links take longer together than each by itself.
-  const char* of = r.exposed_comm_s > r.comm_busy_s ? "alone they take" : "of";
-  lines.add(ms("exposed_comm_s", "  exposed comm"),
-            has_servers
-                ? messages
-                : fmt::format("{} {} in {}", of, lines.value(ms("comm_busy_s", "")), messages));
+  if (r.embedded) {
+    lines.add(ms("exposed_comm_s", "  waits"),
+              fmt::format("of the slowest worker: {}, main thread, copies, updates", messages));
+  } else {
+    // Exchanges that share links take longer together than each by itself.
+    const char* of = r.exposed_comm_s > r.comm_busy_s ? "alone they take" : "of";
+    lines.add(ms("exposed_comm_s", "  exposed comm"),
+              has_servers
+                  ? messages
+                  : fmt::format("{} {} in {}", of, lines.value(ms("comm_busy_s", "")), messages));
+  }
   lines.add(ms("exposed_input_s", "  exposed input"), "the next step waits for its samples");
 }
 
@@ -140,14 +145,14 @@ void add_engine(Lines& lines, const EmbeddedStep& e) {
   const Attribution& a = e.attribution;
   lines.add("communication",
             milliseconds(a.hidden_under_backward + a.hidden_under_forward + a.exposed));
-  lines.add(ms("hidden_under_backward_s", "  hidden"), "under the backward pass");
-  lines.add(ms("hidden_under_forward_s", "  hidden"), "under the next forward pass");
-  lines.add(ms("exposed_s", "  exposed"));
-  lines.add(ms("idle_without_communication_s", "GPU idle"),
+  lines.add(ms("hidden_under_backward_s", "  in backward"), "hidden under GPU 0's backward pass");
+  lines.add(ms("hidden_under_forward_s", "  in forward"), "hidden under its next forward pass");
+  lines.add(ms("exposed_s", "  exposed"), "while it computes nothing");
+  lines.add(ms("idle_without_communication_s", "GPU 0 idle"),
             fmt::format("without communication: {}main thread, copies, other ranks",
                         a.input > Duration{} ? "samples, " : ""));
   for (std::size_t i = 0; i < std::min(a.waits.size(), kMostWaits); ++i)
-    lines.add("  GPU waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
+    lines.add("  GPU 0 waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
   lines.add(ms("transient_s", "transient"),
             fmt::format("by which the first {} of {} steps take longer than steady ones, in all",
                         a.transient_steps, a.steps));

@@ -153,6 +153,33 @@ Json Variants::with(const Place& place, double factor) const {
   return changed;
 }
 
+Json Variants::without_slower_workers() const {
+  Json config = config_;
+  bool is_any = false;
+  const auto take_out = [&](Json& section, const char* key) {
+    is_any |= section.value(key, 0.) > 0;
+    section.erase(key);
+  };
+  if (const Json::json_pointer at("/strategy/embedding"); config.contains(at))
+    take_out(config[at], "jitter");
+  if (const Json::json_pointer at("/run/variation"); config.contains(at)) {
+    Json& variation = config[at];
+    for (const char* chance : {"spread", "jitter", "straggle_chance", "slow_chance"})
+      take_out(variation, chance);
+    for (const char* how : {"straggle_factor", "slow_speed"})
+      variation.erase(how);
+    Json kept = Json::array();
+    for (const Json& gpu : variation.value("gpus", Json::array())) {
+      if (gpu.at("speed").get<double>() < 1)
+        is_any = true;
+      else
+        kept.push_back(gpu);
+    }
+    variation["gpus"] = std::move(kept);
+  }
+  return is_any ? config : Json();
+}
+
 PlannedRun Variants::run(const Json& config, const Plans* held, const OnProgress& on_progress,
                          std::vector<SentBucket>* buckets) const {
   Experiment e = read_experiment(std::make_shared<Document>(Document{file_, config}));

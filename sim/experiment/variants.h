@@ -62,6 +62,9 @@ class Variants {
     }
     return changed;
   }
+  /// Without what makes workers slower than others, for the whole run or in a step; null where
+  /// nothing does.
+  Json without_slower_workers() const;
   /// Throws what read_experiment() and simulate() throw. `held`: the plans to keep to, where it has
   /// one for the units at hand; null: none.
   PlannedRun run(const Json& config, const Plans* held, const OnProgress& on_progress,

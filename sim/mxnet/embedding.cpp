@@ -120,6 +120,24 @@ Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) 
   return ways;
 }
 
+/// Of a mean step, which begins when the slowest rank's gradients are there.
+Duration compute_of_slowest(const TrainingGraph& graph, const RankOps& operations, double jitter,
+                            const EmbeddedRun& run, const RankRecord& recorder) {
+  const RandomStream random(run.seed, Purpose::kSegmentTime);
+  const auto computed = [&](std::int64_t rank, std::int64_t step) {
+    const RankOps::Pace pace{run.variation.factor(run.seed, rank, step), jitter, random,
+                             static_cast<std::int32_t>(rank), step};
+    Duration sum{};
+    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+      const RankOps::Label label = RankOps::label_of(RankOps::Kind::kCompute, i);
+      sum += pace.time_of(label, operations.body(label));
+    }
+    return sum;
+  };
+  const MeetingSteps steps{recorder.measured_from(), recorder.measured_to()};
+  return computed_by_slowest(steps, run.workers, computed) / (steps.last - steps.first);
+}
+
 EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
                        std::span<const GradientUnit> units, Duration startup,
                        const EmbeddedRun& run) {
@@ -188,7 +206,10 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
-  EmbeddedStep step = recorded_step(plan, recorder, busy, causes);
+  const Duration compute =
+      is_random ? compute_of_slowest(graph, operations, settings.jitter, run, recorder)
+                : plan.forward + plan.backward;
+  EmbeddedStep step = recorded_step(plan, recorder, compute, busy, causes);
   step.bounds = funnel_bounds(plan, settings);
   step.cold = since_start(recorder.first_step_end());
   step.simulated_ranks = ranks;

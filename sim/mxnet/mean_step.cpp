@@ -39,8 +39,8 @@ std::vector<std::pair<std::string, Duration>> mean_waits(std::span<const Embedde
 
 }  // namespace
 
-EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration busy,
-                           const Causes* causes) {
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration compute,
+                           Duration busy, const Causes* causes) {
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not exchanged");
   EmbeddedStep step{.attribution = recorder.attribution(causes)};
   step.buckets.assign(recorder.key_times().rbegin(), recorder.key_times().rend());
@@ -50,8 +50,12 @@ EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Dur
   const Duration length = recorder.step_time();
   const Duration input = step.attribution.input;
   const std::uint64_t by_ends = step_fingerprint(plan.forward, plan.backward, ends);
-  step.times = {length, busy, length - plan.forward - plan.backward - input,
-                mix(by_ends, static_cast<std::uint64_t>(length.count())), input};
+  step.times = {length,
+                busy,
+                length - compute - input,
+                mix(by_ends, static_cast<std::uint64_t>(length.count())),
+                input,
+                compute};
   return step;
 }
 
@@ -60,7 +64,7 @@ EmbeddedStep mean_of(std::span<const EmbeddedStep> runs) {
   if (runs.size() == 1) return mean;
   mean.cold = mean_time(runs, [](const EmbeddedStep& run) { return run.cold; });
   for (const auto time : {&StepTimes::step, &StepTimes::comm_busy, &StepTimes::exposed_comm,
-                          &StepTimes::exposed_input})
+                          &StepTimes::exposed_input, &StepTimes::compute})
     mean.times.*time = mean_time(runs, [time](const EmbeddedStep& run) { return run.times.*time; });
   for (const auto time : {&Attribution::hidden_under_backward, &Attribution::hidden_under_forward,
                           &Attribution::exposed, &Attribution::idle, &Attribution::transient}) {

@@ -78,6 +78,8 @@ class Training final : public NodeProcess {
   Task update_metric();
   void say_segment(std::int32_t gpu, std::size_t index);
 
+  Duration compute_of_slowest() const;
+
   // What is seen of it.
   void has_started(OperationId id) override;
   void has_ended(OperationId id) override;
@@ -146,10 +148,25 @@ void Training::play() {
 
 EmbeddedStep Training::result(const StepPlan& plan, const Causes* causes) const {
   const Attribution a = record_.attribution();
+  const Duration compute =
+      run_.variation.any() ? compute_of_slowest() : plan.forward + plan.backward;
   EmbeddedStep step = recorded_step(
-      plan, record_, a.hidden_under_backward + a.hidden_under_forward + a.exposed, causes);
+      plan, record_, compute, a.hidden_under_backward + a.hidden_under_forward + a.exposed, causes);
   step.links = links(static_cast<double>(steps_));
   return step;
+}
+
+/// Of a mean step: GPUs wait for each other at the end of a period.
+Duration Training::compute_of_slowest() const {
+  const auto computed = [&](std::int64_t gpu, std::int64_t step) {
+    const double factor = run_.variation.factor(run_.seed, gpu, step);
+    Duration sum{};
+    for (const ComputeSegment& segment : graph_.segments)
+      sum += scaled(segment.duration, factor);
+    return sum;
+  };
+  const MeetingSteps steps{record_.measured_from(), record_.measured_to(), run_.update.period()};
+  return computed_by_slowest(steps, gpus(), computed) / (steps.last - steps.first);
 }
 
 Task Training::main_thread() {

@@ -180,15 +180,9 @@ void MpiRank::take_note(OperationId operation) {
 }
 
 Duration MpiRank::time_of(OperationId operation, const Body& body) const {
-  const Duration time =
-      body.computes ? scaled(body.time, slowness_[engine_.step(operation) % 2]) : body.time;
-  if (!body.varies || run_.settings.jitter == 0) return time;
-  const double longer =
-      1 + run_.settings.jitter *
-              run_.random.uniform(static_cast<std::uint32_t>(rank_),
-                                  static_cast<std::uint32_t>(engine_.step(operation)),
-                                  engine_.label(operation));
-  return from_seconds(to_seconds(time) * longer);
+  const std::int64_t step = engine_.step(operation);
+  const RankOps::Pace pace{slowness_[step % 2], run_.settings.jitter, run_.random, rank_, step};
+  return pace.time_of(engine_.label(operation), body);
 }
 
 When MpiRank::end_of(OperationId operation, const Body& body) {

@@ -108,6 +108,14 @@ RankOps::Body RankOps::body(Label label) const {
   return body;
 }
 
+Duration RankOps::Pace::time_of(Label label, const Body& body) const {
+  const Duration time = body.computes ? scaled(body.time, slowness) : body.time;
+  if (!body.varies || jitter == 0) return time;
+  const double longer = 1 + jitter * random.uniform(static_cast<std::uint32_t>(rank),
+                                                    static_cast<std::uint32_t>(step), label);
+  return from_seconds(to_seconds(time) * longer);
+}
+
 std::optional<std::int32_t> RankOps::key_of(Variable variable) const {
   if (variable == Ops::kPushed || variable < first_key_) return std::nullopt;
   return static_cast<std::int32_t>((variable - first_key_) / 3);

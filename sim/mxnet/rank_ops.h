@@ -7,6 +7,7 @@
 // FIFO), GPU copies (2, priority), CPU (1, FIFO; it runs WaitToRead), collectives (a parameter).
 // Source: SEMANTICS of apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; 000 section 4.
 #pragma once
+#include "sim/core/random.h"
 #include "sim/core/units.h"
 #include "sim/mxnet/ops.h"
 #include "sim/mxnet/settings.h"
@@ -43,6 +44,17 @@ class RankOps {
   };
   /// Kind in the low 8 bits, key or segment above.
   using Label = std::uint32_t;
+  /// How fast a rank is in a step.
+  struct Pace {
+    double slowness;  ///< factor on what computes
+    double jitter;
+    const RandomStream& random;
+    std::int32_t rank;
+    std::int64_t step;
+
+    /// Of what the operation does itself.
+    Duration time_of(Label label, const Body& body) const;
+  };
   static Label label_of(Kind kind, std::size_t index) {
     return static_cast<Label>(kind) | static_cast<Label>(index) << 8;
   }

@@ -64,6 +64,9 @@ class RankRecord final : public Communicators::Listener {
     if (step == 0) first_step_end_ = clock_.now();
   }
 
+  /// The steps that are measured: from this one on, before the other.
+  std::int64_t measured_from() const { return from_.step; }
+  std::int64_t measured_to() const { return to_.step; }
   /// How many steps have begun.
   std::int64_t step() const { return sums_.step; }
   /// Every key was reduced once in every period.

@@ -199,7 +199,8 @@ StepTimes closed_step(const StepPlan& plan) {
   });
   const Duration over = std::max(ends.computed, ends.communicated);
   const Duration step = std::max(over, plan.input);
-  return {step, busy, over - plan.forward - plan.backward, hash.value(), step - over};
+  const Duration compute = plan.forward + plan.backward;
+  return {step, busy, over - compute, hash.value(), step - over, compute};
 }
 
 std::vector<BucketTimes> bucket_times(const StepPlan& plan) {
@@ -216,7 +217,8 @@ StepTimes played_step(const StepPlan& plan, std::span<const BucketTimes> buckets
     busy += buckets[i].end - buckets[i].start;
     hash.add(i, buckets[i].end);
   }
-  return {step, busy, step - input - plan.forward - plan.backward, hash.value(), input};
+  const Duration compute = plan.forward + plan.backward;
+  return {step, busy, step - input - compute, hash.value(), input, compute};
 }
 
 std::vector<Cause> attribution(const StepPlan& plan, const Collective& collective) {

@@ -66,11 +66,12 @@ Duration input_time(const Workload& workload, std::int64_t gpus_per_node);
 void check_step_length(double seconds);
 
 struct StepTimes {
-  Duration step{};          ///< from the start of the forward pass to the start of the next
-  Duration comm_busy{};     ///< sum over the all-reduces
-  Duration exposed_comm{};  ///< what is longer than forward and backward pass, but for the input
+  Duration step{};                ///< from the start of the forward pass to the start of the next
+  Duration comm_busy{};           ///< sum over the all-reduces
+  Duration exposed_comm{};        ///< what is longer than `compute`, but for the input
   std::uint64_t fingerprint = 0;  ///< hash over compute and the ends of buckets, one for each step
   Duration exposed_input{};       ///< what the next step waits for its samples only
+  Duration compute{};             ///< forward and backward pass, of the slowest worker
   bool operator==(const StepTimes&) const = default;
 };
 

@@ -159,8 +159,9 @@ struct TrainingTimes {
   /// clients. What follows is of these steps, too.
   double step_s = 0;
   std::optional<double> cold_step_s{};  ///< the first exchange's, where it is another one
-  double compute_s = 0;       ///< mean over clients and steps of forward plus backward pass
-  double input_s = 0;         ///< the same of waits for samples, before a forward pass could begin
+  /// Forward plus backward pass: the slowest client's where they wait for each other, else a mean.
+  double compute_s = 0;
+  double input_s = 0;         ///< mean over clients of waits for samples, before a forward pass
   double server_busy_s = 0;   ///< per step, of the busiest server's thread
   double end_s = 0;           ///< when the last client is done with the run
   std::int64_t messages = 0;  ///< pushes and pulls with bytes in the whole run

@@ -40,19 +40,36 @@ bool ReadyRun::has_reported() const {
   return !record_.steps().is_reported(fleet_.workers().front().step());
 }
 
+double ReadyRun::compute_s() const {
+  const auto& workers = fleet_.workers();
+  const ReportedSteps& steps = record_.steps();
+  const MeetingSteps counted{steps.first(), steps.played(), plan_.update->period()};
+  const auto count = static_cast<std::int64_t>(workers.size());
+  const auto computed = [&](std::int64_t worker, std::int64_t step) {
+    return workers[static_cast<std::size_t>(worker)].compute(step);
+  };
+  SumOfTimes sum;
+  if (plan_.update->has_met(counted.period)) {
+    sum.add(computed_by_slowest(counted, count, computed));
+    return sum.mean_s(steps.counted());
+  }
+  for (std::int64_t worker = 0; worker < count; ++worker) {
+    for (std::int64_t step = counted.first; step < counted.last; ++step)
+      sum.add(computed(worker, step));
+  }
+  return sum.mean_s(static_cast<double>(count) * steps.counted());
+}
+
 TrainingTimes ReadyRun::times(const Causes* causes) {
   TrainingTimes times;
   record_.tell(times);
   const ReportedSteps& steps = record_.steps();
   const auto workers = static_cast<double>(fleet_.workers().size());
-  SumOfTimes computed;
   Time last{};
-  for (const Worker& worker : fleet_.workers()) {
-    computed.add(worker.computed());
+  for (const Worker& worker : fleet_.workers())
     last = std::max(last, worker.end());
-  }
   times.end_s = to_seconds(since_start(last));
-  times.compute_s = computed.mean_s(workers * steps.counted());
+  times.compute_s = compute_s();
   times.input_s = record_.waited_for_input().mean_s(workers * steps.reported());
   if (fleet_.servers() != nullptr) {
     SumOfTimes busy;

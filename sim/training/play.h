@@ -38,6 +38,9 @@ class ReadyRun {
   TrainingTimes times(const Causes* causes);
 
  private:
+  /// Of a mean step: the slowest client's where they wait for each other, else the mean.
+  double compute_s() const;
+
   World& world_;
   const TrainingPlan& plan_;
   Record record_;

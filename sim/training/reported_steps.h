@@ -69,7 +69,8 @@ class ReportedSteps {
   // When the run is over:
   /// Steps that every client has played.
   std::int64_t played() const { return played_; }
-  /// Of them, those that sums over steps count.
+  /// Of them, those that sums over steps count, from the first one.
+  std::int64_t first() const { return first_; }
   double counted() const { return static_cast<double>(played_ - first_); }
   /// What all exchanges of the run make together over what they make in a reported step.
   double per_step() const;

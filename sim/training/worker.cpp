@@ -28,6 +28,12 @@ double Worker::factor(std::int64_t step) const {
   return factor;
 }
 
+Duration Worker::compute(std::int64_t step) const {
+  const StepPlan& plan = training_.plan.step;
+  const double factor = this->factor(step);
+  return scaled(plan.forward, factor) + scaled(plan.backward, factor);
+}
+
 /// A forward pass that begins at `origin` comes at `when` to what it waits for, `needed` later.
 void Worker::hold_up(Time& origin, When when, Duration needed) {
   if (when.time - needed < origin) return;
@@ -76,7 +82,6 @@ void Worker::forward() {
   await_input(origin_);
   const Duration forward = scaled(plan.forward, factor_);
   const Duration backward = scaled(plan.backward, factor_);
-  if (training_.record.counts(step_)) computed_ += forward + backward;
   Engine& engine = training_.world.engine;
   middle_ = pass_end(engine.release(std::exchange(held_, {})), origin_, plan.forward, forward_);
   next_part_ = 0;
@@ -89,8 +94,8 @@ void Worker::forward() {
   if (training_.plan.slows_down()) {
     await_end();
   } else if (!plan.buckets.empty()) {
-    const Time last = std::max(middle_.time, ready(plan.buckets.size() - 1));
-    last_gradient_ = backward_.until(engine, middle_, last);
+    const std::size_t last = plan.buckets.size() - 1;
+    last_gradient_ = backward_.until(engine, middle_, std::max(middle_.time, ready(last)));
   }
 }
 
@@ -127,10 +132,17 @@ void Worker::await_gradient(Suspended program, std::size_t bucket) {
     return await_gradient();
   }
   const Time when = std::max(middle_.time, ready(bucket));
-  world.wake(program,
-             when > world.now() ? backward_.until(world.engine, middle_, last_gradient_, when)
-                                : world.present(),
+  world.wake(program, when > world.now() ? gradient_at(bucket, when) : world.present(),
              Phase::kComplete);
+}
+
+/// A gradient that is there at `when`.
+When Worker::gradient_at(std::size_t bucket, Time when) {
+  const StepPlan& plan = training_.plan.step;
+  if (factor_ > 1) {
+    return pass_end(middle_, middle_.time, plan.buckets[bucket].ready - plan.forward, backward_);
+  }
+  return backward_.until(training_.world.engine, middle_, last_gradient_, when);
 }
 
 void Worker::draw_gradient(std::size_t bucket) {
@@ -174,21 +186,24 @@ void Worker::draw_parts(Time until) {
   }
 }
 
-/// What is done at `when`, and would be after `alone` without collectives beside it.
-When Worker::slowed(Time when, Duration alone) {
+/// So much of the step's work, which is done at `when`, and would be sooner without collectives
+/// beside it, or at full speed.
+When Worker::slowed(Time when, Duration work) {
   Engine& engine = training_.world.engine;
   const Time by_itself =
-      std::clamp(time_after(origin_, alone), middle_.time, std::max(middle_.time, when));
-  const When ready = backward_.until(engine, middle_, by_itself);
+      std::clamp(time_after(origin_, alone(work)), middle_.time, std::max(middle_.time, when));
+  const Duration nominal = work - training_.plan.step.forward;
+  const Time usual = std::clamp(time_after(middle_.time, nominal), middle_.time, by_itself);
+  const When ready = engine.until(backward_.until(engine, middle_, usual), by_itself, slower_);
   return engine.until(ready, std::max(ready.time, when), overlap_.compute);
 }
 
 void Worker::await_gradient() {
   World& world = training_.world;
   world.engine.cancel(gradient_.event);
-  const Duration alone = this->alone(training_.plan.step.buckets[gradient_.bucket].ready);
+  const Duration work = training_.plan.step.buckets[gradient_.bucket].ready;
   const Time when = std::max(world.now(), ready(gradient_.bucket));
-  gradient_.event = world.engine.at(slowed(when, alone), Phase::kComplete, [this] {
+  gradient_.event = world.engine.at(slowed(when, work), Phase::kComplete, [this] {
     World::resume(std::exchange(gradient_.program, {}));
   });
 }
@@ -197,7 +212,9 @@ void Worker::await_end() {
   Engine& engine = training_.world.engine;
   engine.cancel(backward_end_);
   if (compute_.end() < Time{}) refuse_range();  // it has left the range of simulated time
-  backward_end_ = engine.at(slowed(compute_.end(), compute_.work()), Phase::kComplete, [this] {
+  const StepPlan& plan = training_.plan.step;
+  const When end = slowed(compute_.end(), plan.forward + plan.backward);
+  backward_end_ = engine.at(end, Phase::kComplete, [this] {
     set_kernels(false);
     end_backward(training_.world.present());
   });

@@ -121,7 +121,8 @@ class Worker final : public Client, public ComputingGpu {
   // Of the record:
   Time start() const { return start_; }
   Time end() const { return end_; }
-  Duration computed() const { return computed_; }
+  /// How long it computes in a step, or would.
+  Duration compute(std::int64_t step) const;
   Time ready(std::size_t bucket) const;
   /// When the gradient before it was ready, or the backward pass began.
   Time begin(std::size_t bucket) const { return bucket > 0 ? ready(bucket - 1) : middle_.time; }
@@ -137,7 +138,8 @@ class Worker final : public Client, public ComputingGpu {
   void await_input(Time& origin);
   void hold_up(Time& origin, When when, Duration needed);
   When pass_end(When since, Time begin, Duration nominal, const PassReasons& reasons);
-  When slowed(Time when, Duration alone);
+  When gradient_at(std::size_t bucket, Time when);
+  When slowed(Time when, Duration work);
   void end_backward(When end);
   void tell_end();
   Time done(Duration work) const;
@@ -162,12 +164,11 @@ class Worker final : public Client, public ComputingGpu {
   double factor_ = 1;
   Held held_{};           ///< what held the next forward pass up last, or ended the run
   When middle_{};         ///< the end of the forward pass
-  When last_gradient_{};  ///< the latest one, which stands for the cause of all
+  When last_gradient_{};  ///< the latest one, which stands for the cause of all of a usual step
   Gather parts_;          ///< parts of the step that are not over
   Gather layers_;         ///< values that the next forward pass waits for
   Time origin_of_next_{};
   double next_factor_ = 1;
-  Duration computed_{};  ///< sum over the steps that count
   Time end_{};
   std::size_t next_part_ = 0;  ///< the part of the step's compute that is drawn next
   Time drawn_to_{};

@@ -1,7 +1,9 @@
 // How workers differ in speed.
 #pragma once
 #include "sim/config/config.h"
+#include "sim/core/units.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +41,31 @@ struct Variation {
   /// No factor is larger.
   double most() const;
 };
+
+/// Steps from `first` on, before `last`, after every `period` of which workers wait for each other.
+struct MeetingSteps {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t period = 1;
+};
+
+/// What the slowest of so many workers computes from one meeting to the next, added up: what these
+/// steps would take if nothing but compute took time. `of`: of a worker in a step.
+template <class Of>
+Duration computed_by_slowest(const MeetingSteps& steps, std::int64_t workers, Of of) {
+  Duration sum{};
+  for (std::int64_t begin = steps.first; begin < steps.last; begin += steps.period) {
+    Duration longest{};
+    for (std::int64_t worker = 0; worker < workers; ++worker) {
+      Duration own{};
+      for (auto step = begin; step < std::min(begin + steps.period, steps.last); ++step)
+        own += of(worker, step);
+      longest = std::max(longest, own);
+    }
+    sum += longest;
+  }
+  return sum;
+}
 
 /// "variation" of the `run` section: an object, or the name of a preset.
 Variation read_variation(const Config& run);

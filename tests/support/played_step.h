@@ -51,7 +51,8 @@ inline StepTimes played_step(const StepPlan& step, std::int64_t steps, Timeline*
     for (const std::int32_t bucket : sent.buckets)
       ends[static_cast<std::size_t>(bucket)] = sent.end;
   }
-  played.exposed_comm = played.step - played.exposed_input - step.forward - step.backward;
+  played.compute = ps(times.compute_s);
+  played.exposed_comm = played.step - played.exposed_input - played.compute;
   played.fingerprint = step_fingerprint(step.forward, step.backward, ends);
   return played;
 }

@@ -64,14 +64,19 @@ std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, const C
   return link_uses(cluster, machine, sum, carried);
 }
 
+void set_compute(const StepPlan& plan, double seconds, Result& r) {
+  const double nominal = to_seconds(plan.forward + plan.backward);
+  const double stretch = nominal > 0 ? seconds / nominal : 0;
+  r.compute_time_s = seconds;
+  r.forward_time_s = to_seconds(plan.forward) * stretch;
+  r.backward_time_s = to_seconds(plan.backward) * stretch;
+}
+
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
                  bool is_recurrence) {
-  const Duration compute = plan.forward + plan.backward;
   Result r;
   r.step_time_s = to_seconds(times.step);
-  r.compute_time_s = to_seconds(compute);
-  r.forward_time_s = to_seconds(plan.forward);
-  r.backward_time_s = to_seconds(plan.backward);
+  set_compute(plan, to_seconds(times.compute), r);
   r.comm_busy_s = to_seconds(times.comm_busy);
   r.exposed_comm_s = to_seconds(times.exposed_comm);
   if (plan.input > Duration{}) r.exposed_input_s = to_seconds(times.exposed_input);

@@ -21,6 +21,10 @@ std::vector<SentBucket> sent_buckets(const PlannedStep& step, std::span<const Bu
 std::vector<LinkUse> links_of(const Experiment& e, const StepPlan& plan, const Cluster& cluster,
                               const Carried& carried);
 
+/// What workers compute in a step that, at full speed, has the plan's passes: both take as much
+/// longer.
+void set_compute(const StepPlan& plan, double seconds, Result& result);
+
 /// `is_recurrence`: the step goes as the recurrence has it.
 Result result_of(const Experiment& e, const StepPlan& plan, const StepTimes& times,
                  bool is_recurrence);

@@ -111,10 +111,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
   }
   r.seeds = static_cast<std::int64_t>(steps.size());
   if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
-  const double nominal = to_seconds(plan.step.forward + plan.step.backward);
-  const double stretch = nominal > 0 ? r.compute_time_s / nominal : 0;
-  r.forward_time_s = to_seconds(plan.step.forward) * stretch;
-  r.backward_time_s = to_seconds(plan.step.backward) * stretch;
+  set_compute(plan.step, r.compute_time_s, r);
   if (plan.step.input > Duration{}) r.exposed_input_s = input_s;
   r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
   if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding

@@ -35,6 +35,19 @@ double elasticity(const Explanation& explanation, const std::string& pointer) {
   return 0;
 }
 
+/// What the step's critical path passes with something, s.
+double spent(const Explanation& explanation, const std::string& cause) {
+  double sum = 0;
+  for (const Cause& c : explanation.result.attribution)
+    sum += c.cause == cause ? c.seconds : 0;
+  return sum;
+}
+
+/// Two GPUs of one process, whose kvstore merges.
+constexpr const char* kKvstore = R"("cluster": {"nodes": 1, "gpus_per_node": 2, "intra_node":
+    {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
+    "strategy": {"aggregation": {"type": "kvstore", "collective": null}})";
+
 /// The step without something, s; 0: it is no limit.
 double limit(const Explanation& explanation, const std::string& without) {
   for (const StepLimit& l : explanation.limits) {
@@ -61,7 +74,7 @@ TEST(Explain, OfARing) {
   EXPECT_NEAR(explanation.result.step_time_s, 0.04356, 1e-9);
   EXPECT_NEAR(elasticity(explanation, "/cluster/network/bandwidth"), -1.5 / 43.56, 1e-4);
   EXPECT_NEAR(elasticity(explanation, "/cluster/network/latency"), 0.06 / 43.56, 1e-4);
-  EXPECT_EQ(explanation.bottleneck(), "compute: 96.4 % of the step");  // 42 / 43.56
+  EXPECT_EQ(explanation.bottleneck(), "compute: 96.4 % of the critical path");  // 42 / 43.56
   EXPECT_EQ(explanation.limits[1].without, "limits of bandwidth");
   EXPECT_NEAR(explanation.limits[1].step_time_s, 0.04206, 1e-9);
 }
@@ -132,6 +145,90 @@ TEST(Explain, SlowerWorkersAreALimit) {
   EXPECT_EQ(limit(explained(), "slower workers"), 0);
 }
 
+/// The slow worker's passes take 84 ms, of which 42 are those of the others; then its last message.
+/// Where the backward pass goes at two thirds of its speed beside the 6.004 ms of fc's messages, a
+/// third of these comes on top.
+TEST(Explain, WhatBothPassesTakeLongerIsTheSlowerWorkers) {
+  for (const bool slows : {false, true}) {
+    const Explanation explanation = explained(fmt::format(
+        R"({{"run": {{"variation": {{"gpus": [{{"node": 2, "speed": 0.5}}]}}}}{}}})",
+        slows ? R"(, "workload": {"overlap": {"type": "factors", "compute": 1.5}})" : ""));
+    EXPECT_NEAR(spent(explanation, "forward pass"), 0.015, 1e-12);
+    EXPECT_NEAR(spent(explanation, "backward pass"), 0.027, 1e-12);
+    EXPECT_NEAR(spent(explanation, "slower worker"), 0.042, 1e-12);
+    EXPECT_NEAR(spent(explanation, "backward pass slowed by collectives"), slows ? 6.004e-3 / 3 : 0,
+                1e-12);
+  }
+}
+
+/// Without communication a worker at half the speed still computes for 84 ms, and so all do that
+/// wait for it in every step: ranks of an engine, GPUs of a kvstore, clients of servers.
+TEST(Explain, WithoutCommunicationAStepIsTheSlowestWorkers) {
+  const auto variation = [](const char* gpu) {
+    return fmt::format(R"("run": {{"variation": {{"gpus": [{{{}, "speed": 0.5}}]}}}})", gpu);
+  };
+  for (const std::string& patch :
+       {fmt::format("{{{}}}", variation(R"("node": 2)")),
+        fmt::format(R"({{{}, "strategy": {{"embedding": "depcha"}}}})", variation(R"("node": 2)")),
+        fmt::format("{{{}, {}}}", variation(R"("node": 0, "gpu": 0)"), kKvstore),
+        fmt::format(R"({{{}, "strategy": {{"aggregation": {{"type": "parameter-server",
+                    "servers": 1, "collective": null}}}}}})",
+                    variation(R"("node": 2)"))}) {
+    const Explanation explanation = explained(patch);
+    const Result& r = explanation.result;
+    EXPECT_NEAR(r.compute_time_s, 0.084, 1e-12) << patch;
+    EXPECT_NEAR(r.forward_time_s, 0.030, 1e-12) << patch;
+    EXPECT_NEAR(limit(explanation, "communication"), 0.084, 1e-12) << patch;
+    EXPECT_NEAR(r.exposed_comm_s, r.step_time_s - 0.084, 1e-12) << patch;
+  }
+}
+
+/// Clients that do not wait for each other: (3 x 42 + 84) / 4 ms.
+TEST(Explain, WithoutCommunicationAnAsynchronousStepIsTheMean) {
+  const Explanation explanation = explained(R"({
+      "run": {"variation": {"gpus": [{"node": 2, "speed": 0.5}]}}, "strategy": {"update": "asgd",
+      "aggregation": {"type": "parameter-server", "servers": 1, "collective": null}}})");
+  EXPECT_NEAR(limit(explanation, "communication"), 0.0525, 1e-12);
+}
+
+/// Whatever makes workers differ: without it a step is what it is of workers that are alike.
+TEST(Explain, WorkersThatAreSlowerByChanceAreALimit) {
+  for (const char* variation : {R"({"jitter": 0.1})", R"({"spread": 0.1})", R"("typical")",
+                                R"({"straggle_chance": 0.5, "straggle_factor": 2})"}) {
+    const std::string run = fmt::format(R"("run": {{"steps": 4, "variation": {}}})", variation);
+    EXPECT_NEAR(limit(explained(fmt::format("{{{}}}", run)), "slower workers"), 0.044, 1e-12)
+        << variation;
+    EXPECT_NEAR(limit(explained(fmt::format("{{{}, {}}}", run, kKvstore)), "slower workers"),
+                explained(fmt::format("{{{}}}", kKvstore)).result.step_time_s, 1e-12)
+        << variation;
+  }
+  const auto depcha = [](double jitter) {
+    return explained(fmt::format(
+        R"({{"strategy": {{"embedding": {{"type": "depcha", "jitter": {}}}}}}})", jitter));
+  };
+  EXPECT_NEAR(limit(depcha(0.1), "slower workers"), depcha(0).result.step_time_s, 1e-12);
+  EXPECT_EQ(limit(depcha(0), "slower workers"), 0);
+}
+
+/// Compute is what the critical path has of it, whatever workers compute beside the path.
+TEST(Explain, ComputeIsThatOfTheCriticalPath) {
+  Explanation explanation;
+  Result& r = explanation.result;
+  r.step_time_s = 0.1;
+  r.compute_time_s = 0.061;
+  r.attribution = {{"transfer", "links", 0.052},
+                   {"backward pass", "GPU", 0.020},
+                   {"forward pass", "GPU", 0.018},
+                   {"slower worker", "GPU", 0.01}};
+  EXPECT_EQ(explanation.bottleneck(),
+            "none alone: compute is 38.0 % of the critical path, and nothing else saves as much");
+  r.attribution[0].seconds = 0.032;
+  r.attribution[1].seconds = 0.040;
+  EXPECT_EQ(explanation.bottleneck(), "compute: 58.0 % of the critical path");
+  r.attribution.clear();  // as of runs with too many messages
+  EXPECT_EQ(explanation.bottleneck(), "compute: 61.0 % of the step");
+}
+
 /// What OfARing has, 43.56 ms, with an adapter of a third of the rate: beta M is 4.5 ms.
 TEST(Explain, SlowerLinksAreALimit) {
   const Explanation explanation = explained(
@@ -176,7 +273,7 @@ TEST(Explain, CausesAddUpToTheStepAndTextAndJsonSayTheSame) {
   const std::string text = explanation.text();
   EXPECT_TRUE(
       text.starts_with("tiny: a step takes 44.000 ms on 4 workers\n\n"
-                       "bottleneck: compute: 95.5 % of the step\n"))  // 42 / 44
+                       "bottleneck: compute: 95.5 % of the critical path\n"))  // 42 / 44
       << text;
   EXPECT_NE(text.find("/workload/compute_time"), std::string::npos);
 }
@@ -327,7 +424,8 @@ TEST(Explain, TellsOfEachRunOfALayout) {
 }
 
 TEST(Explain, WithoutCommunicationTheStepIsCompute) {
-  EXPECT_EQ(explained(R"({"cluster": {"nodes": 1}})").bottleneck(), "compute: 100.0 % of the step");
+  EXPECT_EQ(explained(R"({"cluster": {"nodes": 1}})").bottleneck(),
+            "compute: 100.0 % of the critical path");
 }
 
 }  // namespace

@@ -97,6 +97,12 @@ TEST(ReadJobs, WhatIsWrongIsToldWhereItStands) {
   // A terminal would turn red.
   EXPECT_EQ(refusal(R"([{"nodes": [0], "name": "a\u001b[31m"}])"),
             R"(/jobs/0/name: expected text without control characters, got "a\u001b[31m")");
+  EXPECT_EQ(refusal(R"([{"nodes": [0], "name": ""}])"), R"(/jobs/0/name: expected a name, got "")");
+  EXPECT_EQ(refusal(R"([{"nodes": [0], "name": "a"}, {"nodes": [1], "name": "a"}])"),
+            R"(/jobs/1/name: expected another name than that of job 0, got "a")");
+  // One without a name is called by its place.
+  EXPECT_EQ(refusal(R"([{"nodes": [0]}, {"nodes": [1], "name": "job 0"}])"),
+            R"(/jobs/1/name: expected another name than that of job 0, got "job 0")");
   for (const char* place : {"0", "1"}) {
     const std::string own = R"("workload": {"trace": "trace.json", "batch": 0})";
     EXPECT_EQ(refusal("[{\"nodes\": [0]" + (*place == '0' ? ", " + own : "") +

@@ -278,6 +278,42 @@ TEST(Embedding, AnotherRankThatIsLateIsTheCause) {
   }
 }
 
+// Of the three steps behind the four of the warm-up, the slowest rank's: 3 s times its factor.
+TEST(Embedding, ComputesAsLongAsTheSlowestRankOfEachStep) {
+  const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};
+  EmbeddedRun run{.workers = 5, .steps = 3, .seed = 7};
+  run.variation = {.jitter = 0.2};
+  double seconds = 0;
+  for (std::int64_t step = 4; step < 7; ++step) {
+    double slowest = 0;
+    for (std::int64_t rank = 0; rank < 5; ++rank)
+      slowest = std::max(slowest, run.variation.factor(7, rank, step));
+    seconds += slowest;  // 3 s of a mean of three
+  }
+  for (const std::string& type : kEngines) {
+    const EmbeddedStep step =
+        run_embedded(*embedding_of(type), layers_of(layer), line(kSecond, {}), run);
+    EXPECT_NEAR(to_seconds(step.times.compute), seconds, 1e-11) << type;
+    EXPECT_EQ(step.times.exposed_comm, step.times.step - step.times.compute) << type;
+  }
+}
+
+// Segments take up to a tenth longer, at random: the slowest of many ranks about as many, the only
+// one what the step has, as it sends nothing.
+TEST(Embedding, ComputesLongerByItsJitter) {
+  const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};
+  const auto compute = [&](std::int64_t workers) {
+    return run_embedded(*embedding_of("depcha", R"("jitter": 0.1)"), layers_of(layer),
+                        line(kSecond, {}), {.workers = workers, .steps = 20});
+  };
+  const double of_many = to_seconds(compute(200).times.compute);
+  EXPECT_GT(of_many, 3.2);
+  EXPECT_LT(of_many, 3.3);
+  const double of_two = to_seconds(compute(2).times.compute);
+  EXPECT_GT(of_two, 3.05);
+  EXPECT_LT(of_two, of_many);
+}
+
 // A barrier before each key, which takes 1 s for two ranks: 3 s of compute, 1 s, and 1 s.
 TEST(Embedding, ABarrierIsACause) {
   const std::vector<LayerTimes> layer{{kSecond, 2 * kSecond}};

@@ -260,12 +260,13 @@ TEST(ModuleStep, AGpuThatIsSlowerIsTheCause) {
   Variation variation;
   variation.gpus_per_node = 2;
   variation.gpus = {{.node = 0, .gpu = 1, .speed = 0.5}};
-  EXPECT_EQ(spent(play({{seconds(1), seconds(2)}}, {.variation = variation})),
-            (SecondsByCause{{{"forward pass", "GPU"}, 1},
-                            {{"backward pass", "GPU"}, 2},
-                            {{"slower worker", "GPU"}, 3},
-                            {{"copies", "links inside nodes"}, 2},
-                            {{"latency of copies", "links inside nodes"}, 0.002}}));
+  const EmbeddedStep step = play({{seconds(1), seconds(2)}}, {.variation = variation});
+  EXPECT_EQ(step.times.compute, seconds(6));
+  EXPECT_EQ(spent(step), (SecondsByCause{{{"forward pass", "GPU"}, 1},
+                                         {{"backward pass", "GPU"}, 2},
+                                         {{"slower worker", "GPU"}, 3},
+                                         {{"copies", "links inside nodes"}, 2},
+                                         {{"latency of copies", "links inside nodes"}, 0.002}}));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Worker, AStepIsOverWhenAllOfItIs) {
   run.world.run();
   EXPECT_EQ(run.notes, (std::vector<std::int64_t>{0, 2000, 3000, 3500, 5500, 6500}));
   EXPECT_EQ(run.worker.end(), Time(milliseconds(7000)));
-  EXPECT_EQ(run.worker.computed(), milliseconds(6000));
+  EXPECT_EQ(run.worker.compute(0), milliseconds(3000));
   EXPECT_EQ(run.worker.begin(1), Time(milliseconds(5500)));  // of the second bucket's gradients
 }
 

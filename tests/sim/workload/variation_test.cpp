@@ -119,6 +119,23 @@ TEST(Variation, TheSlowestOfSomeIsAsLongAsDrawnOnesAreOnAverage) {
   EXPECT_EQ(always.of_slowest(7), 4);
 }
 
+/// Two workers take, in steps 0 to 4 [s]:
+///
+///   0:  9  1  4  2  7
+///   1:  9  3  1  1  2
+///
+/// Each step by itself: 3 + 4 + 2 + 7. From step 1 on in pairs: max(1 + 4, 3 + 1) + max(2 + 7, 3).
+TEST(ComputedBySlowest, AddsUpFromMeetingToMeeting) {
+  const std::vector<std::vector<int>> seconds{{9, 1, 4, 2, 7}, {9, 3, 1, 1, 2}};
+  const auto of = [&](std::int64_t worker, std::int64_t step) -> Duration {
+    return std::chrono::seconds(
+        seconds[static_cast<std::size_t>(worker)][static_cast<std::size_t>(step)]);
+  };
+  EXPECT_EQ(computed_by_slowest({1, 5}, 2, of), std::chrono::seconds(16));
+  EXPECT_EQ(computed_by_slowest({1, 5, 2}, 2, of), std::chrono::seconds(14));
+  EXPECT_EQ(computed_by_slowest({1, 4, 2}, 2, of), std::chrono::seconds(7));  // the last one alone
+}
+
 TEST(Variation, ReadsItsKeys) {
   const Variation v = read(R"({"spread": 0.1, "straggle_chance": 0.2, "straggle_factor": 3})");
   EXPECT_EQ(v.spread, 0.1);

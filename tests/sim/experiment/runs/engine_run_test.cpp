@@ -86,6 +86,29 @@ TEST(EngineRun, GivesTheMeansOfItsSeeds) {
   }
 }
 
+/// What keeps a step of ranks that are alike from its compute is what GPU 0 waits for, while
+/// communication is under way or without it.
+TEST(EngineRun, ItsTableNamesEachTimeOnce) {
+  const TinyFolder folder;
+  for (const std::string& engine : engines("{}")) {
+    const Experiment e = tiny_experiment(folder, engine);
+    const Result r = simulate(e);
+    EXPECT_NEAR(r.exposed_comm_s,
+                figure_of(r, "exposed_s") + figure_of(r, "idle_without_communication_s"), 1e-12);
+    const std::string text = summary(e, r);
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+      names.push_back(text.substr(at, 16));
+    for (const char* name : {"    waits       ", "  communication ", "    in backward ",
+                             "    in forward  ", "    exposed     ", "  GPU 0 idle    "})
+      EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name << text;
+    EXPECT_EQ(text.find("exposed comm"), std::string::npos) << text;
+    EXPECT_NE(text.find(" ms   of the slowest worker: 3 messages, main thread, copies, updates\n"),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(EngineRun, TakesAsLongAsTheInputPipeline) {
   // 32 samples of a worker, and one or two workers on a node: 0.1 s at 320 or 640 a second.
   const TinyFolder folder;
