@@ -154,7 +154,7 @@ class GraphFabric final : public Fabric, public NamesSwitches {
   std::int64_t next_ = 0;                               ///< behind those that are counted
   std::vector<Channel> links_;
   std::vector<Topology::Vertex> ends_;   ///< where each of these leads to
-  std::vector<std::string> names_;       ///< of the switches
+  std::vector<std::string> names_;       ///< switches have them
   std::vector<Topology::Paths> routes_;  ///< from each switch to each
 };
 

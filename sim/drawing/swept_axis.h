@@ -21,7 +21,8 @@ struct SweptAxis {
   /// Where the values stand on the axis: their numbers, or 1, 2, 3, ...
   std::vector<double> places;
   bool has_numbers = false;
-  const AxisUnits* units = nullptr;  ///< of the numbers; null: they are known by their texts only
+  const AxisUnits* units =
+      nullptr;  ///< numbers have them; null: these are known by their texts only
 
   std::size_t index(const std::string& value) const {
     return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -

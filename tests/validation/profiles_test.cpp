@@ -40,8 +40,8 @@ Result step_of(const Json& row, const std::string& profile) {
                      {"strategy", {{"schedule", "wfbp"}}}}})));
 }
 
-// The host needed less time than the step in some, where the GPU waited for nobody: those are within
-// 2 %. In the others it needed all of it, and the interval says that they may take longer.
+// The host needed less time than the step in some, where the GPU waited for nobody: those are
+// within 2 %. In the others it needed all of it, and the interval says that they may take longer.
 TEST(ProfiledSteps, TakeWhatTheyTakeWithoutTheProfiler) {
   std::ifstream file(data_dir() / "traces" / "h200" / "profiles.jsonl");
   std::string line;
@@ -50,18 +50,19 @@ TEST(ProfiledSteps, TakeWhatTheyTakeWithoutTheProfiler) {
   int rows_of_gpu = 0;
   while (std::getline(file, line)) {
     const Json row = Json::parse(line);
-    const std::string profile = std::string(STEPTIME_TESTS_DIR "/data/imports/h200-") +
-                                row.at("trace").get<std::string>();
+    const std::string profile =
+        std::string(STEPTIME_TESTS_DIR "/data/imports/h200-") + row.at("trace").get<std::string>();
     if (!std::filesystem::exists(profile)) continue;
     const auto measured = row.at("step_s").get<double>();
     const auto host = row.at("host_s").get<double>();
     const Result step = step_of(row, profile);
     const double error = step.step_time_s / measured - 1;
-    fmt::print("{:12s} {:10s} batch {:3d}: {:6.2f} ms measured, {:+6.1f} %, at most {:.1f} ms; "
-               "host {:.1f} ms\n",
-               row.at("network").get<std::string>(), row.at("precision").get<std::string>(),
-               row.at("batch").get<int>(), measured * 1e3, error * 100,
-               step.step_time_interval_s.high * 1e3, host * 1e3);
+    fmt::print(
+        "{:12s} {:10s} batch {:3d}: {:6.2f} ms measured, {:+6.1f} %, at most {:.1f} ms; "
+        "host {:.1f} ms\n",
+        row.at("network").get<std::string>(), row.at("precision").get<std::string>(),
+        row.at("batch").get<int>(), measured * 1e3, error * 100,
+        step.step_time_interval_s.high * 1e3, host * 1e3);
     ++rows;
     EXPECT_LE(step.step_time_interval_s.low, measured);
     EXPECT_GE(step.step_time_interval_s.high, measured);

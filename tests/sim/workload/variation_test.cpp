@@ -133,7 +133,8 @@ TEST(ComputedBySlowest, AddsUpFromMeetingToMeeting) {
   };
   EXPECT_EQ(computed_by_slowest({1, 5}, 2, of), std::chrono::seconds(16));
   EXPECT_EQ(computed_by_slowest({1, 5, 2}, 2, of), std::chrono::seconds(14));
-  EXPECT_EQ(computed_by_slowest({1, 4, 2}, 2, of), std::chrono::seconds(7));  // the last one alone
+  // Step 3 is behind the last meeting: 5 + (2 + 1) / 2.
+  EXPECT_EQ(computed_by_slowest({1, 4, 2}, 2, of), std::chrono::milliseconds(6500));
 }
 
 TEST(Variation, ReadsItsKeys) {
