@@ -195,7 +195,7 @@ const Params& device_params() {
        .kind = Kind::kInteger,
        .help = "that work at once",
        .need = Need::kOptional,
-       .range = {.low = 1, .high = 1e6}},
+       .range = {.low = 1, .high = static_cast<double>(kMostMultiprocessors)}},
       {.key = "memory",
        .kind = Kind::kBytes,
        .help = "that a process may have",

@@ -68,6 +68,9 @@ class TraceMaker {
     trace.layers = std::move(layers);
     trace.update = update;
     trace.host = host();
+    const std::int64_t multiprocessors = ranks_.front().header.multiprocessors;
+    if (multiprocessors > 0 && multiprocessors <= kMostMultiprocessors)
+      trace.multiprocessors = multiprocessors;
     check_imported(trace, request_.file);
     trace.provenance["measured"] = std::move(measured);
     trace.domain = domain();

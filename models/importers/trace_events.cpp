@@ -181,6 +181,10 @@ class Handler {
         if (keys_[2] == "rank") header_.rank = value;
         if (keys_[2] == "world_size") header_.ranks = value;
       }
+      if (depth_ == 3 && keys_[1] == "deviceProperties" && keys_[3] == "numSms" &&
+          header_.multiprocessors < 0) {
+        header_.multiprocessors = value;
+      }
       return true;
     }
     const std::string& key = keys_[static_cast<std::size_t>(std::min(depth_, 4))];

@@ -1,6 +1,6 @@
 // The events of a Chrome trace as PyTorch's profiler (Kineto) writes it, one after the other.
 //
-//   {"schemaVersion": 1, "deviceProperties": [{"name": "Tesla V100", ...}, ...],
+//   {"schemaVersion": 1, "deviceProperties": [{"name": "Tesla V100", "numSms": 80, ...}, ...],
 //    "distributedInfo": {"rank": 0, "world_size": 8, ...},
 //    "traceEvents": [{"ph": "X", "cat": "kernel", "name": "...", "tid": 7, "ts": 12.5, "dur": 3,
 //                     "args": {"correlation": 41246, ...}}, ...]}
@@ -43,8 +43,9 @@ struct TraceEvent {
 
 /// What a trace says about itself.
 struct TraceHeader {
-  std::string device;      ///< the name of device 0, or ""
-  std::int64_t rank = -1;  ///< -1: not said
+  std::string device;                 ///< the name of device 0, or ""
+  std::int64_t multiprocessors = -1;  ///< device 0 has
+  std::int64_t rank = -1;             ///< -1: not said
   std::int64_t ranks = -1;
 };
 

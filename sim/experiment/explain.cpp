@@ -377,6 +377,11 @@ std::string Explanation::bottleneck() const {
                        milliseconds(limit.step_time_s), saved * 100);
   }
   if (compute >= 0.5) return fmt::format("compute: {:.1f} % of the {}", compute * 100, whole());
+  const auto all = std::ranges::find(limits, "communication", &StepLimit::without);
+  if (const double saved = all != limits.end() ? 1 - all->step_time_s / step : 0; saved > compute) {
+    return fmt::format("communication: without it a step takes {} ms, {:.1f} % less",
+                       milliseconds(all->step_time_s), saved * 100);
+  }
   return fmt::format("none alone: compute is {:.1f} % of the {}, and nothing else saves as much",
                      compute * 100, whole());
 }

@@ -49,6 +49,11 @@ const Params& trace_params() {
        .help = "what the host took a step, and a profiler with it",
        .need = Need::kOptional,
        .range = {.low = 0, .high = 1e6}},
+      {.key = "multiprocessors",
+       .kind = Kind::kInteger,
+       .help = "of the GPU, which collectives take some of",
+       .need = Need::kOptional,
+       .range = {.low = 1, .high = static_cast<double>(kMostMultiprocessors)}},
       {.key = "domain",
        .kind = Kind::kText,
        .help = "what a run on this trace leaves out",
@@ -191,6 +196,8 @@ Trace parse_trace(const std::string& text, const std::string& file) {
   if (config.has("forward_total_s")) trace.forward_total = read_seconds(config, "forward_total_s");
   if (config.has("update_s")) trace.update = read_seconds(config, "update_s");
   if (config.has("host_s")) trace.host = read_seconds(config, "host_s");
+  if (config.has("multiprocessors"))
+    trace.multiprocessors = config.get<std::int64_t>("multiprocessors");
   if (config.has("domain")) trace.domain = config.get<std::string>("domain");
   std::set<std::string> names;
   for (const Config& layer : config.objects("layers", layer_params())) {
@@ -228,6 +235,7 @@ std::string write_trace(const Trace& trace) {
   if (trace.forward_total) head["forward_total_s"] = to_seconds(*trace.forward_total);
   if (trace.update > Duration{}) head["update_s"] = to_seconds(trace.update);
   if (trace.host > Duration{}) head["host_s"] = to_seconds(trace.host);
+  if (trace.multiprocessors) head["multiprocessors"] = *trace.multiprocessors;
   if (trace.domain != "inside") head["domain"] = trace.domain;
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // "\n}"

@@ -58,6 +58,9 @@ struct Layer {
   std::int64_t params() const;
 };
 
+/// No GPU has as many.
+inline constexpr std::int64_t kMostMultiprocessors = 1'000'000;
+
 /// Per-layer compute times of one model on one device. The file format: traces/README.md.
 struct Trace {
   std::string model;
@@ -68,7 +71,7 @@ struct Trace {
   std::optional<Duration> forward_total{};  ///< when the layers' forward times are not known
   std::string domain = "inside";            ///< or what was extrapolated to get these times
   std::optional<ModelErrors> modelled{};    ///< where times are those of a device model
-  /// Multiprocessors of the GPU, where a device model knows them.
+  /// Multiprocessors of the GPU, where a device model or a profile knows them.
   std::optional<std::int64_t> multiprocessors{};
   Duration update{};        ///< the optimizer's part of the forward times
   Duration host{};          ///< what the host took a step, and a profiler with it; 0: not known

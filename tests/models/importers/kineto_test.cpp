@@ -65,6 +65,7 @@ TEST(Kineto, ResNet50sPartsAreTheDevicesTime) {
 
 TEST(Kineto, ResNet50sTensorsAreTheModelsInOrder) {
   const Trace trace = *import_files(kEach, {data("kineto_resnet50_1xV100")}).trace;
+  EXPECT_EQ(trace.multiprocessors, 80);  // "numSms" of the first of its four GPUs
   std::vector<const Tensor*> tensors;
   for (const Layer& layer : trace.layers) {
     for (const Tensor& tensor : layer.tensors)

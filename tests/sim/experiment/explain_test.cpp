@@ -222,6 +222,9 @@ TEST(Explain, ComputeIsThatOfTheCriticalPath) {
                    {"slower worker", "GPU", 0.01}};
   EXPECT_EQ(explanation.bottleneck(),
             "none alone: compute is 38.0 % of the critical path, and nothing else saves as much");
+  explanation.limits = {{"communication", 0.061}};  // 39 % less
+  EXPECT_EQ(explanation.bottleneck(),
+            "communication: without it a step takes 61.000 ms, 39.0 % less");
   r.attribution[0].seconds = 0.032;
   r.attribution[1].seconds = 0.040;
   EXPECT_EQ(explanation.bottleneck(), "compute: 58.0 % of the critical path");

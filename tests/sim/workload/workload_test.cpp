@@ -85,7 +85,7 @@ TEST(Trace, ErrorsNameThePlace) {
   EXPECT_EQ(trace_error(kThreeLayers, R"("forward_totl_s": 1, )"),
             "t.json: /forward_totl_s: unknown key (did you mean \"forward_total_s\"?); known: "
             "format, version, model, device, batch, provenance, forward_total_s, update_s, host_s, "
-            "domain, layers");
+            "multiprocessors, domain, layers");
   EXPECT_EQ(trace_error(kThreeLayers, R"("update_s": 9, )"),  // 1 + 1 + 3 ms
             "t.json: /update_s: expected at most the 0.005 s of the forward pass, got 9");
 }
@@ -125,7 +125,8 @@ TEST(Trace, AbsurdTotalsAreRefused) {
 
 TEST(Trace, WhatIsWrittenIsRead) {
   for (const Trace& trace :
-       {trace_of(kThreeLayers), trace_of(kThreeLayers, R"("update_s": 0.001, "host_s": 0.5, )"),
+       {trace_of(kThreeLayers),
+        trace_of(kThreeLayers, R"("update_s": 0.001, "host_s": 0.5, "multiprocessors": 80, )"),
         trace_of(R"({"name": "a\"\u00e4", "backward_s": 1e-12})", R"("forward_total_s": 0.1, )")}) {
     const std::string text = write_trace(trace);
     const Trace again = parse_trace(text, "again.json");
@@ -134,6 +135,7 @@ TEST(Trace, WhatIsWrittenIsRead) {
     EXPECT_EQ(again.forward_total, trace.forward_total);
     EXPECT_EQ(again.update, trace.update);
     EXPECT_EQ(again.host, trace.host);
+    EXPECT_EQ(again.multiprocessors, trace.multiprocessors);
     EXPECT_EQ(again.provenance, trace.provenance);
     ASSERT_EQ(again.layers.size(), trace.layers.size());
     for (std::size_t i = 0; i < trace.layers.size(); ++i) {
