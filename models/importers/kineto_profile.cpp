@@ -296,6 +296,7 @@ class Attribution {
     std::stable_sort(r_.activities.begin(), r_.activities.end(),
                      [](const Activity& a, const Activity& b) { return a.start_ns < b.start_ns; });
     std::map<std::uint32_t, std::int64_t> ends;  // of what streams did
+    std::set<std::uint32_t> launched;            // streams
     for (const Activity& activity : r_.activities) {
       std::int64_t& end = ends.try_emplace(activity.stream, INT64_MIN).first->second;
       const std::int64_t before =
@@ -305,9 +306,10 @@ class Attribution {
           by_correlation.begin(), by_correlation.end(), activity.correlation,
           [&](std::size_t i, std::int64_t wanted) { return correlation(i) < wanted; });
       if (found == by_correlation.end() || correlation(*found) != activity.correlation) {
-        count(profile_.unlaunched, activity);
+        count(launched.contains(activity.stream) ? profile_.lost : profile_.unlaunched, activity);
         continue;
       }
+      launched.insert(activity.stream);
       check_order(activity, r_.launches[*found]);
       assign(activity, activity.duration_ns + gap(activity, r_.launches[*found], before),
              owners_[*found]);

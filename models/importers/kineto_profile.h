@@ -70,7 +70,8 @@ struct KinetoProfile {
   std::string compiled;                ///< a backward operator without an inside, or ""
   std::int64_t unsized_gradients = 0;  ///< AccumulateGrad without a shape
   std::int64_t activities = 0;
-  Odd unlaunched;   ///< their launch is not in the trace: in no step
+  Odd unlaunched;   ///< ahead of all whose launch is in the trace, as work from before: in no step
+  Odd lost;         ///< others whose launch is not in the trace: in no step
   Odd outside;      ///< launched before the first step or behind the last: in no step
   Odd unmatched;    ///< backward operators without a forward one; they count as other
   Odd early;        ///< begin before their launch

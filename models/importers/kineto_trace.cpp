@@ -220,11 +220,15 @@ class TraceMaker {
     return sum;
   }
 
+  /// Of the steps that have a mark.
   Duration host() const {
     std::int64_t sum = 0;
-    for (const ProfiledStep* step : steps_)
+    std::int64_t marked = 0;
+    for (const ProfiledStep* step : steps_) {
       sum += step->wall_ns;
-    return mean(sum);
+      marked += step->wall_ns > 0 ? 1 : 0;
+    }
+    return marked > 0 ? Duration(sum / marked * 1000) : Duration{};
   }
 
   // ---- what else was measured
@@ -336,6 +340,14 @@ class TraceMaker {
   void say_what_is_missing() {
     for (const KinetoProfile& rank : ranks_)
       say_of(rank);
+    const auto updates = std::ranges::count_if(steps_, [](const ProfiledStep* step) {
+      return step->part_ns[static_cast<std::size_t>(StepPart::kOptimizer)] > 0;
+    });
+    if (updates > 0 && updates < std::ssize(steps_)) {
+      missing_.push_back(
+          fmt::format("The optimizer ran in {} of {} steps: its time is the mean over all of them.",
+                      updates, steps_.size()));
+    }
     const std::int64_t world = ranks_.front().header.ranks;
     if (world > static_cast<std::int64_t>(ranks_.size()) && !operations_.empty()) {
       missing_.push_back(
@@ -365,6 +377,7 @@ class TraceMaker {
     };
     say_odd(rank.unlaunched,
             "have no launch in the trace, as work from before it, and are left out");
+    say_odd(rank.lost, "have no launch in the trace and are left out");
     say_odd(rank.outside, "were launched outside the marked steps and are left out");
     say_odd(rank.unmatched, "are of backward operators without a forward one and count as other");
     say_odd(rank.early, "start before their launch, the longest time given: the clocks differ");

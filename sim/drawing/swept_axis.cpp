@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -145,7 +146,8 @@ std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
   std::erase_if(axes, [](const SweptAxis& a) { return a.values.size() < 2; });
   for (SweptAxis& axis : axes) {
     axis.has_numbers = std::none_of(axis.places.begin(), axis.places.end(),
-                                    [](double place) { return std::isnan(place); });
+                                    [](double place) { return std::isnan(place); }) &&
+                       std::set(axis.places.begin(), axis.places.end()).size() > 1;
     std::vector<std::pair<double, std::string>> sorted;
     for (std::size_t i = 0; i < axis.values.size(); ++i) {
       sorted.emplace_back(axis.has_numbers ? axis.places[i] : static_cast<double>(i + 1),
@@ -174,6 +176,8 @@ SweptAxis only_axis(const ResultRow& row) {
 }
 
 std::string in_quotes(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   boost::replace_all(text, "'", "''");
   return "'" + text + "'";
 }

@@ -182,7 +182,9 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, bool is_recurr
   // worker.
   const Interval input =
       TrackRecord::of({}).assess({.workers = 1, .step_s = to_seconds(plan.input)}).step_s;
-  interval = {std::max(interval.low, input.low), std::max(interval.high, input.high)};
+  // Some steps may live on samples that others, which took longer, left over.
+  interval = {std::min(r.step_time_s, std::max(interval.low, input.low)),
+              std::max(interval.high, input.high)};
 }
 
 }  // namespace steptime

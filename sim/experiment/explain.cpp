@@ -230,8 +230,11 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
                     const OnProgress& on_progress) {
   auto as_it_is = std::make_shared<Document>(*config);
   as_it_is->root.erase("sweep");
-  if (as_it_is->root.contains("run") && as_it_is->root["run"].is_object())
+  if (as_it_is->root.contains("run") && as_it_is->root["run"].is_object() &&
+      as_it_is->root["run"].contains("convergence")) {
+    read_experiment(as_it_is);                   // what is wrong in it is wrong here, too
     as_it_is->root["run"].erase("convergence");  // a step takes as long with or without
+  }
   const Experiment experiment = read_experiment(as_it_is);
   if (options.fixed_plan) check_fixed_plan(experiment);
   Variants variants(as_it_is);

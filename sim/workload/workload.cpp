@@ -41,7 +41,7 @@ const Params& trace_params() {
        .range = kNotNegative},
       {.key = "update_s",
        .kind = Kind::kNumber,
-       .help = "the optimizer's part of the forward times",
+       .help = "the optimizer's part of the first layer's forward time",
        .need = Need::kOptional,
        .range = kNotNegative},
       {.key = "host_s",
@@ -149,9 +149,12 @@ void check_totals(const Trace& trace, const Config& config) {
     config.fail("layers",
                 fmt::format("{} s of compute in one step, expected at most 1e6", seconds));
   }
-  if (trace.update > trace.forward()) {
-    config.fail("update_s", fmt::format("expected at most the {} s of the forward pass, got {}",
-                                        to_seconds(trace.forward()), to_seconds(trace.update)));
+  const Duration first = trace.forward_total.value_or(trace.layers.front().forward);
+  if (trace.update > first) {
+    config.fail("update_s",
+                fmt::format("expected at most the {} s of the {}, got {}", to_seconds(first),
+                            trace.forward_total ? "forward pass" : "first layer's forward pass",
+                            to_seconds(trace.update)));
   }
 }
 

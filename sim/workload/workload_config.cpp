@@ -232,7 +232,12 @@ Trace measured_trace(const Config& section) {
       section.fail("batch", fmt::format("{} scales one step to {} s, expected at most {} s", batch,
                                         seconds, kMostSeconds));
     }
+    const Duration update = trace.update;
     scale_compute(trace, from_seconds(seconds));
+    // The optimizer takes as long for any batch.
+    (trace.forward_total ? *trace.forward_total : trace.layers.front().forward) +=
+        update - trace.update;
+    trace.update = update;
     const std::string before = trace.domain == "inside" ? "" : trace.domain + "; ";
     trace.domain =
         fmt::format("{}compute times scaled from batch {} to {}", before, trace.batch, batch);

@@ -112,9 +112,11 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
   r.seeds = static_cast<std::int64_t>(steps.size());
   if (steps.size() > 1) r.step_percentiles = percentiles_of(std::move(steps));
   set_compute(plan.step, r.compute_time_s, r);
+  const double exposed = r.step_time_s - r.compute_time_s;
+  // The slowest worker waits for its samples less than the mean one.
+  if (plan.step.input > Duration{}) input_s = std::min(input_s, std::max(exposed, 0.0));
   if (plan.step.input > Duration{}) r.exposed_input_s = input_s;
-  r.exposed_comm_s = r.step_time_s - r.compute_time_s - input_s;
-  if (input_s > 0) r.exposed_comm_s = std::max(0.0, r.exposed_comm_s);  // rounding
+  r.exposed_comm_s = exposed - input_s;
   r.messages = std::llround(messages);
   if (outcome->has_servers()) {
     r.server_ports_s = server_ports_s(plan);

@@ -93,13 +93,16 @@ TEST(KinetoProfile, ModulesNameTheLayersAndJoinTheirOperators) {
 TEST(KinetoProfile, AStepTakesWhatItLaunchedAndTheRestIsCounted) {
   KinetoText t = two_layers();
   t.kernel(1500, 1, 1600, 9);  // behind the last step
+  t.op("of the step before", 2, 3, 7, R"("correlation":98)", "kernel");
   t.op("stray", 700, 6, 7, R"("correlation":99)", "kernel");
   const KinetoProfile p = profile(t.text());
   EXPECT_EQ(p.steps[0].device_ns(), 398'000);
   EXPECT_EQ(p.outside.count, 1);
   EXPECT_EQ(p.outside.ns, 9'000);
   EXPECT_EQ(p.unlaunched.count, 1);
-  EXPECT_EQ(p.unlaunched.ns, 6'000);
+  EXPECT_EQ(p.unlaunched.ns, 3'000);
+  EXPECT_EQ(p.lost.count, 1);
+  EXPECT_EQ(p.lost.ns, 6'000);
 }
 
 /// What was launched in time follows after 2 us, which are the device's; what was launched late and

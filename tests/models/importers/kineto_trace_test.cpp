@@ -81,6 +81,8 @@ TEST(KinetoTrace, TimesAreMeansOverSteps) {
   EXPECT_EQ(trace.layers[1].forward, 101500ns);  // (100 + 103) / 2 us
   EXPECT_EQ(trace.layers[1].backward, 208us);    // (203 + 203 + 10, from 1230 to 1240) / 2
   EXPECT_EQ(trace.provenance["measured"]["steps"].size(), 2U);
+  EXPECT_EQ(imported({t.text()}).missing.back(),
+            "The optimizer ran in 1 of 2 steps: its time is the mean over all of them.");
 }
 
 TEST(KinetoTrace, ACollectiveOfAllRanksLastsFromTheLatestStart) {

@@ -38,6 +38,13 @@ TEST(SweptAxis, NumbersStandInTheirOrderWordsAsTheyCome) {
   EXPECT_EQ(words.values, (std::vector<std::string>{"wfbp", "none", "5"}));
   EXPECT_EQ(words.places, (std::vector<double>{1, 2, 3}));
   EXPECT_FALSE(words.has_numbers || words.is_logarithmic());
+  const SweptAxis equal = axis_of({"1 ms", "1000 us"});  // of no length, as numbers
+  EXPECT_FALSE(equal.has_numbers);
+  EXPECT_EQ(equal.places, (std::vector<double>{1, 2}));
+}
+
+TEST(SweptAxis, TextsStayOnOneLine) {
+  EXPECT_EQ(in_quotes("it's\none\tline"), "'it''s one line'");
 }
 
 /// 84 / (8 + 3) = 7 of "100 Gbps", 40 / 11 = 3, and one where there is no room for any.

@@ -210,6 +210,12 @@ TEST(Explain, WorkersThatAreSlowerByChanceAreALimit) {
   EXPECT_EQ(limit(depcha(0), "slower workers"), 0);
 }
 
+TEST(Explain, RefusesWhatRunRefusesOfConvergence) {
+  const std::string error =
+      message_of<InputError>([] { explained(R"({"run": {"convergence": {"problem": 3}}})"); });
+  EXPECT_NE(error.find(": /run/convergence/problem: "), std::string::npos) << error;
+}
+
 /// Compute is what the critical path has of it, whatever workers compute beside the path.
 TEST(Explain, ComputeIsThatOfTheCriticalPath) {
   Explanation explanation;

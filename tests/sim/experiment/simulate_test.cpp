@@ -281,8 +281,20 @@ TEST(Simulate, AStepWaitsForItsSamples) {
                 ": /workload/input: the samples of a step take 1048576 s, at most 1000000 s");
 }
 
-// Of 42 ms of compute in a step of 44: where the host took 100 ms under a profiler the step may take
-// 58 more. A host of 40 ms is never waited for.
+// The slowest of four workers, which wait for each other after every second step, waits for samples
+// less than the mean one does.
+TEST(Simulate, AStepIsWhatItIsMadeOf) {
+  const TinyFolder folder;
+  const Result r = simulate(tiny_experiment(folder, R"({"workload": {"input": 500},
+      "strategy": {"update": {"type": "local-sgd", "interval": 2}},
+      "run": {"variation": {"gpus": [{"node": 1, "speed": 0.3}]}}})"));
+  EXPECT_NEAR(r.compute_time_s, 0.042 / 0.3, 1e-12);
+  EXPECT_NEAR(r.compute_time_s + r.exposed_comm_s + *r.exposed_input_s, r.step_time_s, 1e-12);
+  EXPECT_GE(r.exposed_comm_s, -1e-12);
+}
+
+// Of 42 ms of compute in a step of 44: where the host took 100 ms under a profiler the step may
+// take 58 more. A host of 40 ms is never waited for.
 TEST(Simulate, AStepMayWaitForTheHost) {
   const TinyFolder folder;
   const Interval alone = simulate(tiny_experiment(folder)).step_time_interval_s;

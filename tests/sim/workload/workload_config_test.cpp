@@ -95,6 +95,17 @@ TEST_F(WorkloadConfig, AnotherBatchScalesTheComputeTimesAndSaysSo) {
   EXPECT_EQ(read(R"(, "batch": 32)").trace.domain, "inside");
 }
 
+// Of 2 ms of forward pass 1 is the optimizer's, which stays: 1.5 x 1 + 1.
+TEST_F(WorkloadConfig, AnotherBatchLeavesTheOptimizerAsItIs) {
+  const ScratchFile with_update("update.json",
+                                std::string(R"({"update_s": 0.001, )") + (kTrace + 1));
+  const Workload w = read_workload(
+      config_of(R"({"trace": ")" + with_update.path() + R"(", "batch": 48})", workload_params()));
+  EXPECT_EQ(w.trace.forward(), 2500 * kMs / 1000);
+  EXPECT_EQ(w.trace.backward(), 9 * kMs);
+  EXPECT_EQ(w.trace.update, kMs);
+}
+
 TEST_F(WorkloadConfig, AnotherBatchOfATraceWithoutComputeTimesIsNotScaled) {
   const ScratchFile zero("zero.json",
                          R"({"format": "steptime-trace", "version": 1, "model": "m", "device": "d",

@@ -86,8 +86,9 @@ TEST(Trace, ErrorsNameThePlace) {
             "t.json: /forward_totl_s: unknown key (did you mean \"forward_total_s\"?); known: "
             "format, version, model, device, batch, provenance, forward_total_s, update_s, host_s, "
             "multiprocessors, domain, layers");
-  EXPECT_EQ(trace_error(kThreeLayers, R"("update_s": 9, )"),  // 1 + 1 + 3 ms
-            "t.json: /update_s: expected at most the 0.005 s of the forward pass, got 9");
+  EXPECT_EQ(trace_error(kThreeLayers, R"("update_s": 9, )"),
+            "t.json: /update_s: expected at most the 0.001 s of the first layer's forward pass, "
+            "got 9");
 }
 
 TEST(Trace, FormatVersionAndProvenanceAreRequired) {
