@@ -17,9 +17,7 @@ struct ServerCosts {
     if (!rate) return {};
     return from_seconds(static_cast<double>(bytes.count) / rate->bytes_per_second);
   }
-  Duration updating(Bytes bytes) const {
-    return update * bytes;
-  }
+  Duration updating(Bytes bytes) const { return update * bytes; }
 };
 
 }  // namespace steptime
