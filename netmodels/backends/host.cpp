@@ -133,10 +133,8 @@ class Copied final : public Collective {
 
  private:
   Duration before(Bytes m) const { return copies_.before * after(m); }
-  Duration after(Bytes m) const {
-    return checked_add(copies_.call,
-                       copies_.copy * m);
-  }
+  Duration after(Bytes m) const { return checked_add(copies_.call, copies_.copy * m); }
+
   std::shared_ptr<const Collective> plain_;
   std::int64_t parts_;  ///< parts that the data is cut into, one for each program
   HostCopies copies_;

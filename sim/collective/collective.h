@@ -21,9 +21,7 @@ struct LinearCost {
   Duration a{};  ///< startup time of the whole collective
   TimePerByte b{};
 
-  Duration time(Bytes m) const {
-    return checked_add(a, b * m);
-  }
+  Duration time(Bytes m) const { return checked_add(a, b * m); }
 };
 
 /// What M bytes are: for an all-gather and a reduce-scatter the whole of all ranks' parts, as

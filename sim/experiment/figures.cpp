@@ -251,7 +251,9 @@ constexpr std::array kFigures{
            "of the first step, where nothing of a step before is under way; none where every step "
            "begins like that",
            [](const Result& r) { return r.cold_step_time_s; }),
-    number("exposed_input_s", "s", "of a step: waits for its samples, and for nothing else",
+    number("exposed_input_s", "s",
+           "of a step: waits for its samples, and for nothing else; of the slowest worker where "
+           "workers wait for each other, else the mean",
            [](const Result& r) { return r.exposed_input_s; }),
     number(
         "memory_bytes", "B",
