@@ -49,7 +49,13 @@ double ReadyRun::compute_s() const {
     return workers[static_cast<std::size_t>(worker)].compute(step);
   };
   SumOfTimes sum;
-  if (plan_.update->has_met(counted.period)) {
+  const bool meet = plan_.update->has_met(counted.period);
+  if (meet && counted.period == 1) {
+    for (std::int64_t step = counted.first; step < counted.last; ++step)
+      sum.add(record_.longest_compute(step));
+    return sum.mean_s(steps.counted());
+  }
+  if (meet) {
     sum.add(computed_by_slowest(counted, count, computed));
     return sum.mean_s(steps.counted());
   }

@@ -23,7 +23,10 @@ void Record::waits_for_input(std::int64_t step, Duration time) {
   waited_[place].add(time);
 }
 
-void Record::computes(std::int32_t worker, std::int64_t step, Time start) {
+void Record::computes(std::int32_t worker, std::int64_t step, Time start, Duration time) {
+  const auto place = static_cast<std::size_t>(step);
+  if (place >= computed_.size()) computed_.resize(place + 1);
+  computed_[place] = std::max(computed_[place], time);
   if (worker != 0) return;
   sent_.begin(start);
   counts_ = steps_.counts(step);

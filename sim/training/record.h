@@ -31,8 +31,8 @@ class Record {
   bool counts(std::int64_t step) const { return steps_.counts(step); }
   /// A worker's forward pass waits for samples.
   void waits_for_input(std::int64_t step, Duration time);
-  /// It computes, in a step that began at `start`.
-  void computes(std::int32_t worker, std::int64_t step, Time start);
+  /// It computes so long, in a step that began at `start`.
+  void computes(std::int32_t worker, std::int64_t step, Time start, Duration time);
   /// An all-reduce of client 0, of buckets that were ready at `ready` and began at `start`, is
   /// over.
   void reduced(std::span<const std::int32_t> buckets, Bytes bytes, Time ready, Time start);
@@ -48,6 +48,10 @@ class Record {
   bool layers_wait() const { return layers_wait_; }
   const ReportedSteps& steps() const { return steps_; }
   SumOfTimes waited_for_input() const { return steps_.sum(waited_); }
+  /// Of all workers in a step.
+  Duration longest_compute(std::int64_t step) const {
+    return computed_[static_cast<std::size_t>(step)];
+  }
   /// What has been kept, into the run's times.
   void tell(TrainingTimes& times);
 
@@ -60,6 +64,7 @@ class Record {
   SentStep sent_;
   std::vector<std::int64_t> learnt_;  ///< steps, by every worker
   std::vector<SumOfTimes> waited_;    ///< for input, by step: the sum over all workers
+  std::vector<Duration> computed_;    ///< by step: the longest of all workers
   std::vector<CurvePoint> curve_;
   std::int64_t reductions_ = 0;
   bool counts_ = true;        ///< what client 0 all-reduces in its present step

@@ -78,10 +78,11 @@ When Worker::pass_end(When since, Time begin, Duration nominal, const PassReason
 
 void Worker::forward() {
   const StepPlan& plan = training_.plan.step;
-  training_.record.computes(number_, step_, training_.record.layers_wait() ? origin_ : start_);
-  await_input(origin_);
   const Duration forward = scaled(plan.forward, factor_);
   const Duration backward = scaled(plan.backward, factor_);
+  training_.record.computes(number_, step_, training_.record.layers_wait() ? origin_ : start_,
+                            forward + backward);
+  await_input(origin_);
   Engine& engine = training_.world.engine;
   middle_ = pass_end(engine.release(std::exchange(held_, {})), origin_, plan.forward, forward_);
   next_part_ = 0;

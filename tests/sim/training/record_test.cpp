@@ -29,7 +29,7 @@ TEST(Record, TellsWhatClient0SentInItsFirstStep) {
   for (const std::int64_t step : {0, 1}) {
     const Time start = at_ms(100 * step);
     record.begins(step);
-    record.computes(0, step, start);
+    record.computes(0, step, start, milliseconds(1));
     record.reduced(kBoth, {8}, start + milliseconds(2 + step), start + milliseconds(3));
     record.came(0, 0, start + milliseconds(5));
     record.came(0, 1, start + milliseconds(6 + step));
@@ -53,7 +53,7 @@ TEST(Record, ThatOfAnUpdateAtTheEndIsTheFirstThatExchanges) {
   for (const std::int64_t step : {0, 1}) {
     for (const std::int32_t worker : {0, 1}) {
       record.begins(step);
-      record.computes(worker, step, at_ms(10 * step));
+      record.computes(worker, step, at_ms(10 * step), milliseconds(step + worker));
     }
     record.reduced(kOne, {8}, at_ms(10 * step + 4), at_ms(10 * step + 7));
     for (const std::int32_t worker : {0, 1})
@@ -63,6 +63,8 @@ TEST(Record, ThatOfAnUpdateAtTheEndIsTheFirstThatExchanges) {
   record.tell(times);
   ASSERT_EQ(times.sent.size(), 1u);
   EXPECT_EQ(times.sent[0].start, milliseconds(7));
+  EXPECT_EQ(record.longest_compute(0), milliseconds(1));  // of 0 and 1
+  EXPECT_EQ(record.longest_compute(1), milliseconds(2));
 }
 
 }  // namespace
