@@ -4,6 +4,7 @@
 #include "sim/core/fingerprint.h"
 #include "sim/events/mean_causes.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ std::vector<std::pair<std::string, Duration>> mean_waits(std::span<const Embedde
 
 }  // namespace
 
-EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration compute,
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration slowest,
                            Duration busy, const Causes* causes) {
   STEPTIME_CHECK(recorder.is_complete(), "a gradient was not exchanged");
   EmbeddedStep step{.attribution = recorder.attribution(causes)};
@@ -49,6 +50,8 @@ EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Dur
     ends.push_back(bucket.end);
   const Duration length = recorder.step_time();
   const Duration input = step.attribution.input;
+  // Ranks that do not wait for each other in every step make up for each other's slow ones.
+  const Duration compute = std::min(slowest, length - input);
   const std::uint64_t by_ends = step_fingerprint(plan.forward, plan.backward, ends);
   step.times = {length,
                 busy,

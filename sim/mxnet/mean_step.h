@@ -9,7 +9,7 @@ namespace steptime {
 
 /// In each of the run's steps the slowest rank computed, and communication was busy, for so long.
 /// `causes`: what the run kept, or null. Throws InternalError when a key was not exchanged.
-EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration compute,
+EmbeddedStep recorded_step(const StepPlan& plan, const RankRecord& recorder, Duration slowest,
                            Duration busy, const Causes* causes);
 
 /// Of one run at least. Times, to the picosecond, and causes are means, fingerprints are mixed; the

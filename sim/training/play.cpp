@@ -40,7 +40,7 @@ bool ReadyRun::has_reported() const {
   return !record_.steps().is_reported(fleet_.workers().front().step());
 }
 
-double ReadyRun::compute_s() const {
+double ReadyRun::compute_s(double step_s) const {
   const auto& workers = fleet_.workers();
   const ReportedSteps& steps = record_.steps();
   const MeetingSteps counted{steps.first(), steps.played(), plan_.update->period()};
@@ -53,12 +53,11 @@ double ReadyRun::compute_s() const {
   if (meet && counted.period == 1) {
     for (std::int64_t step = counted.first; step < counted.last; ++step)
       sum.add(record_.longest_compute(step));
-    return sum.mean_s(steps.counted());
-  }
-  if (meet) {
+  } else if (meet) {
     sum.add(computed_by_slowest(counted, count, computed));
-    return sum.mean_s(steps.counted());
   }
+  // Who waits for nothing, or only for values of a step before, makes up for slow steps.
+  if (meet) return std::min(sum.mean_s(steps.counted()), step_s);
   for (std::int64_t worker = 0; worker < count; ++worker) {
     for (std::int64_t step = counted.first; step < counted.last; ++step)
       sum.add(computed(worker, step));
@@ -75,7 +74,7 @@ TrainingTimes ReadyRun::times(const Causes* causes) {
   for (const Worker& worker : fleet_.workers())
     last = std::max(last, worker.end());
   times.end_s = to_seconds(since_start(last));
-  times.compute_s = compute_s();
+  times.compute_s = compute_s(times.step_s);
   times.input_s = record_.waited_for_input().mean_s(workers * steps.reported());
   if (fleet_.servers() != nullptr) {
     SumOfTimes busy;

@@ -38,8 +38,9 @@ class ReadyRun {
   TrainingTimes times(const Causes* causes);
 
  private:
-  /// Of a mean step: the slowest client's where they wait for each other, else the mean.
-  double compute_s() const;
+  /// Of a mean step, which takes `step_s`: the slowest client's where they wait for each other,
+  /// else the mean.
+  double compute_s(double step_s) const;
 
   World& world_;
   const TrainingPlan& plan_;
