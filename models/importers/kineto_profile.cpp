@@ -342,7 +342,8 @@ class Attribution {
   /// What the device itself needs between the end of one thing and the next, which was launched by
   /// then. Longer gaps are waits for the host or for another stream.
   static std::int64_t gap(const Activity& activity, const Launch& launch, std::int64_t before) {
-    constexpr std::int64_t kLongest = 10'000;
+    constexpr std::int64_t kLongest =
+        10'000;  // ns; of six profiles on an H200 the longest is 6,100
     const std::int64_t gap = launch.end_ns <= before ? activity.start_ns - before : 0;
     return gap > 0 && gap <= kLongest ? gap : 0;
   }

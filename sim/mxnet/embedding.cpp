@@ -103,12 +103,11 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
                 (to_seconds(settings.copy_latency) + static_cast<double>(bucket.bytes.count) /
                                                          settings.copy_bandwidth.bytes_per_second);
   }
-  constexpr double kMostSeconds = 4e6;
   const double steps = is_random ? static_cast<double>(run.steps) + 8 : 72;
-  if (!(step * steps <= kMostSeconds)) {
+  if (!(step * steps <= kLongestSeconds)) {
     throw RangeError(
         fmt::format("{} steps of up to {} s each, more than the {} s that can be simulated", steps,
-                    step, kMostSeconds));
+                    step, kLongestSeconds));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "sim/mxnet/module_step.h"
 
 #include "sim/core/error.h"
+#include "sim/core/limits.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/node_process.h"
@@ -359,12 +360,11 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
   const auto period = static_cast<double>(run.update.period());
   const double steps = (varies ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
                        static_cast<double>(run.learning);
-  constexpr double kMostSeconds = 4e6;
-  if (!(to_seconds(input) * steps <= kMostSeconds)) {
+  if (!(to_seconds(input) * steps <= kLongestSeconds)) {
     throw PlacedError(
         fmt::format("/workload/input: the samples of {} steps take {} s each, more than the {} s "
                     "that can be simulated",
-                    steps, to_seconds(input), kMostSeconds));
+                    steps, to_seconds(input), kLongestSeconds));
   }
   if (run.timeline != nullptr) check_bars(operations * steps);
   check_events(8 * operations * steps * static_cast<double>(run.seeds), "/run/steps", "events",

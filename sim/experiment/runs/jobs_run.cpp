@@ -2,6 +2,7 @@
 
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
+#include "sim/core/limits.h"
 #include "sim/experiment/jobs.h"
 #include "sim/experiment/runs/training_programs.h"
 #include "sim/experiment/training_run.h"
@@ -41,8 +42,6 @@ void check_messages(double messages, const std::string& pointer) {
   check_events(messages, pointer, "messages of two links",
                "fewer steps, workers or jobs have fewer");
 }
-
-constexpr double kLongest = 4e6;  // s, as for a job that is alone
 
 /// Messages of two links that others play before the last job starts: at about 120 ns each half a
 /// minute, which tells nothing of any job.
@@ -114,11 +113,11 @@ class Jobs {
       if (steps.back() == 0) throw RangeError("a step takes no time at all");
       const auto count = static_cast<double>(jobs_[j].plan.played_steps());
       const double end = to_seconds(set_.jobs[j].start) + count * steps.back();
-      if (end > kLongest) {
+      if (end > kLongestSeconds) {
         throw PlacedError(fmt::format(
             "/jobs/{}: {:.0f} steps of about {:.3g} s end after {:.3g} s, of the {:.0f} s that can "
             "be simulated",
-            j, count, steps.back(), end, kLongest));
+            j, count, steps.back(), end, kLongestSeconds));
       }
       longest = std::max(longest, end);
     }
@@ -217,11 +216,12 @@ class Jobs {
     const auto last = static_cast<std::size_t>(
         std::ranges::max_element(set_.jobs, {}, &Job::start) - set_.jobs.begin());
     const std::string pointer = fmt::format("/jobs/{}/start", last);
-    if (const double end = to_seconds(set_.jobs[last].start) + least_run(last); end > kLongest) {
+    if (const double end = to_seconds(set_.jobs[last].start) + least_run(last);
+        end > kLongestSeconds) {
       throw PlacedError(
           fmt::format("{}: its steps end after {} s or more, of the {} s that can be "
                       "simulated",
-                      pointer, end, kLongest));
+                      pointer, end, kLongestSeconds));
     }
     check(least_messages());
     const double start = to_seconds(set_.jobs[last].start);
