@@ -68,6 +68,11 @@ class Repetition {
   // What happens, where it looks.
   /// The place's k-th pass is next.
   void begins(std::int32_t place, std::int64_t k);
+  /// The place has counted time that has gone by: at the instant at which a period ends, that may
+  /// be before the end or behind it.
+  void counts(std::int32_t place) {
+    if (looks_) note(static_cast<std::size_t>(place), kCounts);
+  }
   /// Exchanges of one kind.
   class Line final : public Group::Watch {
    public:
@@ -112,6 +117,8 @@ class Repetition {
     std::int64_t left_out_from = 0;  ///< pass
     std::int64_t left_out = 0;       ///< passes
   };
+  /// Beside the kinds of passes and the numbers of lines.
+  static constexpr std::uint64_t kCounts = 0xff;
   bool have_periods(std::int32_t micro_batches);
   bool have_periods_at_the_end(std::int32_t micro_batches);
   bool has_enough(Order& order) const;

@@ -97,12 +97,18 @@ bool StageRank::has_calls_under_way() const {
 }
 
 void StageRank::spend(Spent what, Time since) {
-  spent_[static_cast<std::size_t>(what)] += run_.world.now() - since;
+  spend(what, run_.world.now() - since);
+}
+
+void StageRank::spend(Spent what, Duration length) {
+  spent_[static_cast<std::size_t>(what)] += length;
+  run_.repetition.counts(place_);
 }
 
 void StageRank::spend(const TimesSpent& spent) {
   for (std::size_t i = 0; i < kSpent; ++i)
     spent_[i] += spent[i];
+  run_.repetition.counts(place_);
 }
 
 const Seat& StageRank::seat(GroupKind kind) {
@@ -195,10 +201,8 @@ Task StageRank::receives(Pass pass, Arrivals& from, const PipelineLink& link, bo
   from.take();
   const Duration waited = world.now() - since;
   const Duration travelled = std::min(waited, world.now() - link.last_start());
-  spent_[static_cast<std::size_t>(Spent::kPipeline)] +=
-      waited > Duration{} ? travelled : Duration{};
-  spent_[static_cast<std::size_t>(Spent::kBubble)] +=
-      waited > Duration{} ? waited - travelled : Duration{};
+  spend(Spent::kPipeline, waited > Duration{} ? travelled : Duration{});
+  spend(Spent::kBubble, waited > Duration{} ? waited - travelled : Duration{});
   memory_.release(HeldFor::kBuffers, plan().boundary, world.now());
   const Bytes whole = plan().gathered_boundary;
   if (whole.count == 0) co_return;
@@ -229,10 +233,9 @@ Task StageRank::exchanges(const Leg& leg) {
     if (leg.compute > Duration{}) slowed = co_await computes(leg.compute);
     co_await over(call.group);
   }
-  spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
-  spent_[static_cast<std::size_t>(Spent::kOverlap)] += slowed;
-  spent_[static_cast<std::size_t>(spent_on(call.group))] +=
-      world.now() - since - leg.compute - slowed;
+  spend(leg.what, leg.compute);
+  spend(Spent::kOverlap, slowed);
+  spend(spent_on(call.group), world.now() - since - leg.compute - slowed);
 }
 
 /// Leg by leg, as long as what has been called before may be on the legs' links.
@@ -249,8 +252,8 @@ Task StageRank::works(const Segment& segment) {
       co_await exchanges(leg);
       continue;
     }
-    spent_[static_cast<std::size_t>(Spent::kOverlap)] += co_await computes(leg.compute);
-    spent_[static_cast<std::size_t>(leg.what)] += leg.compute;
+    spend(Spent::kOverlap, co_await computes(leg.compute));
+    spend(leg.what, leg.compute);
     if (leg.what != Spent::kScales) continue;
     exchanging_ += leg.compute;
     ++exchanges_;

@@ -124,6 +124,7 @@ class StageRank final {
   };
   Computing computes(Duration work) { return {*this, work, run_.world.now()}; }
   void spend(Spent what, Time since);
+  void spend(Spent what, Duration length);
   void spend(const TimesSpent& spent);
   /// Where nothing was called yet, no group.
   const Seat& called(GroupKind kind) const { return seats_[static_cast<std::size_t>(kind)]; }
