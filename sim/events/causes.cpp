@@ -48,8 +48,14 @@ Reason Causes::reason(const Stretches& stretches) {
 
 When Causes::until(When since, Time end, const Stretches& stretches) {
   if (end == since.time) return since;
-  if (const std::uint32_t found = number(stretches); found > 0)
-    return follow(since, end, kReasons + found - 1);
+  STEPTIME_CHECK(stretches.period == Duration{} || end - since.time == stretches.period,
+                 "a period passes as a whole");
+  if (const std::uint32_t found = number(stretches); found > 0) {
+    const Reason reason = kReasons + found - 1;
+    if (!lasts(since, reason) || stretches.period == Duration{}) return follow(since, end, reason);
+    expect_known(since);
+    return lengthen(since, end);
+  }
   for (const Stretch& each : {stretches.first, stretches.second})
     since = until(since, std::min(end, since.time + each.length), each.reason);
   return until(since, end, stretches.rest);
@@ -104,7 +110,7 @@ void Causes::sweep(const std::vector<std::uint32_t>& blocks, Time now) {
     std::size_t count = 0;
     for (Point& point : block(number)) {
       lead[count] = &point;
-      count += (point.last >= now) | (point.holders > 0) ? 1 : 0;
+      count += ((point.last >= now) | (point.holders > 0)) ? 1 : 0;
     }
     for (Point* point : std::span(lead).first(count)) {
       for (; point->state == kYoung; point = &points_[point_of(point->at.cause)]) {
@@ -150,6 +156,20 @@ std::size_t Causes::size() const {
                                                 [](const Point& p) { return p.state != kFree; }));
 }
 
+/// add(reason, length), of each of them, when so much time has passed.
+template <typename Add>
+void Causes::add_stretches(const Stretches& of, Duration passed, Add add) {
+  const std::int64_t periods = of.period > Duration{} ? passed / of.period : 0;
+  Duration begun = passed - periods * of.period;
+  for (const Stretch& each : {of.first, of.second}) {
+    const Duration part = std::min(begun, each.length);
+    add(each.reason, periods * each.length + part);
+    begun -= part;
+    passed -= periods * each.length + part;
+  }
+  add(of.rest, passed);
+}
+
 /// Ways back meet and are one from a point on: each is visited once, with the number of ways that
 /// lead through it. `times` are in picoseconds.
 void Causes::add_paths(const std::vector<When>& tops, std::vector<double>& times) const {
@@ -170,18 +190,11 @@ void Causes::add_paths(const std::vector<When>& tops, std::vector<double>& times
       const auto add = [&](Reason reason, Duration length) {
         times[reason] += ways * static_cast<double>(length.count());
       };
-      Duration passed = at.time - since.time;
-      Reason reason = reason_of(at.cause);
-      if (reason >= kReasons) {
-        const Stretches& stretches = stretches_[reason - kReasons];
-        for (const Stretch& each : {stretches.first, stretches.second}) {
-          const Duration length = std::min(passed, each.length);
-          add(each.reason, length);
-          passed -= length;
-        }
-        reason = stretches.rest;
-      }
-      add(reason, passed);
+      const Duration passed = at.time - since.time;
+      if (const Reason reason = reason_of(at.cause); reason < kReasons)
+        add(reason, passed);
+      else
+        add_stretches(stretches_[reason - kReasons], passed, add);
       if (first[id] != way) {
         joining[id] += ways;
         break;

@@ -40,6 +40,9 @@ struct Stretches {
   Stretch first;
   Stretch second;
   Reason rest = 0;
+  /// After so long all of it begins anew, as the same calls of a program do, and so much passes at
+  /// once; zero: never.
+  Duration period{};
   friend bool operator==(const Stretches&, const Stretches&) = default;
 };
 
@@ -93,7 +96,7 @@ class Causes {
     return since.cause >> kPointBits == CauseId{reason} + 1;
   }
   /// until(), where it `lasts`, for who need not prove that `since` is known. Of stretches, the
-  /// last one goes on.
+  /// last one goes on, or they begin anew.
   When lengthen(When since, Time end) {
     reach(point_of(since.cause), end);
     return When(end, since.cause);
@@ -160,6 +163,8 @@ class Causes {
   }
   void begin(When since);
   std::uint32_t number(const Stretches& stretches);
+  template <typename Add>
+  static void add_stretches(const Stretches& of, Duration passed, Add add);
   void reach(std::uint32_t point, Time end) {
     Time& last = points_[point].last;
     if (end > last) last = end;

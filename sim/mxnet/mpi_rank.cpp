@@ -49,7 +49,8 @@ When MpiRank::end_of(const Owed& owed) {
   if (!domain_.keeps_causes()) return When(time_after(domain_.now(), owed.sum()));
   return domain_.until(owed.sum(), Stretches{{run_.reasons.wake_ups, owed.wake_up},
                                              {run_.reasons.calls, owed.calls},
-                                             run_.reasons.pushes});
+                                             run_.reasons.pushes,
+                                             owed.sum()});
 }
 
 void MpiRank::pass_owed_time(Suspended program) {

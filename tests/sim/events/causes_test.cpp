@@ -194,6 +194,30 @@ TEST(Causes, TheLastOfStretchesGoesOn) {
   EXPECT_EQ(causes.until(two, two.time, both), two);
 }
 
+TEST(Causes, PeriodsOfStretchesTakeOnePoint) {
+  //  0 --a 1 s-- one --(b 2 s, c 3 s, a 1 s) a thousand times-- end; a way leaves after the first
+  Causes causes;
+  const Reason a = causes.reason("a", "");
+  const Reason b = causes.reason("b", "");
+  const Reason c = causes.reason("c", "");
+  const Stretches calls{{b, seconds(2)}, {c, seconds(3)}, a, seconds(6)};
+  const When one = causes.until(When{}, Time(seconds(1)), a);
+  const When first = causes.until(one, Time(seconds(7)), calls);
+  const std::size_t points = causes.size();
+  When end = first;
+  for (int i = 1; i < 1000; ++i)
+    end = causes.until(end, end.time + seconds(6), calls);
+  EXPECT_EQ(causes.size(), points);
+  EXPECT_EQ(path(causes, end), (Times{{"c", 3000}, {"b", 2000}, {"a", 1001}}));
+  EXPECT_EQ(path(causes, causes.until(first, Time(seconds(8)), b)),
+            (Times{{"b", 2 + 1}, {"c", 3}, {"a", 1 + 1}}));
+  // What ends within a period has passed a part of it: 12 s of two, 2 s of b and 1 s of c.
+  EXPECT_EQ(path(causes, When(Time(seconds(1 + 12 + 3)), end.cause)),
+            (Times{{"c", 7}, {"b", 6}, {"a", 3}}));
+  // Others are no longer than they are.
+  EXPECT_THROW(causes.until(end, end.time + seconds(5), calls), InternalError);
+}
+
 TEST(Causes, MoreStretchesThanHaveANumberTakePointsInstead) {
   // 10,000 different ones, one after another: 10 ms + i us of b, 1 s of c and the rest, of 2 s, a.
   Causes causes;
