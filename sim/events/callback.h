@@ -1,6 +1,8 @@
 // What is called at the end of something: no allocation, and small enough for an event.
 #pragma once
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 namespace steptime {
 
@@ -9,6 +11,26 @@ struct Callback {
   void* object = nullptr;
   std::uint64_t argument = 0;
   void operator()() const { call(object, argument); }
+
+  /// Calls `action`, a trivially copyable callable of at most 16 bytes: a lambda over a pointer and
+  /// a number.
+  template <class Action>
+  static Callback of(Action action) {
+    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= sizeof(Stored));
+    Stored stored{};
+    std::memcpy(&stored, &action, sizeof(Action));
+    return {[](void* object, std::uint64_t argument) {
+              Stored of{object, argument};
+              (*reinterpret_cast<Action*>(&of))();
+            },
+            stored.object, stored.argument};
+  }
+
+ private:
+  struct Stored {
+    void* object;
+    std::uint64_t argument;
+  };
 };
 
 }  // namespace steptime

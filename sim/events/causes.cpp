@@ -48,14 +48,8 @@ Reason Causes::reason(const Stretches& stretches) {
 
 When Causes::until(When since, Time end, const Stretches& stretches) {
   if (end == since.time) return since;
-  STEPTIME_CHECK(stretches.period == Duration{} || end - since.time == stretches.period,
-                 "a period passes as a whole");
-  if (const std::uint32_t found = number(stretches); found > 0) {
-    const Reason reason = kReasons + found - 1;
-    if (!lasts(since, reason) || stretches.period == Duration{}) return follow(since, end, reason);
-    expect_known(since);
-    return lengthen(since, end);
-  }
+  if (const std::uint32_t found = number(stretches); found > 0)
+    return follow(since, end, kReasons + found - 1);
   for (const Stretch& each : {stretches.first, stretches.second})
     since = until(since, std::min(end, since.time + each.length), each.reason);
   return until(since, end, stretches.rest);

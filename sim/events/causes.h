@@ -40,8 +40,8 @@ struct Stretches {
   Stretch first;
   Stretch second;
   Reason rest = 0;
-  /// After so long all of it begins anew, as the same calls of a program do, and so much passes at
-  /// once; zero: never.
+  /// After so long all of it begins anew, as calls of a program do that are alike, where it is made
+  /// longer; zero: never.
   Duration period{};
   friend bool operator==(const Stretches&, const Stretches&) = default;
 };

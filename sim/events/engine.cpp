@@ -149,23 +149,6 @@ std::uint64_t Engine::run(std::uint64_t most) {
   return ran;
 }
 
-void EventsAhead::insert(const Event& event) {
-  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
-  // Behind those of the same moment, which were inserted before it.
-  events_.push_back(event);
-  auto place = events_.end() - 1;
-  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
-    *place = *(place - 1);
-  *place = event;
-}
-
-void EventsAhead::step() {
-  Event event = events_.back();  // a copy, because it may insert others
-  events_.pop_back();
-  now_ = event.moment.time;
-  event.run(event.action);
-}
-
 Lane::Lane(Engine& engine)
     : engine_(engine), bits_(static_cast<std::uint32_t>(engine.lanes_.size()) << kIndexBits) {
   STEPTIME_CHECK(engine.lanes_.size() < std::size_t{1} << (32 - kIndexBits),

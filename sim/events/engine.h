@@ -247,43 +247,6 @@ class Engine {
   std::vector<CauseId> slot_causes_;  ///< by slot; none without causes
 };
 
-/// The events of a domain that runs ahead of an engine (run_ahead.h), and its own time. They are
-/// few, and one array that stays in the cache holds them, in the engine's order but for decisions.
-class EventsAhead {
- public:
-  /// An action is a small trivially copyable callable, as an engine's, and smaller.
-  static constexpr std::size_t kActionBytes = 24;
-
-  Time now() const { return now_; }
-  template <class Action>
-  void at(Time time, Phase phase, Action action) {
-    static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= kActionBytes);
-    Event event{{time, phase}, [](void* stored) { (*static_cast<Action*>(stored))(); }, {}};
-    std::memcpy(event.action, &action, sizeof(Action));
-    insert(event);
-  }
-  bool empty() const { return events_.empty(); }
-  /// Of the next event; there must be one.
-  const Moment& next() const { return events_.back().moment; }
-  /// Whether none is left at this time or before it.
-  bool none_until(Time time) const { return empty() || next().time > time; }
-  /// Runs the next event.
-  void step();
-  /// Lets time pass to `end`, which no event lies before.
-  void pass_to(Time end) { now_ = end; }
-
- private:
-  struct Event {
-    Moment moment;
-    void (*run)(void*);
-    alignas(std::uint64_t) unsigned char action[kActionBytes];
-  };
-  void insert(const Event& event);
-
-  Time now_{};
-  std::vector<Event> events_;  ///< the next one last; a rank of many has some ten of them at most
-};
-
 /// Who has so many small events that they get a queue of their own in the engine, such as a
 /// network: an item takes 8 bytes, and those of one instant share a list. An engine has up to 16
 /// lanes; each must outlive what it has added.

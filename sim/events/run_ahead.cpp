@@ -1,6 +1,25 @@
 #include "sim/events/run_ahead.h"
 
+#include "sim/core/error.h"
+
 namespace steptime {
+
+void EventsAhead::add(const Event& event) {
+  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
+  // Behind those of the same moment, which were inserted before it.
+  events_.push_back(event);
+  auto place = events_.end() - 1;
+  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
+    *place = *(place - 1);
+  *place = event;
+}
+
+EventsAhead::Event EventsAhead::take() {
+  const Event event = events_.back();
+  events_.pop_back();
+  now_ = event.moment.time;
+  return event;
+}
 
 std::size_t Domain::take_place() {
   std::size_t place = 0;
@@ -11,24 +30,6 @@ std::size_t Domain::take_place() {
       ++place;
   if (place == calls_.size()) calls_.emplace_back();
   return place;
-}
-
-std::size_t Domain::keep(When when) {
-  if (free_.empty()) {
-    free_.push_back(kept_.size());
-    kept_.emplace_back();
-  }
-  const std::size_t place = free_.back();
-  free_.pop_back();
-  kept_[place].when = when;
-  return place;
-}
-
-void Domain::run_kept(std::size_t place) {
-  Kept event = kept_[place];  // a copy, because it may keep others
-  free_.push_back(place);
-  present_ = event.when;
-  event.run(event.action);
 }
 
 void Domain::returned(std::size_t call) {
@@ -43,7 +44,7 @@ void Domain::returned(std::size_t call) {
     if (keeps_causes()) present_ = shared_.present();
     returns();
   } else {
-    at(shared_.present(), moment.phase, [returns] { returns(); });
+    own_.add({moment, shared_.present().cause, returns});
   }
   run({});
 }
@@ -58,10 +59,13 @@ void Domain::run(Moment reached) {
       find_earliest_return();
       if (moment.time >= earliest_return_) return wake_at(moment);
     }
-    if (decides)
+    if (decides) {
       decide();
-    else
-      own_.step();
+      continue;
+    }
+    const EventsAhead::Event event = own_.take();
+    present_ = When(own_.now(), event.led);
+    event.run();
   }
 }
 

@@ -14,10 +14,36 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 namespace steptime {
+
+/// The events of a domain that runs ahead of an engine, and its own time. They are few, and one
+/// array that stays in the cache holds them, in the engine's order but for decisions.
+class EventsAhead {
+ public:
+  struct Event {
+    Moment moment;
+    CauseId led = 0;  ///< to it
+    Callback run;
+  };
+
+  Time now() const { return now_; }
+  void add(const Event& event);
+  bool empty() const { return events_.empty(); }
+  /// Of the next event; there must be one.
+  const Moment& next() const { return events_.back().moment; }
+  /// Whether none is left at this time or before it.
+  bool none_until(Time time) const { return empty() || next().time > time; }
+  /// Takes out the next event: its time is now.
+  Event take();
+  /// Lets time pass to `end`, which no event lies before.
+  void pass_to(Time end) { now_ = end; }
+
+ private:
+  Time now_{};
+  std::vector<Event> events_;  ///< the next one last; a rank of many has some ten of them at most
+};
 
 class Domain {
  public:
@@ -28,21 +54,14 @@ class Domain {
 
   Time now() const { return runs_ahead_ ? own_.now() : shared_.now(); }
 
-  /// Runs `action` at `when`, which must not lie in the past. The phase is before kSchedule, which
-  /// is for decisions.
+  /// Runs `action`, as small as a Callback takes it, at `when`, which must not lie in the past. The
+  /// phase is before kSchedule, which is for decisions.
   template <class Action>
   void at(When when, Phase phase, Action action) {
-    if (!runs_ahead_) {
+    if (runs_ahead_)
+      own_.add({{when.time, phase}, when.cause, Callback::of(action)});
+    else
       shared_.at(when, phase, action);
-    } else if (!keeps_causes()) {
-      own_.at(when.time, phase, action);
-    } else {
-      const std::size_t place = keep(when);
-      Kept& kept = kept_[place];
-      kept.run = [](void* stored) { (*static_cast<Action*>(stored))(); };
-      std::memcpy(kept.action, &action, sizeof(Action));
-      own_.at(when.time, phase, [this, place] { run_kept(place); });
-    }
   }
 
   // Of causes, as an engine's.
@@ -62,9 +81,9 @@ class Domain {
   When until(When since, Duration length, Reason reason) {
     return shared_.until(since, length, reason);
   }
-  When until(Duration length, const Stretches& stretches) {
-    const When since = present();
-    return shared_.until(since, time_after(since.time, length), stretches);
+  /// The same, for who makes what has led to the present longer.
+  When lengthen(Duration length, Reason reason) {
+    return shared_.lengthen(present(), length, reason);
   }
 
   /// Who is called once at the end of an instant in which a decision was asked for.
@@ -123,22 +142,12 @@ class Domain {
     Time earliest = kNever;
   };
 
-  /// An event that runs ahead, with what led to it.
-  struct Kept {
-    When when{};
-    void (*run)(void*) = nullptr;
-    alignas(std::uint64_t) unsigned char action[EventsAhead::kActionBytes];
-  };
-
   void decide() {
     decision_is_due_ = false;
     const When present = present_;  // of who lets time pass
     decide_();
     present_ = present;
   }
-  /// Returns a place for it.
-  std::size_t keep(When when);
-  void run_kept(std::size_t place);
   std::size_t take_place();
   void returned(std::size_t call);
   /// `reached`: the moment of the shared clock, up to which all events may run.
@@ -151,9 +160,7 @@ class Domain {
   bool decision_is_due_ = false;
   Time earliest_return_ = kNever;
   EventsAhead own_;
-  When present_{};          ///< while it runs ahead and causes are kept
-  std::vector<Kept> kept_;  ///< events to come, and free places
-  std::vector<std::size_t> free_;
+  When present_{};  ///< while it runs ahead and causes are kept
   Callback decide_;
   std::vector<Call> calls_;  ///< outstanding ones, and free places
   std::size_t outstanding_ = 0;

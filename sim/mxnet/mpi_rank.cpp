@@ -46,11 +46,16 @@ Task MpiRank::forward_backward() {
 }
 
 When MpiRank::end_of(const Owed& owed) {
-  if (!domain_.keeps_causes()) return When(time_after(domain_.now(), owed.sum()));
-  return domain_.until(owed.sum(), Stretches{{run_.reasons.wake_ups, owed.wake_up},
-                                             {run_.reasons.calls, owed.calls},
-                                             run_.reasons.pushes,
-                                             owed.sum()});
+  const Duration sum = owed.sum();
+  if (!domain_.keeps_causes()) return When(time_after(domain_.now(), sum));
+  if (owed != passed_) {
+    passed_ = owed;
+    passed_for_ = run_.clock.reason(Stretches{{run_.reasons.wake_ups, owed.wake_up},
+                                              {run_.reasons.calls, owed.calls},
+                                              run_.reasons.pushes,
+                                              sum});
+  }
+  return domain_.lengthen(sum, passed_for_);
 }
 
 void MpiRank::pass_owed_time(Suspended program) {

@@ -175,6 +175,7 @@ class MpiRank final : private OpEngine::Listener {
     Duration calls{};
     Duration pushes{};
     Duration sum() const { return wake_up + calls + pushes; }
+    friend bool operator==(const Owed&, const Owed&) = default;
   };
   /// Lets the time that the program owes pass, if nothing else happens meanwhile.
   bool nothing_owed() {
@@ -220,6 +221,8 @@ class MpiRank final : private OpEngine::Listener {
   double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
   Owed owed_{};
+  Owed passed_{};          ///< what has passed last, where causes are kept
+  Reason passed_for_ = 0;  ///< why that does
   Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;

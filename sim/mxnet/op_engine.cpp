@@ -20,7 +20,6 @@ void OpEngine::begin_step() {
     for (const Ops::Pool& pool : ops_.pools())
       pools_.emplace_back(pool.threads, pool.order);
     startable_.resize(pools_.size() / 64 + 1);
-    if (domain_.keeps_causes()) led_.resize(pools_.size());
   } else {
     STEPTIME_CHECK(pushed_ == ops_.operations(),
                    "a step pushes as many operations as the one before");
@@ -131,12 +130,12 @@ inline void OpEngine::release(const Use& ended) {
 void OpEngine::make_ready(OperationId operation) {
   progress_[place(operation)] = static_cast<Progress>(State::kQueued);
   const Ops::Operation& ready = ops_.operation(number_of(operation));
-  if (pools_[ready.pool].add(ready.priority, operation)) ask_to_start(ready.pool);
+  if (pools_[ready.pool].add(ready.priority, operation, domain_.present().cause))
+    ask_to_start(ready.pool);
 }
 
 inline void OpEngine::ask_to_start(Ops::PoolId pool) {
   startable_[pool / 64] |= std::uint64_t{1} << pool % 64;
-  if (!led_.empty()) led_[pool].push_back(domain_.present().cause);
   domain_.ask_for_decision();
 }
 
@@ -149,14 +148,13 @@ void OpEngine::start_operations() {
 }
 
 inline void OpEngine::start(Ops::PoolId pool) {
-  std::size_t taken = 0;
-  while (const auto operation = pools_[pool].next_taken()) {
-    progress_[place(*operation)] = static_cast<Progress>(State::kRunning);
-    if (!led_.empty()) domain_.because(When(domain_.now(), led_[pool][taken++]));
-    if (const auto over = listener_.started(*operation))
-      domain_.at(*over, Phase::kComplete, [this, ended = *operation] { end(ended); });
+  while (const auto taken = pools_[pool].next_taken()) {
+    const OperationId operation = taken->operation;
+    progress_[place(operation)] = static_cast<Progress>(State::kRunning);
+    if (domain_.keeps_causes()) domain_.because(When(domain_.now(), taken->led));
+    if (const auto over = listener_.started(operation))
+      domain_.at(*over, Phase::kComplete, [this, operation] { end(operation); });
   }
-  if (!led_.empty()) led_[pool].clear();
 }
 
 void OpEngine::finish(OperationId operation) {
@@ -170,7 +168,7 @@ void OpEngine::end(OperationId operation) {
     release(ended);
   progress_[place(operation)] = static_cast<Progress>(State::kFree);
   --pending_;
-  if (pools_[over.pool].end_one()) ask_to_start(over.pool);
+  if (pools_[over.pool].end_one(domain_.present().cause)) ask_to_start(over.pool);
   listener_.ended(operation);
 }
 

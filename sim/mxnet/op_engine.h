@@ -162,8 +162,6 @@ class OpEngine {
   std::vector<ThreadPool> pools_;
   /// A bit for each pool whose threads have taken operations.
   boost::container::small_vector<std::uint64_t, 1> startable_;
-  /// By pool, what led to each of these; none without causes.
-  std::vector<std::vector<CauseId>> led_;
   std::vector<VariableState> variables_;
   std::vector<Progress> progress_;
   bool keeps_grants_;

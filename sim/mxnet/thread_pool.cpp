@@ -2,10 +2,10 @@
 
 namespace steptime {
 
-bool ThreadPool::add(std::int32_t priority, std::uint32_t operation) {
+bool ThreadPool::add(std::int32_t priority, std::uint32_t operation, CauseId led) {
   if (idle_ > 0) {
     --idle_;
-    taken_.push_back(operation);
+    taken_.push_back({operation, led});
     return true;
   }
   waiting_.push_back({priority, operation});
@@ -13,16 +13,16 @@ bool ThreadPool::add(std::int32_t priority, std::uint32_t operation) {
   return false;
 }
 
-bool ThreadPool::end_one() {
+bool ThreadPool::end_one(CauseId led) {
   if (waiting_.empty()) {
     ++idle_;
     return false;
   }
-  taken_.push_back(order_ == PoolOrder::kPriority ? pop_heap() : pop_first());
+  taken_.push_back({order_ == PoolOrder::kPriority ? pop_heap() : pop_first(), led});
   return true;
 }
 
-std::optional<std::uint32_t> ThreadPool::next_taken() {
+std::optional<ThreadPool::Taken> ThreadPool::next_taken() {
   if (next_taken_ < taken_.size()) return taken_[next_taken_++];
   taken_.clear();
   next_taken_ = 0;

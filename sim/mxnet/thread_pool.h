@@ -12,6 +12,8 @@
 // Source: apache/mxnet 1.3.1 src/engine/threaded_engine_perdevice.cc; dmlc-core 0a0e8add
 // include/dmlc/concurrency.h (ConcurrentBlockingQueue); libstdc++ bits/stl_heap.h.
 #pragma once
+#include "sim/events/causes.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,12 +28,17 @@ class ThreadPool {
  public:
   ThreadPool(std::int64_t threads, PoolOrder order) : idle_(threads), order_(order) {}
 
-  /// The operation is ready. True: a thread has taken it, which next_taken() will say.
-  bool add(std::int32_t priority, std::uint32_t operation);
+  struct Taken {
+    std::uint32_t operation;
+    CauseId led;  ///< to it
+  };
+  /// The operation is ready, to which `led` led. True: a thread has taken it, which next_taken()
+  /// will say.
+  bool add(std::int32_t priority, std::uint32_t operation, CauseId led = 0);
   /// A thread has ended its operation and looks for another. True: it has taken one.
-  bool end_one();
+  bool end_one(CauseId led = 0);
   /// The operations that threads have taken, each once, in the order in which they did.
-  std::optional<std::uint32_t> next_taken();
+  std::optional<Taken> next_taken();
 
  private:
   struct Waiting {
@@ -45,7 +52,7 @@ class ThreadPool {
 
   std::int64_t idle_;
   std::vector<Waiting> waiting_;  ///< a heap, or the queue from first_ on
-  std::vector<std::uint32_t> taken_;
+  std::vector<Taken> taken_;
   std::uint32_t first_ = 0;
   std::uint32_t next_taken_ = 0;
   PoolOrder order_;

@@ -85,7 +85,7 @@ class DependencyEngine {
     clock_.after({}, Phase::kSchedule, [this] {
       for (ThreadPool& pool : pools_) {
         while (const auto taken = pool.next_taken()) {
-          const std::size_t number = *taken;
+          const std::size_t number = taken->operation;
           listener_(false, number, pushed_[number].last_granted);
           clock_.after(pushed_[number].length, Phase::kComplete, [this, number] { end(number); });
         }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ using Order = std::vector<std::uint32_t>;
 
 void take(ThreadPool& pool, Order& order) {
   while (const auto taken = pool.next_taken())
-    order.push_back(*taken);
+    order.push_back(taken->operation);
 }
 
 /// `count` operations of one priority become ready, and `threads` are idle after `busy` others.
@@ -55,8 +54,8 @@ TEST(ThreadPool, IdleThreadsTakeAtOnce) {
   ThreadPool pool(1, PoolOrder::kPriority);
   EXPECT_TRUE(pool.add(-9, 0));
   EXPECT_FALSE(pool.add(5, 1));  // of higher priority, but the thread is taken
-  EXPECT_EQ(pool.next_taken(), std::optional(0U));
-  EXPECT_EQ(pool.next_taken(), std::nullopt);
+  EXPECT_EQ(pool.next_taken().value().operation, 0U);
+  EXPECT_FALSE(pool.next_taken());
 }
 
 TEST(ThreadPool, HigherPrioritiesFirst) {
@@ -112,16 +111,16 @@ TEST(ThreadPool, IsAHeapWhateverComesAndGoes) {
       is_busy = true;
       pool.add(priority_of.back(), static_cast<std::uint32_t>(priority_of.size() - 1));
       if (!waits.back()) {
-        ASSERT_EQ(pool.next_taken(), static_cast<std::uint32_t>(priority_of.size() - 1));
+        ASSERT_EQ(pool.next_taken().value().operation, priority_of.size() - 1);
       }
     } else if (is_busy) {
       is_busy = pool.end_one();
       if (!is_busy) continue;
       const auto taken = pool.next_taken();
-      ASSERT_TRUE(taken && waits[*taken]);
-      waits[*taken] = false;
+      ASSERT_TRUE(taken && waits[taken->operation]);
+      waits[taken->operation] = false;
       for (std::size_t other = 0; other < waits.size(); ++other)
-        ASSERT_TRUE(!waits[other] || priority_of[other] <= priority_of[*taken]);
+        ASSERT_TRUE(!waits[other] || priority_of[other] <= priority_of[taken->operation]);
     }
     while (pool.next_taken()) {
     }
