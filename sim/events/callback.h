@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 namespace steptime {
@@ -20,8 +21,10 @@ struct Callback {
     Stored stored{};
     std::memcpy(&stored, &action, sizeof(Action));
     return {[](void* object, std::uint64_t argument) {
-              Stored of{object, argument};
-              (*reinterpret_cast<Action*>(&of))();
+              const Stored of{object, argument};
+              alignas(Stored) unsigned char copy[sizeof(Stored)];
+              std::memcpy(copy, &of, sizeof(Stored));
+              (*std::launder(reinterpret_cast<Action*>(copy)))();
             },
             stored.object, stored.argument};
   }

@@ -176,12 +176,12 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   std::vector<Task> main_threads;
   for (const auto& worker : workers)
     main_threads.push_back(embedding.main_thread(*worker));
+  const auto start = [&](std::int32_t rank) {
+    world.start({"rank", rank}, std::move(main_threads[static_cast<std::size_t>(rank)]));
+  };
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    Domain& own = workers[r]->domain();
-    own.at(When{}, Phase::kNormal, [&world, rank, main_thread = &main_threads[r]] {
-      world.start({"rank", rank}, std::move(*main_thread));
-    });
+    Domain& own = workers[static_cast<std::size_t>(rank)]->domain();
+    own.at(When{}, Phase::kNormal, [&start, rank] { start(rank); });
     own.start();
   }
   if (run.real != nullptr) run.real->run(clock);
