@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -221,8 +222,8 @@ class MpiRank final : private OpEngine::Listener {
   double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
   std::int64_t outstanding_ = 0;
   Owed owed_{};
-  Owed passed_{};          ///< what has passed last, where causes are kept
-  Reason passed_for_ = 0;  ///< why that does
+  /// Why each amount passes that was ever owed, a few; none without causes.
+  std::vector<std::pair<Owed, Reason>> owed_for_;
   Suspended main_thread_{};
   MainState main_state_ = kRuns;
   std::int32_t waited_key_ = kForwardPass;
