@@ -20,19 +20,19 @@ struct Callback {
     static_assert(std::is_trivially_copyable_v<Action> && sizeof(Action) <= sizeof(Stored));
     Stored stored{};
     std::memcpy(&stored, &action, sizeof(Action));
-    return {[](void* object, std::uint64_t argument) {
-              const Stored of{object, argument};
+    return {[](void* pointer, std::uint64_t number) {
+              const Stored of{pointer, number};
               alignas(Stored) unsigned char copy[sizeof(Stored)];
               std::memcpy(copy, &of, sizeof(Stored));
               (*std::launder(reinterpret_cast<Action*>(copy)))();
             },
-            stored.object, stored.argument};
+            stored.pointer, stored.number};
   }
 
  private:
   struct Stored {
-    void* object;
-    std::uint64_t argument;
+    void* pointer;
+    std::uint64_t number;
   };
 };
 

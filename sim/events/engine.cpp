@@ -149,6 +149,23 @@ std::uint64_t Engine::run(std::uint64_t most) {
   return ran;
 }
 
+void EventsAhead::add(const Event& event) {
+  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
+  // Behind those of the same moment, which were inserted before it.
+  events_.push_back(event);
+  auto place = events_.end() - 1;
+  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
+    *place = *(place - 1);
+  *place = event;
+}
+
+EventsAhead::Event EventsAhead::take() {
+  const Event event = events_.back();
+  events_.pop_back();
+  now_ = event.moment.time;
+  return event;
+}
+
 Lane::Lane(Engine& engine)
     : engine_(engine), bits_(static_cast<std::uint32_t>(engine.lanes_.size()) << kIndexBits) {
   STEPTIME_CHECK(engine.lanes_.size() < std::size_t{1} << (32 - kIndexBits),

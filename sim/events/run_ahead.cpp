@@ -1,25 +1,6 @@
 #include "sim/events/run_ahead.h"
 
-#include "sim/core/error.h"
-
 namespace steptime {
-
-void EventsAhead::add(const Event& event) {
-  STEPTIME_CHECK(event.moment.time >= now_, "an event is scheduled in the past");
-  // Behind those of the same moment, which were inserted before it.
-  events_.push_back(event);
-  auto place = events_.end() - 1;
-  for (; place != events_.begin() && (place - 1)->moment <= event.moment; --place)
-    *place = *(place - 1);
-  *place = event;
-}
-
-EventsAhead::Event EventsAhead::take() {
-  const Event event = events_.back();
-  events_.pop_back();
-  now_ = event.moment.time;
-  return event;
-}
 
 std::size_t Domain::take_place() {
   std::size_t place = 0;

@@ -18,33 +18,6 @@
 
 namespace steptime {
 
-/// The events of a domain that runs ahead of an engine, and its own time. They are few, and one
-/// array that stays in the cache holds them, in the engine's order but for decisions.
-class EventsAhead {
- public:
-  struct Event {
-    Moment moment;
-    CauseId led = 0;  ///< to it
-    Callback run;
-  };
-
-  Time now() const { return now_; }
-  void add(const Event& event);
-  bool empty() const { return events_.empty(); }
-  /// Of the next event; there must be one.
-  const Moment& next() const { return events_.back().moment; }
-  /// Whether none is left at this time or before it.
-  bool none_until(Time time) const { return empty() || next().time > time; }
-  /// Takes out the next event: its time is now.
-  Event take();
-  /// Lets time pass to `end`, which no event lies before.
-  void pass_to(Time end) { now_ = end; }
-
- private:
-  Time now_{};
-  std::vector<Event> events_;  ///< the next one last; a rank of many has some ten of them at most
-};
-
 class Domain {
  public:
   /// `runs_ahead`: has events of its own; else they are the shared clock's.

@@ -208,26 +208,5 @@ TEST(Domain, KeepsCauses) {
   }
 }
 
-TEST(EventsAhead, RunByTimeThenPhaseThenInsertion) {
-  EventsAhead ahead;
-  std::string order;
-  const auto add = [&](std::int64_t ps, Phase phase, char name) {
-    ahead.add({{Time(Duration(ps)), phase}, 0, Callback::of([&order, name] { order += name; })});
-  };
-  add(7, Phase::kNormal, 'd');
-  add(3, Phase::kNormal, 'b');
-  add(7, Phase::kComplete, 'c');
-  add(7, Phase::kNormal, 'e');
-  add(3, Phase::kComplete, 'a');
-  EXPECT_FALSE(ahead.none_until(Time(Duration(3))));
-  EXPECT_TRUE(ahead.none_until(Time(Duration(2))));
-  while (!ahead.empty())
-    ahead.take().run();
-  EXPECT_EQ(order, "abcde");
-  EXPECT_EQ(ahead.now(), Time(Duration(7)));
-  EXPECT_THROW(add(6, Phase::kNormal, 'f'), InternalError);
-  EXPECT_THROW(time_after(ahead.now(), Duration::max()), RangeError);
-}
-
 }  // namespace
 }  // namespace steptime
