@@ -14,6 +14,7 @@ namespace {
 class Funnel final : public Embedding {
  public:
   using Embedding::Embedding;
+  bool waits_in_calls() const override { return true; }
 
  private:
   Task aggregate(MpiRank& worker) const override {

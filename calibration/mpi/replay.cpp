@@ -109,6 +109,10 @@ class Replayable final : public RealSteps {
     const Embedding& embedding = *e_.embedding;
     if (embedding.settings().jitter > 0 || e_.run->variation.any())
       throw InputError(fmt::format("{}: ranks that differ are not replayed in an engine", e_.file));
+    if (e_.transport->policy(*e_.schedule, {}, *e_.cluster)) {
+      throw InputError(
+          fmt::format("{}: who decides while steps run is not replayed in an engine", e_.file));
+    }
     if (request_.compute != "sleep" || request_.all_reduce != "mpi") {
       throw InputError(fmt::format(
           "{}: an engine is replayed with --compute sleep and --all-reduce mpi only", e_.file));

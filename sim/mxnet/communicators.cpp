@@ -2,6 +2,7 @@
 
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
+#include "sim/mxnet/decided_calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +23,30 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
                                         static_cast<std::size_t>(ranks), medium(i));
     group.watch(&told_.emplace_back(*this, group, i < count ? &listener : nullptr));
   }
+  if (const Decided& by = ways.decided; by.policy) {
+    decided_ = std::make_unique<DecidedCalls>(world, by.policy(), by.buckets, medium_of_messages(),
+                                              ranks, listener);
+  }
+}
+
+Communicators::~Communicators() = default;
+
+const Callee& Communicators::callee(std::int32_t key) {
+  if (is_decided(key)) return *decided_;
+  return of(key);
+}
+
+/// They travel one after another, and meet nothing.
+std::unique_ptr<Medium> Communicators::medium_of_messages() {
+  const Collective& collective = *ways_.decided.collective;
+  if (ways_.played) return played_medium();
+  return std::make_unique<AloneMedium>(
+      world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr);
+}
+
+std::unique_ptr<Medium> Communicators::played_medium() {
+  return std::make_unique<MessageMedium>(world_, *network_, *ways_.played->collective,
+                                         ways_.played->cluster->reduction, std::vector<Endpoint>{});
 }
 
 std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
@@ -32,12 +57,12 @@ std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
         world_, planned_, [time](Bytes) { return time; },
         [time](Bytes) { return PlayedParts{.startup = time}; });
   }
-  if (!ways_.played) return std::make_unique<FlowMedium>(world_, *network_, planned_, links_);
-  return std::make_unique<MessageMedium>(world_, *network_, *ways_.played->collective,
-                                         ways_.played->cluster->reduction, std::vector<Endpoint>{});
+  if (ways_.played) return played_medium();
+  return std::make_unique<FlowMedium>(world_, *network_, planned_, links_);
 }
 
 std::uint64_t Communicators::call(std::int32_t rank, Subject subject, When when, Callback returns) {
+  if (is_decided(subject.key)) return decided_->call(rank, subject, when, returns);
   const auto member = static_cast<std::size_t>(rank);
   Group& group = of(subject.key);
   Engine& engine = world_.engine;
@@ -73,10 +98,12 @@ double Communicators::play_cost() const {
 void Communicators::expect_over() const {
   for (const Group& group : groups_)
     group.medium().expect_over();
+  if (decided_ != nullptr) decided_->expect_over();
 }
 
 std::vector<Communicators::Stuck> Communicators::stuck() const {
   std::vector<Stuck> all;
+  if (decided_ != nullptr) all = decided_->stuck();
   for (std::int32_t i = 0; i <= count_; ++i) {
     for (const auto& [rank, number, subject] : groups_[static_cast<std::size_t>(i)].open()) {
       all.push_back({static_cast<std::int32_t>(rank), i, number,

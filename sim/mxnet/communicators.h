@@ -8,17 +8,21 @@
 #pragma once
 #include "sim/collective/collective.h"
 #include "sim/core/units.h"
+#include "sim/mxnet/rank_calls.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/mediums.h"
 #include "sim/runtime/world.h"
+#include "sim/step/schedule.h"
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,26 +40,23 @@ class RealCollectives {
   virtual void run(Engine& clock) = 0;
 };
 
+class DecidedCalls;
+
 class Communicators {
  public:
-  /// The key of a barrier.
-  static constexpr std::int32_t kBarrier = -1;
-  /// What a call is for: the n-th time that this key is reduced.
-  struct Subject {
-    std::int32_t key = kBarrier;
-    std::int64_t step = 0;
-    friend bool operator==(const Subject&, const Subject&) = default;
-  };
-  /// Is told of all-reduces that all ranks have called.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void collective_started(Subject subject) = 0;
-    virtual void collective_ended(Subject subject) = 0;
-  };
+  static constexpr std::int32_t kBarrier = CallSubject::kBarrier;
+  using Subject = CallSubject;
+  using Listener = CallListener;
+  using Stuck = StuckCall;
   struct Played {
     const Cluster* cluster = nullptr;
     const Collective* collective = nullptr;  ///< made of messages
+  };
+  /// Who decides what is reduced next, and what its messages are.
+  struct Decided {
+    std::function<std::unique_ptr<Policy>()> policy{};  ///< null: ranks reduce key by key
+    std::span<const Bucket> buckets{};
+    const Collective* collective = nullptr;
   };
   struct Ways {
     Duration barrier{};  ///< how long one takes, which moves no data
@@ -63,34 +64,30 @@ class Communicators {
     Pairs links = Pairs::kBetweenNodes;
     std::optional<Played> played{};  ///< none: what keys cost in the graph
     RealCollectives* real = nullptr;
+    Decided decided{};
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two
   /// workers.
   Communicators(World& world, const TrainingGraph& graph, const Ways& ways, std::int32_t ranks,
                 std::int32_t count, Listener& listener);
+  ~Communicators();
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
   std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
-  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
+  /// Who answers a call for the key.
+  const Callee& callee(std::int32_t key);
   const std::string& name(std::int32_t key) const {
     return graph_.keys[static_cast<std::size_t>(key)].name;
   }
-  /// A rank's next call on the communicator of its key, as Group::launch.
+  /// A rank's next call on the communicator of its key, as Group::launch; or to who decides.
   std::uint64_t call(std::int32_t rank, Subject subject, When when, Callback returns);
   /// About how many messages of two links each an all-reduce of every key would be.
   double play_cost() const;
   /// When nothing is under way any more: throws InternalError for a collective that is not over.
   void expect_over() const;
 
-  /// A call that did not return.
-  struct Stuck {
-    std::int32_t rank = 0;
-    std::int32_t communicator = 0;
-    std::int64_t number = 0;  ///< the call's place among those on this communicator
-    Subject subject{};
-  };
-  /// By communicator, number and rank.
+  /// Calls that did not return, by communicator, number and rank.
   std::vector<Stuck> stuck() const;
 
  private:
@@ -122,9 +119,13 @@ class Communicators {
     std::deque<When> last_;  ///< the latest call of each of those that have not begun, for causes
   };
 
+  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
+  bool is_decided(std::int32_t key) const { return decided_ != nullptr && key != kBarrier; }
   Group::Subject call_for(Subject subject) const;
   Subject subject_of(const Group::Subject& call) const;
   std::unique_ptr<Medium> medium(std::int32_t communicator);
+  std::unique_ptr<Medium> medium_of_messages();
+  std::unique_ptr<Medium> played_medium();
 
   World& world_;
   const TrainingGraph& graph_;
@@ -136,6 +137,7 @@ class Communicators {
   GroupLinks links_{.in_node = {{0}}, .between_nodes = {{0}}};
   std::deque<Group> groups_;
   std::deque<Told> told_;
+  std::unique_ptr<DecidedCalls> decided_;  ///< null: nobody decides
 };
 
 }  // namespace steptime

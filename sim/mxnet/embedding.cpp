@@ -114,8 +114,10 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
 /// the plan says, is exact at both fidelities.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
-  Communicators::Ways ways{.barrier = barrier_time(run), .links = run.links, .real = run.real};
-  if (!takes(FastPath::kCollectivesAlone, communicators == 1)) ways.played = run.played;
+  Communicators::Ways ways{
+      .barrier = barrier_time(run), .links = run.links, .real = run.real, .decided = run.decided};
+  const bool are_alone = communicators == 1 && !run.decided.policy;
+  if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run.played;
   return ways;
 }
 
@@ -140,9 +142,11 @@ Duration compute_of_slowest(const TrainingGraph& graph, const RankOps& operation
 EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
                        std::span<const GradientUnit> units, Duration startup,
                        const EmbeddedRun& run) {
-  const MxnetSettings& settings = embedding.settings();
+  MxnetSettings settings = embedding.settings();
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
   const auto keys = static_cast<std::int64_t>(graph.keys.size());
+  // What hands a key over to a policy holds no thread until it returns.
+  if (run.decided.policy) settings.collective_threads = std::max<std::int64_t>(keys, 1);
   const bool is_random = ranks_differ(settings, run);
   const auto ranks =
       static_cast<std::int32_t>(takes(FastPath::kOneRankForAll, !is_random) ? 1 : run.workers);

@@ -45,6 +45,9 @@ class Embedding {
                      const Update& update) const;
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
   Task main_thread(MpiRank& worker) const;
+  /// Whether the main thread is inside an all-reduce while that goes on, so that there is never
+  /// another one to choose from.
+  virtual bool waits_in_calls() const { return false; }
   /// Key k uses communicator k modulo this.
   virtual std::int64_t communicators(std::int64_t /*keys*/) const { return 1; }
 
@@ -68,6 +71,8 @@ struct EmbeddedRun {
   /// None: they share one link, and what the plan says is what each costs alone.
   using Played = Communicators::Played;
   std::optional<Played> played{};
+  /// Who decides while steps run; none: ranks reduce key by key.
+  Communicators::Decided decided{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
   bool attributes = false;  ///< the step's causes are asked for

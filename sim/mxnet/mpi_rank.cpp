@@ -107,7 +107,7 @@ MpiRank::Blocked MpiRank::calls(Communicators::Subject subject) {
 }
 
 void MpiRank::call(Communicators::Subject subject, Callback returns) {
-  domain_.call(run_.communicators.of(subject.key), returns, [&](When when, Callback answer) {
+  domain_.call(run_.communicators.callee(subject.key), returns, [&](When when, Callback answer) {
     return run_.communicators.call(rank_, subject, when, answer);
   });
 }

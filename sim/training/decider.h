@@ -29,7 +29,11 @@ class Decider {
   void arrived(std::span<const std::int32_t> buckets);
   /// Asks the policy once all of this instant has happened.
   void decide();
-  /// The buckets of a call of the group, which is over.
+  /// The buckets of a call of the group, which is not over.
+  std::span<const std::int32_t> sent(std::int64_t call) const {
+    return sent_[static_cast<std::size_t>(call - first_)].buckets;
+  }
+  /// The same of one that is over.
   std::vector<std::int32_t> take(std::int64_t call);
 
  private:

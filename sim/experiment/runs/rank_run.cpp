@@ -4,22 +4,17 @@
 #include "sim/experiment/training_run.h"
 
 #include <optional>
+#include <span>
 
 #include <spdlog/spdlog.h>
 
 namespace steptime {
 
 void RankRun::check_strategy(const Config& strategy, const Experiment& e) const {
-  if (e.transport->policy(*e.schedule, {}, *e.cluster) && !e.schedule->policy({})) {
-    strategy.fail("transport",
-                  "its coordinator decides while the step runs, which in an engine the main "
-                  "thread's program does; expected an embedding {\"type\": \"async\"}, or "
-                  "{\"type\": \"none\"} under \"coordinator\"");
-  }
-  if (e.schedule->policy({})) {
+  if (e.schedule->policy({}) && e.embedding->waits_in_calls()) {
     strategy.fail("schedule",
-                  "decides while the step runs, which in an engine the main thread's program does; "
-                  "expected an embedding {\"type\": \"async\"}, or another schedule");
+                  "decides which of several gradients goes next, but this embedding's main thread "
+                  "is inside one all-reduce at a time; expected another schedule, or embedding");
   }
   if (e.transport->streams > 1) {
     strategy.fail("transport",
@@ -43,15 +38,23 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
   std::optional<EmbeddedRun::Played> played;
   if (e.run->fidelity == Fidelity::kMessage)
     played = {step.machines.cluster.get(), e.collective.get()};
+  const std::span<const Bucket> buckets = step.plan.buckets;
+  const Cluster& cluster = *step.machines.cluster;
+  Communicators::Decided decided{{}, buckets, e.collective.get()};
+  if (e.transport->policy(*e.schedule, buckets, cluster))
+    decided.policy = [&] { return e.transport->policy(*e.schedule, buckets, cluster); };
+  const std::int64_t steps =
+      decided.policy ? default_steps(*e.update, *e.schedule, *e.transport) : 1;
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
-                        .steps = e.run->steps.value_or(1),
+                        .steps = e.run->steps.value_or(steps),
                         .seed = seed.seed,
                         .seeds = seeds_of(e),
                         .variation = step.machines.variation,
                         .played = played,
+                        .decided = decided,
                         .attributes = seed.attributes,
                         .links = e.cluster->nodes > 1 ? Pairs::kBetweenNodes : Pairs::kInNode,
                         .timeline = seed.timeline,
