@@ -282,7 +282,10 @@ TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
 }
 
 /// In MXNet's engine, `embedding` with keys backward, as async sends its buckets.
-void expect_wfbp_of(Json embedding) {
+void expect_wfbp_of(
+    Json embedding, const std::function<Json(ExperimentDraw&)>& when = [](ExperimentDraw&) {
+      return Json{{"schedule", {{"type", "wfbp"}}}};
+    }) {
   // So fast that no copy takes half a picosecond.
   for (const char* free : {"python_call", "engine_push", "wake_up", "copy_latency"})
     embedding[free] = "0 s";
@@ -290,13 +293,25 @@ void expect_wfbp_of(Json embedding) {
   embedding["copy_bandwidth"] = "1e12 GB/s";
   expect_the_same(fmt::format("{} = async", embedding.dump()), [&](ExperimentDraw& draw) {
     const Json config = any_config(draw, "all-reduce", false);
-    const Json strategy{
-        {"aggregation", {{"type", "all-reduce"}, {"collective", draw.collective()}}},
-        {"schedule", {{"type", "wfbp"}}}};
+    Json strategy = when(draw);
+    strategy["aggregation"] = {{"type", "all-reduce"}, {"collective", draw.collective()}};
     Json other = strategy;
     other["embedding"] = embedding;
     return with_strategies(config, strategy, other);
   });
+}
+
+/// A coordinator, or fusion, whose steps are alike: no cycle of theirs is longer than what it does.
+Json any_policy(ExperimentDraw& draw) {
+  const auto horovod = [&](const char* handling) {
+    return Json{{"type", "mpi"},
+                {"coordinator", {{"type", "horovod"}, {"cycle", "0 s"}, {"handling", handling}}}};
+  };
+  Json strategy{{"schedule", {{"type", "wfbp"}}}};
+  if (draw.one_in(3)) strategy["schedule"] = {{"type", "tensor-fusion"}, {"cycle", "0 s"}};
+  if (strategy["schedule"]["type"] == "wfbp" || draw.one_in(2))
+    strategy["transport"] = horovod(draw.one_in(2) ? "0 s" : "0.5 us");
+  return strategy;
 }
 
 TEST(SameSystem, FunnelWithoutHostCostsIsWfbp) {
@@ -307,6 +322,11 @@ TEST(SameSystem, FunnelWithoutHostCostsIsWfbp) {
 TEST(SameSystem, EmbeddingsOfOneThreadWithoutHostCostsAreWfbp) {
   expect_wfbp_of({{"type", "depcha"}, {"threads", 1}});
   expect_wfbp_of({{"type", "naive"}, {"threads", 1}});
+}
+
+// With threads of its own or without: a call that hands a key over holds none.
+TEST(SameSystem, AnEmbeddingWithoutHostCostsUnderAPolicyIsThatPolicy) {
+  expect_wfbp_of({{"type", "naive"}}, any_policy);
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ inline EmbeddedStep run_embedded(const Embedding& embedding, const Workload& wor
       plan_step(workload, units, planner->plan(units, collective), collective, run.workers);
   plan.input = input;
   if (run.played) play_buckets(plan, *run.played->cluster, collective);
+  run.decided.buckets = plan.buckets;
+  run.decided.collective = &collective;
   return embedded_step(embedding, plan, workload, units, collective.startup(), run);
 }
 

@@ -3,8 +3,10 @@
 
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
+#include "sim/step/cycles.h"
 #include "tests/support/embedded.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,18 @@ TEST(Deadlock, NaiveIsNamedExactly) {
       "rank 1's MPI_Allreduce(t2) waits for the thread of MPI_Allreduce(t1)\n  "
       "rank 1 in MPI_Allreduce(t1) on communicator 0 waits for rank 0 to join\n  "
       "rank 0's MPI_Allreduce(t1) waits for the thread of MPI_Allreduce(t2)");
+}
+
+// The same with a policy that decides, as under Horovod's coordinator: in which order ranks call is
+// no matter, and a call holds no thread.
+TEST(Deadlock, NoneWhereAPolicyDecides) {
+  const auto embedding = embedding_of("naive", R"("jitter": 0.5, "threads": 1)");
+  for (std::int64_t seed = 0; seed < 100; ++seed) {
+    const EmbeddedRun run{.workers = 2, .seed = seed, .decided = {.policy = [] {
+                                                        return std::make_unique<InOrder>();
+                                                      }}};
+    ASSERT_EQ(message_of(*embedding, run), "") << seed;
+  }
 }
 
 // Keys on communicators of their own, but one thread for four of them and a priority that is not
