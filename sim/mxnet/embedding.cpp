@@ -84,8 +84,9 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
     check_bars(bars * (is_random ? static_cast<double>(run.workers * (run.steps + 8)) : 72));
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
-  const double runs = is_random ? static_cast<double>(run.seeds) : 0;
-  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
+  const double runs = is_random || run.learning > 0 ? static_cast<double>(run.seeds) : 0;
+  const double played_keys = plays_all ? rank_keys : rank_keys / static_cast<double>(run.workers);
+  check_events(20 * played_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
                "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
@@ -159,9 +160,10 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Causes* const causes = run.attributes ? &kept : nullptr;
   World world(causes);
   Engine& clock = world.engine;
-  const bool counts_steps = is_random || run.real != nullptr;
+  const bool counts_steps = is_random || run.real != nullptr || run.learning > 0;
   InputPipeline input(plan.input);
-  RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input);
+  RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input,
+                      1, std::max<std::int64_t>(run.learning, 1));
   Communicators mpi(world, graph, ways, ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
@@ -214,7 +216,8 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
                 : plan.forward + plan.backward;
   EmbeddedStep step = recorded_step(plan, recorder, compute, busy, causes);
   step.bounds = funnel_bounds(plan, settings);
-  step.cold = since_start(recorder.first_step_end());
+  step.cold = recorder.ends().front();
+  step.ends = recorder.ends();
   step.simulated_ranks = ranks;
   return step;
 }
@@ -231,7 +234,12 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     return play_step(embedding, of, workload, units, startup, played);
   };
   if (run.real != nullptr || ranks_differ(embedding.settings(), run)) return play(plan, draws);
-  return paced_step(plan, draws, play);
+  if (run.learning == 0) return paced_step(plan, draws, play);
+  EmbeddedRun steady = run;
+  steady.learning = 0;
+  EmbeddedStep step = embedded_step(embedding, plan, workload, units, startup, steady);
+  step.ends = play(plan, false).ends;
+  return step;
 }
 
 FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) {

@@ -22,7 +22,7 @@ constexpr Duration kSame{1000};
 }  // namespace
 
 RankRecord::RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
-                       InputPipeline* input, std::int64_t period)
+                       InputPipeline* input, std::int64_t period, std::int64_t ends)
     : clock_(clock),
       graph_(graph),
       steps_(steps),
@@ -31,7 +31,8 @@ RankRecord::RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<
       input_reason_(clock.reason("input", "input pipeline")),
       reduced_(graph.keys.size()),
       key_start_(graph.keys.size()),
-      key_times_(graph.keys.size()) {
+      key_times_(graph.keys.size()),
+      ends_(static_cast<std::size_t>(ends)) {
   sums_.waits.resize(graph.keys.size() + 1);
 }
 

@@ -9,6 +9,7 @@
 #include "sim/mxnet/training_graph.h"
 #include "sim/step/step.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,9 +40,10 @@ class RankRecord final : public Communicators::Listener {
   /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
   /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
   /// `period`: every so many steps, at the end of the last of them, keys are reduced; what is
-  /// measured are that many together.
+  /// measured are that many together. `ends`: of so many steps, from the first one on, it keeps
+  /// when they ended.
   RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
-             InputPipeline* input = nullptr, std::int64_t period = 1);
+             InputPipeline* input = nullptr, std::int64_t period = 1, std::int64_t ends = 1);
 
   /// The same answer for every rank that asks.
   bool wants_step(std::int64_t step);
@@ -61,7 +63,7 @@ class RankRecord final : public Communicators::Listener {
   void collective_ended(Communicators::Subject subject) override;
   /// Of the rank that is recorded: an operation of that step.
   void operation_ended(std::int64_t step) {
-    if (step == 0) first_step_end_ = clock_.now();
+    if (step < std::ssize(ends_)) ends_[static_cast<std::size_t>(step)] = since_start(clock_.now());
   }
 
   /// The steps that are measured: from this one on, before the other.
@@ -73,8 +75,8 @@ class RankRecord final : public Communicators::Listener {
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.
   Duration step_time() const;
-  /// When the last operation of the first step ended, which nothing before it hid or held up.
-  Time first_step_end() const { return first_step_end_; }
+  /// When the last operation of each step ended. Nothing before the first one hid or held it up.
+  const std::vector<Duration>& ends() const { return ends_; }
   /// `causes`: what the clock keeps them in; null: nobody does.
   Attribution attribution(const Causes* causes = nullptr) const;
   /// Of the last step, by key, after the start of its forward pass.
@@ -113,7 +115,6 @@ class RankRecord final : public Communicators::Listener {
   Held samples_led_{};  ///< what led to the wait for samples
   Reason input_reason_;
   Time first_start_{};
-  Time first_step_end_{};
   Time starts_[2]{};         ///< when the latest two steps began, by step modulo 2
   Duration length_{};        ///< what the latest whole period took
   std::int64_t steady_ = 0;  ///< how many periods up to that one took the same time
@@ -122,6 +123,7 @@ class RankRecord final : public Communicators::Listener {
   std::vector<std::int64_t> reduced_;  ///< by key: how often
   std::vector<Time> key_start_;
   std::vector<BucketTimes> key_times_;
+  std::vector<Duration> ends_;
 };
 
 }  // namespace steptime

@@ -2,7 +2,9 @@
 
 #include "sim/experiment/runs/one_step.h"
 #include "sim/experiment/training_run.h"
+#include "sim/training/learner.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -21,10 +23,10 @@ void RankRun::check_strategy(const Config& strategy, const Experiment& e) const 
                   "has several streams, but in an engine the embedding says how many collectives "
                   "are outstanding; expected 1");
   }
-  if (!ends_as_it_began(e)) {
+  if (e.aggregation->servers.count > 0 || !e.update->ends_together()) {
     strategy.fail("embedding",
-                  "an engine embeds all-reduce in step; with servers, a kvstore or convergence "
-                  "expected {\"type\": \"async\"}");
+                  "an engine embeds all-reduce in step; with servers, a kvstore or an update by "
+                  "which workers part expected {\"type\": \"async\"}");
   }
 }
 
@@ -45,11 +47,14 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
     decided.policy = [&] { return e.transport->policy(*e.schedule, buckets, cluster); };
   const std::int64_t steps =
       decided.policy ? default_steps(*e.update, *e.schedule, *e.transport) : 1;
+  const Convergence* const learns = e.run->convergence.get();
+  const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
                        e.collective->startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
-                        .steps = e.run->steps.value_or(steps),
+                        .steps = std::max(e.run->steps.value_or(steps), learning),
+                        .learning = learning,
                         .seed = seed.seed,
                         .seeds = seeds_of(e),
                         .variation = step.machines.variation,

@@ -254,12 +254,33 @@ TEST(EngineRun, AKvstoreLearnsInLocalSteps) {
   }
 }
 
-TEST(EngineRun, AnEmbeddingLearnsNothing) {
+// Every step ends as that of all-reduces does: the same is learnt, at the ends of the engine's
+// steps.
+TEST(EngineRun, AnEmbeddingLearnsWhatAllReducesDo) {
   const TinyFolder folder;
-  EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, engines(learning())[0]); }),
-            folder.path("x.json") +
-                ": /strategy/embedding: an engine embeds all-reduce in step; with servers, a "
-                "kvstore or convergence expected {\"type\": \"async\"}");
+  for (const std::string& more :
+       {std::string(), std::string(R"(, "variation": {"jitter": 0.2})")}) {
+    const Result embedded = simulate(tiny_experiment(folder, engines(learning(more))[0]));
+    const Result reduced = simulate(tiny_experiment(folder, R"({"run": )" + learning(more) + "}"));
+    for (std::size_t seed = 0; seed < 2; ++seed) {
+      const auto& curve = embedded.training->runs[seed].curve;
+      const auto& expected = reduced.training->runs[seed].curve;
+      ASSERT_EQ(curve.size(), 41U);  // four workers: four steps in each of ten epochs
+      ASSERT_EQ(expected.size(), 41U);
+      for (std::size_t step = 0; step < curve.size(); ++step) {
+        EXPECT_EQ(curve[step].score.accuracy, expected[step].score.accuracy);
+        EXPECT_EQ(curve[step].score.loss, expected[step].score.loss);
+        if (step > 0) EXPECT_GT(curve[step].time_s, curve[step - 1].time_s);
+      }
+      EXPECT_EQ(curve[1].time_s, embedded.training->runs[seed].cold_step_s);
+    }
+    EXPECT_EQ(embedded.training->epochs_to_target(), reduced.training->epochs_to_target());
+  }
+  const Result calm = simulate(tiny_experiment(folder, engines(learning())[0]));
+  EXPECT_EQ(calm.step_time_s, simulate(tiny_experiment(folder, engines("{}")[0])).step_time_s);
+  // Of steady steps each ends as long after the one before.
+  const auto& curve = calm.training->runs[0].curve;
+  EXPECT_NEAR(curve[40].time_s - curve[10].time_s, 30 * calm.step_time_s, 1e-11);
 }
 
 TEST(EngineRun, DrawsTheFirstSeedOnly) {

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -19,7 +20,29 @@ TEST(RankRun, EmbedsAllReduceInStepOnly) {
   EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, patch); }),
             folder.path("x.json") +
                 ": /strategy/embedding: an engine embeds all-reduce in step; with servers, a "
-                "kvstore or convergence expected {\"type\": \"async\"}");
+                "kvstore or an update by which workers part expected {\"type\": \"async\"}");
+}
+
+// Its main thread has nothing else to hand over while it is inside a call. Under a coordinator it
+// runs, call by call.
+TEST(RankRun, FunnelGivesAPolicyNothingToChooseFrom) {
+  const TinyFolder folder;
+  for (const char* schedule : {"priority", "tensor-fusion"}) {
+    const std::string patch = fmt::format(
+        R"({{"strategy": {{"embedding": "funnel", "schedule": {{"type": "{}", "granularity": null}}}}}})",
+        schedule);
+    EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, patch); }),
+              folder.path("x.json") +
+                  ": /strategy/schedule: decides which of several gradients goes next, but this "
+                  "embedding's main thread is inside one all-reduce at a time; expected another "
+                  "schedule, or embedding");
+  }
+  const auto step = [&](const std::string& more) {
+    return simulate(tiny_experiment(folder, R"({"strategy": {"embedding": "funnel")" + more + "}}"))
+        .step_time_s;
+  };
+  EXPECT_GT(step(R"(, "transport": {"type": "mpi", "coordinator": {"type": "horovod"}})"),
+            step(""));
 }
 
 TEST(RankRun, OneRankStandsForAll) {
