@@ -75,6 +75,7 @@ class Communicators {
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
   std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
+  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
   /// Who answers a call for the key.
   const Callee& callee(std::int32_t key);
   const std::string& name(std::int32_t key) const {
@@ -119,7 +120,6 @@ class Communicators {
     std::deque<When> last_;  ///< the latest call of each of those that have not begun, for causes
   };
 
-  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
   bool is_decided(std::int32_t key) const { return decided_ != nullptr && key != kBarrier; }
   Group::Subject call_for(Subject subject) const;
   Subject subject_of(const Group::Subject& call) const;
