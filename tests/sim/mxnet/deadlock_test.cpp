@@ -3,10 +3,10 @@
 
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
-#include "sim/step/cycles.h"
+#include "sim/step/coordinator.h"
 #include "tests/support/embedded.h"
+#include "tests/support/play.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,14 +54,14 @@ TEST(Deadlock, NaiveIsNamedExactly) {
       "rank 0's MPI_Allreduce(t1) waits for the thread of MPI_Allreduce(t2)");
 }
 
-// The same with a policy that decides, as under Horovod's coordinator: in which order ranks call is
-// no matter, and a call holds no thread.
-TEST(Deadlock, NoneWhereAPolicyDecides) {
+// The same under Horovod: in which order ranks call is no matter, and a call holds no thread.
+TEST(Deadlock, NaiveUnderHorovodHasNone) {
   const auto embedding = embedding_of("naive", R"("jitter": 0.5, "threads": 1)");
+  const auto horovod = make<Coordinator>(R"({"type": "horovod", "cycle": "100 ms"})");
+  const Cluster cluster = star_cluster(2);
   for (std::int64_t seed = 0; seed < 100; ++seed) {
-    const EmbeddedRun run{.workers = 2, .seed = seed, .decided = {.policy = [] {
-                                                        return std::make_unique<InOrder>();
-                                                      }}};
+    EmbeddedRun run{.workers = 2, .seed = seed};
+    run.decided.policy = [&] { return horovod->policy(nullptr, {}, cluster); };
     ASSERT_EQ(message_of(*embedding, run), "") << seed;
   }
 }
