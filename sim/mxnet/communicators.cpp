@@ -3,6 +3,7 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/error.h"
 #include "sim/mxnet/decided_calls.h"
+#include "sim/mxnet/served_calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,23 +17,25 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
     routes_ = std::make_unique<Machine>(*ways.played->cluster);
   else
     routes_ = std::make_unique<TimedLinks>(1);
-  network_ =
-      &world.connect(*routes_, ways.played ? ways.played->cluster->messages : MessageOptions{});
+  if (ways.served == nullptr) {
+    network_ =
+        &world.connect(*routes_, ways.played ? ways.played->cluster->messages : MessageOptions{});
+  }
   for (std::int32_t i = 0; i <= count; ++i) {
     Group& group = groups_.emplace_back(world, Name{"communicator", i},
                                         static_cast<std::size_t>(ranks), medium(i));
     group.watch(&told_.emplace_back(*this, group, i < count ? &listener : nullptr));
   }
   if (const Decided& by = ways.decided; by.policy) {
-    decided_ = std::make_unique<DecidedCalls>(world, by.policy(), by.buckets, medium_of_messages(),
-                                              ranks, listener);
+    others_ = std::make_unique<DecidedCalls>(world, by.policy(), by.buckets, medium_of_messages(),
+                                             ranks, listener);
   }
+  if (ways.served != nullptr)
+    others_ = std::make_unique<ServedCalls>(world, *ways.served, ranks, listener);
 }
 
-Communicators::~Communicators() = default;
-
 const Callee& Communicators::callee(std::int32_t key) {
-  if (is_decided(key)) return *decided_;
+  if (is_of_others(key)) return *others_;
   return of(key);
 }
 
@@ -57,12 +60,13 @@ std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
         world_, planned_, [time](Bytes) { return time; },
         [time](Bytes) { return PlayedParts{.startup = time}; });
   }
+  if (ways_.served != nullptr) return std::make_unique<NoMedium>(world_);
   if (ways_.played) return played_medium();
   return std::make_unique<FlowMedium>(world_, *network_, planned_, links_);
 }
 
 std::uint64_t Communicators::call(std::int32_t rank, Subject subject, When when, Callback returns) {
-  if (is_decided(subject.key)) return decided_->call(rank, subject, when, returns);
+  if (is_of_others(subject.key)) return others_->call(rank, subject, when, returns);
   const auto member = static_cast<std::size_t>(rank);
   Group& group = of(subject.key);
   Engine& engine = world_.engine;
@@ -98,12 +102,12 @@ double Communicators::play_cost() const {
 void Communicators::expect_over() const {
   for (const Group& group : groups_)
     group.medium().expect_over();
-  if (decided_ != nullptr) decided_->expect_over();
+  if (others_ != nullptr) others_->expect_over();
 }
 
 std::vector<Communicators::Stuck> Communicators::stuck() const {
   std::vector<Stuck> all;
-  if (decided_ != nullptr) all = decided_->stuck();
+  if (others_ != nullptr) all = others_->stuck();
   for (std::int32_t i = 0; i <= count_; ++i) {
     for (const auto& [rank, number, subject] : groups_[static_cast<std::size_t>(i)].open()) {
       all.push_back({static_cast<std::int32_t>(rank), i, number,

@@ -40,7 +40,7 @@ class RealCollectives {
   virtual void run(Engine& clock) = 0;
 };
 
-class DecidedCalls;
+struct TrainingPlan;
 
 class Communicators {
  public:
@@ -65,13 +65,14 @@ class Communicators {
     std::optional<Played> played{};  ///< none: what keys cost in the graph
     RealCollectives* real = nullptr;
     Decided decided{};
+    /// The run whose servers ranks meet at; null: they reduce among themselves.
+    const TrainingPlan* served = nullptr;
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two
   /// workers.
   Communicators(World& world, const TrainingGraph& graph, const Ways& ways, std::int32_t ranks,
                 std::int32_t count, Listener& listener);
-  ~Communicators();
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
   std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
@@ -81,12 +82,17 @@ class Communicators {
   const std::string& name(std::int32_t key) const {
     return graph_.keys[static_cast<std::size_t>(key)].name;
   }
-  /// A rank's next call on the communicator of its key, as Group::launch; or to who decides.
+  /// A rank's next call on the communicator of its key, as Group::launch.
   std::uint64_t call(std::int32_t rank, Subject subject, When when, Callback returns);
   /// About how many messages of two links each an all-reduce of every key would be.
   double play_cost() const;
   /// When nothing is under way any more: throws InternalError for a collective that is not over.
   void expect_over() const;
+
+  /// What the links to servers have carried in so many seconds, for one of so many steps.
+  std::vector<LinkUse> links_to_servers(double seconds, double steps) const {
+    return others_ == nullptr ? std::vector<LinkUse>() : others_->links(seconds, steps);
+  }
 
   /// Calls that did not return, by communicator, number and rank.
   std::vector<Stuck> stuck() const;
@@ -120,7 +126,7 @@ class Communicators {
     std::deque<When> last_;  ///< the latest call of each of those that have not begun, for causes
   };
 
-  bool is_decided(std::int32_t key) const { return decided_ != nullptr && key != kBarrier; }
+  bool is_of_others(std::int32_t key) const { return others_ != nullptr && key != kBarrier; }
   Group::Subject call_for(Subject subject) const;
   Subject subject_of(const Group::Subject& call) const;
   std::unique_ptr<Medium> medium(std::int32_t communicator);
@@ -137,7 +143,7 @@ class Communicators {
   GroupLinks links_{.in_node = {{0}}, .between_nodes = {{0}}};
   std::deque<Group> groups_;
   std::deque<Told> told_;
-  std::unique_ptr<DecidedCalls> decided_;  ///< null: nobody decides
+  std::unique_ptr<KeyCalls> others_;  ///< who answers in place of the groups of keys; may be null
 };
 
 }  // namespace steptime

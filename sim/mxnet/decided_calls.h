@@ -5,7 +5,6 @@
 // Source: horovod v0.15.2 horovod/mxnet/mpi_ops.cc: an asynchronous operation of the engine, which
 // the background thread ends.
 #pragma once
-#include "sim/events/callee.h"
 #include "sim/mxnet/rank_calls.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
@@ -20,19 +19,18 @@
 
 namespace steptime {
 
-class DecidedCalls final : public Callee, private Group::Watch {
+class DecidedCalls final : public KeyCalls, private Group::Watch {
  public:
   /// `buckets`: what the policy decides on, key by key from the last one to the first. `medium`:
   /// what messages go through, one after another. All references must outlive this.
   DecidedCalls(World& world, std::unique_ptr<Policy> policy, std::span<const Bucket> buckets,
                std::unique_ptr<Medium> medium, std::int32_t ranks, CallListener& listener);
 
-  /// A rank's call for a key, made at `when`, which may lie ahead; it has a name by its key.
-  std::uint64_t call(std::int32_t rank, CallSubject subject, When when, Callback returns);
+  /// It has a name by its key.
+  std::uint64_t call(std::int32_t rank, CallSubject subject, When when, Callback returns) override;
   Time returns_not_before(std::uint64_t key) const override;
-  void expect_over() const { messages_.medium().expect_over(); }
-  /// Calls that have not returned.
-  std::vector<StuckCall> stuck() const;
+  void expect_over() const override { messages_.medium().expect_over(); }
+  std::vector<StuckCall> stuck() const override;
 
  private:
   /// The calls for a key in a step.

@@ -9,6 +9,7 @@
 #include "sim/mxnet/mpi_rank.h"
 #include "sim/mxnet/paced_step.h"
 #include "sim/runtime/world.h"
+#include "sim/training/plan.h"
 
 #include <algorithm>
 #include <memory>
@@ -34,7 +35,7 @@ Task Embedding::main_thread(MpiRank& worker) const {
 
 void Embedding::check(const Config& strategy, const Aggregation& aggregation,
                       const Update& /*update*/) const {
-  if (!has_main_thread() || aggregation.merge == nullptr) return;
+  if (!has_main_thread() || (aggregation.merge == nullptr && !aggregation.beyond)) return;
   strategy.fail("embedding",
                 "issues all-reduces, but this kvstore merges by operations of its own; expected "
                 "{\"type\": \"module\"} or {\"type\": \"async\"}");
@@ -59,6 +60,13 @@ bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
   return settings.jitter > 0 || run.variation.any();
 }
 
+/// Without what tells ranks apart one stands for all that wait for each other in every all-reduce:
+/// for those of a client, where clients meet at servers.
+std::int64_t ranks_played(const MxnetSettings& settings, const EmbeddedRun& run) {
+  if (!takes(FastPath::kOneRankForAll, !ranks_differ(settings, run))) return run.workers;
+  return run.served != nullptr ? run.served->aggregation.clients : 1;
+}
+
 /// The sizes of a run stay within their types and in memory.
 void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSettings& settings,
                 const EmbeddedRun& run) {
@@ -68,11 +76,10 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
                                  graph.segments.size(), graph.keys.size(), kMostIndices));
   }
   const bool is_random = ranks_differ(settings, run);
-  const bool plays_all = !takes(FastPath::kOneRankForAll, !is_random);
+  const auto ranks = static_cast<double>(ranks_played(settings, run));
   constexpr double kMostRankKeys = 2e7;  // about 10 GB
-  const double rank_keys = static_cast<double>(run.workers) *
-                           static_cast<double>(graph.keys.size() + graph.segments.size());
-  if (plays_all && rank_keys > kMostRankKeys) {
+  const double rank_keys = ranks * static_cast<double>(graph.keys.size() + graph.segments.size());
+  if (rank_keys > kMostRankKeys) {
     throw RangeError(fmt::format(
         "with jitter or variation every rank is simulated: {} ranks with {} keys and {} compute "
         "segments each are more than fit; without, one rank stands for all",
@@ -85,8 +92,7 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
   const double runs = is_random || run.learning > 0 ? static_cast<double>(run.seeds) : 0;
-  const double played_keys = plays_all ? rank_keys : rank_keys / static_cast<double>(run.workers);
-  check_events(20 * played_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
+  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
                "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
@@ -149,8 +155,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   // What hands a key over to a policy holds no thread until it returns.
   if (run.decided.policy) settings.collective_threads = std::max<std::int64_t>(keys, 1);
   const bool is_random = ranks_differ(settings, run);
-  const auto ranks =
-      static_cast<std::int32_t>(takes(FastPath::kOneRankForAll, !is_random) ? 1 : run.workers);
+  const auto ranks = static_cast<std::int32_t>(ranks_played(settings, run));
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
   const Communicators::Ways ways = ways_of(run, communicators);
@@ -219,6 +224,8 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   step.cold = recorder.ends().front();
   step.ends = recorder.ends();
   step.simulated_ranks = ranks;
+  step.links = mpi.links_to_servers(to_seconds(clock.now() - Time{}),
+                                    static_cast<double>(recorder.step() + 1));
   return step;
 }
 

@@ -74,6 +74,8 @@ struct EmbeddedRun {
   std::optional<Played> played{};
   /// Who decides while steps run; none: ranks reduce key by key.
   Communicators::Decided decided{};
+  /// The run whose servers the ranks meet at; null: they reduce among themselves.
+  const TrainingPlan* served = nullptr;
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
   bool attributes = false;  ///< the step's causes are asked for

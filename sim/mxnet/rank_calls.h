@@ -1,6 +1,12 @@
 // The calls of all-reduces and barriers that ranks make.
 #pragma once
+#include "sim/collective/link_use.h"
+#include "sim/events/callback.h"
+#include "sim/events/callee.h"
+#include "sim/events/causes.h"
+
 #include <cstdint>
+#include <vector>
 
 namespace steptime {
 
@@ -26,6 +32,20 @@ struct StuckCall {
   std::int32_t communicator = 0;
   std::int64_t number = 0;  ///< the call's place among those on this communicator
   CallSubject subject{};
+};
+
+/// Who answers calls for keys in place of a communicator of all ranks.
+class KeyCalls : public Callee {
+ public:
+  /// A rank's call, made at `when`, which may lie ahead; returns a name for it.
+  virtual std::uint64_t call(std::int32_t rank, CallSubject subject, When when,
+                             Callback returns) = 0;
+  /// When nothing is under way any more: throws InternalError for a collective that is not over.
+  virtual void expect_over() const = 0;
+  /// Calls that have not returned.
+  virtual std::vector<StuckCall> stuck() const = 0;
+  /// What links of their own have carried in so many seconds, for one of so many steps.
+  virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
 };
 
 }  // namespace steptime

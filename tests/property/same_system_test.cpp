@@ -282,15 +282,21 @@ TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
 }
 
 /// In MXNet's engine, `embedding` with keys backward, as async sends its buckets.
-void expect_wfbp_of(
-    Json embedding, const std::function<Json(ExperimentDraw&)>& when = [](ExperimentDraw&) {
-      return Json{{"schedule", {{"type", "wfbp"}}}};
-    }) {
+/// With keys in the order of the backward pass.
+Json without_host_costs(Json embedding) {
   // So fast that no copy takes half a picosecond.
   for (const char* free : {"python_call", "engine_push", "wake_up", "copy_latency"})
     embedding[free] = "0 s";
   embedding["key_order"] = "backward";
   embedding["copy_bandwidth"] = "1e12 GB/s";
+  return embedding;
+}
+
+void expect_wfbp_of(
+    Json embedding, const std::function<Json(ExperimentDraw&)>& when = [](ExperimentDraw&) {
+      return Json{{"schedule", {{"type", "wfbp"}}}};
+    }) {
+  embedding = without_host_costs(std::move(embedding));
   expect_the_same(fmt::format("{} = async", embedding.dump()), [&](ExperimentDraw& draw) {
     const Json config = any_config(draw, "all-reduce", false);
     Json strategy = when(draw);
@@ -322,6 +328,30 @@ TEST(SameSystem, FunnelWithoutHostCostsIsWfbp) {
 TEST(SameSystem, EmbeddingsOfOneThreadWithoutHostCostsAreWfbp) {
   expect_wfbp_of({{"type", "depcha"}, {"threads", 1}});
   expect_wfbp_of({{"type", "naive"}, {"threads", 1}});
+}
+
+// By way of servers, each worker or each group of workers a client. The first worker's step is the
+// engine's; that of the run is the last one's.
+TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
+  for (const char* type : {"funnel", "naive"}) {
+    Json embedding = without_host_costs({{"type", type}});
+    if (embedding["type"] == "naive") embedding["threads"] = 1;
+    expect_the_same(fmt::format("{} = async, servers", type), [&](ExperimentDraw& draw) {
+      const std::string group = draw.of({"parameter-server", "hybrid"});
+      const Json config = any_config(draw, group, false);
+      Json aggregation = draw.servers();
+      aggregation["type"] = group;
+      if (group == "hybrid") draw.add_clients(aggregation, config["cluster"]);
+      if (aggregation.value("requests", "") == "next-step") {
+        aggregation["requests"] = "push-pull";
+        aggregation.erase("pull_order");
+      }
+      const Json strategy{{"aggregation", aggregation}, {"schedule", {{"type", "wfbp"}}}};
+      Json other = strategy;
+      other["embedding"] = embedding;
+      return with_strategies(config, strategy, other);
+    });
+  }
 }
 
 // With threads of its own or without: a call that hands a key over holds none.

@@ -23,34 +23,59 @@ void RankRun::check_strategy(const Config& strategy, const Experiment& e) const 
                   "has several streams, but in an engine the embedding says how many collectives "
                   "are outstanding; expected 1");
   }
-  if (e.aggregation->servers.count > 0 || !e.update->ends_together()) {
+  if (!e.update->ends_together()) {
+    strategy.fail("update",
+                  "leaves workers apart, but an engine's ranks are in step; expected sgd, or an "
+                  "embedding {\"type\": \"async\"}");
+  }
+  if (e.aggregation->servers.count > 0) check_servers(strategy, e);
+}
+
+/// Of what keys go through.
+void RankRun::check_servers(const Config& strategy, const Experiment& e) const {
+  if (!e.aggregation->servers.requests->brings_values) {
+    strategy.fail("aggregation",
+                  "its workers pull at the start of a step, but an embedding's pull of a key is "
+                  "behind its push; expected another \"requests\", or an embedding {\"type\": "
+                  "\"async\"}");
+  }
+  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+    strategy.fail(e.schedule->policy({}) ? "schedule" : "transport",
+                  "decides while the step runs what all ranks reduce next, but servers take keys "
+                  "as each client sends them; expected an embedding {\"type\": \"async\"}, or none "
+                  "that decides");
+  }
+  if (e.run->convergence) {
     strategy.fail("embedding",
-                  "an engine embeds all-reduce in step; with servers, a kvstore or an update by "
-                  "which workers part expected {\"type\": \"async\"}");
+                  "what is learnt at servers is known of an embedding {\"type\": \"async\"} only; "
+                  "expected that, or all-reduce");
   }
 }
 
 PlannedStep RankRun::plan(const Experiment& e, const Wanted& wanted) const {
-  PlannedStep step = plan_step_of(e, wanted);
+  const bool is_served = e.aggregation->servers.count > 0;
+  PlannedStep step = is_served ? closed_plan(e) : plan_step_of(e, wanted);
+  if (is_served) step.plan = plan_training(e).step;  // whose buckets may be shards
   spdlog::debug("{}: played in an engine, {} all-reduces a step", e.name, step.plan.buckets.size());
   return step;
 }
 
 EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const Seed& seed) const {
+  std::optional<TrainingPlan> served;
+  if (e.aggregation->servers.count > 0) served = plan_training(e);
+  const Collective& inside = *e.aggregation->inside;
   std::optional<EmbeddedRun::Played> played;
-  if (e.run->fidelity == Fidelity::kMessage)
-    played = {step.machines.cluster.get(), e.collective.get()};
+  if (e.run->fidelity == Fidelity::kMessage) played = {step.machines.cluster.get(), &inside};
   const std::span<const Bucket> buckets = step.plan.buckets;
   const Cluster& cluster = *step.machines.cluster;
-  Communicators::Decided decided{{}, buckets, e.collective.get()};
+  Communicators::Decided decided{{}, buckets, &inside};
   if (e.transport->policy(*e.schedule, buckets, cluster))
     decided.policy = [&] { return e.transport->policy(*e.schedule, buckets, cluster); };
   const std::int64_t steps =
       decided.policy ? default_steps(*e.update, *e.schedule, *e.transport) : 1;
   const Convergence* const learns = e.run->convergence.get();
   const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
-  return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units,
-                       e.collective->startup(),
+  return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units, inside.startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
                         .steps = std::max(e.run->steps.value_or(steps), learning),
@@ -60,6 +85,7 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .variation = step.machines.variation,
                         .played = played,
                         .decided = decided,
+                        .served = served ? &*served : nullptr,
                         .attributes = seed.attributes,
                         .links = e.cluster->nodes > 1 ? Pairs::kBetweenNodes : Pairs::kInNode,
                         .timeline = seed.timeline,
@@ -68,6 +94,7 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
 
 std::vector<LinkUse> RankRun::links(const Experiment& e, const PlannedStep& step,
                                     const EmbeddedStep& played) const {
+  if (e.aggregation->servers.count > 0) return played.links;
   return links_of(e, step.plan, *step.machines.cluster, {.seconds = to_seconds(played.times.step)});
 }
 

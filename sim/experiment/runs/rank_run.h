@@ -10,6 +10,7 @@ class RankRun final : public EngineRun {
 
  private:
   void check_strategy(const Config& strategy, const Experiment& e) const override;
+  void check_servers(const Config& strategy, const Experiment& e) const;
   PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;
   EmbeddedStep play(const Experiment& e, const PlannedStep& step, const Seed& seed) const override;
   std::vector<LinkUse> links(const Experiment& e, const PlannedStep& step,

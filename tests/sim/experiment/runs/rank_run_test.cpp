@@ -13,14 +13,33 @@
 namespace steptime {
 namespace {
 
-TEST(RankRun, EmbedsAllReduceInStepOnly) {
+TEST(RankRun, RefusesWhatRanksInStepCannotDo) {
   const TinyFolder folder;
-  const std::string patch =
-      R"({"strategy": {"embedding": "funnel", "update": {"type": "local-sgd", "interval": 2}}})";
-  EXPECT_EQ(message_of<InputError>([&] { tiny_experiment(folder, patch); }),
-            folder.path("x.json") +
-                ": /strategy/embedding: an engine embeds all-reduce in step; with servers, a "
-                "kvstore or an update by which workers part expected {\"type\": \"async\"}");
+  const auto error = [&](const std::string& more) {
+    const std::string text = message_of<InputError>(
+        [&] { tiny_experiment(folder, R"({"strategy": {"embedding": "naive")" + more + "}"); });
+    return text.substr(text.find("/strategy"));
+  };
+  const std::string servers = R"(, "aggregation": {"type": "parameter-server", "servers": 2,
+                                                   "collective": null, "a": null, "b": null)";
+  EXPECT_EQ(error(R"(, "update": {"type": "local-sgd", "interval": 2}})"),
+            "/strategy/update: leaves workers apart, but an engine's ranks are in step; expected "
+            "sgd, or an embedding {\"type\": \"async\"}");
+  EXPECT_EQ(error(servers + R"(}, "update": {"type": "asgd"}})"),
+            "/strategy/update: leaves workers apart, but an engine's ranks are in step; expected "
+            "sgd, or an embedding {\"type\": \"async\"}");
+  EXPECT_EQ(error(servers + R"(, "requests": "next-step"}})"),
+            "/strategy/aggregation: its workers pull at the start of a step, but an embedding's "
+            "pull of a key is behind its push; expected another \"requests\", or an embedding "
+            "{\"type\": \"async\"}");
+  EXPECT_EQ(error(servers + R"(}, "schedule": {"type": "priority", "granularity": null}})"),
+            "/strategy/schedule: decides while the step runs what all ranks reduce next, but "
+            "servers take keys as each client sends them; expected an embedding {\"type\": "
+            "\"async\"}, or none that decides");
+  EXPECT_EQ(error(servers + R"(}}, "run": {"convergence": {"problem": {"type": "quadratic"},
+                                "epochs": 1, "batch": 1, "learning_rate": 0.1}})"),
+            "/strategy/embedding: what is learnt at servers is known of an embedding {\"type\": "
+            "\"async\"} only; expected that, or all-reduce");
 }
 
 // Its main thread has nothing else to hand over while it is inside a call. Under a coordinator it

@@ -1,0 +1,159 @@
+#include "sim/mxnet/served_calls.h"
+
+#include "sim/training/kvstore_nodes.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+
+namespace steptime {
+namespace {
+
+/// Collectives of a client's ranks, which move as one: one after another, each of a bucket.
+class Buckets final : private Group::Watch {
+ public:
+  using Over = std::function<void(std::int32_t bucket)>;
+  Buckets(World& world, Name name, std::unique_ptr<Medium> medium, const TrainingPlan& plan,
+          Over over)
+      : group_(world, name, 1, std::move(medium)), plan_(plan), over_(std::move(over)) {
+    group_.watch(this);
+  }
+  void launch(std::int32_t bucket) {
+    under_way_.push_back(bucket);
+    group_.launch(0, plan_.step.buckets[static_cast<std::size_t>(bucket)].bytes);
+  }
+  void expect_over() const { group_.medium().expect_over(); }
+
+ private:
+  void ended(std::int64_t, Bytes, Time) override {
+    const std::int32_t bucket = under_way_.front();
+    under_way_.pop_front();
+    over_(bucket);
+  }
+
+  Group group_;
+  const TrainingPlan& plan_;
+  Over over_;
+  std::deque<std::int32_t> under_way_;
+};
+
+}  // namespace
+
+class ServedCalls::OfClient final : public Client {
+ public:
+  OfClient(ServedCalls& all, std::int32_t number)
+      : all_(all), number_(number), calls_(all.plan_.step.buckets.size()) {
+    const Aggregation& aggregation = all.plan_.aggregation;
+    if (all.plan_.members() == 1) return;
+    sums_.emplace(all.world_, Name{"sums of client", number},
+                  all.roads_->medium(number, *aggregation.inside), all.plan_,
+                  [this](std::int32_t bucket) { exchange(bucket); });
+    if (aggregation.spread == nullptr) return;
+    spreads_.emplace(all.world_, Name{"broadcasts of client", number},
+                     all.roads_->medium(number, *aggregation.spread), all.plan_,
+                     [this](std::int32_t bucket) { end(bucket); });
+  }
+
+  void call(std::int32_t rank, CallSubject subject, When when, Callback returns) {
+    Calls& calls = calls_[static_cast<std::size_t>(subject.key)];
+    calls.step = subject.step;
+    calls.last = calls.made.empty() ? when : later(calls.last, when);
+    calls.made.emplace_back(rank, returns);
+    if (calls.made.size() < all_.ranks_of_each()) return;
+    all_.world_.engine.at(calls.last, Phase::kComplete, [this, key = subject.key] { begin(key); });
+  }
+  Time last_call(std::size_t key) const { return calls_[key].last.time; }
+  void expect_over() const {
+    if (sums_) sums_->expect_over();
+    if (spreads_) spreads_->expect_over();
+  }
+  void add_stuck(std::vector<StuckCall>& all) const {
+    for (std::size_t key = 0; key < calls_.size(); ++key) {
+      const Calls& calls = calls_[key];
+      for (const auto& [rank, unused] : calls.made)
+        all.push_back({rank, 0, calls.step, {static_cast<std::int32_t>(key), calls.step}});
+    }
+  }
+
+ private:
+  /// Keys go from the first layer to the last one, buckets back.
+  std::int32_t other(std::int32_t number) const {
+    return static_cast<std::int32_t>(calls_.size()) - 1 - number;
+  }
+  void begin(std::int32_t key) {
+    if (number_ == 0)
+      all_.listener_.collective_started({key, calls_[static_cast<std::size_t>(key)].step});
+    sums_ ? sums_->launch(other(key)) : exchange(other(key));
+  }
+  void exchange(std::int32_t bucket) {
+    (*all_.servers_.*all_.plan_.aggregation.servers.requests->exchange)(number_, bucket, *this);
+  }
+  /// From the servers, at the client's first rank.
+  void came(std::int32_t bucket, When when) override {
+    all_.world_.engine.at(when, Phase::kComplete,
+                          [this, bucket] { spreads_ ? spreads_->launch(bucket) : end(bucket); });
+  }
+  void end(std::int32_t bucket) {
+    Engine& engine = all_.world_.engine;
+    const std::int32_t key = other(bucket);
+    const Calls over = std::exchange(calls_[static_cast<std::size_t>(key)], {});
+    if (number_ == 0) all_.listener_.collective_ended({key, over.step});
+    const When present = engine.present();
+    for (const auto& [rank, returns] : over.made) {
+      engine.because(present);
+      returns();
+    }
+  }
+
+  ServedCalls& all_;
+  std::int32_t number_;
+  std::optional<Buckets> sums_;     ///< none: a client of one rank
+  std::optional<Buckets> spreads_;  ///< none: the sum's owners have the values
+  std::vector<Calls> calls_;        ///< by key
+};
+
+ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks,
+                         CallListener& listener)
+    : world_(world),
+      plan_(plan),
+      ranks_(static_cast<std::size_t>(ranks)),
+      listener_(listener),
+      roads_(plan.roads(world, plan)),
+      wire_(roads_->wire()),
+      servers_(
+          servers_for(plan)(world, *wire_, plan.pieces,
+                            {.clients = static_cast<std::int32_t>(plan.aggregation.clients),
+                             .servers = static_cast<std::int32_t>(plan.aggregation.servers.count),
+                             .costs = plan.aggregation.servers.costs()})) {
+  for (std::int32_t client = 0; client < plan.aggregation.clients; ++client)
+    clients_.push_back(std::make_unique<OfClient>(*this, client));
+}
+
+ServedCalls::~ServedCalls() = default;
+
+std::uint64_t ServedCalls::call(std::int32_t rank, CallSubject subject, When when,
+                                Callback returns) {
+  const std::size_t client = static_cast<std::size_t>(rank) / ranks_of_each();
+  clients_[client]->call(rank, subject, when, returns);
+  return client * plan_.step.buckets.size() + static_cast<std::size_t>(subject.key);
+}
+
+Time ServedCalls::returns_not_before(std::uint64_t call) const {
+  const std::size_t keys = plan_.step.buckets.size();
+  return std::max(clients_[call / keys]->last_call(call % keys), world_.now());
+}
+
+void ServedCalls::expect_over() const {
+  for (const auto& client : clients_)
+    client->expect_over();
+}
+
+std::vector<StuckCall> ServedCalls::stuck() const {
+  std::vector<StuckCall> all;
+  for (const auto& client : clients_)
+    client->add_stuck(all);
+  return all;
+}
+
+}  // namespace steptime

@@ -1,0 +1,57 @@
+// All-reduces by way of servers: what the ranks of a client have summed goes to these, and what
+// comes back goes to all of them; a call returns with that. A client of one rank has no sum to
+// make (001 section 4: MPI clients of servers).
+#pragma once
+#include "sim/mxnet/rank_calls.h"
+#include "sim/runtime/group.h"
+#include "sim/runtime/world.h"
+#include "sim/servers/servers.h"
+#include "sim/servers/wire.h"
+#include "sim/training/plan.h"
+#include "sim/training/roads.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace steptime {
+
+class ServedCalls final : public KeyCalls {
+ public:
+  /// `plan`: of a run with servers whose workers wait for each other. `ranks`: who calls, as many
+  /// for each client. The listener hears of the first client. All must outlive this. Throws
+  /// InputError.
+  ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks, CallListener& listener);
+  ~ServedCalls() override;
+
+  std::uint64_t call(std::int32_t rank, CallSubject subject, When when, Callback returns) override;
+  Time returns_not_before(std::uint64_t call) const override;
+  void expect_over() const override;
+  std::vector<StuckCall> stuck() const override;
+  std::vector<LinkUse> links(double seconds, double steps) const override {
+    return roads_->links(seconds, steps);
+  }
+
+ private:
+  /// The calls of a client's ranks for a key in a step.
+  struct Calls {
+    std::int64_t step = 0;
+    When last{};
+    std::vector<std::pair<std::int32_t, Callback>> made{};  ///< by which ranks
+  };
+  class OfClient;
+
+  std::size_t ranks_of_each() const { return ranks_ / clients_.size(); }
+
+  World& world_;
+  const TrainingPlan& plan_;
+  std::size_t ranks_;
+  CallListener& listener_;
+  std::unique_ptr<Roads> roads_;
+  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Servers> servers_;
+  std::vector<std::unique_ptr<OfClient>> clients_;
+};
+
+}  // namespace steptime
