@@ -121,9 +121,12 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
 /// the plan says, is exact at both fidelities.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
-  Communicators::Ways ways{
-      .barrier = barrier_time(run), .links = run.links, .real = run.real, .decided = run.decided};
-  const bool are_alone = communicators == 1 && !run.decided.policy;
+  Communicators::Ways ways{.barrier = barrier_time(run),
+                           .links = run.links,
+                           .real = run.real,
+                           .decided = run.decided,
+                           .served = run.served};
+  const bool are_alone = run.served != nullptr || (communicators == 1 && !run.decided.policy);
   if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run.played;
   return ways;
 }
