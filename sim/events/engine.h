@@ -73,6 +73,7 @@ class Engine {
   Time now() const { return now_; }
   /// Events that have neither run nor been cancelled; items of lanes do not count.
   std::size_t pending() const { return pending_; }
+  bool has_items() const { return items_ != nullptr && !items_->empty(); }
   /// Events and items that ran.
   std::uint64_t executed() const { return executed_; }
   /// Hash over time, phase and insertion number of every event that ran, and over time, lane and

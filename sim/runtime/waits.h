@@ -37,6 +37,7 @@ class Counter : public Awaited {
       program = waiting;
       waiting.promise().thread->waits_for = &counter;
       waiting.promise().thread->needs = least;
+      ++waiting.promise().thread->waits;
       (counter.last_ != nullptr ? counter.last_->next : counter.first_) = this;
       counter.last_ = this;
     }
@@ -98,6 +99,7 @@ class Gather : public Awaited {
     void await_suspend(Suspended program) {
       gather.program_ = program;
       program.promise().thread->waits_for = &gather;
+      ++program.promise().thread->waits;
       if (gather.missing_ == 0) gather.wake();
     }
     void await_resume() const {}

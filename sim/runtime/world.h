@@ -16,8 +16,8 @@
 // Order of one instant: the network; what completes; programs that become ready, in the order in
 // which they were woken; decisions; what the network then settles; observers. A program that throws
 // ends the run there and then. A run ends when nothing happens any more, or when only threads that
-// serve are left; a run in which events go on but no thread that does not serve gets anywhere is
-// ended, too.
+// serve are left. One that cannot progress is a failure: programs that go on for ever without time
+// passing, or threads that serve and go on while all others wait.
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
@@ -29,6 +29,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,7 @@ struct Thread {
   Name name;
   const Awaited* waits_for = nullptr;  ///< without a time at which the wait ends; null: for a time
   std::int64_t needs = 0;              ///< how much of `waits_for` the thread waits for
+  std::uint32_t waits = 0;             ///< so many so far that were not for a time
   bool serves = false;                 ///< waits for ever when nobody asks it any more
   Thread* before = nullptr;
   Thread* after = nullptr;
@@ -178,12 +180,18 @@ class World {
   Until decide() { return at(present(), Phase::kSchedule); }
   /// Resumes a program then. For what programs wait for.
   EventId wake(Suspended program, When when, Phase phase = Phase::kNormal) {
+    if (woken_) [[unlikely]]
+      note_woken(program, when);
     return engine.at(when, phase, [program] { program.resume(); });
   }
   /// Resumes a program now, as the last thing that an event does.
   static void resume(Suspended program) { program.resume(); }
 
-  /// Runs until nothing is left to happen. `report` hears now and then that it goes on.
+  /// Events and items at one instant, or a thousand a thread where these are more, that no run has
+  /// which ends.
+  static constexpr std::uint64_t kMostAtOnce = 10'000'000;
+  /// Runs until nothing is left to happen. `report` hears now and then that it goes on. Throws
+  /// ModelFailure when it cannot end.
   void run(const std::function<void()>& report = {});
 
   struct Stuck {
@@ -204,9 +212,21 @@ class World {
   };
   Suspended adopt(Name name, Task& process, bool serves);
   void end(Live& live);
+  bool run_batch();
+  void expect_time_to_pass(std::uint64_t events);
+  bool waits_for_service();
+  void note_woken(Suspended program, When when);
+  std::string waiting(std::size_t most) const;
 
   std::unique_ptr<Network> network_;
   Thread* first_ = nullptr;  ///< the one that was spawned last
+  std::size_t others_ = 0;   ///< threads that do not serve
+  std::size_t serving_ = 0;
+  bool is_served_ = false;        ///< threads have ended, and only those that serve are left
+  std::uint64_t idle_ = 0;        ///< events in which only such went on
+  std::uint64_t last_waits_ = 0;  ///< of all others, before these
+  /// Who is woken at this instant; only while the run is looked at.
+  std::optional<std::vector<std::string>> woken_;
 };
 
 inline std::coroutine_handle<> Task::promise_type::Return::await_suspend(Handle self) noexcept {

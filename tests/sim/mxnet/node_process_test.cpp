@@ -1,6 +1,7 @@
 // Do operations take the threads, the links and the time that they should?
 #include "sim/mxnet/node_process.h"
 
+#include "sim/core/error.h"
 #include "tests/support/push_pulls.h"
 
 #include <chrono>
@@ -50,6 +51,32 @@ TEST(NodeProcess, SaysWhatTheMainThreadNeedsForEach) {
   EXPECT_EQ(p.ops.operation(0).call, microseconds(47));
   EXPECT_EQ(p.ops.operation(1).call, microseconds(2));
   EXPECT_EQ(p.ops.operation(1).step, 1);
+}
+
+// A main thread that waits once more than it has said. Module's (module_step.cpp) waits for one
+// that it has pushed, and cannot wait for ever: an operation waits for variables of operations
+// pushed before it, and for threads, all of which do what ends by itself.
+TEST(NodeProcess, AMainThreadThatWaitsForNothingIsTold) {
+  Process p;
+  const auto main_thread = [](NodeProcess& ops, Ops::Variable sum) -> Task {
+    ops.begin_period();
+    co_await ops.push([&] {
+      ops.compute(0, microseconds(100), Reason{}, {}, {sum});
+      ops.wait({sum});
+    });
+    co_await ops.waited();
+    co_await ops.waited();
+  };
+  p.world.start({"main thread"}, main_thread(p.ops, p.ops.variable()));
+  p.world.run();
+  try {
+    p.world.expect_over();
+    FAIL();
+  } catch (const ModelFailure& e) {
+    EXPECT_STREQ(e.what(),
+                 "deadlock after 0.0001 s: nothing happens any more, but\n"
+                 "  main thread waits for waits of the main thread: has 1 of 2");
+  }
 }
 
 TEST(NodeProcess, CopiesTakeLinksOrMemory) {

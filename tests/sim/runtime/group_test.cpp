@@ -86,6 +86,34 @@ TEST(Group, SaysWhoHasNotCalled) {
   EXPECT_EQ(stuck[0].why, "group: call 1 lacks members 1");
 }
 
+// Worker 0 adds up in its tensor group and then in its data group, worker 1 the other way round: a
+// deadlock of NCCL's and MPI's users, in the second of three steps.
+TEST(Group, ProgramsThatCallInOppositeOrdersAreTold) {
+  World world;
+  Group tensor(world, {"tensor group", 3}, 2, std::make_unique<Milliseconds>(world));
+  Group data(world, {"data group"}, 2, std::make_unique<Milliseconds>(world));
+  const auto trains = [&world, &tensor, &data](std::size_t me) -> Task {
+    for (int step = 0; step < 3; ++step) {
+      co_await world.pause(milliseconds(10), {});
+      const bool other_order = step == 1 && me == 1;
+      co_await (other_order ? data : tensor).call(me, {2});
+      co_await (other_order ? tensor : data).call(me, {5});
+    }
+  };
+  world.spawn({"worker", 0}, trains(0));
+  world.spawn({"worker", 1}, trains(1));
+  world.run();
+  try {
+    world.expect_over();
+    FAIL();
+  } catch (const ModelFailure& e) {
+    EXPECT_STREQ(e.what(),  // a step takes 10 + 2 + 5 ms
+                 "deadlock after 0.027 s: nothing happens any more, but\n"
+                 "  worker 0 waits for tensor group 3: call 2 lacks members 1\n"
+                 "  worker 1 waits for data group: call 2 lacks members 0");
+  }
+}
+
 TEST(Group, MembersMustCallTheSame) {
   Scene run(2);
   run.calls(0, 0, {10});

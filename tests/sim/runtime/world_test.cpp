@@ -4,6 +4,8 @@
 #include "sim/runtime/waits.h"
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -116,6 +118,87 @@ TEST(World, TellsWhoIsStuckAndWhy) {
                  "deadlock after 0 s: nothing happens any more, but\n"
                  "  worker 1 waits for gradients 0 of worker 1: has 2 of 4");
   }
+}
+
+/// What a run fails with.
+std::string failure_of(World& world) {
+  try {
+    world.run();
+    world.expect_over();
+  } catch (const ModelFailure& e) {
+    return e.what();
+  }
+  return "";
+}
+
+Task polls(World& world, Duration every, std::int64_t times) {
+  for (std::int64_t i = 0; i < times; ++i)
+    co_await world.pause(every, {});
+}
+
+constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+
+TEST(World, ARunThatStaysAtOneInstantEnds) {
+  // Two programs at 2 ms that wake each other, and one that goes on by itself, from 1 ms on to 2.
+  World world;
+  Counter pings(world, {"pings"});
+  Counter pongs(world, {"pongs"});
+  const auto plays = [](World& w, Counter& mine, Counter& other) -> Task {
+    co_await w.pause(milliseconds(2), {});
+    for (std::int64_t i = 1;; ++i) {
+      mine.add();
+      co_await other.at_least(i);
+    }
+  };
+  const auto looks = [](World& w) -> Task {
+    co_await w.pause(milliseconds(2), {});
+    co_await polls(w, {}, kForEver);
+  };
+  world.spawn({"looks"}, looks(world));
+  world.spawn({"ping"}, plays(world, pings, pongs));
+  world.spawn({"pong"}, plays(world, pongs, pings));
+  world.spawn({"sleeps"}, polls(world, milliseconds(9), 1));
+  EXPECT_EQ(failure_of(world),
+            "no time passes after 0.002 s: 10 million events at one instant, of\n"
+            "  looks\n  ping\n  pong");
+}
+
+TEST(World, SoDoEventsThatStayThere) {
+  World world;
+  struct Again {
+    World& world;
+    void happen() {
+      world.engine.after({}, Phase::kNormal, [this] { happen(); });
+    }
+  } again{world};
+  again.happen();
+  EXPECT_EQ(failure_of(world),
+            "no time passes after 0 s: 10 million events at one instant, of\n  no program");
+}
+
+TEST(World, ARunInWhichOnlyServiceGoesOnEnds) {
+  World world;
+  Counter answers(world, {"answers"});
+  world.spawn({"worker", 1}, waits(answers, 1));
+  world.spawn({"server", 0}, polls(world, milliseconds(1), kForEver), When{}, true);
+  const std::string text = failure_of(world);
+  EXPECT_EQ(text.substr(text.find(" s: ")),
+            " s: only threads that serve go on, but\n  worker 1 waits for answers: has 0 of 1");
+}
+
+TEST(World, ServiceMayTakeLong) {
+  // More than a batch of events goes by before the server answers, at 30 s; the run ends then.
+  World world;
+  Counter answers(world, {"answers"});
+  const auto serves = [](World& w, Counter& counter) -> Task {
+    co_await polls(w, milliseconds(1), 30'000);
+    counter.add();
+    co_await polls(w, milliseconds(1), kForEver);
+  };
+  world.spawn({"worker", 1}, waits(answers, 1));
+  world.spawn({"server", 0}, serves(world, answers), When{}, true);
+  EXPECT_EQ(failure_of(world), "");
+  EXPECT_EQ(world.now(), at_ms(30'000));
 }
 
 TEST(World, CausesAreCarriedByWhatWakesAProgram) {

@@ -12,7 +12,7 @@
 namespace steptime {
 
 /// What a rank does for a micro-batch, and at the end.
-struct StageWork {
+struct PipelineWork {
   Duration forward{};
   Duration backward{};
   Bytes activations;  ///< kept until the backward pass; added up in the tensor group by each pass
@@ -29,7 +29,7 @@ class PipelineRank {
     int behind;            ///< how many stages are
     PipelineRank* before;  ///< its like in the stage before; null: there is none
   };
-  PipelineRank(World& world, const StageWork& work, const Place& place)
+  PipelineRank(World& world, const PipelineWork& work, const Place& place)
       : world_(world), work_(work), place_(place) {
     if (place.before != nullptr) place.before->next_ = this;
   }
@@ -68,7 +68,7 @@ class PipelineRank {
   }
 
   World& world_;
-  StageWork work_;
+  PipelineWork work_;
   Place place_;
   PipelineRank* next_ = nullptr;
   Memory memory_;

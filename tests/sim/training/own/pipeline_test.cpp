@@ -42,7 +42,7 @@ struct Pipelines {
           PipelineRank* const before = s > 0 ? &ranks[ranks.size() - kTensorRanks] : nullptr;
           const auto member = static_cast<std::size_t>(t);
           ranks.emplace_back(
-              world, StageWork{milliseconds(1), milliseconds(2), {kActivations}, {1'000'000}},
+              world, PipelineWork{milliseconds(1), milliseconds(2), {kActivations}, {1'000'000}},
               PipelineRank::Place{group, member,
                                   datas[static_cast<std::size_t>(s * kTensorRanks + t)],
                                   static_cast<std::size_t>(d), stages - 1 - s, before});
