@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -79,19 +80,27 @@ std::string portable(std::string message) {
   return message;
 }
 
-std::vector<std::string> simulated_rows(const std::string& file) {
+bool learns(const Document& document) {
+  return document.root.contains(Json::json_pointer("/run/convergence"));
+}
+
+/// Learning takes seconds a point; one epoch of one seed shows whether anything changed.
+std::shared_ptr<const Document> golden_document(const std::string& file) {
   const std::string path = (kConfigs / file).string();
-  const Json root = parse_json(read_file(path), path);
-  // Learning takes seconds a point; one epoch of one seed shows whether anything changed.
-  const bool learns = root.contains(Json::json_pointer("/run/convergence"));
+  auto document = load_document(path, {});
+  if (!learns(*document)) return document;
   const std::vector<std::string> one_epoch{"/run/convergence/seeds=1", "/run/convergence/epochs=1"};
-  const auto document = load_document(path, learns ? one_epoch : std::vector<std::string>{});
+  return load_document(path, one_epoch);
+}
+
+std::vector<std::string> simulated_rows(const std::string& file) {
+  const auto document = golden_document(file);
   std::vector<std::string> rows;
   const Experiment experiment = read_experiment(document);
   std::vector<SentBucket> buckets;
   const Result result = simulate(experiment, &buckets);
   rows.push_back(row_of(Json{{"run", experiment.name}}, buckets, result).dump());
-  if (learns) return rows;
+  if (learns(*document)) return rows;
   const Sweep sweep(document);
   PointRunner runner(sweep);
   for (std::int64_t point = 0; point < sweep.points() && !sweep.axes().empty(); ++point) {
@@ -104,7 +113,7 @@ std::vector<std::string> simulated_rows(const std::string& file) {
     }
     rows.push_back(row.dump());
   }
-  for (const ClaimRow& claim : simulate_claims(path)) {
+  for (const ClaimRow& claim : simulate_claims(document->file)) {
     rows.push_back(Json{{"claim", claim.id}, {"simulated", claim.simulated}}.dump());
   }
   return rows;
@@ -146,31 +155,55 @@ TEST(Golden, EveryExperimentGivesWhatItGave) {
   }
 }
 
-/// With every program and every message played, but for fingerprints, as other events happen; and
-/// but for experiments that learn, or whose messages are too many to be played.
+/// Up to `most` points of a sweep, from the first to the last.
+std::vector<std::int64_t> some_of(const Sweep& sweep, std::int64_t most) {
+  std::vector<std::int64_t> points;
+  const std::int64_t count = sweep.axes().empty() ? 0 : sweep.points();
+  for (std::int64_t i = 0; i < std::min(count, most); ++i)
+    points.push_back(count <= most ? i : i * (count - 1) / (most - 1));
+  return points;
+}
+
+/// All that a run gave but for the fingerprint, as other events happen.
+std::string figures_of(const Experiment& e) {
+  std::vector<SentBucket> buckets;
+  const Result result = simulate(e, &buckets);
+  Json figures = row_of(Json{{"run", e.name}}, buckets, result);
+  figures.erase("fingerprint");
+  return figures.dump();
+}
+
+/// With every program and every message played: what each file itself says, of all of them, and up
+/// to five points of its sweep, but for those that are refused anyway, and for sweeps of what
+/// learns, whose points take seconds.
 TEST(Golden, EveryExperimentGivesTheSameWithoutFastPaths) {
+  constexpr std::int64_t kPoints = 5;
   int compared = 0;
-  for (const std::string& file : json_files(kConfigs)) {
-    const Experiment e = read_experiment(load_document((kConfigs / file).string(), {}));
-    if (e.run->convergence) continue;
-    const auto row = [&] {
-      std::vector<SentBucket> buckets;
-      const Result result = simulate(e, &buckets);
-      Json figures = row_of(Json{{"run", e.name}}, buckets, result);
-      figures.erase("fingerprint");
-      return figures.dump();
-    };
-    const std::string fast = row();
+  const auto compare = [&compared](const Experiment& e, const std::string& fast,
+                                   const std::string& which) {
     const WithoutFastPaths all_played;
-    try {
-      EXPECT_EQ(row(), fast) << file;
-      ++compared;
-    } catch (const InputError& too_much) {
-      fmt::print("{}: {}\n", file, too_much.what());
+    EXPECT_EQ(figures_of(e), fast) << which;
+    ++compared;
+  };
+  for (const std::string& file : json_files(kConfigs)) {
+    const auto document = golden_document(file);
+    const Experiment itself = read_experiment(document);
+    compare(itself, figures_of(itself), file);
+    if (learns(*document)) continue;
+    const Sweep sweep(document);
+    PointRunner runner(sweep);
+    for (const std::int64_t point : some_of(sweep, kPoints)) {
+      std::string fast;
+      try {
+        runner.read(point);
+        fast = figures_of(runner.experiment());
+      } catch (const InputError&) {
+        continue;
+      }
+      compare(runner.experiment(), fast, fmt::format("{}, point {}", file, point));
     }
   }
-  fmt::print("{} experiments compared\n", compared);
-  EXPECT_GT(compared, 30);
+  fmt::print("{} experiments and points compared\n", compared);
 }
 
 TEST(Golden, EveryGoldenHasItsExperiment) {
