@@ -49,7 +49,7 @@ class ExperimentDraw {
   explicit ExperimentDraw(std::uint32_t number, std::int64_t seed = 2026)
       : stream_(seed, Purpose::kTest), number_(number) {}
 
-  /// The config; some parts of one may not go with others, which reading it tells.
+  /// The config; a few have parts that do not go with others, which reading it tells.
   Json config(std::string_view group) {
     Json strategy{{"aggregation", {}}};
     Json run{{"fidelity", of({"analytic", "message"})}};
@@ -58,26 +58,33 @@ class ExperimentDraw {
     if (group == "all-reduce") {
       strategy["aggregation"] = {{"type", "all-reduce"}, {"collective", collective()}};
       strategy["update"] = any({Json{{"type", "sgd"}}, Json{{"type", "sgd"}}, local_sgd()});
-      strategy["transport"] = {{"type", "mpi"}, {"streams", one_in(3) ? between(2, 4) : 1}};
-      if (one_in(2)) strategy["transport"]["coordinator"] = coordinator();
+      strategy["transport"] = {{"type", "mpi"}};
+      if (one_in(2))
+        strategy["transport"]["coordinator"] = coordinator();  // which sends one after another
+      else if (one_in(3))
+        strategy["transport"]["streams"] = between(2, 4);
     } else if (group == "embedding") {
       strategy["aggregation"] = {{"type", "all-reduce"}, {"collective", collective()}};
       strategy["embedding"] = embedding();
     } else if (is_kvstore) {
-      strategy["aggregation"] = kvstore(group == "kvstore-servers");
-      if (group == "kvstore" && one_in(2)) strategy["embedding"] = module_api();
+      Json store = kvstore(group == "kvstore-servers");
+      if (store["merge"] == Json{{"type", "nccl"}} && !cluster.contains("preset"))
+        store["merge"] = "local";  // NCCL plans for GPUs that it knows
+      if (group == "kvstore" && one_in(2)) {
+        strategy["embedding"] = module_api();
+        store.erase("issue_time");  // a thread that is simulated takes its own
+      }
+      strategy["aggregation"] = std::move(store);
     } else {
       strategy["aggregation"] = servers();
       strategy["aggregation"]["type"] = group;
       if (group == "hybrid") add_clients(strategy["aggregation"], cluster);
-      strategy["update"] =
-          any({Json{{"type", "sgd"}}, Json{{"type", "sgd"}}, local_sgd(), Json{{"type", "asgd"}},
-               Json{{"type", "esgd"}, {"interval", between(1, 6)}}});
+      strategy["update"] = has_servers(strategy) ? update_at_servers(strategy["aggregation"])
+                                                 : any({Json{{"type", "sgd"}}, local_sgd()});
     }
     strategy["schedule"] = schedule(group == "embedding" || is_kvstore);
-    const bool carries =
-        group == "parameter-server" || group == "hybrid" || group == "kvstore-servers";
-    if (carries && one_in(3)) strategy["transport"] = {{"type", "mpi"}, {"channel", channel()}};
+    if (has_servers(strategy) && one_in(3))
+      strategy["transport"] = {{"type", "mpi"}, {"channel", channel()}};
     if (group == "hybrid" && one_in(4)) strategy["transport"]["type"] = "mpi";
     if (group == "hybrid" && strategy.contains("transport") && one_in(2))
       strategy["transport"]["streams"] = between(2, 3);
@@ -168,6 +175,18 @@ class ExperimentDraw {
     }
   }
   Json local_sgd() { return {{"type", "local-sgd"}, {"interval", between(1, 5)}}; }
+  /// Parameters that are averaged are pulled in the step that pushes them.
+  Json update_at_servers(Json& servers) {
+    const Json update =
+        any({Json{{"type", "sgd"}}, Json{{"type", "sgd"}}, local_sgd(), Json{{"type", "asgd"}},
+             Json{{"type", "esgd"}, {"interval", between(1, 6)}}});
+    const bool averages = update["type"] == "local-sgd" || update["type"] == "esgd";
+    if (averages && servers["requests"] == "next-step") {
+      servers["requests"] = of({"push-pull", "pushpull", "early-pull"});
+      servers.erase("pull_order");
+    }
+    return update;
+  }
   Json coordinator() {
     return any({Json{{"type", "horovod"}, {"cycle", of({"1 ms", "5 ms", "0 s"})}},
                 Json{{"type", "horovod"}, {"version", of({"0.16.2", "0.21.0"})}},
@@ -249,6 +268,10 @@ class ExperimentDraw {
   }
 
  private:
+  static bool has_servers(const Json& strategy) {
+    return strategy["aggregation"].value("servers", 0) > 0;
+  }
+
   RandomStream stream_;
   std::uint32_t number_;
   std::uint32_t next_ = 0;
