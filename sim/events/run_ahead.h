@@ -25,6 +25,7 @@ class Domain {
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
 
+  bool runs_ahead() const { return runs_ahead_; }
   Time now() const { return runs_ahead_ ? own_.now() : shared_.now(); }
 
   /// Runs `action`, as small as a Callback takes it, at `when`, which must not lie in the past. The

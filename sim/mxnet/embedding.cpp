@@ -155,8 +155,9 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   MxnetSettings settings = embedding.settings();
   const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
   const auto keys = static_cast<std::int64_t>(graph.keys.size());
-  // What hands a key over to a policy holds no thread until it returns.
-  if (run.decided.policy) settings.collective_threads = std::max<std::int64_t>(keys, 1);
+  // What hands a key over, to a policy or servers, holds no thread until it returns.
+  if (run.decided.policy || run.served != nullptr)
+    settings.collective_threads = std::max<std::int64_t>(keys, 1);
   const bool is_random = ranks_differ(settings, run);
   const auto ranks = static_cast<std::int32_t>(ranks_played(settings, run));
   const auto communicators = static_cast<std::int32_t>(

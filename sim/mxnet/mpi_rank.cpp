@@ -170,7 +170,7 @@ void MpiRank::ended(OperationId operation) {
 
 void MpiRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
-  if (rank_ == 0) run_.recorder.operation_ended(engine_.step(operation));
+  if (!domain_.runs_ahead()) run_.recorder.operation_ended(engine_.step(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ == 0) run_.recorder.segment_ended();

@@ -61,7 +61,7 @@ class RankRecord final : public Communicators::Listener {
   Reason input() const { return input_reason_; }
   void collective_started(Communicators::Subject subject) override;
   void collective_ended(Communicators::Subject subject) override;
-  /// Of the rank that is recorded: an operation of that step.
+  /// Of a rank whose time is the clock's: an operation of that step.
   void operation_ended(std::int64_t step) {
     if (step < std::ssize(ends_)) ends_[static_cast<std::size_t>(step)] = since_start(clock_.now());
   }

@@ -371,28 +371,25 @@ TEST(SameSystem, EmbeddingsOfOneThreadAreAtMostWfbpWhereTheFirstLayerHasNoParame
   }
 }
 
-// By way of servers, each worker or each group of workers a client. The first worker's step is the
-// engine's; that of the run is the last one's.
+// By way of servers, each worker or each group of workers a client, with one message: of several
+// an engine's forward pass waits layer by layer, and workers for all.
 TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
-  for (const char* type : {"funnel", "naive"}) {
-    Json embedding = without_host_costs({{"type", type}});
-    if (embedding["type"] == "naive") embedding["threads"] = 1;
-    expect_the_same(fmt::format("{} = async, servers", type), [&](ExperimentDraw& draw) {
-      const std::string group = draw.of({"parameter-server", "hybrid"});
-      const Json config = any_config(draw, group, false);
-      Json aggregation = draw.servers();
-      aggregation["type"] = group;
-      if (group == "hybrid") draw.add_clients(aggregation, config["cluster"]);
-      if (aggregation.value("requests", "") == "next-step") {
-        aggregation["requests"] = "push-pull";
-        aggregation.erase("pull_order");
-      }
-      const Json strategy{{"aggregation", aggregation}, {"schedule", {{"type", "wfbp"}}}};
-      Json other = strategy;
-      other["embedding"] = embedding;
-      return with_strategies(config, strategy, other);
-    });
-  }
+  expect_the_same("naive = async, servers", [](ExperimentDraw& draw) {
+    const std::string group = draw.of({"parameter-server", "hybrid"});
+    const Json config = any_config(draw, group, false);
+    Json aggregation = draw.servers();
+    aggregation["type"] = group;
+    if (group == "hybrid") draw.add_clients(aggregation, config["cluster"]);
+    if (aggregation.value("requests", "") == "next-step") {
+      aggregation["requests"] = "push-pull";
+      aggregation.erase("pull_order");
+    }
+    aggregation.erase("sharding");  // shards are messages of their own
+    const Json strategy{{"aggregation", aggregation}, {"schedule", {{"type", "sync-easgd"}}}};
+    Json other = strategy;
+    other["embedding"] = without_host_costs({{"type", "naive"}});
+    return with_strategies(config, strategy, other);
+  });
 }
 
 // With threads of its own or without: a call that hands a key over holds none.
