@@ -372,9 +372,11 @@ TEST(SameSystem, EmbeddingsOfOneThreadAreAtMostWfbpWhereTheFirstLayerHasNoParame
 }
 
 // By way of servers, each worker or each group of workers a client, with one message: of several
-// an engine's forward pass waits layer by layer, and workers for all.
+// an engine's forward pass waits layer by layer, and workers for all. An engine's step is its first
+// rank's, that of workers the last one's: where steps are not alike from the first one on, as
+// clients come apart, only the first one is one number.
 TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
-  expect_the_same("naive = async, servers", [](ExperimentDraw& draw) {
+  const auto pair = [](ExperimentDraw& draw) {
     const std::string group = draw.of({"parameter-server", "hybrid"});
     const Json config = any_config(draw, group, false);
     Json aggregation = draw.servers();
@@ -389,7 +391,20 @@ TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
     Json other = strategy;
     other["embedding"] = without_host_costs({{"type", "naive"}});
     return with_strategies(config, strategy, other);
-  });
+  };
+  int alike = 0;
+  const auto within = [&alike](Json other, const Result& workers) {
+    if (std::abs(workers.step_time_s - cold_of(workers)) < kHalfAPicosecond) {
+      ++alike;
+      return kHalfAPicosecond;
+    }
+    other["strategy"]["embedding"] = without_host_costs({{"type", "naive"}});
+    EXPECT_NEAR(cold_of(simulate(drawn_experiment(other))), cold_of(workers), kHalfAPicosecond)
+        << other.dump();
+    return workers.step_time_s;
+  };
+  expect_the_same("naive = async, servers", pair, {}, within);
+  EXPECT_GT(3 * alike, kPairs);
 }
 
 // With threads of its own or without: a call that hands a key over holds none.
