@@ -41,9 +41,11 @@ bool RankRecord::wants_step(std::int64_t step) {
     if (steps_)
       stops_before_ = (kWarmUp + (*steps_ + period_ - 1) / period_) * period_ + 1;
     else if (steady_ >= kSameSteps || step >= kPatience * period_)
-      stops_before_ = step;
+      stops_before_ = std::max(step, begun_ + 1);
   }
-  return !stops_before_ || step < *stops_before_;
+  const bool wants = !stops_before_ || step < *stops_before_;
+  if (wants) begun_ = std::max(begun_, step);
+  return wants;
 }
 
 void RankRecord::advance() {

@@ -45,7 +45,7 @@ class RankRecord final : public Communicators::Listener {
   RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
              InputPipeline* input = nullptr, std::int64_t period = 1, std::int64_t ends = 1);
 
-  /// The same answer for every rank that asks.
+  /// The same answer for every rank that asks. What one has begun all do.
   bool wants_step(std::int64_t step);
 
   /// `waited_for`: a key whose update held the segment up, or nullopt: the main thread.
@@ -103,6 +103,7 @@ class RankRecord final : public Communicators::Listener {
   InputPipeline* input_;
   std::int64_t period_;
   std::optional<std::int64_t> stops_before_;
+  std::int64_t begun_ = -1;  ///< step, by the rank that is furthest
   Gpu gpu_ = kIdle;
   std::size_t segment_ = 0;  ///< the latest that started
   Time advanced_to_{};

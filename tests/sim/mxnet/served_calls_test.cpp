@@ -62,7 +62,7 @@ TEST(ServedCalls, ReturnWhenTheServersHaveAnswered) {
 // ms. A rank stands for both workers of its client.
 TEST(ServedCalls, AddUpInsideAClientAndBringValuesToAll) {
   Scene run(R"({"type": "hybrid", "clients": 2, "servers": 1, "requests": "pushpull",
-                "collective": {"type": "ring"}, "spread": {"type": "binomial-broadcast"}})",
+                "collective": {"type": "ring"}, "spread": {"type": "broadcast"}})",
             4, 2);
   run.call(0, 0, 0);
   run.call(0, 1, 0);
