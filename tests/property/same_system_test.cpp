@@ -281,6 +281,19 @@ TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
       by_its_program);
 }
 
+/// What kernels and collectives, or links inside nodes, cost each other.
+void add_costs_of_overlap(ExperimentDraw& draw, Json& config) {
+  const auto factor = [&] { return 1 + static_cast<double>(draw.between(0, 20)) / 8; };
+  if (draw.one_in(2)) {
+    config["workload"]["overlap"] = {
+        {"type", "factors"}, {"compute", factor()}, {"collective", factor()}};
+  } else {
+    config["workload"]["overlap"] = {
+        {"type", "multiprocessors"}, {"multiprocessors", 80}, {"blocks", draw.between(0, 40)}};
+  }
+  if (draw.one_in(2)) config["cluster"]["intra_node_beside_kernels"] = factor();
+}
+
 /// In MXNet's engine, `embedding` with keys backward, as async sends its buckets.
 /// With keys in the order of the backward pass.
 Json without_host_costs(Json embedding) {
@@ -298,7 +311,8 @@ void expect_wfbp_of(
     }) {
   embedding = without_host_costs(std::move(embedding));
   expect_the_same(fmt::format("{} = async", embedding.dump()), [&](ExperimentDraw& draw) {
-    const Json config = any_config(draw, "all-reduce", false);
+    Json config = any_config(draw, "all-reduce", false);
+    if (draw.one_in(2)) add_costs_of_overlap(draw, config);
     Json strategy = when(draw);
     strategy["aggregation"] = {{"type", "all-reduce"}, {"collective", draw.collective()}};
     Json other = strategy;
@@ -338,7 +352,8 @@ TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
     if (embedding["type"] == "naive") embedding["threads"] = 1;
     expect_the_same(fmt::format("{} = async, servers", type), [&](ExperimentDraw& draw) {
       const std::string group = draw.of({"parameter-server", "hybrid"});
-      const Json config = any_config(draw, group, false);
+      Json config = any_config(draw, group, false);
+      if (draw.one_in(2)) add_costs_of_overlap(draw, config);
       Json aggregation = draw.servers();
       aggregation["type"] = group;
       if (group == "hybrid") draw.add_clients(aggregation, config["cluster"]);
