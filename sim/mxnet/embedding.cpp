@@ -126,7 +126,8 @@ Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) 
                            .real = run.real,
                            .decided = run.decided,
                            .served = run.served};
-  const bool are_alone = run.served != nullptr || (communicators == 1 && !run.decided.policy && run.overlap.links == 1);
+  const bool are_alone = run.served != nullptr ||
+                         (communicators == 1 && !run.decided.policy && run.overlap.links == 1);
   if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run.played;
   return ways;
 }
@@ -173,7 +174,10 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input,
                       1, std::max<std::int64_t>(run.learning, 1));
   std::optional<RankGpus> gpus;
-  if (run.overlap.any()) ways.gpus = &gpus.emplace(world, run.overlap, ranks, run.workers);
+  if (run.overlap.any()) {
+    ways.gpus = &gpus.emplace(world, run.overlap, ranks, run.workers);
+    recorder.share(gpus->of(0));
+  }
   Communicators mpi(world, graph, ways, ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
@@ -222,6 +226,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
+  busy += recorder.lost();
   const Duration compute =
       is_random ? compute_of_slowest(graph, operations, settings.jitter, run, recorder)
                 : plan.forward + plan.backward;

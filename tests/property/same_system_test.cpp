@@ -247,6 +247,19 @@ TEST(SameSystem, RingsOfOddSizesDifferByAByteAMessageAtMost) {
       });
 }
 
+/// What kernels and collectives, or links inside nodes, cost each other.
+void add_costs_of_overlap(ExperimentDraw& draw, Json& config) {
+  const auto factor = [&] { return 1 + static_cast<double>(draw.between(0, 20)) / 8; };
+  if (draw.one_in(2)) {
+    config["workload"]["overlap"] = {
+        {"type", "factors"}, {"compute", factor()}, {"collective", factor()}};
+  } else {
+    config["workload"]["overlap"] = {
+        {"type", "multiprocessors"}, {"multiprocessors", 80}, {"blocks", draw.between(0, 40)}};
+  }
+  if (draw.one_in(2)) config["cluster"]["intra_node_beside_kernels"] = factor();
+}
+
 TEST(SameSystem, EachFastPathIsItsProgram) {
   const auto by_programs = [](const Experiment& e) {
     const WithoutFastPaths none;
@@ -256,7 +269,9 @@ TEST(SameSystem, EachFastPathIsItsProgram) {
     expect_the_same(
         fmt::format("fast paths = programs, {}", group.name),
         [&](ExperimentDraw& draw) {
-          const Json config = any_of_group(draw, group.name);
+          const Json config = any_of_group(draw, group.name, "", [&](Json& drawn) {
+            if (group.name == "embedding" && draw.one_in(2)) add_costs_of_overlap(draw, drawn);
+          });
           return Pair{config, config};
         },
         by_programs);
@@ -279,19 +294,6 @@ TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
         return Pair{config, config};
       },
       by_its_program);
-}
-
-/// What kernels and collectives, or links inside nodes, cost each other.
-void add_costs_of_overlap(ExperimentDraw& draw, Json& config) {
-  const auto factor = [&] { return 1 + static_cast<double>(draw.between(0, 20)) / 8; };
-  if (draw.one_in(2)) {
-    config["workload"]["overlap"] = {
-        {"type", "factors"}, {"compute", factor()}, {"collective", factor()}};
-  } else {
-    config["workload"]["overlap"] = {
-        {"type", "multiprocessors"}, {"multiprocessors", 80}, {"blocks", draw.between(0, 40)}};
-  }
-  if (draw.one_in(2)) config["cluster"]["intra_node_beside_kernels"] = factor();
 }
 
 /// In MXNet's engine, `embedding` with keys backward, as async sends its buckets.

@@ -16,7 +16,9 @@ void KvstoreRun::check(const Experiment& e, const DocumentOf& document) const {
   const Config config(document(), experiment_params());
   const Config workload = config.object("workload", workload_params());
   if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
-    workload.fail("overlap", "unexpected, as nothing slows what a kvstore adds up down");
+    workload.fail(
+        "overlap",
+        "unexpected, as kernels and what a kvstore adds up on a node do not slow each other down");
   }
   if (e.cluster->intra_node_beside_kernels > 1) {
     config.object("cluster", cluster_params())

@@ -58,6 +58,7 @@ TEST(RankGpus, AKeyBesideTheBackwardPass) {
   EXPECT_EQ(slow_pass.times.compute, 8 * kSecond);
   EXPECT_EQ(to_seconds(slow_pass.times.exposed_comm), 3.5);
   EXPECT_EQ(to_seconds(slow_pass.cold), 11.5);
+  EXPECT_EQ(slow_pass.times.comm_busy, 5 * kSecond);
   EXPECT_EQ(spent(slow_pass),
             (SecondsByCause{{{"forward pass", "GPU"}, 2},
                             {{"backward pass", "GPU"}, 6},
