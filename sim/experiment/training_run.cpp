@@ -106,33 +106,37 @@ PlannedStep closed_plan(const Experiment& e) {
   return {units, std::move(step), played_machines(e)};
 }
 
-namespace {
-
-/// What slows such collectives of a client and its passes down, beside the links; null: nothing.
-/// `slower`: on links as they are while kernels run; null: those do not know it themselves.
-std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, const TrainingPlan& plan,
-                                           const std::shared_ptr<const Collective>& alone,
-                                           std::shared_ptr<const Collective> slower) {
-  const std::shared_ptr<const Overlap>& overlap = e.workload->workload.overlap;
-  if (overlap == nullptr || alone == nullptr || plan.members() == 1) return {};
-  if (slower == nullptr || plan.kernels_slow_links) slower = alone;
-  auto of = once_by_size([workload = e.workload, overlap, alone, slower](Bytes m) {
-    return overlap->beside({.alone = *alone, .beside_kernels = *slower}, m,
-                           workload->workload.trace.multiprocessors);
-  });
-  if (std::ranges::none_of(plan.step.buckets, [&](const Bucket& b) { return of(b.bytes).any(); }))
-    return {};
-  return of;
-}
-
-}  // namespace
-
 bool kernels_slow_links(const Experiment& e) {
   const Overlap* const overlap = e.workload->workload.overlap.get();
   return e.run->fidelity == Fidelity::kMessage && overlap != nullptr && overlap->slows_links() &&
          e.cluster->intra_node_beside_kernels > 1 && e.cluster->gpus_per_node > 1 &&
          e.cluster->workers() > e.aggregation->clients &&
          !(e.update->sends_parameters() && e.aggregation->servers.count == 0);
+}
+
+namespace {
+
+/// What slows such collectives of several workers and their passes down, beside the links; null:
+/// nothing. `slower`: on links as they are while kernels run; null: the same.
+std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, std::span<const Bucket> buckets,
+                                           const std::shared_ptr<const Collective>& alone,
+                                           std::shared_ptr<const Collective> slower) {
+  const std::shared_ptr<const Overlap>& overlap = e.workload->workload.overlap;
+  if (overlap == nullptr || alone == nullptr || e.cluster->workers() == e.aggregation->clients)
+    return {};
+  if (slower == nullptr || kernels_slow_links(e)) slower = alone;
+  auto of = once_by_size([workload = e.workload, overlap, alone, slower](Bytes m) {
+    return overlap->beside({.alone = *alone, .beside_kernels = *slower}, m,
+                           workload->workload.trace.multiprocessors);
+  });
+  if (std::ranges::none_of(buckets, [&](const Bucket& b) { return of(b.bytes).any(); })) return {};
+  return of;
+}
+
+}  // namespace
+
+std::function<Slowdown(Bytes)> slowdown_of(const Experiment& e, std::span<const Bucket> buckets) {
+  return slowdown_of(e, buckets, e.aggregation->inside, e.aggregation->beside_kernels);
 }
 
 TrainingPlan plan_training(const Experiment& e) {
@@ -148,8 +152,9 @@ TrainingPlan plan_training(const Experiment& e) {
   plan.workload = {e.workload, &e.workload->workload};
   plan.units = units;
   plan.kernels_slow_links = kernels_slow_links(e);
-  plan.beside = slowdown_of(e, plan, aggregation.inside, aggregation.beside_kernels);
-  plan.beside_spread = slowdown_of(e, plan, aggregation.spread, aggregation.spread_beside_kernels);
+  plan.beside = slowdown_of(e, plan.step.buckets);
+  plan.beside_spread =
+      slowdown_of(e, plan.step.buckets, aggregation.spread, aggregation.spread_beside_kernels);
   const bool plays = e.run->fidelity == Fidelity::kMessage;
   const bool meets_nothing = aggregation.clients == 1 && aggregation.servers.count == 0 &&
                              e.transport->streams == 1 && !plan.step.buckets.empty() &&

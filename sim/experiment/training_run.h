@@ -6,7 +6,9 @@
 #include "sim/training/plan.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace steptime {
@@ -53,6 +55,11 @@ PlannedStep closed_plan(const Experiment& experiment);
 
 /// Whether messages inside nodes travel beside kernels that slow their links down.
 bool kernels_slow_links(const Experiment& experiment);
+
+/// What slows all-reduces of these buckets and the passes beside them down, but for links that know
+/// it themselves; null: nothing.
+std::function<Slowdown(Bytes)> slowdown_of(const Experiment& experiment,
+                                           std::span<const Bucket> buckets);
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);

@@ -4,9 +4,9 @@
 #include "sim/collective/link_use.h"
 #include "sim/layouts/plan.h"
 #include "sim/layouts/segments.h"
-#include "sim/layouts/shared_gpu.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
+#include "sim/workload/shared_gpu.h"
 
 #include <cstdint>
 #include <map>

@@ -77,7 +77,10 @@ StageRank::StageRank(LayoutRun& run, std::int32_t rank, std::size_t program)
 
 void StageRank::Computing::await_suspend(Suspended program) const {
   World& world = me.run_.world;
-  if (me.gpu_ != nullptr) return me.gpu_->compute(program, work);
+  if (me.gpu_ != nullptr) {
+    return me.gpu_->compute(work, Phase::kNormal,
+                            Callback::of([program] { World::resume(program); }));
+  }
   world.wake(program, world.engine.until(world.present(), work, Reason{}), Phase::kNormal);
 }
 

@@ -13,13 +13,18 @@ namespace steptime {
 Communicators::Communicators(World& world, const TrainingGraph& graph, const Ways& ways,
                              std::int32_t ranks, std::int32_t count, Listener& listener)
     : world_(world), graph_(graph), ways_(ways), count_(count), planned_(graph, ways.links) {
-  if (ways.played)
-    routes_ = std::make_unique<Machine>(*ways.played->cluster);
-  else
+  const Machine* machine = nullptr;
+  if (ways.played) {
+    auto made = std::make_unique<Machine>(*ways.played->cluster);
+    machine = made.get();
+    routes_ = std::move(made);
+  } else {
     routes_ = std::make_unique<TimedLinks>(1);
+  }
   if (ways.served == nullptr) {
     network_ =
         &world.connect(*routes_, ways.played ? ways.played->cluster->messages : MessageOptions{});
+    if (ways.gpus != nullptr && machine != nullptr) ways.gpus->slow_links_of(*network_, *machine);
   }
   for (std::int32_t i = 0; i <= count; ++i) {
     Group& group = groups_.emplace_back(world, Name{"communicator", i},
@@ -31,7 +36,7 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
                                              ranks, listener);
   }
   if (ways.served != nullptr)
-    others_ = std::make_unique<ServedCalls>(world, *ways.served, ranks, listener);
+    others_ = std::make_unique<ServedCalls>(world, *ways.served, ranks, listener, ways.gpus);
 }
 
 const Callee& Communicators::callee(std::int32_t key) {
@@ -42,9 +47,13 @@ const Callee& Communicators::callee(std::int32_t key) {
 /// They travel one after another, and meet nothing.
 std::unique_ptr<Medium> Communicators::medium_of_messages() {
   const Collective& collective = *ways_.decided.collective;
-  if (ways_.played) return played_medium();
-  return std::make_unique<AloneMedium>(
-      world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr);
+  if (ways_.played) return slowed(played_medium());
+  return slowed(std::make_unique<AloneMedium>(
+      world_, collective, [&collective](Bytes bytes) { return collective.time(bytes); }, nullptr));
+}
+
+std::unique_ptr<Medium> Communicators::slowed(std::unique_ptr<Medium> medium) {
+  return ways_.gpus != nullptr ? ways_.gpus->slowed(std::move(medium)) : std::move(medium);
 }
 
 std::unique_ptr<Medium> Communicators::played_medium() {
@@ -61,8 +70,8 @@ std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
         [time](Bytes) { return PlayedParts{.startup = time}; });
   }
   if (ways_.served != nullptr) return std::make_unique<NoMedium>(world_);
-  if (ways_.played) return played_medium();
-  return std::make_unique<FlowMedium>(world_, *network_, planned_, links_);
+  if (ways_.played) return slowed(played_medium());
+  return slowed(std::make_unique<FlowMedium>(world_, *network_, planned_, links_));
 }
 
 std::uint64_t Communicators::call(std::int32_t rank, Subject subject, When when, Callback returns) {

@@ -9,6 +9,7 @@
 #include "sim/collective/collective.h"
 #include "sim/core/units.h"
 #include "sim/mxnet/rank_calls.h"
+#include "sim/mxnet/rank_gpus.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/network/cluster.h"
 #include "sim/network/machine.h"
@@ -67,6 +68,7 @@ class Communicators {
     Decided decided{};
     /// The run whose servers ranks meet at; null: they reduce among themselves.
     const TrainingPlan* served = nullptr;
+    RankGpus* gpus = nullptr;  ///< beside which keys travel; null: neither slows the other down
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two
@@ -132,6 +134,8 @@ class Communicators {
   std::unique_ptr<Medium> medium(std::int32_t communicator);
   std::unique_ptr<Medium> medium_of_messages();
   std::unique_ptr<Medium> played_medium();
+  /// Beside what ranks compute.
+  std::unique_ptr<Medium> slowed(std::unique_ptr<Medium> medium);
 
   World& world_;
   const TrainingGraph& graph_;

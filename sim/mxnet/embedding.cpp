@@ -119,14 +119,15 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
 }
 
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
-/// the plan says, is exact at both fidelities.
+/// the plan says, is exact at both fidelities, unless kernels change the speed of links.
 Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
   Communicators::Ways ways{.barrier = barrier_time(run),
                            .links = run.links,
                            .real = run.real,
                            .decided = run.decided,
                            .served = run.served};
-  const bool are_alone = run.served != nullptr || (communicators == 1 && !run.decided.policy);
+  const bool are_alone = run.served != nullptr ||
+                         (communicators == 1 && !run.decided.policy && run.overlap.links == 1);
   if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run.played;
   return ways;
 }
@@ -162,7 +163,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   const auto ranks = static_cast<std::int32_t>(ranks_played(settings, run));
   const auto communicators = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
-  const Communicators::Ways ways = ways_of(run, communicators);
+  Communicators::Ways ways = ways_of(run, communicators);
   check_size(plan, graph, settings, run);
 
   Causes kept;
@@ -173,6 +174,11 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   InputPipeline input(plan.input);
   RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input,
                       1, std::max<std::int64_t>(run.learning, 1));
+  std::optional<RankGpus> gpus;
+  if (run.overlap.any()) {
+    ways.gpus = &gpus.emplace(world, run.overlap, ranks, run.workers);
+    recorder.share(gpus->of(0));
+  }
   Communicators mpi(world, graph, ways, ranks, communicators, recorder);
   check_events(
       mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
@@ -184,7 +190,8 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
       clock,         graph,    settings,
       operations,    mpi,      recorder,
       input,         reasons,  RandomStream(run.seed, Purpose::kSegmentTime),
-      run.variation, run.seed, run.one_clock || !is_random || run.timeline != nullptr};
+      run.variation, run.seed, run.one_clock || !is_random || run.timeline != nullptr || gpus,
+      ways.gpus};
   std::vector<std::unique_ptr<MpiRank>> workers;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
     workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
@@ -220,6 +227,7 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
+  busy += recorder.lost();
   const Duration compute =
       is_random ? compute_of_slowest(graph, operations, settings.jitter, run, recorder)
                 : plan.forward + plan.backward;

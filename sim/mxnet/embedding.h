@@ -12,6 +12,7 @@
 #include "sim/events/timeline.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/embedded_step.h"
+#include "sim/mxnet/rank_gpus.h"
 #include "sim/mxnet/settings.h"
 #include "sim/network/cluster.h"
 #include "sim/runtime/world.h"
@@ -76,6 +77,8 @@ struct EmbeddedRun {
   Communicators::Decided decided{};
   /// The run whose servers the ranks meet at; null: they reduce among themselves.
   const TrainingPlan* served = nullptr;
+  /// What all-reduces and compute segments cost each other, and kernels the links of that cluster.
+  RankGpus::Costs overlap{};
   /// Runs in real time instead, as one of the ranks, that are alike; `steps` are averaged over.
   RealCollectives* real = nullptr;
   bool attributes = false;  ///< the step's causes are asked for

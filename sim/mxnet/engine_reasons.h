@@ -13,6 +13,8 @@ struct EngineReasons {
         forward(clock.reason("forward pass", "GPU")),
         backward(clock.reason("backward pass", "GPU")),
         slower(clock.reason("slower worker", "GPU")),
+        slowed_forward(clock.reason("forward pass slowed by collectives", "GPU")),
+        slowed_backward(clock.reason("backward pass slowed by collectives", "GPU")),
         copies(clock.reason("copies between GPU and host", "copy engines")),
         updates(clock.reason("updates of weights", "GPU")) {}
 
@@ -21,7 +23,9 @@ struct EngineReasons {
   Reason wake_ups;
   Reason forward;
   Reason backward;
-  Reason slower;  ///< what a pass takes longer than usual
+  Reason slower;  ///< what a pass takes longer than usual by itself
+  Reason slowed_forward;
+  Reason slowed_backward;
   Reason copies;
   Reason updates;
 };

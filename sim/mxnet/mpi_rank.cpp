@@ -146,6 +146,10 @@ std::optional<When> MpiRank::started(OperationId operation) {
     run_.recorder.segment_started(index_of(operation), engine_.step(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
+  if (body.computes && run_.gpus != nullptr) {
+    compute(operation);
+    return std::nullopt;
+  }
   if (body.how == Body::kTakesTime) return end_of(operation, body);
   if (body.how == Body::kWakesMainThread) return domain_.present();
   call(subject_of(operation),
@@ -199,11 +203,38 @@ When MpiRank::end_of(OperationId operation, const Body& body) {
   if (!body.computes)
     return domain_.until(
         time, kind_of(operation) == Kind::kUpdate ? run_.reasons.updates : run_.reasons.copies);
+  return computed(domain_.present(), operation, time);
+}
+
+When MpiRank::computed(When since, OperationId operation, Duration time) {
   const bool is_backward = run_.graph.segments[index_of(operation)].is_backward;
-  const Duration usual = std::min(time, body.time);
+  const Duration usual = std::min(time, body_of(operation).time);
   const When done =
-      domain_.until(usual, is_backward ? run_.reasons.backward : run_.reasons.forward);
+      domain_.until(since, usual, is_backward ? run_.reasons.backward : run_.reasons.forward);
   return domain_.until(done, time - usual, run_.reasons.slower);
+}
+
+void MpiRank::compute(OperationId operation) {
+  led_to_segment_ = run_.clock.hold(domain_.present());
+  run_.gpus->of(rank_).compute(
+      time_of(operation, body_of(operation)), Phase::kComplete,
+      {[](void* self, std::uint64_t which) {
+         static_cast<MpiRank*>(self)->end_segment(static_cast<OperationId>(which));
+       },
+       this, operation});
+}
+
+void MpiRank::end_segment(OperationId operation) {
+  const When since = run_.clock.release(std::exchange(led_to_segment_, {}));
+  if (domain_.keeps_causes()) {
+    const Duration alone =
+        std::min(time_of(operation, body_of(operation)), domain_.now() - since.time);
+    const bool is_backward = run_.graph.segments[index_of(operation)].is_backward;
+    domain_.because(
+        run_.clock.until(computed(since, operation, alone), domain_.now(),
+                         is_backward ? run_.reasons.slowed_backward : run_.reasons.slowed_forward));
+  }
+  engine_.finish(operation);
 }
 
 bool MpiRank::is_all_reduce(OperationId operation) const {

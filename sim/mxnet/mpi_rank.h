@@ -10,6 +10,7 @@
 #include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/op_engine.h"
+#include "sim/mxnet/rank_gpus.h"
 #include "sim/mxnet/rank_ops.h"
 #include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/settings.h"
@@ -43,8 +44,9 @@ class MpiRank final : private OpEngine::Listener {
     const EngineReasons& reasons;
     RandomStream random;
     const Variation& variation;
-    std::int64_t seed = 1;  ///< what the variation is drawn with
-    bool one_clock = true;  ///< else all but rank 0, which is recorded, run ahead
+    std::int64_t seed = 1;     ///< what the variation is drawn with
+    bool one_clock = true;     ///< else all but rank 0, which is recorded, run ahead
+    RankGpus* gpus = nullptr;  ///< null: collectives do not slow them down; else there is one clock
   };
 
   MpiRank(const Run& run, std::int32_t rank, Timeline* timeline);
@@ -210,6 +212,11 @@ class MpiRank final : private OpEngine::Listener {
   Duration time_of(OperationId operation, const Body& body) const;
   /// Of that, when it begins now.
   When end_of(OperationId operation, const Body& body);
+  /// Of a segment that began then and takes so long by itself.
+  When computed(When since, OperationId operation, Duration time);
+  /// A segment begins now, whose end is not known as collectives come and go.
+  void compute(OperationId operation);
+  void end_segment(OperationId operation);
 
   static constexpr std::int32_t kForwardPass = -1;  ///< in place of a key
 
@@ -229,6 +236,8 @@ class MpiRank final : private OpEngine::Listener {
   std::int32_t waited_key_ = kForwardPass;
   Communicators::Subject main_call_{};
   Time waits_since_{};
+
+  Held led_to_segment_{};  ///< where collectives slow it down
 
   RankTimeline drawn_;
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing

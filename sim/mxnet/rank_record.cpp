@@ -58,6 +58,7 @@ void RankRecord::advance() {
 void RankRecord::step_started(std::int64_t step) {
   sums_.at = clock_.now();
   sums_.step = step;
+  if (slowed_ != nullptr) sums_.lost = slowed_->lost();
   starts_[step % 2] = clock_.now();
   if (step == 0) {
     first_start_ = steady_from_ = clock_.now();

@@ -8,6 +8,7 @@
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/training_graph.h"
 #include "sim/step/step.h"
+#include "sim/workload/slowed_medium.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,9 @@ class RankRecord final : public Communicators::Listener {
   RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<std::int64_t> steps,
              InputPipeline* input = nullptr, std::int64_t period = 1, std::int64_t ends = 1);
 
+  /// Whose all-reduces take longer than by themselves.
+  void share(const ComputingGpu& gpu) { slowed_ = &gpu; }
+
   /// The same answer for every rank that asks. What one has begun all do.
   bool wants_step(std::int64_t step);
 
@@ -75,6 +79,8 @@ class RankRecord final : public Communicators::Listener {
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.
   Duration step_time() const;
+  /// By how much longer its all-reduces took than by themselves.
+  Duration lost() const { return (to_.lost - from_.lost) / (to_.step - from_.step); }
   /// When the last operation of each step ended. Nothing before the first one hid or held it up.
   const std::vector<Duration>& ends() const { return ends_; }
   /// `causes`: what the clock keeps them in; null: nobody does.
@@ -90,6 +96,7 @@ class RankRecord final : public Communicators::Listener {
     std::int64_t step = 0;
     Duration under[4]{};          ///< communication, by what the GPU does
     Duration gpu[4]{};            ///< what it does
+    Duration lost{};              ///< by all-reduces, to what is computed beside them
     std::vector<Duration> waits;  ///< by key; the last one: the main thread
   };
 
@@ -102,6 +109,7 @@ class RankRecord final : public Communicators::Listener {
   std::optional<std::int64_t> steps_;  ///< to measure
   InputPipeline* input_;
   std::int64_t period_;
+  const ComputingGpu* slowed_ = nullptr;  ///< null: nothing slows its all-reduces down
   std::optional<std::int64_t> stops_before_;
   std::int64_t begun_ = -1;  ///< step, by the rank that is furthest
   Gpu gpu_ = kIdle;

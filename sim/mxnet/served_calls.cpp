@@ -47,11 +47,11 @@ class ServedCalls::OfClient final : public Client {
     const Aggregation& aggregation = all.plan_.aggregation;
     if (all.plan_.members() == 1) return;
     sums_.emplace(all.world_, Name{"sums of client", number},
-                  all.roads_->medium(number, *aggregation.inside), all.plan_,
+                  all.slowed(number, *aggregation.inside, &RankGpus::slowed), all.plan_,
                   [this](std::int32_t bucket) { exchange(bucket); });
     if (aggregation.spread == nullptr) return;
     spreads_.emplace(all.world_, Name{"broadcasts of client", number},
-                     all.roads_->medium(number, *aggregation.spread), all.plan_,
+                     all.slowed(number, *aggregation.spread, &RankGpus::slowed_spread), all.plan_,
                      [this](std::int32_t bucket) { end(bucket); });
   }
 
@@ -114,11 +114,12 @@ class ServedCalls::OfClient final : public Client {
 };
 
 ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks,
-                         CallListener& listener)
+                         CallListener& listener, RankGpus* gpus)
     : world_(world),
       plan_(plan),
       ranks_(static_cast<std::size_t>(ranks)),
       listener_(listener),
+      gpus_(gpus),
       roads_(plan.roads(world, plan)),
       wire_(roads_->wire()),
       servers_(
@@ -126,11 +127,21 @@ ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ra
                             {.clients = static_cast<std::int32_t>(plan.aggregation.clients),
                              .servers = static_cast<std::int32_t>(plan.aggregation.servers.count),
                              .costs = plan.aggregation.servers.costs()})) {
+  if (gpus != nullptr && plan.kernels_slow_links)
+    gpus->tell([this](std::int64_t worker, bool run) { roads_->set_kernels(worker, run); });
   for (std::int32_t client = 0; client < plan.aggregation.clients; ++client)
     clients_.push_back(std::make_unique<OfClient>(*this, client));
 }
 
 ServedCalls::~ServedCalls() = default;
+
+std::unique_ptr<Medium> ServedCalls::slowed(std::int32_t client, const Collective& collective,
+                                            Slows slows) {
+  auto medium = roads_->medium(client, collective);
+  if (gpus_ == nullptr) return medium;
+  const auto each = static_cast<std::int32_t>(ranks_of_each());
+  return (gpus_->*slows)(std::move(medium), {client * each, each});
+}
 
 std::uint64_t ServedCalls::call(std::int32_t rank, CallSubject subject, When when,
                                 Callback returns) {

@@ -3,6 +3,7 @@
 // make (001 section 4: MPI clients of servers).
 #pragma once
 #include "sim/mxnet/rank_calls.h"
+#include "sim/mxnet/rank_gpus.h"
 #include "sim/runtime/group.h"
 #include "sim/runtime/world.h"
 #include "sim/servers/servers.h"
@@ -20,9 +21,11 @@ namespace steptime {
 class ServedCalls final : public KeyCalls {
  public:
   /// `plan`: of a run with servers whose workers wait for each other. `ranks`: who calls, as many
-  /// for each client. The listener hears of the first client. All must outlive this. Throws
+  /// for each client. The listener hears of the first client. `gpus`: beside which a client's sums
+  /// and broadcasts travel; null: neither slows the other down. All must outlive this. Throws
   /// InputError.
-  ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks, CallListener& listener);
+  ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks, CallListener& listener,
+              RankGpus* gpus = nullptr);
   ~ServedCalls() override;
 
   std::uint64_t call(std::int32_t rank, CallSubject subject, When when, Callback returns) override;
@@ -42,12 +45,18 @@ class ServedCalls final : public KeyCalls {
   };
   class OfClient;
 
-  std::size_t ranks_of_each() const { return ranks_ / clients_.size(); }
+  std::size_t ranks_of_each() const {
+    return ranks_ / static_cast<std::size_t>(plan_.aggregation.clients);
+  }
+  using Slows = std::unique_ptr<Medium> (RankGpus::*)(std::unique_ptr<Medium>, RankGpus::Part);
+  /// What a collective of a client goes through.
+  std::unique_ptr<Medium> slowed(std::int32_t client, const Collective& collective, Slows slows);
 
   World& world_;
   const TrainingPlan& plan_;
   std::size_t ranks_;
   CallListener& listener_;
+  RankGpus* gpus_;
   std::unique_ptr<Roads> roads_;
   std::unique_ptr<Wire> wire_;
   std::unique_ptr<Servers> servers_;

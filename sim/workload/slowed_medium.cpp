@@ -86,12 +86,12 @@ void SlowedExchange::end() {
 }
 
 SlowedMedium::SlowedMedium(World& world, std::unique_ptr<Medium> medium, SlowdownOf beside,
-                           std::vector<ComputingGpu*> gpus)
+                           std::vector<ComputingGpu*> gpus, const char* lost)
     : world_(world),
       medium_(std::move(medium)),
       beside_(std::move(beside)),
       gpus_(std::move(gpus)),
-      slowed_(world.engine.reason("collectives slowed by the backward pass", "GPU")) {}
+      slowed_(world.engine.reason(lost, "GPU")) {}
 
 const Slowdown& SlowedMedium::slowdown_of(Bytes bytes) {
   const auto [at, is_new] = known_.try_emplace(bytes.count);

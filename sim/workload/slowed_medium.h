@@ -113,9 +113,10 @@ class SlowedMedium final : public Medium {
  public:
   /// How many times as long each takes, by the bytes of an exchange.
   using SlowdownOf = std::function<Slowdown(Bytes)>;
-  /// `world` and `gpus` must outlive it.
+  /// `world` and `gpus` must outlive it. `lost`: what causes call the time that exchanges lose.
   SlowedMedium(World& world, std::unique_ptr<Medium> medium, SlowdownOf beside,
-               std::vector<ComputingGpu*> gpus);
+               std::vector<ComputingGpu*> gpus,
+               const char* lost = "collectives slowed by the backward pass");
 
   void start(Bytes bytes, Callback done) override;
   Duration least(Bytes bytes) const override { return medium_->least(bytes); }

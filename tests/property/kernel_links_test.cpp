@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace steptime {
 namespace {
 
 constexpr int kDraws = 60;  // of each group, at each fidelity
-constexpr const char* kGroups[] = {"all-reduce", "parameter-server", "hybrid"};
+constexpr const char* kGroups[] = {"all-reduce", "parameter-server", "hybrid", "embedding"};
 
 Json beside_kernels(Json config, double factor) {
   config["workload"]["overlap"] = "multiprocessors";
@@ -35,6 +36,34 @@ TEST(KernelLinks, AFactorOfOneChangesNothing) {
     }
   }
   fmt::print("seed {}\n", seed_of_the_run());
+}
+
+/// Ranks that differ as well as ranks that are alike, beside collectives that slow them down.
+TEST(KernelLinks, InAnEngineEachTimeHasItsCause) {
+  int slowed = 0;
+  for (const char* fidelity : {"analytic", "message"}) {
+    for (std::uint32_t i = 0; i < kDraws; ++i) {
+      ExperimentDraw draw(i, seed_of_the_run());
+      const Json config = any_of_group(draw, "embedding", fidelity, [&](Json& drawn) {
+        drawn["cluster"]["intra_node_beside_kernels"] = draw.between(1, 3);
+        drawn["workload"]["overlap"] = {
+            {"type", "factors"}, {"compute", draw.between(1, 3)}, {"collective", 1.25}};
+      });
+      std::vector<SentBucket> buckets;
+      const Result r = simulate(drawn_experiment(config), &buckets);
+      double sum = 0;
+      bool is_slowed = false;
+      for (const Cause& cause : r.attribution) {
+        sum += cause.seconds;
+        is_slowed |= cause.cause.find("slowed by") != std::string::npos;
+        EXPECT_NE(cause.cause, "not explained") << config.dump();
+      }
+      EXPECT_NEAR(sum, r.step_time_s, 1e-11) << config.dump();
+      slowed += is_slowed ? 1 : 0;
+    }
+  }
+  fmt::print("seed {}: {} steps have slowed passes or collectives\n", seed_of_the_run(), slowed);
+  EXPECT_GT(slowed, 0);
 }
 
 /// Of steps that begin with nothing under way, whose buckets are reduced in the order of their

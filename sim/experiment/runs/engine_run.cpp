@@ -5,7 +5,6 @@
 #include "sim/experiment/played_cluster.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/mean_step.h"
-#include "sim/network/read_cluster.h"
 #include "sim/training/learner.h"
 
 #include <algorithm>
@@ -54,15 +53,6 @@ std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<Embe
 void EngineRun::check(const Experiment& e, const DocumentOf& document) const {
   check_machines(e);
   const Config config(document(), experiment_params());
-  const Config workload = config.object("workload", workload_params());
-  if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
-    workload.fail("overlap", "unexpected, as in engines of frameworks nothing slows anything down");
-  }
-  if (e.cluster->intra_node_beside_kernels > 1) {
-    config.object("cluster", cluster_params())
-        .fail("intra_node_beside_kernels",
-              "in engines of frameworks kernels slow nothing down; expected 1");
-  }
   const Config strategy = config.object("strategy", strategy_params());
   e.embedding->check(strategy, *e.aggregation, *e.update);
   check_strategy(strategy, e);

@@ -1,13 +1,31 @@
 #include "sim/experiment/runs/kvstore_run.h"
 
+#include "sim/experiment/keys.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
+#include "sim/network/read_cluster.h"
 
 #include <algorithm>
 
 #include <spdlog/spdlog.h>
 
 namespace steptime {
+
+void KvstoreRun::check(const Experiment& e, const DocumentOf& document) const {
+  EngineRun::check(e, document);
+  const Config config(document(), experiment_params());
+  const Config workload = config.object("workload", workload_params());
+  if (workload.has("overlap") && Catalogue::type_of(workload, "overlap") != "none") {
+    workload.fail(
+        "overlap",
+        "unexpected, as kernels and what a kvstore adds up on a node do not slow each other down");
+  }
+  if (e.cluster->intra_node_beside_kernels > 1) {
+    config.object("cluster", cluster_params())
+        .fail("intra_node_beside_kernels",
+              "what a kvstore adds up on a node is not slowed down by kernels; expected 1");
+  }
+}
 
 void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) const {
   if (e.schedule->policy({})) {

@@ -6,6 +6,9 @@
 namespace steptime {
 
 class KvstoreRun final : public EngineRun {
+ public:
+  void check(const Experiment& e, const DocumentOf& document) const override;
+
  private:
   void check_strategy(const Config& strategy, const Experiment& e) const override;
   PlannedStep plan(const Experiment& e, const Wanted& wanted) const override;

@@ -75,6 +75,10 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
       decided.policy ? default_steps(*e.update, *e.schedule, *e.transport) : 1;
   const Convergence* const learns = e.run->convergence.get();
   const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
+  const RankGpus::Costs overlap{
+      .beside = served ? served->beside : slowdown_of(e, buckets),
+      .beside_spread = served ? served->beside_spread : nullptr,
+      .links = kernels_slow_links(e) ? e.cluster->intra_node_beside_kernels : 1};
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units, inside.startup(),
                        {.workers = e.cluster->workers(),
                         .latency = e.cluster->bottleneck().latency,
@@ -86,6 +90,7 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
                         .played = played,
                         .decided = decided,
                         .served = served ? &*served : nullptr,
+                        .overlap = overlap,
                         .attributes = seed.attributes,
                         .links = e.cluster->nodes > 1 ? Pairs::kBetweenNodes : Pairs::kInNode,
                         .timeline = seed.timeline,

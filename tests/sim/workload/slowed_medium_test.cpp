@@ -1,4 +1,5 @@
-// Exchanges and what is computed beside them. One at a time: tests/sim/layouts/shared_gpu_test.cpp.
+// Exchanges and what is computed beside them. One at a time:
+// tests/sim/workload/shared_gpu_test.cpp.
 #include "sim/workload/slowed_medium.h"
 
 #include "tests/support/play.h"

@@ -34,6 +34,23 @@ TEST(KvstoreRun, TakesWhatAProcessOfAKvstoreHas) {
             "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
 }
 
+TEST(KvstoreRun, IsNotSlowedDownByKernels) {
+  const TinyFolder folder;
+  const auto error = [&](const std::string& patch) {
+    Json config = Json::parse(kvstore(""));
+    config.merge_patch(Json::parse(patch));
+    const std::string text =
+        message_of<InputError>([&] { tiny_experiment(folder, config.dump()); });
+    return text.substr(text.find(": /") + 2);
+  };
+  EXPECT_EQ(error(R"({"workload": {"overlap": "factors"}})"),
+            "/workload/overlap: unexpected, as kernels and what a kvstore adds up on a node do not "
+            "slow each other down");
+  EXPECT_EQ(error(R"({"cluster": {"intra_node_beside_kernels": 2}})"),
+            "/cluster/intra_node_beside_kernels: what a kvstore adds up on a node is not slowed "
+            "down by kernels; expected 1");
+}
+
 TEST(KvstoreRun, KeysTravelInStepsThatExchange) {
   const TinyFolder folder;
   const auto messages = [&](const std::string& more) {

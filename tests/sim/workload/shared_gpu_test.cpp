@@ -1,4 +1,4 @@
-#include "sim/layouts/shared_gpu.h"
+#include "sim/workload/shared_gpu.h"
 
 #include "tests/support/layouts.h"
 

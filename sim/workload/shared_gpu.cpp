@@ -1,12 +1,14 @@
-#include "sim/layouts/shared_gpu.h"
+#include "sim/workload/shared_gpu.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace steptime {
 
-void SharedGpu::compute(Suspended program, Duration work) {
-  program_ = program;
+void SharedGpu::compute(Duration work, Phase phase, Callback over) {
+  is_busy_ = true;
+  phase_ = phase;
+  over_ = over;
   if (computes_) {
     world_.engine.cancel(stop_);
   } else {
@@ -20,14 +22,16 @@ void SharedGpu::compute(Suspended program, Duration work) {
 }
 
 void SharedGpu::await_end() {
-  end_ = world_.engine.at(std::max(world_.now(), stretch_.when(work_)), Phase::kNormal,
+  end_ = world_.engine.at(std::max(world_.now(), stretch_.when(work_)), phase_,
                           [this] { end_work(); });
 }
 
 void SharedGpu::end_work() {
-  // Others of this instant may go on with the stretch.
+  is_busy_ = false;
+  over_();
+  if (is_busy_) return;
+  // Others of this instant, and what they decide, may go on with the stretch.
   stop_ = world_.engine.at(world_.now(), Phase::kSchedule, [this] { stop(); });
-  World::resume(std::exchange(program_, {}));
 }
 
 void SharedGpu::stop() {
@@ -41,9 +45,9 @@ void SharedGpu::tell_all() const {
 }
 
 void SharedGpu::change_speed() {
-  if (!computes_) return;
+  if (!computes_ || slowdown() == stretch_.slowdown()) return;
   stretch_.change(world_.now(), slowdown());
-  if (!program_) return;
+  if (!is_busy_) return;
   world_.engine.cancel(end_);
   await_end();
 }
