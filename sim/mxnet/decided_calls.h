@@ -49,7 +49,7 @@ class DecidedCalls final : public KeyCalls, private Group::Watch {
   World& world_;
   std::size_t ranks_;
   CallListener& listener_;
-  Group messages_;  ///< of one member, for the ranks that all have called
+  Group messages_;  ///< one member stands for the ranks, which all have called
   Decider decider_;
   std::vector<Calls> calls_;  ///< by key
 };

@@ -64,7 +64,7 @@ class RankGpus {
 
   World& world_;
   Costs costs_;
-  std::int64_t workers_each_;  ///< that a rank stands for
+  std::int64_t workers_each_;  ///< so many workers a rank stands for
   std::deque<SharedGpu> gpus_;
   std::optional<KernelLinks> links_;
   OnKernels on_kernels_;

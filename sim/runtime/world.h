@@ -224,7 +224,7 @@ class World {
   std::size_t serving_ = 0;
   bool is_served_ = false;        ///< threads have ended, and only those that serve are left
   std::uint64_t idle_ = 0;        ///< events in which only such went on
-  std::uint64_t last_waits_ = 0;  ///< of all others, before these
+  std::uint64_t last_waits_ = 0;  ///< waits of all others, before these
   /// Who is woken at this instant; only while the run is looked at.
   std::optional<std::vector<std::string>> woken_;
 };

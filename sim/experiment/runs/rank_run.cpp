@@ -23,7 +23,8 @@ void RankRun::check_strategy(const Config& strategy, const Experiment& e) const 
                   "has several streams, but in an engine the embedding says how many collectives "
                   "are outstanding; expected 1");
   }
-  if (!e.update->ends_together()) {
+  const bool meets = e.update->has_met(1) && e.update->trainers(e.cluster->workers()) == 1;
+  if (!meets) {
     strategy.fail("update",
                   "leaves workers apart, but an engine's ranks are in step; expected sgd, or an "
                   "embedding {\"type\": \"async\"}");
