@@ -49,24 +49,20 @@ struct MeetingSteps {
   std::int64_t period = 1;
 };
 
-/// What the slowest of so many workers computes from one meeting to the next, added up, and behind
-/// the last meeting their mean: what these steps would take if nothing but compute took time. `of`:
-/// of a worker in a step.
+/// What the slowest of so many workers computes from one meeting to the next, added up: what these
+/// steps would take if nothing but compute took time. `of`: of a worker in a step.
 template <class Of>
 Duration computed_by_slowest(const MeetingSteps& steps, std::int64_t workers, Of of) {
   Duration sum{};
   for (std::int64_t begin = steps.first; begin < steps.last; begin += steps.period) {
-    const bool meet = steps.last - begin >= steps.period;
     Duration longest{};
-    Duration all{};
     for (std::int64_t worker = 0; worker < workers; ++worker) {
       Duration own{};
       for (auto step = begin; step < std::min(begin + steps.period, steps.last); ++step)
         own += of(worker, step);
       longest = std::max(longest, own);
-      all += own;
     }
-    sum += meet ? longest : all / workers;
+    sum += longest;
   }
   return sum;
 }
