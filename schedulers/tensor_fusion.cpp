@@ -90,6 +90,7 @@ class TensorFusion final : public Schedule {
     return std::make_unique<Cycles>(std::make_unique<Fusion>(buckets, threshold_), cycle_,
                                     [](std::size_t) { return Duration{}; });
   }
+  bool fuses() const override { return true; }
   /// Steps begin at other phases of the cycle.
   std::int64_t default_steps() const override { return cycle_ > Duration{} ? 20 : 1; }
 

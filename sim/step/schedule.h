@@ -79,6 +79,8 @@ class Schedule {
   virtual std::unique_ptr<Policy> policy(std::span<const Bucket> /*buckets*/) const {
     return nullptr;
   }
+  /// Whether its policy makes one message of several buckets.
+  virtual bool fuses() const { return false; }
   /// Whether a layer of the next forward pass waits for its own gradients only; else the whole pass
   /// waits for all.
   virtual bool layers_wait_for_their_own() const { return false; }
@@ -103,6 +105,7 @@ class Replanned : public Schedule {
   std::unique_ptr<Policy> policy(std::span<const Bucket> buckets) const override {
     return of_->policy(buckets);
   }
+  bool fuses() const override { return of_->fuses(); }
   bool layers_wait_for_their_own() const override { return of_->layers_wait_for_their_own(); }
   bool plans_for_the_recurrence() const override { return of_->plans_for_the_recurrence(); }
   bool copies_gradients() const override { return of_->copies_gradients(); }

@@ -27,18 +27,27 @@ void KvstoreRun::check(const Experiment& e, const DocumentOf& document) const {
   }
 }
 
-void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) const {
-  if (e.schedule->policy({})) {
+void check_kvstore(const Config& strategy, const Experiment& e) {
+  if (e.schedule->fuses()) {
     strategy.fail("schedule",
-                  "decides while the step runs, but this kvstore takes keys as its engine does; "
+                  "fuses what is ready while the step runs, but a kvstore sends keys one by one; "
                   "expected one that plans beforehand");
   }
   if (e.transport->streams > 1)
     strategy.fail("transport", "has several streams, which a kvstore has not; expected 1");
-  if (e.transport->policy(*e.schedule, {}, *e.cluster)) {
+  if (e.transport->coordinator->policy(nullptr, {}, *e.cluster)) {
     strategy.fail("transport",
                   "has a coordinator, which a kvstore has not; expected {\"type\": \"none\"} under "
                   "\"coordinator\"");
+  }
+}
+
+void KvstoreRun::check_strategy(const Config& strategy, const Experiment& e) const {
+  check_kvstore(strategy, e);
+  if (e.schedule->policy({})) {
+    strategy.fail("schedule",
+                  "decides while the step runs, but this kvstore takes keys as its engine does; "
+                  "expected one that plans beforehand");
   }
 }
 

@@ -5,6 +5,9 @@
 
 namespace steptime {
 
+/// Throws InputError, through `strategy`, for what no kvstore has, with servers or without.
+void check_kvstore(const Config& strategy, const Experiment& e);
+
 class KvstoreRun final : public EngineRun {
  public:
   void check(const Experiment& e, const DocumentOf& document) const override;

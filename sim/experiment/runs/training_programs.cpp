@@ -4,6 +4,7 @@
 #include "sim/experiment/assessment.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/played_cluster.h"
+#include "sim/experiment/runs/kvstore_run.h"
 #include "sim/experiment/runs/planned_step.h"
 #include "sim/network/read_cluster.h"
 #include "sim/training/play.h"
@@ -51,12 +52,14 @@ double server_ports_s(const TrainingPlan& plan) {
 
 void TrainingPrograms::check(const Experiment& e, const DocumentOf& document) const {
   check_machines(e);
-  if (e.aggregation->beyond && e.cluster->intra_node_beside_kernels > 1) {
-    Config(document(), experiment_params())
-        .object("cluster", cluster_params())
+  if (!e.aggregation->beyond) return;
+  const Config config(document(), experiment_params());
+  if (e.cluster->intra_node_beside_kernels > 1) {
+    config.object("cluster", cluster_params())
         .fail("intra_node_beside_kernels",
               "what a kvstore adds up on a node is not slowed down by kernels; expected 1");
   }
+  check_kvstore(config.object("strategy", strategy_params()), e);
 }
 
 void TrainingPrograms::check_training(const Experiment& e) const {

@@ -6,29 +6,59 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
 namespace {
 
-/// Two GPUs of one process, 1 GB/s between them, with more of the strategy.
-std::string kvstore(const std::string& more) {
-  return R"({"cluster": {"nodes": 1, "gpus_per_node": 2, "intra_node":
-                {"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}},
-             "strategy": {"aggregation": {"type": "kvstore", "collective": null, "a": null,
-                                          "b": null})" +
-         more + "}}";
+/// Two GPUs of one process, 1 GB/s between them, with more of the strategy; or two such processes
+/// that meet at servers.
+std::string kvstore(const std::string& more, int servers = 0) {
+  return fmt::format(
+      R"({{"cluster": {{"nodes": {}, "gpus_per_node": 2, "intra_node":
+                {{"type": "switch", "latency": "10 us", "bandwidth": "1 GB/s"}}}},
+           "strategy": {{"aggregation": {{"type": "kvstore", "servers": {}, "collective": null,
+                                          "a": null, "b": null}}{}}}}})",
+      servers > 0 ? 2 : 1, servers, more);
+}
+
+/// What is said of the strategy.
+std::string error_of(const std::string& changes) {
+  const TinyFolder folder;
+  const std::string text = message_of<InputError>([&] { tiny_experiment(folder, changes); });
+  return text.substr(text.find("/strategy"));
+}
+
+TEST(KvstoreRun, NoKvstoreHasStreamsFusionOrACoordinator) {
+  for (const int servers : {0, 1}) {
+    const auto error = [&](const std::string& more) { return error_of(kvstore(more, servers)); };
+    EXPECT_EQ(error(R"(, "transport": {"type": "mpi", "streams": 2})"),
+              "/strategy/transport: has several streams, which a kvstore has not; expected 1");
+    EXPECT_EQ(error(R"(, "schedule": {"type": "tensor-fusion"})"),
+              "/strategy/schedule: fuses what is ready while the step runs, but a kvstore sends "
+              "keys one by one; expected one that plans beforehand");
+    for (const char* coordinator : {"horovod", "baidu"}) {
+      EXPECT_EQ(
+          error(fmt::format(R"(, "transport": {{"type": "mpi", "coordinator": "{}"}})",
+                            coordinator)),
+          "/strategy/transport: has a coordinator, which a kvstore has not; expected {\"type\": "
+          "\"none\"} under \"coordinator\"");
+    }
+  }
+}
+
+TEST(KvstoreRun, KeysGoToServersByPriority) {
+  const std::string priority = R"(, "schedule": {"type": "priority"})";
+  const TinyFolder folder;
+  EXPECT_GT(simulate(tiny_experiment(folder, kvstore(priority, 1))).messages, 0);
+  EXPECT_EQ(error_of(kvstore(priority)),
+            "/strategy/schedule: decides while the step runs, but this kvstore takes keys as its "
+            "engine does; expected one that plans beforehand");
 }
 
 TEST(KvstoreRun, TakesWhatAProcessOfAKvstoreHas) {
-  const TinyFolder folder;
-  const auto error = [&](const std::string& more) {
-    const std::string text =
-        message_of<InputError>([&] { tiny_experiment(folder, kvstore(more)); });
-    return text.substr(text.find("/strategy"));
-  };
-  EXPECT_EQ(error(R"(, "transport": {"type": "mpi", "streams": 2})"),
-            "/strategy/transport: has several streams, which a kvstore has not; expected 1");
+  const auto error = [](const std::string& more) { return error_of(kvstore(more)); };
   EXPECT_EQ(error(R"(, "embedding": "funnel")"),
             "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
             "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
