@@ -21,6 +21,10 @@
 // receiver's. A free thread takes the copy of the key with the highest priority; a sum on its way
 // to the host has priority 0, which is that of key 0. Keys do not wait for each other.
 //
+// A server takes requests in the order in which they come; since ps-lite db61897, of release 1.7.0,
+// what waits for its thread is a heap (sim/servers/request_queue.h). Over the channel zmq a request
+// to pull comes behind the pushes that were sent before it.
+//
 // A process of a node sends and receives through one thread of ZeroMQ, `client_rate`, and pushes
 // and pulls are issued by one thread of Python, key after key.
 //
@@ -28,7 +32,8 @@
 // more bytes than the server's own, and the copy out of ZeroMQ's buffer of what was pulled.
 // Parameters: merge, copy_threads (MXNET_GPU_COPY_NTHREADS), threads
 // (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as tools/bandwidth gives it and gradients
-// become ready, or "first-key" as training by the Module API does; of servers, as parameter-server.
+// become ready, or "first-key" as training by the Module API does; release, of MXNet; of servers, as
+// parameter-server.
 // Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 0.9.3 and 1.3.1
 // src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h, src/ndarray/ndarray.cc (CopyFromTo),
 // src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
@@ -111,7 +116,15 @@ Params kvstore_params() {
        .kind = Kind::kBandwidth,
        .help = "bytes in and out that a node's thread towards the servers handles; default: any",
        .need = Need::kOptional,
-       .range = kPositive}};
+       .range = kPositive},
+      {.key = "release",
+       .kind = Kind::kText,
+       .help = "of MXNet, as servers go by it: up to 1.6.0 their thread takes requests in the "
+               "order in which they came, since 1.7.0 what waits from a heap, where a later one "
+               "goes first",
+       .need = Need::kDefault,
+       .fallback = "1.6.0",
+       .words = {"1.6.0", "1.7.0"}}};
   all.insert(all.end(), own.begin(), own.end());
   const Params of_servers = keys_of_servers().params();
   all.insert(all.end(), of_servers.begin(), of_servers.end());
@@ -141,8 +154,8 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
     if (cluster.nodes != 1) {
       c.fail("servers", fmt::format("{} nodes need servers to meet at, got 0", cluster.nodes));
     }
-    for (const char* key :
-         {"server_sharding", "client_rate", "placement", "rate", "request_time", "update_cost"}) {
+    for (const char* key : {"server_sharding", "client_rate", "release", "placement", "rate",
+                            "request_time", "update_cost"}) {
       if (c.node().contains(key) && !is_default(c, key))
         c.fail(key, "there are no servers, which it is about");
     }
@@ -152,6 +165,7 @@ std::optional<ServersBeyond> read_beyond(const Config& c, const Cluster& cluster
     c.fail("updater_time", "with servers the optimizer runs on these: request_time, update_cost");
   ServersBeyond beyond{.servers = keys_of_servers().read(c)};
   beyond.servers.count = count;
+  beyond.servers.takes_from_heap = c.get<std::string>("release") == "1.7.0";
   beyond.servers.sharding = c.has("server_sharding") ? read_key_sharding(c, "server_sharding")
                                                      : Shardings::instance().make_default("mxnet");
   if (c.has("client_rate")) beyond.client_rate = c.get<Bandwidth>("client_rate");

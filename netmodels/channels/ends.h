@@ -124,26 +124,31 @@ class Streams {
   std::unordered_map<std::uint64_t, When> sent_;  ///< messages on the wire: when all was written
 };
 
+/// What a channel is besides its ends (sim/servers/channel.h).
+struct ChannelRules {
+  bool rests_on_one_node = false;
+  bool is_ordered = false;
+};
+
 /// A channel with such ends: `Ends` are made of an engine, their `Settings`, and who has
 /// connections.
 template <class Ends>
 class ChannelOf final : public MessageChannel {
  public:
   ChannelOf(const typename Ends::Settings& settings, std::string outside_domain,
-            bool rests_on_one_node = false)
-      : settings_(settings),
-        outside_domain_(std::move(outside_domain)),
-        rests_on_one_node_(rests_on_one_node) {}
+            const ChannelRules& rules = {})
+      : settings_(settings), outside_domain_(std::move(outside_domain)), rules_(rules) {}
   std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const override {
     return std::make_unique<Ends>(engine, settings_, ends);
   }
-  bool rests_on_one_node() const override { return rests_on_one_node_; }
+  bool is_ordered() const override { return rules_.is_ordered; }
+  bool rests_on_one_node() const override { return rules_.rests_on_one_node; }
   std::string outside_domain() const override { return outside_domain_; }
 
  private:
   typename Ends::Settings settings_;
   std::string outside_domain_;
-  bool rests_on_one_node_;
+  ChannelRules rules_;
 };
 
 inline Param copy_param() {

@@ -68,7 +68,8 @@ const bool kRegistered = MessageChannels::instance().add(
       return std::make_unique<ChannelOf<RdmaVanEnds>>(
           RdmaVanEnds::Settings{.completion = c.get<Duration>("completion"),
                                 .copy = c.get<Bandwidth>("copy")},
-          "what the RDMA van's thread takes for a message is an estimate", true);
+          "what the RDMA van's thread takes for a message is an estimate",
+          ChannelRules{.rests_on_one_node = true});
     });
 
 }  // namespace

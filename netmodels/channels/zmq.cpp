@@ -5,14 +5,19 @@
 //
 //   m / copy + max(m / rate, latency + m / wire), and from a server m / copy at the end
 //
-// Scope: an I/O thread does one message after another, sent or received. What carries no bytes
-// (requests to pull, answers to pushes) takes the wire's latency only. The thread that hands over
-// what came is not counted.
+// All that goes one way between two processes are frames of one socket, so that what carries no
+// bytes (requests to pull, answers to pushes) takes the wire's latency, and is not there before
+// what was sent before it.
+//
+// Scope: an I/O thread does one message after another, sent or received; of what carries no bytes
+// it has nothing to do. Values are there when they are copied to a GPU, and so is the answer to
+// another push behind them. The thread that hands over what came is not counted.
 // Parameters: threads, rate [B/s], copy [B/s].
-// Source: dmlc/ps-lite src/zmq_van.h (one context with ZeroMQ's default of one I/O thread;
-// zmq_msg_init_data sends, and a message is used where it came in), bytedance/ps-lite src/zmq_van.h
-// (BYTEPS_ZMQ_NTHREADS, 4 by default). Estimate: 1 GB/s of a thread, of which the ZeroMQ guide says
-// in chapter 2: one I/O thread per gigabyte in or out per second.
+// Source: dmlc/ps-lite src/zmq_van.h (a socket for each receiver, senders_; one context with
+// ZeroMQ's default of one I/O thread; zmq_msg_init_data sends, and a message is used where it came
+// in), bytedance/ps-lite src/zmq_van.h (BYTEPS_ZMQ_NTHREADS, 4 by default). Estimate: 1 GB/s of a
+// thread, of which the ZeroMQ guide says in chapter 2: one I/O thread per gigabyte in or out per
+// second.
 #include "netmodels/channels/ends.h"
 
 #include <cstdint>
@@ -89,7 +94,8 @@ std::unique_ptr<MessageChannel> make_zmq(const Config& c, bool is_byteps) {
       ZmqEnds::Settings{.threads = c.get<std::int64_t>("threads"),
                         .rate = c.get<Bandwidth>("rate"),
                         .copy = c.get<Bandwidth>("copy")},
-      "what an I/O thread of ZeroMQ carries is a rule of thumb", is_byteps);
+      "what an I/O thread of ZeroMQ carries is a rule of thumb",
+      ChannelRules{.rests_on_one_node = is_byteps, .is_ordered = true});
 }
 
 const bool kRegistered =

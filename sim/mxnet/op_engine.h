@@ -26,7 +26,7 @@
 #include "sim/core/units.h"
 #include "sim/events/run_ahead.h"
 #include "sim/mxnet/ops.h"
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 #include <cstddef>
 #include <cstdint>

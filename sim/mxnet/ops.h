@@ -5,7 +5,7 @@
 //
 // Either all of it is known before the first step, or whoever comes first to an operation adds it.
 #pragma once
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 #include <cstddef>
 #include <cstdint>

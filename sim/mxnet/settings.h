@@ -2,7 +2,7 @@
 #pragma once
 #include "sim/config/binding.h"
 #include "sim/core/units.h"
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 #include <cstdint>
 

@@ -29,7 +29,7 @@ struct CopyQueue {
 };
 
 /// Parameter servers that are alike. A server is one thread, which takes requests in the order in
-/// which they arrive.
+/// which they arrive, or what waits from a heap.
 struct ServerGroup {
   std::int64_t count = 0;
   const Placement* placement = &own_nodes();
@@ -37,7 +37,8 @@ struct ServerGroup {
   Duration request_time{};        ///< what the thread takes per push and per pull
   TimePerByte update;             ///< what it takes each time that parameters change
   const Requests* requests = &requests_named("push-pull");
-  bool pulls_in_order = false;  ///< where the next step pulls: in forward order; else at random
+  bool takes_from_heap = false;  ///< requests that wait, as ps-lite since MXNet 1.7.0
+  bool pulls_in_order = false;   ///< where the next step pulls: in forward order; else at random
   /// On a node with workers: how many neighbours share a link to their host.
   std::int64_t workers_per_host_link = 1;
   std::shared_ptr<const Sharding> sharding;

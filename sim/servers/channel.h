@@ -46,6 +46,9 @@ class MessageChannel {
   virtual std::unique_ptr<ChannelEnds> open(Engine& engine, const ConnectionEnds& ends) const = 0;
   /// Whether it never does anything, so that it needs no pushes and pulls to carry.
   virtual bool is_wire() const { return false; }
+  /// Whether all that goes one way between a client and a server is on one connection, on which
+  /// nothing overtakes: requests and answers without bytes queue behind messages, too.
+  virtual bool is_ordered() const { return false; }
   /// Whether its library talks to no server where all its workers are on one machine, and adds up
   /// there among the GPUs only, as BytePS does.
   virtual bool rests_on_one_node() const { return false; }

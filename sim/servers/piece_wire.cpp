@@ -53,7 +53,8 @@ void PieceWire::send(const SentPiece& sent, std::size_t passed) {
 void PieceWire::receive(const SentPiece& sent, std::size_t left, When in) {
   Exchanged& of = *sent.of;
   if (left == 0) {
-    return sent.is_push ? of.owner->pushed(of, sent.piece, in) : of.owner->pulled(of, 1, in);
+    if (sent.is_push) return of.owner->pushed(of, sent.piece, in);
+    return of.owner->pulled(of, piece_of(sent, pieces_).server, 1, in);
   }
   const auto take = [this, sent, left] {
     receive(sent, left - 1, ends_[left - 1]->receive(parcel(sent)));

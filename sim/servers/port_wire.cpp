@@ -139,7 +139,7 @@ void PortWire::enter_client(std::uint32_t place) {
   free_.push_back(place);
   if (in.holds_head) world_.engine.release({in.head});
   const When end = ports_.enter(in.way, client_end(*in.of), in.transfer, {in.head, in.tail});
-  in.of->owner->pulled(*in.of, in.pieces, later(world_.present(), end));
+  in.of->owner->pulled(*in.of, Exchanges::kServers, in.pieces, later(world_.present(), end));
 }
 
 }  // namespace steptime

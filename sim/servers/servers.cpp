@@ -32,12 +32,19 @@ Servers::Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms)
   }
   first_slot_.push_back(static_cast<std::uint32_t>(slots_.size()));
   const auto clients = static_cast<std::size_t>(terms_.clients);
-  if (static_cast<double>(clients) * static_cast<double>(slots_.size() + pieces.size()) >
+  constexpr std::size_t kOfConnection = 20;  // as large as so many numbers
+  const std::size_t connections = terms_.ordered ? kOfConnection * threads_.size() : 0;
+  if (static_cast<double>(clients) *
+          static_cast<double>(slots_.size() + pieces.size() + connections) >
       kMostStates) {
     throw RangeError(fmt::format("{} clients with {} messages each are more than fit in memory",
                                  clients, slots_.size()));
   }
   seen_.resize(clients * slots_.size());
+  if (terms_.takes_from_heap) queues_.resize(threads_.size());
+  if (!terms_.ordered) return;
+  to_servers_.open(terms_.clients, terms_.servers);
+  to_clients_.open(terms_.clients, terms_.servers);
 }
 
 /// Null where the bucket has no piece: the client is told.
@@ -69,13 +76,15 @@ void Servers::send_push(std::int32_t client, std::int32_t bucket, Client& who, T
   Exchange* const of = begin(client, bucket, who, then);
   if (of == nullptr) return who.push_is_in(bucket, world_.present());
   messages_ += of->missing;
+  if (has_place(*of)) {
+    for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)])
+      to_servers_.send(client, piece.server);
+  }
   wire_.push(*of);
 }
 
 void Servers::push_and_ask(std::int32_t client, std::int32_t bucket, Client& who) {
-  if (lines_.empty()) lines_.resize(static_cast<std::size_t>(terms_.clients) * threads_.size());
-  for (const Piece& piece : pieces_[static_cast<std::size_t>(bucket)])
-    ++line(client, piece).sent;
+  to_servers_.open(terms_.clients, terms_.servers);
   send_push(client, bucket, who, Then::kAsk);
 }
 
@@ -94,22 +103,50 @@ void Servers::pushed(Exchanged& any, std::uint32_t piece, When in) {
   if (drawing_ != nullptr) drawing_->pushed(of, in.time);
   if (--of.pushing == 0) of.asker->push_is_in(of.bucket, in);
   const std::uint32_t slot = of.first_slot + piece;
-  if (of.then == Then::kAsk) {
-    world_.engine.at(in, Phase::kNormal, [this, &of, slot] {
-      Line& line = this->line(of.client, *slots_[slot].piece);
-      ++line.in;
-      while (!line.requests.empty() && line.requests.front().after <= line.in) {
-        const Line::Request behind = line.requests.front();
-        line.requests.erase(line.requests.begin());
-        asked(*behind.of, behind.slot);
-      }
-      received(of, slot, world_.present());
+  if (has_place(of)) {
+    world_.engine.at(in, Phase::kNormal, [this, &of, slot, client = of.client] {
+      // BytePS adds up in other threads than it answers in: a request waits for no sum before it.
+      const bool first = of.then != Then::kAsk;
+      if (first) request_is_in({&of, slot, true});
+      to_servers_.came(client, server(slot), [this](const OrderedConnections::Frame& behind) {
+        request_is_in({behind.of, behind.slot, false});
+      });
+      if (!first) request_is_in({&of, slot, true});
     });
     return;
   }
-  if (!works_ || in.time <= world_.now()) return received(of, slot, in);
+  if (queues_.empty() && (!works_ || in.time <= world_.now())) return received(of, slot, in);
   // What is asked for meanwhile goes before it.
-  world_.engine.at(in, Phase::kNormal, [this, &of, slot] { received(of, slot, world_.present()); });
+  world_.engine.at(in, Phase::kNormal, [this, &of, slot] { request_is_in({&of, slot, true}); });
+}
+
+/// Of a push or a request to pull, now.
+void Servers::request_is_in(const Request& request) {
+  if (queues_.empty()) return handle(request);
+  const std::int32_t server = this->server(request.slot);
+  if (queues_[static_cast<std::size_t>(server)].add(request)) take_requests(server);
+}
+
+void Servers::handle(const Request& request) {
+  Exchange& of = exchange(*request.of);
+  if (request.is_push) return received(of, request.slot, world_.present());
+  asked(of, request.slot);
+}
+
+/// Its thread has taken a request, and takes others when it is through with that.
+void Servers::take_requests(std::int32_t server) {
+  const auto place = static_cast<std::size_t>(server);
+  while (const auto request = queues_[place].next()) {
+    handle(*request);
+    if (threads_[place].free().time > world_.now()) {
+      world_.engine.at(threads_[place].free(), Phase::kComplete, [this, server, place] {
+        queues_[place].end_one();
+        take_requests(server);
+      });
+      return;
+    }
+    queues_[place].end_one();
+  }
 }
 
 When Servers::serve(std::uint32_t slot, const char* what, const Exchange& of, When when,
@@ -128,12 +165,8 @@ void Servers::answer(Exchange& of, std::uint32_t slot, When end) {
     const When leaves = serve_pull(of, slot, end, false);
     return answer_with_values(of, slot, leaves);
   }
+  if (has_place(of)) return answer_behind(of, slot, end);
   const Duration latency = this->latency(of, slot);
-  if (of.then == Then::kAsk) {
-    world_.engine.at(world_.engine.until(end, latency, request_), Phase::kNormal,
-                     [this, &of, slot] { ask_behind(of, slot); });
-    return;
-  }
   if (common_latency_) {
     of.last = later(of.last, end);
   } else if (of.last.time < end.time + latency) {
@@ -145,8 +178,27 @@ void Servers::answer(Exchange& of, std::uint32_t slot, When end) {
   world_.engine.at(last, Phase::kNormal, [this, &of] { this->end(of, world_.present()); });
 }
 
+/// Answers a push at `end`, behind the values that its connection carries then.
+void Servers::answer_behind(Exchange& of, std::uint32_t slot, When end) {
+  const std::int64_t after = to_clients_.sent(of.client, server(slot));
+  world_.engine.at(world_.engine.until(end, latency(of, slot), request_), Phase::kNormal,
+                   [this, &of, slot, after] {
+                     if (to_clients_.is_there(of.client, server(slot), {&of, slot, after}))
+                       push_answered(of, slot);
+                   });
+}
+
+/// A client hears of the answer now.
+void Servers::push_answered(Exchange& of, std::uint32_t slot) {
+  if (of.then == Then::kAsk) return ask_behind(of, slot);
+  if (--of.missing > 0) return;
+  if (of.then == Then::kPull) return ask_for(of, world_.present());
+  end(of, world_.present());
+}
+
 void Servers::answer_with_values(Exchange& of, std::uint32_t slot, When leaves) {
   ++messages_;
+  if (to_clients_.is_open()) to_clients_.send(of.client, server(slot));
   of.pull_sent = std::min(of.pull_sent, leaves.time);
   wire_.answer(of, slot - of.first_slot, {&leaves, 1});
 }
@@ -163,11 +215,21 @@ When Servers::answer_in(When sent, Duration latency) {
   return last_answer_.in;
 }
 
-/// Asks for a bucket at `when`: the requests that arrive together are one event.
+/// Asks for a bucket at `when`: where it does not matter in which order requests are taken, those
+/// that arrive together are one event.
 void Servers::ask_for(Exchange& of, When when) {
   const auto bucket = static_cast<std::size_t>(of.bucket);
   of.missing = static_cast<std::int32_t>(pieces_[bucket].size());
   const std::uint32_t end = first_slot_[bucket + 1];
+  if (terms_.ordered || !queues_.empty()) {
+    const auto ask = [this, &of, end] {
+      for (std::uint32_t s = first_slot_[static_cast<std::size_t>(of.bucket)]; s < end; ++s)
+        ask_behind(of, s);
+    };
+    if (when.time <= world_.now()) return ask();
+    world_.engine.at(when, Phase::kNormal, ask);
+    return;
+  }
   for (std::uint32_t s = first_slot_[bucket]; s < end;) {
     const Duration latency = this->latency(of, s);
     const std::uint32_t first = s;
@@ -191,13 +253,15 @@ void Servers::answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t
 
 /// Asks for a piece, behind what the connection still carries.
 void Servers::ask_behind(Exchange& of, std::uint32_t slot) {
-  Line& line = this->line(of.client, *slots_[slot].piece);
-  if (line.in < line.sent) return line.requests.push_back({&of, slot, line.sent});
+  const std::int64_t after = to_servers_.sent(of.client, server(slot));
   world_.engine.at(world_.engine.until(world_.present(), latency(of, slot), request_),
-                   Phase::kNormal, [this, &of, slot] { asked(of, slot); });
+                   Phase::kNormal, [this, &of, slot, after] {
+                     if (to_servers_.is_there(of.client, server(slot), {&of, slot, after}))
+                       request_is_in({&of, slot, false});
+                   });
 }
 
-/// A request is at the server.
+/// The server comes to a request.
 void Servers::asked(Exchange& of, std::uint32_t slot) {
   if (!waits(of, slot)) answer_request(of, slot, world_.present());
 }
@@ -214,9 +278,16 @@ When Servers::serve_pull(Exchange& of, std::uint32_t slot, When when, bool is_re
   return serve(slot, "pull", of, when, slots_[slot].handling + request);
 }
 
-void Servers::pulled(Exchanged& any, std::int32_t pieces, When in) {
+void Servers::pulled(Exchanged& any, std::int32_t server, std::int32_t pieces, When in) {
   Exchange& of = exchange(any);
   if (drawing_ != nullptr) drawing_->pulled(of, in.time);
+  if (to_clients_.is_open()) {
+    world_.engine.at(in, Phase::kNormal, [this, server, client = of.client] {
+      to_clients_.came(client, server, [this](const OrderedConnections::Frame& behind) {
+        push_answered(exchange(*behind.of), behind.slot);
+      });
+    });
+  }
   of.last = later(of.last, in);
   if ((of.missing -= pieces) == 0) end(of, of.last);
 }

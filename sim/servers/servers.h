@@ -2,12 +2,15 @@
 // each push when it comes, and give values back. When bytes are there a Wire says; what a value is,
 // if anything is learnt, a Store.
 //
-// A server is one thread, which takes requests in the order in which they arrive. Answers to pushes
-// and requests to pull carry no bytes.
+// A server is one thread, which takes requests in the order in which they arrive, or what waits
+// from a heap. Answers to pushes and requests to pull carry no bytes; on ordered connections they
+// do not overtake what does.
 #pragma once
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
+#include "sim/servers/ordered_connections.h"
 #include "sim/servers/pieces.h"
+#include "sim/servers/request_queue.h"
 #include "sim/servers/server_costs.h"
 #include "sim/servers/wire.h"
 
@@ -73,6 +76,9 @@ class Servers : protected Exchanges {
     std::int32_t servers = 0;
     ServerCosts costs{};
     std::string name = "server";
+    /// Whether nothing overtakes on a connection. Its wire then carries pieces one by one.
+    bool ordered = false;
+    bool takes_from_heap = false;  ///< a thread takes what waits so, and not in its order
   };
   /// All must outlive the servers. Throws RangeError when there is more than fits in memory.
   Servers(World& world, Wire& wire, const Pieces& pieces, Terms terms);
@@ -147,13 +153,21 @@ class Servers : protected Exchanges {
   Exchange* begin(std::int32_t client, std::int32_t bucket, Client& who, Then then);
   void send_push(std::int32_t client, std::int32_t bucket, Client& who, Then then);
   void pushed(Exchanged& of, std::uint32_t piece, When in) override;
-  void pulled(Exchanged& of, std::int32_t pieces, When in) override;
+  void pulled(Exchanged& of, std::int32_t server, std::int32_t pieces, When in) override;
+  std::int32_t server(std::uint32_t slot) const { return slots_[slot].piece->server; }
   Duration latency(const Exchange& of, std::uint32_t slot);
   void answer_with_values(Exchange& of, std::uint32_t slot, When end);
   When answer_in(When sent, Duration latency);
   void ask_for(Exchange& of, When when);
   void answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);
+  void answer_behind(Exchange& of, std::uint32_t slot, When end);
+  void push_answered(Exchange& of, std::uint32_t slot);
   void ask_behind(Exchange& of, std::uint32_t slot);
+  /// Whether its pushes have a place on their connection, behind which requests queue.
+  bool has_place(const Exchange& of) const { return terms_.ordered || of.then == Then::kAsk; }
+  void request_is_in(const Request& request);
+  void handle(const Request& request);
+  void take_requests(std::int32_t server);
   void asked(Exchange& of, std::uint32_t slot);
   When serve_pull(Exchange& of, std::uint32_t slot, When when, bool is_request);
   void end(Exchange& of, When when);
@@ -173,24 +187,11 @@ class Servers : protected Exchanges {
   struct LastAnswer {
     When sent{};
     When in{};
-  } last_answer_;            ///< to a push
-  std::vector<When> leave_;  ///< scratch
-  /// Requests that queue behind pushes, per client and server; only where there are such.
-  struct Line {
-    std::int64_t sent = 0;  ///< pushes so far
-    std::int64_t in = 0;    ///< as many of these are at the server
-    struct Request {
-      Exchange* of;
-      std::uint32_t slot;
-      std::int64_t after;  ///< how many pushes go before it
-    };
-    std::vector<Request> requests{};
-  };
-  Line& line(std::int32_t client, const Piece& piece) {
-    return lines_[static_cast<std::size_t>(client) * threads_.size() +
-                  static_cast<std::size_t>(piece.server)];
-  }
-  std::vector<Line> lines_;
+  } last_answer_;                     ///< to a push
+  std::vector<When> leave_;           ///< scratch
+  OrderedConnections to_servers_;     ///< only where requests queue behind pushes
+  OrderedConnections to_clients_;     ///< only where answers do behind values
+  std::vector<RequestQueue> queues_;  ///< of servers that take requests from a heap
   std::int64_t messages_ = 0;
   std::vector<std::int64_t> staleness_;
 };

@@ -37,8 +37,9 @@ class Exchanges {
   /// Pushed pieces, from number `first` of the bucket's on, are at their servers at these times.
   /// Servers take requests in the order in which they are told.
   virtual void pushed(Exchanged& of, std::uint32_t piece, When in) = 0;
-  /// So many pulled pieces are at the client at `in`.
-  virtual void pulled(Exchanged& of, std::int32_t pieces, When in) = 0;
+  static constexpr std::int32_t kServers = -1;
+  /// So many pulled pieces are at the client at `in`, of one server or together, of `kServers`.
+  virtual void pulled(Exchanged& of, std::int32_t server, std::int32_t pieces, When in) = 0;
 };
 
 class Wire {

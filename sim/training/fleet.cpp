@@ -55,7 +55,8 @@ void Fleet::make_servers(Roads& roads) {
   servers_ = servers_for(plan_)(training_.world, *wire_, plan_.pieces,
                                 {.clients = static_cast<std::int32_t>(plan_.aggregation.clients),
                                  .servers = static_cast<std::int32_t>(servers.count),
-                                 .costs = servers.costs()});
+                                 .costs = servers.costs(),
+                                 .ordered = plan_.transport->channel->is_ordered()});
   servers_->set_store(training_.learner);
   if (training_.drawing.is_on()) servers_->set_drawing(&training_.drawing);
 }

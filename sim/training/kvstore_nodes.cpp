@@ -256,7 +256,9 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
   servers_ = servers_for(plan)(world, *wire_, plan.pieces_beyond,
                                {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
                                 .servers = static_cast<std::int32_t>(beyond.servers.count),
-                                .costs = beyond.servers.costs()});
+                                .costs = beyond.servers.costs(),
+                                .ordered = plan.transport->channel->is_ordered(),
+                                .takes_from_heap = beyond.servers.takes_from_heap});
   servers_->set_store(store);
   servers_->set_drawing(drawing_.get());
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {

@@ -131,6 +131,28 @@ TEST(Kvstore, AClientsThreadSendsAndReceivesInTurn) {
   EXPECT_NEAR(exposed_ms(node(2), with_servers(1, thread), kMessage), 24 + 8, 1e-9);
 }
 
+TEST(Kvstore, AServerOfMxnet17TakesWhatWaitsFromAHeap) {
+  // Two nodes push keys two and one at once; links take 1 ms and no time for bytes, the server's
+  // thread 10 ms for each request. Copied and pushed at 2, in their order the four pushes are done
+  // at 42 and the four requests to pull, the first of which are there by then, at 82. Pulled and
+  // copied: 84.
+  // From a heap: push two of node 0 until 12; of the three that wait one of 1, one of 0 until 32,
+  // two of 1 until 42. Of the requests for one, there at 34, that of node 1 until 52; of one for
+  // node 0 and those for two, there at 44, two for 1 until 62. Node 1 has both, and its next pushes
+  // are there at 66: after two for 0, until 72, they pass one for 0, which is done at 102: 104.
+  const auto cold_ms = [](const char* release) {
+    auto cluster = std::make_shared<Cluster>(*node(1));
+    cluster->nodes = 2;
+    cluster->node = nullptr;
+    cluster->network = cluster->intra_node = {milliseconds(1), {1e18}};
+    const std::string more =
+        fmt::format(R"(, "servers": 1, "request_time": "10 ms", "release": "{}")", release);
+    return *played(cluster, more, kMessage, Compute::kNone).cold_step_time_s * 1e3;
+  };
+  EXPECT_NEAR(cold_ms("1.6.0"), 84, 1e-4);
+  EXPECT_NEAR(cold_ms("1.7.0"), 104, 1e-4);
+}
+
 TEST(Kvstore, OneGpuANodeIsAParameterServersClient) {
   // The copies between a GPU and its host take nothing where links inside are fast. Both keys as
   // one message to each server; closed ports take the parts for several servers side by side for
@@ -246,6 +268,8 @@ TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
             "x.json: /strategy/aggregation/servers: 2 nodes need servers to meet at, got 0");
   EXPECT_EQ(text(R"(, "rate": "1 GB/s")", kSgd, 1),
             "x.json: /strategy/aggregation/rate: there are no servers, which it is about");
+  EXPECT_EQ(text(R"(, "release": "1.7.0")", kSgd, 1),
+            "x.json: /strategy/aggregation/release: there are no servers, which it is about");
   EXPECT_EQ(text(R"(, "servers": 1, "updater_time": "1 us")", kSgd, 2),
             "x.json: /strategy/aggregation/updater_time: with servers the optimizer runs on these: "
             "request_time, update_cost");

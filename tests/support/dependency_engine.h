@@ -4,7 +4,7 @@
 #pragma once
 #include "sim/events/engine.h"
 #include "sim/mxnet/ops.h"
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 #include <algorithm>
 #include <cstddef>

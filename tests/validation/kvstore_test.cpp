@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -94,6 +95,92 @@ TEST(KvstoreHandCases, WithSums) {
   expect_steps(star(4, "0.3 ns/B"), "device", {156.002, 12 + 43.2 + 72 + 0.002}, 1e-6);
   expect_steps(star(5, "0.3 ns/B"), "device", {225.602, 33.6 + 43.2 + 96 + 0.002}, 1e-6);
   expect_steps(star(8, "0.3 ns/B"), "device", {391.202, 55.2 + 43.2 + 168 + 0.002}, 1e-6);
+}
+
+/// Keys of so many MB, the last of which is pushed first, on two nodes of two GPUs with 1 GB/s on
+/// every link, and one server on a machine of its own.
+Steps play_two_nodes(const std::vector<std::int64_t>& keys, const std::string& merge,
+                     const std::string& transport, const std::string& fidelity,
+                     const std::string& ports) {
+  const TinyFolder folder;
+  Json trace = Json::parse(kOneKey);
+  Json tensors = Json::array();
+  for (const std::int64_t mb : keys)
+    tensors.push_back({{"name", fmt::format("w{}", tensors.size())}, {"params", mb * 250'000}});
+  trace["layers"][0]["tensors"] = tensors;
+  folder.write("trace.json", trace.dump());
+  const Json link{{"type", "switch"}, {"latency", "0 s"}, {"bandwidth", "1 GB/s"}};
+  const Json config{
+      {"name", "keys"},
+      {"workload", {{"trace", "trace.json"}}},
+      {"cluster",
+       {{"nodes", 2},
+        {"gpus_per_node", 2},
+        {"network", link},
+        {"intra_node", link},
+        {"messages", {{"ports", ports}}}}},
+      {"strategy",
+       {{"aggregation",
+         {{"type", "kvstore"}, {"servers", 1}, {"merge", merge}, {"priority", "first-key"}}},
+        {"schedule", "wfbp"},
+        {"transport", Json::parse(transport)}}},
+      {"run", {{"fidelity", fidelity}}}};
+  const Experiment e = read_experiment(load_document(folder.write("x.json", config.dump()), {}));
+  const Result result = simulate(e);
+  return {*result.cold_step_time_s * 1e3, result.step_time_s * 1e3};
+}
+
+void expect(const Steps& played, const Steps& expected) {
+  EXPECT_NEAR(played.cold_ms, expected.cold_ms, 1e-6);
+  EXPECT_NEAR(played.steady_ms, expected.steady_ms, 1e-6);
+}
+
+/// ps-lite whose threads and copies take no time.
+constexpr const char* kPsLite = R"({"type": "ps-lite", "channel": {"type": "zmq",
+                                    "rate": "1000000000 GB/s", "copy": "1000000000 GB/s"}})";
+
+// Cold: 24 to GPU 0 of each node, 24 to its host, two pushes through one port 48, two answers 48,
+// 24 to GPU 0 and 24 to GPU 1: 192. Where messages share a port, both nodes have their values at
+// once, and every step is as the first one.
+//
+// One message after another: node 0's push is in after 24, its values leave the port 24 before node
+// 1's, and so does its next push. From then on the server has node 0's push at t + 24 and node 1's,
+// which comes right behind it, at t + 48; node 0 has its values at t + 72 and its next push leaves
+// the host 4 x 24 later: 168. So does node 1, always 24 behind. It is what ports at analytic
+// fidelity are, and at message fidelity, if asked for.
+TEST(KvstoreHandCases, TwoNodesAndAServer) {
+  for (const char* transport : {R"({"type": "mpi"})", kPsLite}) {
+    expect(play_two_nodes({24}, "device", transport, "message", "fair"), {192.002, 192.002});
+    expect(play_two_nodes({24}, "device", transport, "message", "fifo"), {192.002, 168.002});
+    expect(play_two_nodes({24}, "device", transport, "analytic", "fair"), {192.002, 168.002});
+  }
+}
+
+// Keys A and B in host memory: four copies share each host's port, 96; A's two pushes take the
+// server's port until 144 and B's until 192. A is answered at 144, but the requests for it are
+// behind B's pushes on their sockets: they are there at 192. A's values take 48 and B's, behind
+// them, another 48: 288; B is copied to the GPUs until 336.
+//
+// Over a wire on which requests overtake, A's values take 144 to 192, beside B's pushes, and B's
+// until 240; B is copied until 288.
+TEST(KvstoreHandCases, ARequestIsBehindAPush) {
+  expect(play_two_nodes({24, 24}, "local", kPsLite, "message", "fair"), {336.002, 336.002});
+  expect(play_two_nodes({24, 24}, "local", R"({"type": "mpi"})", "message", "fair"),
+         {288.002, 288.002});
+}
+
+// One message after another, A of 24 MB and B of 20: A is on both hosts at 48 and B, behind it, at
+// 88. The server has A of node 0 at 72 and of 1 at 96, B at 116 and 136. A is answered at 96; the
+// requests for it are behind B's pushes, at 116 and 136. Its values leave the port at 140 and 164,
+// B's, answered at 136, at 184 and 204. The host of node 1 copies A from 164 to 212 and B until
+// 252.
+//
+// Where requests overtake, A's values leave at 120 and 144, B's at 164 and 184: 144 + 48 + 40.
+TEST(KvstoreHandCases, ARequestIsBehindAPushOnPorts) {
+  EXPECT_NEAR(play_two_nodes({20, 24}, "local", kPsLite, "analytic", "fair").cold_ms, 252.002,
+              1e-6);
+  EXPECT_NEAR(play_two_nodes({20, 24}, "local", R"({"type": "mpi"})", "analytic", "fair").cold_ms,
+              232.002, 1e-6);
 }
 
 constexpr const char* kP3 = R"({"preset": "p3.16xlarge", "nodes": 1, "reduction": "0 ns/B"})";

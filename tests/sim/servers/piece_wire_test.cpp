@@ -48,7 +48,7 @@ class Log final : public Exchanges {
   void pushed(Exchanged&, std::uint32_t piece, When in) override {
     lines.push_back(fmt::format("pushed {} at {}", piece, ms(in.time)));
   }
-  void pulled(Exchanged&, std::int32_t pieces, When in) override {
+  void pulled(Exchanged&, std::int32_t, std::int32_t pieces, When in) override {
     lines.push_back(fmt::format("pulled {} at {}", pieces, ms(in.time)));
   }
   std::vector<std::string> lines;

@@ -19,7 +19,7 @@ Time at_ms(std::int64_t ms) {
 class Heard final : public Exchanges {
  public:
   void pushed(Exchanged&, std::uint32_t, When in) override { pushes.push_back(in.time); }
-  void pulled(Exchanged&, std::int32_t pieces, When in) override {
+  void pulled(Exchanged&, std::int32_t, std::int32_t pieces, When in) override {
     pulls.emplace_back(pieces, in.time);
   }
   std::vector<Time> pushes;

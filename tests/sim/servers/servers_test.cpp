@@ -17,27 +17,31 @@ Time at_ms(std::int64_t ms) {
   return Time(milliseconds(ms));
 }
 
-/// Delivers 1 ms after sending, without limit.
+/// Delivers 1 ms after sending, or what is set for bytes, without limit.
 class Instant final : public Wire {
  public:
   Instant(World& world, const Pieces& pieces) : world_(world), pieces_(pieces) {}
   void push(Exchanged& of) override {
     const auto& pieces = pieces_[static_cast<std::size_t>(of.bucket)];
     for (std::uint32_t i = 0; i < pieces.size(); ++i) {
-      world_.engine.after(milliseconds(1), Phase::kNormal,
+      world_.engine.after(push_takes, Phase::kNormal,
                           [this, of = &of, i] { of->owner->pushed(*of, i, world_.present()); });
     }
   }
   void answer(Exchanged& of, std::uint32_t first, std::span<const When> leave) override {
-    (void)first;
+    const auto& pieces = pieces_[static_cast<std::size_t>(of.bucket)];
     for (const When each : leave) {
       left.emplace_back(of.client, each.time);
-      world_.engine.at(each.time + milliseconds(1), Phase::kNormal,
-                       [this, of = &of] { of->owner->pulled(*of, 1, world_.present()); });
+      world_.engine.at(each.time + pull_takes, Phase::kNormal,
+                       [this, of = &of, server = pieces[first++].server] {
+                         of->owner->pulled(*of, server, 1, world_.present());
+                       });
     }
   }
   Duration latency(std::int32_t, std::int32_t) override { return milliseconds(1); }
 
+  Duration push_takes = milliseconds(1);
+  Duration pull_takes = milliseconds(1);
   std::vector<std::pair<std::int32_t, Time>> left;  ///< answers with values
 
  private:
@@ -178,7 +182,7 @@ TEST(Servers, ASumIsThereWhenTheLatestPushIsIn) {
       of.owner->pushed(of, 0, When(of.client == 0 ? at_ms(24) : at_ms(1)));
     }
     void answer(Exchanged& of, std::uint32_t, std::span<const When> leave) override {
-      of.owner->pulled(of, 1, leave.front());
+      of.owner->pulled(of, 0, 1, leave.front());
     }
     Duration latency(std::int32_t, std::int32_t) override { return {}; }
   } wire;
@@ -189,6 +193,98 @@ TEST(Servers, ASumIsThereWhenTheLatestPushIsIn) {
   world.run();
   EXPECT_EQ(clients[0].ends.at(0).second, at_ms(24));
   EXPECT_EQ(clients[1].ends.at(0).second, at_ms(24));
+}
+
+/// One asynchronous server, which holds two buckets.
+struct OneServer {
+  explicit OneServer(const Servers::Terms& terms) : clients(4) {
+    servers = asynchronous_servers(world, wire, pieces, terms);
+  }
+  template <class Action>
+  void at(Duration after, Action action) {
+    world.engine.at(Time(after), Phase::kNormal, action);
+  }
+  Heard& client(std::size_t number) { return clients[number]; }
+  /// When a client heard of the end of its exchange of a bucket.
+  Duration end(std::size_t number, std::int32_t bucket) const {
+    for (const auto& [of, end] : clients[number].ends) {
+      if (of == bucket) return since_start(end);
+    }
+    return Duration::max();
+  }
+
+  World world;
+  const Pieces pieces{{{.server = 0, .bytes = {4}}}, {{.server = 0, .bytes = {4}}}};
+  Instant wire{world, pieces};
+  std::vector<Heard> clients;
+  std::unique_ptr<Servers> servers;
+};
+
+TEST(Servers, ARequestQueuesBehindAPushOnAnOrderedConnection) {
+  // Bucket 0 is pushed at 0 and answered at 2. The push of bucket 1 leaves at 1 and takes 30 ms:
+  // the request for 0 is there behind it, at 31, and the values at 32. Bucket 1 is answered at 32,
+  // asked for at 33 and there at 34.
+  for (const bool ordered : {true, false}) {
+    OneServer run({.clients = 4, .servers = 1, .ordered = ordered});
+    run.at(Duration{}, [&] { run.servers->push_then_pull(0, 0, run.client(0)); });
+    run.at(milliseconds(1), [&] {
+      run.wire.push_takes = milliseconds(30);
+      run.servers->push_then_pull(0, 1, run.client(0));
+    });
+    run.world.run();
+    EXPECT_EQ(run.end(0, 0), milliseconds(ordered ? 32 : 4));
+    EXPECT_EQ(run.end(0, 1), milliseconds(34));
+  }
+}
+
+TEST(Servers, ARequestIsNoFasterThanItsOwnWay) {
+  // It leaves at 2 behind a push that is in at 2.5; its own way ends at 3.
+  OneServer run({.clients = 4, .servers = 1, .ordered = true});
+  run.wire.push_takes = std::chrono::microseconds(2500);
+  run.at(Duration{}, [&] { run.servers->push(0, 1, run.client(0)); });
+  run.at(milliseconds(2), [&] { run.servers->pull(0, 0, run.client(0)); });
+  run.world.run();
+  EXPECT_EQ(run.end(0, 0), milliseconds(4));
+}
+
+TEST(Servers, AnAnswerQueuesBehindValuesOnAnOrderedConnection) {
+  // Values of bucket 0 leave at 1 for client 0 and take 50 ms. The push of bucket 1 is in at 11:
+  // its answer is behind them for client 0, and on a connection of its own for client 1.
+  OneServer run({.clients = 4, .servers = 1, .ordered = true});
+  run.wire.pull_takes = milliseconds(50);
+  run.at(Duration{}, [&] { run.servers->pull(0, 0, run.client(0)); });
+  run.at(milliseconds(10), [&] {
+    run.servers->push(0, 1, run.client(0));
+    run.servers->push(1, 1, run.client(1));
+  });
+  run.world.run();
+  EXPECT_EQ(run.end(0, 0), milliseconds(51));
+  EXPECT_EQ(run.end(0, 1), milliseconds(51));
+  EXPECT_EQ(run.end(1, 1), milliseconds(12));
+}
+
+TEST(Servers, OfRequestsThatWaitAHeapGivesALaterOneFirst) {
+  // The thread takes 10 ms for each request. Client 0's push is there at 1 and keeps it until 11;
+  // the pushes of 1 and 2 and then a request of 3 to pull wait meanwhile. In their order they are
+  // done at 21, 31 and 41; of a heap the last goes first. An answer or the values take 1 ms.
+  for (const bool from_heap : {false, true}) {
+    OneServer run({.clients = 4,
+                   .servers = 1,
+                   .costs = {.request = milliseconds(10)},
+                   .takes_from_heap = from_heap});
+    for (const std::int32_t client : {0, 1, 2}) {
+      run.at(milliseconds(client), [&run, client] {
+        run.servers->push(client, 0, run.client(static_cast<std::size_t>(client)));
+      });
+    }
+    run.at(milliseconds(3), [&] { run.servers->pull(3, 0, run.client(3)); });
+    run.world.run();
+    EXPECT_EQ(run.end(0, 0), milliseconds(12));
+    EXPECT_EQ(run.end(1, 0), milliseconds(from_heap ? 42 : 22));
+    EXPECT_EQ(run.end(2, 0), milliseconds(32));
+    EXPECT_EQ(run.end(3, 0), milliseconds(from_heap ? 22 : 42));
+    EXPECT_EQ(run.servers->most_busy(), milliseconds(40));
+  }
 }
 
 }  // namespace

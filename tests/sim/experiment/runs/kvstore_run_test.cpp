@@ -40,8 +40,8 @@ TEST(KvstoreRun, NoKvstoreHasStreamsFusionOrACoordinator) {
               "keys one by one; expected one that plans beforehand");
     for (const char* coordinator : {"horovod", "baidu"}) {
       EXPECT_EQ(
-          error(fmt::format(R"(, "transport": {{"type": "mpi", "coordinator": "{}"}})",
-                            coordinator)),
+          error(
+              fmt::format(R"(, "transport": {{"type": "mpi", "coordinator": "{}"}})", coordinator)),
           "/strategy/transport: has a coordinator, which a kvstore has not; expected {\"type\": "
           "\"none\"} under \"coordinator\"");
     }

@@ -1,5 +1,5 @@
 // In which order do threads take operations that are ready?
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 #include "sim/core/random.h"
 
@@ -46,6 +46,18 @@ TEST(ThreadPool, EqualOnesThatWaitLeaveInTheOrderOfAHeap) {
   EXPECT_EQ(waiting(4), (Order{0, 2, 1, 3}));
   EXPECT_EQ(waiting(5), (Order{0, 2, 4, 1, 3}));
   EXPECT_EQ(waiting(8), (Order{0, 2, 6, 5, 7, 4, 1, 3}));
+}
+
+// What std::priority_queue of libstdc++ makes of them where its order says of equals that each is
+// below the other, as ps-lite's threadsafe_pqueue.h does: each that is pushed goes to the top.
+TEST(ThreadPool, WhereEqualsAreBelowEachOtherTheLaterGoesFirst) {
+  const auto waiting = [](std::uint32_t n) {
+    return of_equals(n, 1, PoolOrder::kLaterFirst, true);
+  };
+  EXPECT_EQ(waiting(2), (Order{1, 0}));
+  EXPECT_EQ(waiting(3), (Order{2, 1, 0}));
+  EXPECT_EQ(waiting(4), (Order{3, 0, 1, 2}));
+  EXPECT_EQ(waiting(8), (Order{7, 0, 4, 1, 2, 3, 5, 6}));
 }
 
 // Two idle threads take 0 and 1; the heap has the other six, which leave as 0 2 5 4 1 3 of six do.

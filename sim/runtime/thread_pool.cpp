@@ -1,4 +1,4 @@
-#include "sim/mxnet/thread_pool.h"
+#include "sim/runtime/thread_pool.h"
 
 namespace steptime {
 
@@ -9,7 +9,7 @@ bool ThreadPool::add(std::int32_t priority, std::uint32_t operation, CauseId led
     return true;
   }
   waiting_.push_back({priority, operation});
-  if (order_ == PoolOrder::kPriority) sift_up(waiting_.size() - 1, waiting_.back());
+  if (order_ != PoolOrder::kFifo) sift_up(waiting_.size() - 1, waiting_.back());
   return false;
 }
 
@@ -18,7 +18,7 @@ bool ThreadPool::end_one(CauseId led) {
     ++idle_;
     return false;
   }
-  taken_.push_back({order_ == PoolOrder::kPriority ? pop_heap() : pop_first(), led});
+  taken_.push_back({order_ == PoolOrder::kFifo ? pop_first() : pop_heap(), led});
   return true;
 }
 
@@ -32,7 +32,7 @@ std::optional<ThreadPool::Taken> ThreadPool::next_taken() {
 void ThreadPool::sift_up(std::size_t place, Waiting added) {
   while (place > 0) {
     const std::size_t parent = (place - 1) / 2;
-    if (waiting_[parent].priority >= added.priority) break;
+    if (!is_below(waiting_[parent], added)) break;
     waiting_[place] = waiting_[parent];
     place = parent;
   }
@@ -49,8 +49,7 @@ std::uint32_t ThreadPool::pop_heap() {
   if (size == 0) return top;
   std::size_t hole = 0;
   for (std::size_t right = 2; right <= size; right = 2 * hole + 2) {
-    const bool takes_left =
-        right == size || waiting_[right].priority < waiting_[right - 1].priority;
+    const bool takes_left = right == size || is_below(waiting_[right], waiting_[right - 1]);
     const std::size_t child = takes_left ? right - 1 : right;
     waiting_[hole] = waiting_[child];
     hole = child;

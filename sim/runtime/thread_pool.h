@@ -22,7 +22,11 @@
 namespace steptime {
 
 /// In which order threads take operations that wait for one.
-enum class PoolOrder : std::uint8_t { kPriority, kFifo };
+enum class PoolOrder : std::uint8_t {
+  kPriority,
+  kFifo,
+  kLaterFirst  ///< the heap of an order that takes an equal for a lower one, as with `<=` for `<`
+};
 
 class ThreadPool {
  public:
@@ -45,6 +49,10 @@ class ThreadPool {
     std::int32_t priority;
     std::uint32_t operation;
   };
+  bool is_below(const Waiting& one, const Waiting& other) const {
+    return order_ == PoolOrder::kLaterFirst ? one.priority <= other.priority
+                                            : one.priority < other.priority;
+  }
   /// Moves `added` up from `place`, which is free, to where its parent is not below it.
   void sift_up(std::size_t place, Waiting added);
   std::uint32_t pop_heap();
