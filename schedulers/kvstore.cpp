@@ -32,11 +32,12 @@
 // more bytes than the server's own, and the copy out of ZeroMQ's buffer of what was pulled.
 // Parameters: merge, copy_threads (MXNET_GPU_COPY_NTHREADS), threads
 // (MXNET_CPU_PRIORITY_NTHREADS), priority: "last-key" as tools/bandwidth gives it and gradients
-// become ready, or "first-key" as training by the Module API does; release, of MXNet; of servers, as
-// parameter-server.
-// Validation: configs/papers/mxnet-bandwidth. Source: apache/mxnet 0.9.3 and 1.3.1
-// src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h, src/ndarray/ndarray.cc (CopyFromTo),
-// src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite src/zmq_van.h, include/ps/kv_app.h.
+// become ready, or "first-key" as training by the Module API does; release, of MXNet; of servers,
+// as parameter-server.
+// Validation: configs/papers/mxnet-bandwidth.
+// Source: apache/mxnet 0.9.3 and 1.3.1 src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h,
+// src/ndarray/ndarray.cc (CopyFromTo), src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite
+// src/zmq_van.h, include/ps/kv_app.h.
 #include "sim/mxnet/merge.h"
 #include "sim/servers/aggregation.h"
 

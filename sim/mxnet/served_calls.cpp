@@ -126,7 +126,8 @@ ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ra
           servers_for(plan)(world, *wire_, plan.pieces,
                             {.clients = static_cast<std::int32_t>(plan.aggregation.clients),
                              .servers = static_cast<std::int32_t>(plan.aggregation.servers.count),
-                             .costs = plan.aggregation.servers.costs()})) {
+                             .costs = plan.aggregation.servers.costs(),
+                             .ordered = plan.transport->channel->is_ordered()})) {
   if (gpus != nullptr && plan.kernels_slow_links)
     gpus->tell([this](std::int64_t worker, bool run) { roads_->set_kernels(worker, run); });
   for (std::int32_t client = 0; client < plan.aggregation.clients; ++client)

@@ -191,7 +191,7 @@ class Servers : protected Exchanges {
   std::vector<When> leave_;           ///< scratch
   OrderedConnections to_servers_;     ///< only where requests queue behind pushes
   OrderedConnections to_clients_;     ///< only where answers do behind values
-  std::vector<RequestQueue> queues_;  ///< of servers that take requests from a heap
+  std::vector<RequestQueue> queues_;  ///< where servers take requests from a heap
   std::int64_t messages_ = 0;
   std::vector<std::int64_t> staleness_;
 };
