@@ -15,9 +15,9 @@
 // Parameters: threads, rate [B/s], copy [B/s].
 // Source: dmlc/ps-lite src/zmq_van.h (a socket for each receiver, senders_; one context with
 // ZeroMQ's default of one I/O thread; zmq_msg_init_data sends, and a message is used where it came
-// in), bytedance/ps-lite src/zmq_van.h (BYTEPS_ZMQ_NTHREADS, 4 by default). Estimate: 1 GB/s of a
-// thread, of which the ZeroMQ guide says in chapter 2: one I/O thread per gigabyte in or out per
-// second.
+// in), bytedance/ps-lite 4d91bdb src/zmq_van.h (such sockets, too, over whose connections servers
+// answer; BYTEPS_ZMQ_NTHREADS, 4 by default). Estimate: 1 GB/s of a thread, of which the ZeroMQ
+// guide says in chapter 2: one I/O thread per gigabyte in or out per second.
 #include "netmodels/channels/ends.h"
 
 #include <cstdint>
