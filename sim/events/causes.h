@@ -40,8 +40,8 @@ struct Stretches {
   Stretch first;
   Stretch second;
   Reason rest = 0;
-  /// After so long all of it begins anew, as calls of a program do that are alike, where it is made
-  /// longer; zero: never.
+  /// How long all of it is, where equal ones follow each other, as equal calls of a program do:
+  /// each that lengthens the cause is another round of it. Zero: it has no rounds.
   Duration period{};
   friend bool operator==(const Stretches&, const Stretches&) = default;
 };

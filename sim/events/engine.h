@@ -255,7 +255,7 @@ class EventsAhead {
  public:
   struct Event {
     Moment moment;
-    CauseId led = 0;  ///< to it
+    CauseId led = 0;  ///< what led to the event
     Callback run;
   };
 

@@ -37,7 +37,8 @@ class DecidedCalls final : public KeyCalls, private Group::Watch {
   struct Calls {
     std::int64_t step = 0;
     When last{};
-    std::vector<std::pair<std::int32_t, Callback>> made{};  ///< by which ranks
+    std::vector<std::pair<std::int32_t, Callback>>
+        made{};  ///< the ranks that have called, and what returns to each
   };
   std::int32_t key_of(std::int32_t bucket) const {
     return static_cast<std::int32_t>(calls_.size()) - 1 - bucket;

@@ -237,7 +237,7 @@ class MpiRank final : private OpEngine::Listener {
   Communicators::Subject main_call_{};
   Time waits_since_{};
 
-  Held led_to_segment_{};  ///< where collectives slow it down
+  Held led_to_segment_{};  ///< kept only where collectives slow segments down
 
   RankTimeline drawn_;
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing

@@ -41,7 +41,8 @@ class ServedCalls final : public KeyCalls {
   struct Calls {
     std::int64_t step = 0;
     When last{};
-    std::vector<std::pair<std::int32_t, Callback>> made{};  ///< by which ranks
+    std::vector<std::pair<std::int32_t, Callback>>
+        made{};  ///< the ranks that have called, and what returns to each
   };
   class OfClient;
 

@@ -34,10 +34,10 @@ class ThreadPool {
 
   struct Taken {
     std::uint32_t operation;
-    CauseId led;  ///< to it
+    CauseId led;  ///< what led to its start
   };
-  /// The operation is ready, to which `led` led. True: a thread has taken it, which next_taken()
-  /// will say.
+  /// The operation is ready, because of `led`. True: a thread has taken it, which next_taken() will
+  /// say.
   bool add(std::int32_t priority, std::uint32_t operation, CauseId led = 0);
   /// A thread has ended its operation and looks for another. True: it has taken one.
   bool end_one(CauseId led = 0);
