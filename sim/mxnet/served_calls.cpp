@@ -87,7 +87,8 @@ class ServedCalls::OfClient final : public Client {
     sums_ ? sums_->launch(other(key)) : exchange(other(key));
   }
   void exchange(std::int32_t bucket) {
-    (*all_.servers_.*all_.plan_.aggregation.servers.requests->exchange)(number_, bucket, *this);
+    const auto exchange = all_.plan_.aggregation.servers.requests->exchange;
+    (*all_.servers_.*exchange)(number_, bucket, *this);
   }
   /// From the servers, at the client's first rank.
   void came(std::int32_t bucket, When when) override {
