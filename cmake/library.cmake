@@ -4,9 +4,7 @@
 #   cmake --install BUILD --component development --prefix PREFIX
 #
 # and there find_package(Steptime) and Steptime::steptime.
-add_library(steptime_library STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:core> $<TARGET_OBJECTS:cold>
-            $<TARGET_OBJECTS:played> $<TARGET_OBJECTS:models> $<TARGET_OBJECTS:netmodels>
-            $<TARGET_OBJECTS:schedulers>)
+add_library(steptime_library STATIC EXCLUDE_FROM_ALL ${objects})
 set_target_properties(steptime_library PROPERTIES OUTPUT_NAME steptime LINKER_LANGUAGE CXX)
 
 install(TARGETS steptime_library DESTINATION lib COMPONENT development EXCLUDE_FROM_ALL)

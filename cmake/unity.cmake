@@ -26,8 +26,7 @@ if(NOT STEPTIME_UNITY STREQUAL "ALL")
   endforeach()
 endif()
 
-foreach(target core cold played models netmodels schedulers calibration steptime-mpi steptime-dnnl
-        steptime-cuda)
+foreach(target ${parts} calibration steptime-mpi steptime-dnnl steptime-cuda)
   if(NOT TARGET ${target})
     continue()
   endif()

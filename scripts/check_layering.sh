@@ -6,9 +6,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rooms=(core config events network collective runtime workload step learning servers training layouts mxnet
-       experiment sweeps
-       evidence drawing command)
+# In their order.
+read -ra rooms < <(sed -nE '/^set\(rooms /,/\)/{s/set\(rooms|\)//g;p}' cmake/rooms.cmake | tr '\n' ' ') || true
 
 wrong=0
 # may_include FOLDER PATTERN WHAT: every #include "..." of the folder matches the pattern.
