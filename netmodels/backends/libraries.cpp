@@ -12,7 +12,7 @@
 namespace steptime {
 namespace {
 
-class Library final : public Backend {
+class Library : public Backend {
  public:
   explicit Library(std::string collective) : collective_(std::move(collective)) {}
   std::string library() const override { return collective_; }
@@ -21,15 +21,23 @@ class Library final : public Backend {
   std::string collective_;
 };
 
+class Nccl final : public Library {
+ public:
+  Nccl() : Library("nccl") {}
+  bool launches() const override { return true; }
+};
+
 bool add(const std::string& name, const std::string& help) {
   return Backends::instance().add(
       name, help, {}, [name](const Config&) { return std::make_unique<Library>(name); });
 }
 
-const bool kRegistered = add("nccl", "NCCL's kernels") &&
-                         add("mvapich2-gdr", "MVAPICH2 on GPU buffers, large ones by the host") &&
-                         add("mpi-opt", "MVAPICH2 with a pointer cache and kernels that add up") &&
-                         add("baidu-ring", "a ring of sends, whose GPUs add up");
+const bool kRegistered =
+    Backends::instance().add("nccl", "NCCL's kernels", {},
+                             [](const Config&) { return std::make_unique<Nccl>(); }) &&
+    add("mvapich2-gdr", "MVAPICH2 on GPU buffers, large ones by the host") &&
+    add("mpi-opt", "MVAPICH2 with a pointer cache and kernels that add up") &&
+    add("baidu-ring", "a ring of sends, whose GPUs add up");
 
 }  // namespace
 }  // namespace steptime

@@ -10,6 +10,10 @@
 // choice:
 // {"type": "tensor-fusion", "cycle": "0 s"} for Horovod's fusion, and with `wfbp` one gradient.
 //
+// Over MPI the thread is inside one all-reduce at a time. Over NCCL it goes on when a message is on
+// a stream, so that the next cycle begins while that travels; `streams` of the transport, one by
+// default, is HOROVOD_NUM_NCCL_STREAMS.
+//
 // Scope: the messages of a negotiation carry few bytes and do not wait for those of gradients; with
 // a cache every gradient is in it, as after the first step.
 // Parameters: version (of Horovod, whose defaults the others have), cycle [time], cache, handling
@@ -76,6 +80,7 @@ class Horovod final : public Coordinator {
           return checked_add(4 * round, from_seconds(to_seconds(handling) * told));
         });
   }
+  bool goes_on_when_launched() const override { return true; }
   std::string outside_domain() const override {
     return "what Horovod's rank 0 takes for a gradient was measured on a stand-in";
   }

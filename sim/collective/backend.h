@@ -25,6 +25,8 @@ class Backend {
   /// Of a library that brings its own all-reduce, the collective that stands where the aggregation
   /// names none; else empty.
   virtual std::string library() const { return ""; }
+  /// A call returns when the collective is on a stream of the GPUs, rather than when it is over.
+  virtual bool launches() const { return false; }
   /// Empty, or why its times lie outside what was measured.
   virtual std::string outside_domain() const { return ""; }
 };

@@ -366,10 +366,12 @@ std::unique_ptr<Aggregation> read_aggregation(const Config& config, const Transp
   const Backend& backend = *transport.backend;
   const Config strategy = strategy_with_library(config, transport);
   auto aggregation = aggregation_on(strategy, transport, backend.seen(cluster));
-  if (transport.streams > 1 && transport.coordinator->policy(nullptr, {}, cluster)) {
+  if (transport.streams > 1 && !transport.launches() &&
+      transport.coordinator->policy(nullptr, {}, cluster)) {
     strategy.fail("transport",
-                  "its coordinator reduces one after another; expected 1 under \"streams\", or "
-                  "{\"type\": \"none\"} under \"coordinator\"");
+                  "its coordinator reduces one after another; expected 1 under \"streams\", "
+                  "{\"type\": \"none\"} under \"coordinator\", or \"horovod\" there and \"nccl\" "
+                  "under \"backend\"");
   }
   if (cluster.intra_node_beside_kernels > 1) {
     const auto slower = aggregation_on(strategy, transport, backend.seen(cluster.beside_kernels()));

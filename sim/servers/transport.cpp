@@ -1,5 +1,9 @@
 #include "sim/servers/transport.h"
 
+#include "sim/step/cycles.h"
+
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace steptime {
@@ -35,6 +39,13 @@ bool add_transport(const std::string& name, const std::string& help, const Roles
                   .backend = Backends::instance().make(c, Backend::kNoun),
                   .coordinator = Coordinators::instance().make(c, Coordinator::kNoun)});
   });
+}
+
+std::unique_ptr<Policy> Transport::policy(const Schedule& schedule, std::span<const Bucket> buckets,
+                                          const Cluster& cluster) const {
+  auto made = coordinator->policy(schedule.policy(buckets), buckets, cluster);
+  if (made == nullptr || !launches()) return made;
+  return std::make_unique<Launched>(std::move(made));
 }
 
 void check_roles(const Config& strategy, const Transport& transport, const Aggregation& aggregation,

@@ -26,9 +26,9 @@ struct Transport {
 
   /// Who decides while steps run; null: every bucket goes as soon as it is ready.
   std::unique_ptr<Policy> policy(const Schedule& schedule, std::span<const Bucket> buckets,
-                                 const Cluster& cluster) const {
-    return coordinator->policy(schedule.policy(buckets), buckets, cluster);
-  }
+                                 const Cluster& cluster) const;
+  /// Who decides waits for no message to be through before it sends another one.
+  bool launches() const { return coordinator->goes_on_when_launched() && backend->launches(); }
 };
 using Transports = Registry<Transport>;
 

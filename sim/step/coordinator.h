@@ -22,6 +22,9 @@ class Coordinator {
   virtual std::unique_ptr<Policy> policy(std::unique_ptr<Policy> schedule,
                                          std::span<const Bucket> buckets,
                                          const Cluster& cluster) const = 0;
+  /// Its thread goes on when a library has launched a message, if the library does; else when the
+  /// message is through.
+  virtual bool goes_on_when_launched() const { return false; }
   /// Steps that a mean step time needs, when neither config nor schedule ask for more.
   virtual std::int64_t default_steps() const { return 1; }
   /// Empty, or why its times lie outside what was measured.

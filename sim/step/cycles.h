@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -47,6 +48,23 @@ class Cycles final : public Policy {
   bool is_open_ = false;       ///< a cycle has begun, and not ended
   Time begin_{};  ///< when the present cycle began, or the earliest time at which the next one can
   std::optional<Time> wake_{};
+};
+
+/// A policy whose messages are over, for all that it decides, when they are on a stream.
+class Launched final : public Policy {
+ public:
+  explicit Launched(std::unique_ptr<Policy> of) : of_(std::move(of)) {}
+  void ready(std::int32_t bucket, Time now) override { of_->ready(bucket, now); }
+  void arrived(std::span<const std::int32_t>, Time) override {}
+  std::vector<std::int32_t> next(Time now) override {
+    auto sent = of_->next(now);
+    if (!sent.empty()) of_->arrived(sent, now);
+    return sent;
+  }
+  std::optional<Time> wake() const override { return of_->wake(); }
+
+ private:
+  std::unique_ptr<Policy> of_;
 };
 
 /// Buckets one by one, in the order in which they become ready.

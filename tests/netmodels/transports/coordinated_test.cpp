@@ -28,11 +28,12 @@ TEST(Coordinated, HaveACoordinatorAndALibrary) {
 }
 
 TEST(Coordinated, ReduceOneAfterAnother) {
-  EXPECT_EQ(message_of<InputError>([] {
-              training_experiment(R"({"transport": {"type": "baidu", "streams": 2}})", 4);
-            }),
-            "x.json: /strategy/transport: its coordinator reduces one after another; expected 1 "
-            "under \"streams\", or {\"type\": \"none\"} under \"coordinator\"");
+  EXPECT_EQ(
+      message_of<InputError>(
+          [] { training_experiment(R"({"transport": {"type": "baidu", "streams": 2}})", 4); }),
+      "x.json: /strategy/transport: its coordinator reduces one after another; expected 1 "
+      "under \"streams\", {\"type\": \"none\"} under \"coordinator\", or \"horovod\" there and "
+      "\"nccl\" under \"backend\"");
 }
 
 }  // namespace

@@ -77,6 +77,25 @@ TEST(Horovod, AGradientThatOneRankHasLateWaitsForACycle) {
             (std::vector<std::int64_t>{1200, 11200}));
 }
 
+// Gradients of 4 MB at 2 s and 3 s, when a cycle of 100 ms begins; agreeing by bits takes two
+// rounds of 1 ms; on a ring of four at 3 MB/s each takes 6 x 1 ms + 2 s.
+//   MPI           2.002 + 2.006 = 4.008, when the next cycle begins: 4.008 + .002 + 2.006
+//   NCCL          the second is agreed on at 3.002, and waits for the stream: 4.008 + 2.006
+//   two streams   start-ups overlap, and the link is never idle: 2.008 + 2 x 2
+TEST(Horovod, OverNcclTheNextCycleBeginsWhileAMessageTravels) {
+  const auto step = [](const std::string& transport) {
+    return simulate(training_experiment(
+                        R"({"aggregation": )" + kRing + R"(, "transport": {)" + transport +
+                            R"(, "coordinator": {"type": "horovod", "version": "0.20.3", "cycle":
+                            "100 ms"}}})",
+                        4, R"({"steps": 1})", 3e6))
+        .step_time_s;
+  };
+  EXPECT_DOUBLE_EQ(step(R"("type": "horovod-mpi")"), 6.016);
+  EXPECT_DOUBLE_EQ(step(R"("type": "horovod-nccl")"), 6.014);
+  EXPECT_DOUBLE_EQ(step(R"("type": "horovod-nccl", "streams": 2)"), 6.008);
+}
+
 TEST(Horovod, WithoutCycleAndCostsItIsWfbp) {
   const auto step = [](const std::string& transport, const std::string& schedule) {
     return simulate(training_experiment(
