@@ -1,11 +1,12 @@
 // Module: MXNet's Module API on one node. One process drives all GPUs; its main thread pushes and
 // pulls every key, with the optimizer on the kvstore, and waits only for the training metric; the
-// merge of a "kvstore" adds up.
+// merge of a "kvstore" adds up. With one GPU there is no kvstore: it calls the optimizer alone.
 //
 // Parameters: as of every embedding (sim/mxnet/settings.cpp), but for those of copies to the host
 // and of jitter; gpu_operation.
 // Source: sim/mxnet/module_step.h.
 #include "sim/mxnet/embedding.h"
+#include "sim/mxnet/merge.h"
 
 #include <array>
 #include <memory>
@@ -19,10 +20,10 @@ class Module final : public Embedding {
   using Embedding::Embedding;
   void check(const Config& strategy, const Aggregation& aggregation,
              const Update& update) const override {
-    if (aggregation.merge == nullptr) {
+    if (merge(aggregation) == nullptr) {
       strategy.fail("embedding",
-                    "plays the merge of a kvstore without servers, on one node of two GPUs at "
-                    "least; elsewhere expected {\"type\": \"async\"}");
+                    "plays a kvstore without servers, on one node; elsewhere expected {\"type\": "
+                    "\"async\"}");
     }
     if (aggregation.issuing.any()) {
       strategy.object("aggregation", any_keys())
@@ -33,6 +34,12 @@ class Module final : public Embedding {
                     "sends parameters, but the module's optimizer is on the kvstore, which adds up "
                     "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
     }
+  }
+  /// A kvstore has a sharding of its keys where it has nobody to add up with, too.
+  const Merge* merge(const Aggregation& aggregation) const override {
+    const ServerGroup& place = aggregation.servers;
+    const bool is_alone = aggregation.merge == nullptr && place.count == 0 && place.sharding;
+    return is_alone ? &no_kvstore() : Embedding::merge(aggregation);
   }
 };
 

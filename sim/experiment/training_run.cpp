@@ -95,13 +95,15 @@ void set_inside_time(const std::shared_ptr<const Collective>& inside, bool plays
 PlannedStep closed_plan(const Experiment& e) {
   const Aggregation& aggregation = *e.aggregation;
   const auto& units = e.workload->units(e.schedule->granularity());
-  const bool communicates = e.cluster->workers() > 1 || aggregation.servers.count > 0;
+  // The process of a node updates a single GPU's keys, too.
+  const bool has_keys = e.cluster->workers() > 1 || aggregation.servers.count > 0 ||
+                        e.embedding->merge(aggregation) != nullptr;
   BucketPlan buckets;
-  if (communicates)
+  if (has_keys)
     buckets = e.schedule->plan(units, aggregation.whole ? *aggregation.whole : *aggregation.inside);
   StepPlan step =
       plan_step(e.workload->workload, e.workload->passes, units, buckets, *aggregation.inside,
-                communicates ? 2 : 1, aggregation.beside_kernels.get());
+                has_keys ? 2 : 1, aggregation.beside_kernels.get());
   step.input = input_time(e.workload->workload, e.cluster->gpus_per_node);
   return {units, std::move(step), played_machines(e)};
 }

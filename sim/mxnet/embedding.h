@@ -44,6 +44,10 @@ class Embedding {
   /// Throws InputError, through "strategy", for what it does not carry.
   virtual void check(const Config& strategy, const Aggregation& aggregation,
                      const Update& update) const;
+  /// How one process that pushes for all GPUs of a node adds up; null: there is none.
+  virtual const Merge* merge(const Aggregation& aggregation) const {
+    return aggregation.merge.get();
+  }
   /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
   Task main_thread(MpiRank& worker) const;
   /// Whether the main thread is inside an all-reduce while that goes on, so that there is never

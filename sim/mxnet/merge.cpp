@@ -5,6 +5,37 @@
 #include <memory>
 
 namespace steptime {
+namespace {
+
+class UpdatesAlone final : public KvStore {
+ public:
+  explicit UpdatesAlone(NodeProcess& process) : process_(process) {}
+  void push(KeyRange keys) override {
+    process_.update(0, {process_.gradient(keys.first, 0)}, process_.weight(keys.first, 0));
+  }
+  void pull(KeyRange) override {}
+  std::int64_t push_calls(std::int64_t keys) const override { return keys; }
+  std::int64_t pull_calls() const override { return 0; }
+
+ private:
+  NodeProcess& process_;
+};
+
+class NoKvStore final : public Merge {
+ public:
+  Place place() const override { return Place::kEngine; }
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t>,
+                                const Sharding&) const override {
+    return std::make_unique<UpdatesAlone>(process);
+  }
+};
+
+}  // namespace
+
+const Merge& no_kvstore() {
+  static const NoKvStore none;
+  return none;
+}
 
 LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sharding& sharding) {
   constexpr std::int64_t kLarge = 16'000'000;

@@ -31,6 +31,9 @@ class KvStore {
   virtual void push(KeyRange keys) = 0;
   /// Gives every GPU the sum as its weights.
   virtual void pull(KeyRange keys) = 0;
+  /// Calls of the Python API in a push of so many keys: its own, and the optimizer's for each.
+  virtual std::int64_t push_calls(std::int64_t keys) const { return 1 + keys; }
+  virtual std::int64_t pull_calls() const { return 1; }
 };
 
 class Merge {
@@ -63,6 +66,10 @@ class Merge {
   std::int64_t keys_per_call_ = 1;
 };
 using Merges = Registry<Merge, const Cluster&>;
+
+/// Of a single GPU: there is no kvstore, the main thread calls the optimizer for each key. Source:
+/// apache/mxnet 1.3.1 python/mxnet/model.py, _create_kvstore and _update_params.
+const Merge& no_kvstore();
 
 /// A line through the times of a key of 0 B and one of 16 MB that are pushed and pulled alone,
 /// where calls and operations cost nothing.

@@ -37,7 +37,7 @@ NodeProcess::Costs costs_of(const ModuleRun& run) {
           .cpu_threads = aggregation.merge_threads,
           .updates = settings.gpu_operation + settings.update > Duration{},
           .update = settings.update,
-          .uses_host = aggregation.merge->place() == Merge::Place::kHost,
+          .uses_host = run.embedding.merge(aggregation)->place() == Merge::Place::kHost,
           .variation = run.variation,
           .seed = run.seed};
 }
@@ -126,10 +126,11 @@ Training::Training(World& world, const TrainingGraph& graph, const ModuleRun& ru
   std::vector<std::int64_t> bytes;
   for (const GradientKey& key : graph.keys)
     bytes.push_back(key.bytes.count);
-  store_ = run.aggregation.merge->init(*this, bytes, *run.aggregation.servers.sharding);
+  const Merge& merge = *run.embedding.merge(run.aggregation);
+  store_ = merge.init(*this, bytes, *run.aggregation.servers.sharding);
   chains_ = variables(static_cast<std::size_t>(gpus()));
   outputs_ = variables(static_cast<std::size_t>(gpus()));
-  const auto each = static_cast<std::size_t>(run.aggregation.merge->keys_per_call());
+  const auto each = static_cast<std::size_t>(merge.keys_per_call());
   for (std::size_t done = 0; done < bytes.size(); done += each) {
     const std::size_t count = std::min(each, bytes.size() - done);
     const std::size_t first = settings_.backward_keys ? bytes.size() - done - count : done;
@@ -229,13 +230,15 @@ Task Training::exchange() {
 }
 
 Task Training::push_keys(Call& of) {
-  const auto updates = static_cast<std::int64_t>(of.keys.count);
-  return push_call(of, run_.aggregation.issuing.push + (1 + updates) * settings_.python_call,
+  const std::int64_t calls = store_->push_calls(static_cast<std::int64_t>(of.keys.count));
+  return push_call(of, run_.aggregation.issuing.push + calls * settings_.python_call,
                    &KvStore::push);
 }
 
 Task Training::pull_keys(Call& of) {
-  co_await push_call(of, run_.aggregation.issuing.pull + settings_.python_call, &KvStore::pull);
+  co_await push_call(of,
+                     run_.aggregation.issuing.pull + store_->pull_calls() * settings_.python_call,
+                     &KvStore::pull);
   of.is_pushed[parity_of(steps_)] = true;
   end_if_over(of, parity_of(steps_));
 }
@@ -325,6 +328,7 @@ void Training::tell(void (RankRecord::*what)(Communicators::Subject), const Call
 void Training::end_if_over(Call& of, std::size_t parity) {
   if (!of.is_pushed[parity] || of.ended[parity] < of.operations) return;
   of.ended[parity] = 0;
+  if (!of.is_under_way[parity]) tell(&RankRecord::collective_started, of);  // it has no operations
   of.is_pushed[parity] = of.is_under_way[parity] = false;
   tell(&RankRecord::collective_ended, of);
   ++of.over;

@@ -24,7 +24,7 @@ const Execution& execution_of(const Experiment& e) {
   static const JobsRun jobs;
   if (e.jobs) return jobs;
   if (e.layout) return layout;
-  if (e.aggregation->merge) return kvstore;
+  if (e.embedding->merge(*e.aggregation) != nullptr) return kvstore;
   if (e.embedding->has_main_thread()) return ranks;
   if (is_one_step(e)) return one_step;
   return training;
