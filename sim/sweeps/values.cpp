@@ -41,10 +41,15 @@ struct Amount {
   std::string unit;      ///< "" for a bare number
   double one = 1;        ///< one of the unit, in the base unit
   std::size_t kind = 0;  ///< which kind of quantity it is: amounts of one kind can be compared
+  static constexpr std::size_t kBytes = 2;
 
   double base() const { return number * one; }
-  /// The same kind of amount, that many of the unit.
+  /// The same kind of amount, that many of the unit; of bytes a whole number.
   Json of(double count) const {
+    if (kind == kBytes) {
+      const double bytes = std::round(count * one);
+      if (bytes / one != count) return fmt::format("{:.0f} B", bytes);
+    }
     if (unit.empty()) return steptime::number(count);
     return unit == "x" ? fmt::format("x{}", count) : fmt::format("{} {}", count, unit);
   }

@@ -44,6 +44,17 @@ TEST(SweptValues, RangesHaveUnits) {
             R"("1 us" "10 us" "100 us" "1000 us")");
 }
 
+/// 1.2 MiB = 1,258,291.2 B.
+TEST(SweptValues, BytesAreWhole) {
+  const std::string pointer = "/strategy/schedule/capacity";
+  EXPECT_EQ(values(R"({"from": "1 MiB", "to": "4 MiB", "times": 2})", pointer),
+            R"("1 MiB" "2 MiB" "4 MiB")");
+  EXPECT_EQ(values(R"({"from": "1 MiB", "to": "1.3 MB", "times": 1.2})", pointer),
+            R"("1 MiB" "1258291 B")");
+  EXPECT_EQ(values(R"({"from": "1 B", "to": "2 B", "random": 1})", pointer).find('.'),
+            std::string::npos);
+}
+
 TEST(SweptValues, FactorsMultiplyWhatTheConfigHas) {
   EXPECT_EQ(values(R"(["x0.5", "x1", "x2", "3 GB/s"])"),
             R"("0.5 GB/s" "1 GB/s" "2 GB/s" "3 GB/s")");
