@@ -31,6 +31,7 @@ namespace {
 
 constexpr const char* kAggregation = "/strategy/aggregation";
 constexpr const char* kSchedule = "/strategy/schedule";
+constexpr const char* kEmbedding = "/strategy/embedding";
 constexpr const char* kTransportPlace = "/strategy/transport";
 constexpr const char* kOverlapPlace = "/workload/overlap";
 
@@ -74,6 +75,7 @@ Json changes_of(const Json& config, const GradientWay& way, const Setting& setti
     const Json::json_pointer place(pointer);
     if (!config.contains(place) || config.at(place) != value) changes[pointer] = value;
   };
+  if (!way.embedding.is_null()) change(kEmbedding, way.embedding);
   if (!way.aggregation.is_null()) change(kAggregation, way.aggregation);
   Json transport = way.transport;
   if (!setting.coordinator.is_null()) transport["coordinator"] = setting.coordinator;

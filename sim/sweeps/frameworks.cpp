@@ -152,6 +152,11 @@ std::vector<Framework> frameworks(const Json& strategy, std::int64_t nodes) {
     }
     return ways;
   };
+  const auto without_engine = [](std::vector<GradientWay> ways) {
+    for (GradientWay& way : ways)
+      way.embedding = Json{{"type", "async"}};
+    return ways;
+  };
   std::vector<GradientWay> by_hand =
       under(ways_over(own, true, false,
                       {"ring", "halving-doubling", "recursive-doubling", "double-binary-tree",
@@ -162,13 +167,15 @@ std::vector<Framework> frameworks(const Json& strategy, std::int64_t nodes) {
   if (!own.reduces) ddp.push_back("ring");
   std::vector<GradientWay> scheduled = under(ways_over(own, true, false, {"nccl"}), false);
   add_servers(scheduled, own, nodes);
-  return {{"any", merged_by_hand(), std::move(by_hand)},
-          {"PyTorch DDP", ddp_buckets(), under(ways_over(own, own.reduces, false, ddp), false)},
-          {"Horovod", horovod_fusion(own.transport.value("coordinator", Json())),
-           under(ways_over(own, own.reduces, true,
-                           {"ring", "halving-doubling", "recursive-doubling", "nccl"}),
-                 true)},
-          {"ByteScheduler", byte_scheduler(), std::move(scheduled)}};
+  return {
+      {"any", merged_by_hand(), std::move(by_hand)},
+      {"PyTorch DDP", ddp_buckets(),
+       without_engine(under(ways_over(own, own.reduces, false, ddp), false))},
+      {"Horovod", horovod_fusion(own.transport.value("coordinator", Json())),
+       without_engine(under(ways_over(own, own.reduces, true,
+                                      {"ring", "halving-doubling", "recursive-doubling", "nccl"}),
+                            true))},
+      {"ByteScheduler", byte_scheduler(), without_engine(std::move(scheduled))}};
 }
 
 std::vector<Narrowing> narrowings(const std::string& framework, const Json& workload) {

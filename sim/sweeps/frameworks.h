@@ -8,6 +8,8 @@
 //                   halving and doubling or recursive doubling
 //   ByteScheduler   priorities over NCCL, over what the config reduces with, or over servers
 //
+// Of these only what is written by hand goes with an engine of MXNet's that the config has.
+//
 // Scope: a collective that is known by measurement is kept, as formulas are no match for it.
 #pragma once
 #include "sim/config/json.h"
@@ -32,6 +34,7 @@ struct GradientWay {
   bool is_own = true;  ///< the config's
   Json aggregation{};  ///< null: as the config has it
   Json transport{};    ///< null: as the config has it
+  Json embedding{};    ///< null: as the config has it
 };
 
 struct Framework {

@@ -47,6 +47,13 @@ TEST(Frameworks, ServersAreByteSchedulersAndOfSeveralNodes) {
   EXPECT_EQ(ways_of(reducing_by("ring"), "ByteScheduler", 1), (Names{"ring", "nccl"}));
 }
 
+TEST(Frameworks, AnEngineOfMxnetsIsNoOtherFrameworks) {
+  for (const Framework& each : frameworks(reducing_by("ring"), 4)) {
+    for (const GradientWay& way : each.ways)
+      EXPECT_EQ(way.embedding.is_null(), each.name == "any") << each.name;
+  }
+}
+
 /// The cycle is the coordinator's, and that of the schedule 0.
 TEST(Frameworks, HorovodHasItsCoordinatorOverEveryLibrary) {
   const Framework horovod = framework(reducing_by("ring"), "Horovod");
