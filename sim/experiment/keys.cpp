@@ -91,7 +91,7 @@ const Params& strategy_params() {
                  .choice = Embedding::kNoun},
                 {.key = "transport",
                  .kind = Kind::kObject,
-                 .help = "what carries the messages",
+                 .help = "what carries the messages; without it NCCL's connections over TCP",
                  .need = Need::kDefault,
                  .fallback = default_choice(Transport::kNoun),
                  .choice = Transport::kNoun},

@@ -478,6 +478,8 @@ Json resolved(const Json& stated) {
                                          *Transports::instance().make(strategy, "transport"));
     full["run"] = resolved_object(full["run"], run_params());  // in the order of the parameters
   }
+  // GPUs that name no library have more connections over TCP than those that name MPI.
+  if (!strategy_read.node().contains("transport")) full["strategy"].erase("transport");
   // Where a layout's schedule is left out, its states say what a bucket is.
   if (has_layout(strategy_read) && !strategy_read.node().contains("schedule"))
     full["strategy"].erase("schedule");

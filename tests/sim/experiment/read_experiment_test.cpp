@@ -130,6 +130,7 @@ TEST(Resolved, WritesTheStepsOfTheUpdateOut) {
   EXPECT_EQ(steps(R"({"type": "esgd", "interval": 8})"), 8);
 }
 
+/// But for a transport, which would name a library (tests/sim/servers/tcp_connections_test.cpp).
 TEST(Resolved, WritesEveryDefaultOut) {
   const TinyFolder folder;
   const Json config = resolved(
@@ -147,9 +148,7 @@ TEST(Resolved, WritesEveryDefaultOut) {
                                  "collective": {"type": "ring", "startups": "2(N-1)"}},
                  "update": {"type": "sgd"},
                  "schedule": {"type": "wfbp", "granularity": "tensor"},
-                 "embedding": {"type": "async"},
-                 "transport": {"type": "mpi", "streams": 1, "channel": {"type": "wire"},
-                               "backend": {"type": "device"}, "coordinator": {"type": "none"}}},
+                 "embedding": {"type": "async"}},
     "run": {"fidelity": "analytic", "steps": 1, "seed": 1}
   })json"));
 }

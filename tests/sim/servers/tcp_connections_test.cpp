@@ -36,6 +36,21 @@ TEST(TcpConnections, GpusThatNameNoLibraryHaveNccls) {
       20, 1e-9);
 }
 
+/// Also when all that stands there by default has been written out.
+TEST(TcpConnections, DefaultsNameNoLibrary) {
+  for (const char* strategy : {R"({})", R"({"transport": "mpi"})"}) {
+    const Json stated{{"name", "x"},
+                      {"workload", {{"model", "resnet50"}, {"device", "v100"}, {"batch", 64}}},
+                      {"cluster", {{"nodes", 2}, {"network", "25gbe"}}},
+                      {"strategy", Json::parse(strategy)}};
+    const auto bandwidth = [](const Json& config) {
+      return read_experiment(std::make_shared<Document>(Document{"x.json", config}))
+          .cluster->network.bandwidth.bytes_per_second;
+    };
+    EXPECT_EQ(bandwidth(resolved(stated)), bandwidth(stated)) << strategy;
+  }
+}
+
 TEST(TcpConnections, ALibrarysNameDecides) {
   EXPECT_NEAR(gbit("100gbe", R"("transport": {"type": "nccl"},
       "aggregation": {"type": "all-reduce", "collective": {"type": "ring"}})"),
