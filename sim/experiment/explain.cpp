@@ -26,8 +26,8 @@ namespace {
 constexpr double kStep = 1.01;      // by which a quantity is changed
 constexpr double kSmallest = 5e-5;  // an elasticity that is shown
 constexpr double kNoTime = 1e-9;    // what a limit makes of times
-/// The slopes of two sides of a quantity with another plan differ by more than this where the step
-/// jumps; below it a plan changes where both are equally good.
+/// The slopes of two sides of a quantity differ by more than this where the step bends or jumps, as
+/// where a library takes other rings; below it a plan changes where both are equally good.
 constexpr double kKink = 0.02;
 /// A step is made of times that grow at most in proportion to a quantity or its inverse.
 constexpr double kSteepest = 1.5;
@@ -54,6 +54,7 @@ class Runs {
   /// Returns whether none was interrupted; what others throw but InputError goes on.
   bool run() {
     runs_.resize(configs_.size());
+    refusals_.resize(configs_.size());
     tbb::parallel_for(std::size_t{0}, configs_.size(), [&](std::size_t i) {
       if (is_interrupted_) return;
       double told = 0;
@@ -62,7 +63,8 @@ class Runs {
         tell(0, told);
         runs_[i] = variants_.run(configs_[i], held_, on_progress);
         tell(1, told);
-      } catch (const InputError&) {  // refused
+      } catch (const InputError& refused) {
+        refusals_[i] = refused.what();
         done_ = done_ + 1 - told;
       } catch (const Interrupted&) {
         is_interrupted_ = true;
@@ -74,6 +76,8 @@ class Runs {
   const PlannedRun* of(std::size_t number) const {
     return runs_[number] ? &*runs_[number] : nullptr;
   }
+  /// Why it was refused.
+  const std::string& refusal(std::size_t number) const { return refusals_[number]; }
   bool was_interrupted() const { return is_interrupted_; }
 
  private:
@@ -88,6 +92,7 @@ class Runs {
   OnProgress listener_;
   std::vector<Json> configs_;
   std::vector<std::optional<PlannedRun>> runs_;
+  std::vector<std::string> refusals_;
   std::atomic<double> done_ = 0;
   std::atomic<bool> is_interrupted_ = false;
   std::mutex telling_;
@@ -107,14 +112,7 @@ void add_slope(const Sides& sides, const PlannedRun& as_it_is, const PlannedRun&
   const double scale = std::log(kStep);
   const double down = std::log(step / less.result.step_time_s) / scale;
   const double up = std::log(more.result.step_time_s / step) / scale;
-  const auto has_its_messages = [&](const PlannedRun& run) {
-    return same_plans(run.plans, as_it_is.plans) && run.result.messages == as_it_is.result.messages;
-  };
-  const bool same_below = has_its_messages(less);
-  const bool same_above = has_its_messages(more);
-  const bool jumps = (!(same_below && same_above) && std::abs(up - down) > kKink) ||
-                     std::max(std::abs(up), std::abs(down)) > kSteepest;
-  if (jumps) {
+  if (std::abs(up - down) > kKink || std::max(std::abs(up), std::abs(down)) > kSteepest) {
     explanation.jumps.push_back(
         {sides.name,
          sides.place->text,
@@ -273,7 +271,10 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
   Json whole = variants.config();
   if (whole["run"].erase("slow_links") > 0) add_limit("slower links", std::move(whole));
   std::vector<std::pair<std::int64_t, std::size_t>> scales;
-  for (const std::int64_t n : node_counts(experiment.cluster->nodes)) {
+  // Jobs have nodes of their own, whatever else there is.
+  const std::vector<std::int64_t> counts =
+      experiment.jobs ? std::vector<std::int64_t>{} : node_counts(experiment.cluster->nodes);
+  for (const std::int64_t n : counts) {
     Json changed = variants.config();
     changed["cluster"]["nodes"] = n;
     scales.emplace_back(n, runs.add(std::move(changed)));
@@ -281,14 +282,18 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
   explanation.is_partial = !runs.run();
   if (explanation.is_partial && !options.keeps_partial) throw Interrupted();
 
-  const auto refused = [&](std::string what) {
-    if (!explanation.is_partial) explanation.fixed.push_back(std::move(what));
+  const auto refused = [&](const std::string& what, std::size_t number) {
+    if (explanation.is_partial) return;
+    std::string why = runs.refusal(number);
+    if (const std::string file = config->file + ": "; why.starts_with(file))
+      why.erase(0, file.size());
+    explanation.fixed.push_back({what, std::move(why)});
   };
   for (const Sides& sides : all_sides) {
     const PlannedRun* less = runs.of(sides.less);
     const PlannedRun* more = runs.of(sides.more);
     if (less == nullptr || more == nullptr)
-      refused(sides.name);
+      refused(sides.name, less == nullptr ? sides.less : sides.more);
     else
       add_slope(sides, base, *less, *more, explanation);
   }
@@ -302,7 +307,7 @@ Explanation explain(const std::shared_ptr<const Document>& config, const Explain
   for (const auto& [without, number] : limits) {
     const PlannedRun* run = runs.of(number);
     if (run == nullptr)
-      refused(without);
+      refused(without, number);
     else if (run->result.step_time_s < step * (1 - kSmallest))
       explanation.limits.push_back({without, run->result.step_time_s});
   }
@@ -418,7 +423,8 @@ std::string Explanation::text() const {
   for (const Elasticity& e : elasticities)
     changes.add({e.pointer, e.value, fmt::format("{:+.4f} %", e.per_cent)});
   if (!elasticities.empty()) text += fmt::format("\n{}", changes.text());
-  TextTable turns({"the step jumps with", "which is", "1 % less", "1 % more", "messages a step"});
+  TextTable turns(
+      {"the step bends or jumps with", "which is", "1 % less", "1 % more", "messages a step"});
   for (const Jump& jump : jumps) {
     turns.add({jump.pointer, jump.value, fmt::format("{:+.4f} %", jump.less_pct),
                fmt::format("{:+.4f} %", jump.more_pct), jump.change()});
@@ -434,8 +440,11 @@ std::string Explanation::text() const {
   if (knee() > 0)
     text += fmt::format("\nfrom {} node{} on, twice as many gain less than 1.5 times the speed\n",
                         knee(), knee() == 1 ? "" : "s");
-  if (!fixed.empty())
-    text += fmt::format("\nnot varied, as a change is refused: {}\n", fmt::join(fixed, ", "));
+  if (!fixed.empty()) text += "\nnot varied, as a change is refused:\n";
+  for (const Fixed& each : fixed) {
+    const bool says_it = each.why.starts_with(each.name);
+    text += fmt::format("  {}{}\n", says_it ? "" : each.name + ": ", each.why);
+  }
   if (measured) text += fmt::format("\n{}", measured->text(step, result.step_time_interval_s));
   if (!result.domain.is_validated()) text += fmt::format("\n{}\n", result.domain.text());
   if (is_partial) text += "\ninterrupted: what was found until then\n";
@@ -467,6 +476,9 @@ Json Explanation::json() const {
                       {"step_time_interval_s",
                        {point.step_time_interval_s.low, point.step_time_interval_s.high}}});
   }
+  Json not_varied = Json::array();
+  for (const Fixed& each : fixed)
+    not_varied.push_back({{"name", each.name}, {"why", each.why}});
   Json all{{"name", name},
            {"step_time_s", result.step_time_s},
            {"compute_time_s", result.compute_time_s},
@@ -477,7 +489,7 @@ Json Explanation::json() const {
            {"jumps", turns},
            {"scaling", scales},
            {"knee_nodes", knee()},
-           {"not_varied", fixed},
+           {"not_varied", not_varied},
            {"domain", Json::parse(result.domain.json())}};
   if (result.memory && result.memory->device) all["fits"] = !result.memory->is_too_much();
   if (measured) all["measured"] = measured->json();

@@ -28,7 +28,7 @@ struct Elasticity {
 };
 
 /// What the step does with one per cent less and more of a quantity where it has no slope, as the
-/// schedule plans other messages on a side, or something else turns.
+/// schedule plans other messages on a side, a library takes other rings, or something else turns.
 struct Jump {
   std::string pointer;
   std::string value;
@@ -57,6 +57,12 @@ struct ScalePoint {
   Interval step_time_interval_s{};  ///< as in a Result
 };
 
+/// A quantity or a limit that cannot be changed alone.
+struct Fixed {
+  std::string name;
+  std::string why;  ///< what the change is refused with
+};
+
 struct Explanation {
   std::string name;
   Result result;
@@ -65,8 +71,8 @@ struct Explanation {
       elasticities;                 ///< the strongest first; those that do nothing are left out
   std::vector<Jump> jumps;          ///< in no elasticity; the largest first
   std::vector<StepLimit> limits;    ///< what gains most first; only what gains something
-  std::vector<ScalePoint> scaling;  ///< from 1 node to four times as many as asked for
-  std::vector<std::string> fixed;   ///< quantities that cannot be changed alone
+  std::vector<ScalePoint> scaling;  ///< from 1 node to four times as many as asked for; not of jobs
+  std::vector<Fixed> fixed;
   std::optional<MeasuredStep> measured{};  ///< where a measured time was given
   bool is_partial = false;                 ///< ended before all of it was found
 

@@ -39,8 +39,9 @@ std::optional<Quantity> quantity_in(const Json& value) {
 std::string scaled(const Quantity& quantity, double factor) {
   struct Scale {
     double factor;
+    /// No less than a picosecond: some times must be positive.
     std::string operator()(Duration d) const {
-      return format_quantity(from_seconds(to_seconds(d) * factor));
+      return format_quantity(std::max(Duration{1}, from_seconds(to_seconds(d) * factor)));
     }
     std::string operator()(Bandwidth b) const {
       return format_quantity(Bandwidth{b.bytes_per_second * factor});

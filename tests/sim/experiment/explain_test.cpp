@@ -302,8 +302,51 @@ TEST(Explain, AStepThatJumpsHasNoSlopeThere) {
   EXPECT_EQ(jump.change(), "2, 2, 1");
   EXPECT_TRUE(jump.replans);
   EXPECT_EQ(elasticity(explanation, jump.pointer), 0);
-  EXPECT_NE(explanation.text().find("the step jumps with"), std::string::npos);
+  EXPECT_NE(explanation.text().find("the step bends or jumps with"), std::string::npos);
   EXPECT_EQ(explanation.json()["jumps"][0]["messages"], Json({2, 2, 1}));
+}
+
+/// fc's messages end with the backward pass: 20 ms + 2 x 1 ms + 4.004 MB x b = 42 ms. With a faster
+/// b the step is 42 + 1 + 1 MB x b, with a slower one 20 + 3 + 5.004 MB x b.
+TEST(Explain, ABendHasASlopeOnEachSide) {
+  const Explanation explanation = explained(R"({"strategy": {"aggregation": {"collective":
+      {"type": "linear", "a": "1 ms", "b": "4.995004995 ns/B"}}}})");
+  const double b = 4.995004995;
+  const auto bend =
+      std::find_if(explanation.jumps.begin(), explanation.jumps.end(),
+                   [](const Jump& j) { return j.pointer == "/strategy/aggregation/collective/b"; });
+  ASSERT_NE(bend, explanation.jumps.end());
+  EXPECT_NEAR(bend->less_pct, (b / 1.01 - b) / (43 + b) * 100, 1e-4);
+  EXPECT_NEAR(bend->more_pct, 5.004 * .01 * b / (43 + b) * 100, 1e-4);
+  EXPECT_EQ(bend->change(), "3");
+}
+
+/// Jobs have nodes of their own: on others they are not the same jobs.
+TEST(Explain, JobsAreNotScaled) {
+  const Explanation explanation =
+      explain(load_document((data_dir() / "configs/examples/two-jobs.json").string(), {}));
+  EXPECT_TRUE(explanation.scaling.empty());
+  EXPECT_EQ(explanation.knee(), 0);
+}
+
+/// Why a change is refused is said, once.
+TEST(Explain, WhatCannotBeVariedSaysWhy) {
+  const Explanation explanation =
+      explain(load_document((data_dir() / "configs/examples/llama2-7b.json").string(), {}));
+  ASSERT_EQ(explanation.fixed.size(), 1U);
+  EXPECT_EQ(explanation.fixed.front().name, "/workload/compute_time");
+  EXPECT_NE(explanation.text().find("refused:\n  /workload/compute_time: unexpected with the shape "
+                                    "of a transformer"),
+            std::string::npos);
+}
+
+/// A latency that must be positive is a picosecond where there are no latencies.
+TEST(Explain, LimitsKeepWhatMustBePositive) {
+  const Explanation explanation = explained(
+      R"({"cluster": {"network": {"type": "25gbe", "latency": null, "bandwidth": null}},
+          "strategy": {"aggregation": {"collective": {"type": "ring", "a": null, "b": null}}}})");
+  EXPECT_TRUE(explanation.fixed.empty());
+  EXPECT_GT(limit(explanation, "start-ups and latencies"), 0);
 }
 
 /// MG-WFBP would merge more messages with a longer start-up; held, one start-up, that of conv's
