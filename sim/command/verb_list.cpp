@@ -101,6 +101,8 @@ std::map<std::string, std::vector<Entry>> everything() {
   add_files(kinds["shape"], "models/transformers", "steptime-transformer", aliases);
   add_files(kinds["device"], "models/devices", "steptime-device",
             [](const Json& device) { return device.value("help", ""); });
+  add_files(kinds["stack"], "models/stacks", "steptime-stack",
+            [](const Json& stack) { return stack.value("help", ""); });
   add_files(kinds["trace"], "traces", "steptime-trace", [](const Json& trace) {
     return fmt::format("{} on {}, batch {}", trace.value("model", ""), trace.value("device", ""),
                        trace.value("batch", 0));

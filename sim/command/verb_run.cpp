@@ -54,7 +54,7 @@ std::string rendered(const std::string& format, const Experiment& experiment, co
 /// has the first one only.
 void write_timeline(const Experiment& e, OutputFile& file, Timeline& timeline,
                     const Terminal& terminal) {
-  const bool is_empty = timeline.spans().empty();
+  const std::size_t spans = timeline.spans().size();
   add_load(timeline);
   file.write(file.path().ends_with(".json") ? timeline.chrome_json() : timeline.perfetto());
   file.commit();
@@ -62,9 +62,15 @@ void write_timeline(const Experiment& e, OutputFile& file, Timeline& timeline,
                << (e.jobs ? fmt::format(" of the first of {} jobs only, {}", e.jobs->jobs.size(),
                                         brief(e.jobs->jobs.front().name))
                           : "")
-               << (is_empty ? ", which is empty: these ranks are not drawn, or nothing happens in "
-                              "this window\n"
-                            : ", open in ui.perfetto.dev\n");
+               << (spans == 0
+                       ? ", which is empty: these ranks are not drawn, or nothing happens in "
+                         "this window\n"
+                       : ", open in ui.perfetto.dev\n");
+  constexpr std::size_t kMany = 500'000;  // some 60 MB
+  if (spans > kMany) {
+    terminal.err << fmt::format(
+        "it has {} bars: --timeline-window and --timeline-ranks draw a part\n", spans);
+  }
 }
 
 void check_timeline_name(const std::string& path) {

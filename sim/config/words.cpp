@@ -43,7 +43,11 @@ constexpr std::array kOtherNames{OtherName{"bf16", "bfloat16"},
                                  OtherName{"infiniband", "rdma"},
                                  OtherName{"ethernet", "tcp"},
                                  OtherName{"allreduce", "all-reduce"},
-                                 OtherName{"ps", "parameter-server"}};
+                                 OtherName{"ps", "parameter-server"},
+                                 OtherName{"dist_sync", "kvstore"},
+                                 OtherName{"dist_device_sync", "kvstore"},
+                                 OtherName{"dist_sync", "local"},
+                                 OtherName{"dist_device_sync", "device"}};
 
 /// Empty: none of the known names is meant for sure.
 std::string meant_by(const std::string& word, std::span<const std::string> known) {

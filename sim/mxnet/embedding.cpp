@@ -36,9 +36,11 @@ Task Embedding::main_thread(MpiRank& worker) const {
 void Embedding::check(const Config& strategy, const Aggregation& aggregation,
                       const Update& /*update*/) const {
   if (!has_main_thread() || (aggregation.merge == nullptr && !aggregation.beyond)) return;
-  strategy.fail("embedding",
-                "issues all-reduces, but this kvstore merges by operations of its own; expected "
-                "{\"type\": \"module\"} or {\"type\": \"async\"}");
+  strategy.fail(
+      "embedding",
+      fmt::format("issues all-reduces, but this kvstore merges by operations of its own; expected "
+                  "{}{{\"type\": \"async\"}}",
+                  aggregation.beyond ? "" : "{\"type\": \"module\"} or "));
 }
 
 Task Embedding::aggregate(MpiRank& /*worker*/) const {

@@ -111,6 +111,10 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
             "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
             "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
   EXPECT_EQ(
+      error_of(two_gpus("device", R"(, "embedding": {"type": "funnel"})", R"(, "servers": 1)")),
+      "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
+      "own; expected {\"type\": \"async\"}");
+  EXPECT_EQ(
       error_of(two_gpus("device", kFree, R"(, "issue_time": "1 us")")),
       "/strategy/aggregation/issue_time: is python_call of the embedding, as updater_time is; "
       "expected 0 s");

@@ -30,7 +30,7 @@ TEST(VerbList, NamesWithOneLineEach) {
 
 TEST(VerbList, WithoutAKindListsAll) {
   const Outcome list = steptime({"list"});
-  for (const char* kind : {"collective", "importer", "network", "preset", "schedule"}) {
+  for (const char* kind : {"collective", "importer", "network", "preset", "schedule", "stack"}) {
     const std::vector<std::string> lines = lines_of(list.out);
     EXPECT_NE(std::find(lines.begin(), lines.end(), kind), lines.end()) << kind;
     const Outcome one = steptime({"list", kind});

@@ -32,6 +32,8 @@ TEST(Words, OfOtherProgramsAreAnsweredWithTheNameHere) {
   const std::vector<std::string> transports{"mpi", "nccl"};
   EXPECT_EQ(unknown_word("DDP", transports),
             "unknown \"DDP\" (did you mean \"nccl\"?); known: mpi, nccl");
+  EXPECT_EQ(unknown_word("dist_device_sync", std::vector<std::string>{"device", "local"}),
+            "unknown \"dist_device_sync\" (did you mean \"device\"?); known: device, local");
   EXPECT_EQ(unknown_word("bf16", kKnown), "unknown \"bf16\"; known: float32, float16, csv");
 }
 
