@@ -177,7 +177,8 @@ class Span {
     double value = from_.number;
     for (std::size_t k = 1; value <= limit; ++k) {
       if (values.size() >= kMostValues) fail("more than a million values");
-      values.push_back(from_.of(std::min(value, to_)));
+      const double at = std::min(value, to_);
+      values.push_back(from_.of(at == std::round(at) ? at : of_six_digits(at)));
       const auto exponent = static_cast<double>(k);
       const double next =
           grows ? from_.number * std::pow(step, exponent) : from_.number + step * exponent;

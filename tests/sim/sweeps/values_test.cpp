@@ -44,6 +44,13 @@ TEST(SweptValues, RangesHaveUnits) {
             R"("1 us" "10 us" "100 us" "1000 us")");
 }
 
+/// 1.37 x 1.37 x 1.37 = 2.571353.
+TEST(SweptValues, FractionsHaveSixDigits) {
+  EXPECT_EQ(values(R"({"from": "1 Gbps", "to": "3 Gbps", "times": 1.37})"),
+            R"("1 Gbps" "1.37 Gbps" "1.8769 Gbps" "2.57135 Gbps")");
+  EXPECT_EQ(values(R"({"from": 1000003, "to": 1000005, "plus": 1})"), "1000003 1000004 1000005");
+}
+
 /// 1.2 MiB = 1,258,291.2 B.
 TEST(SweptValues, BytesAreWhole) {
   const std::string pointer = "/strategy/schedule/capacity";
