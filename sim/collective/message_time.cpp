@@ -128,8 +128,8 @@ std::optional<PlayedParts> symmetric_parts(const Programs& programs, const Machi
 void expect_messages(const Collective& collective, std::string_view place) {
   if (!collective.programs({1}).empty()) return;
   throw PlacedError(fmt::format(
-      "{} \"message\" needs a collective that is made of messages; this one is known by "
-      "its time only",
+      "{} \"message\" needs a collective that is made of messages, such as ring; this one is "
+      "known by its time only",
       place));
 }
 

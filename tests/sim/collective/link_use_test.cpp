@@ -79,7 +79,7 @@ TEST(LinkUse, NothingIsBusyWithoutBytesAndATimeHasNoLinks) {
                   cluster, {8});
             }),
             "--links plays messages: fidelity \"message\" needs a collective that is made of "
-            "messages; this one "
+            "messages, such as ring; this one "
             "is known by its time only");
 }
 

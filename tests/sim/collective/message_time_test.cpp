@@ -62,7 +62,8 @@ TEST(MessageTimes, NeedsMessages) {
   const LinearCollective measured({});
   const Cluster cluster = star_cluster(2);
   EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(cluster, measured); }),
-            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "/run/fidelity: \"message\" needs a collective that is made of messages, such as ring; "
+            "this one is "
             "known by its time only");
 }
 

@@ -122,7 +122,7 @@ TEST(JobsRun, RefusesWhatItDoesNotKnow) {
       refusal(
           {R"(/strategy/aggregation/collective={"type": "linear", "a": "1 s", "b": "1 ns/B"})"}),
       "/strategy/aggregation/collective: fidelity \"message\" needs a collective that is made of "
-      "messages; this one is known by its time only");
+      "messages, such as ring; this one is known by its time only");
   EXPECT_EQ(refusal({"/workload/input=100"}), "/workload/input: unexpected beside other jobs");
 }
 
@@ -141,7 +141,7 @@ TEST(JobsRun, NameTheJobWhoseSectionIsWrong) {
       refusal(R"({"aggregation": {"type": "all-reduce",
                   "collective": {"type": "linear", "a": "1 s", "b": "1 ns/B"}}})"),
       "/jobs/1/strategy/aggregation/collective: fidelity \"message\" needs a collective that is "
-      "made of messages; this one is known by its time only");
+      "made of messages, such as ring; this one is known by its time only");
 }
 
 /// A step of a job computes 42 ms and sends four messages of two links: in 3e6 s there are 7e7
