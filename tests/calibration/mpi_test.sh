@@ -12,6 +12,7 @@ fail() {
   echo "$1" >&2
   exit 1
 }
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none TMPDIR=$scratch
 launch=(mpirun --oversubscribe --bind-to none --mca btl "self,vader" -n)

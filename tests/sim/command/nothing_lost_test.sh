@@ -12,6 +12,16 @@ fail() {
   exit 1
 }
 now() { date +%s%N; }
+# Waits until a process hears TERM, or is over.
+until_it_hears() {
+  local heard
+  for (( ; ; )); do
+    heard=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+    [[ -n $heard ]] || return 0
+    ((!(0x$heard >> 14 & 1))) || return 0
+    sleep 0.01
+  done
+}
 
 # A point takes some milliseconds: steps of asynchronous servers.
 points=(--set '/strategy/aggregation={"type": "parameter-server", "servers": 4}'
@@ -32,6 +42,7 @@ for ((kill = 0; kill < kills; ++kill)); do
   "$steptime" "${slow[@]}" -o "$scratch/out" --resume -j2 >/dev/null 2>"$scratch/said" &
   child=$!
   sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+  [[ $signal == KILL ]] || until_it_hears "$child"
   before=0
   [[ ! -e $scratch/out/$name.unfinished ]] || before=$(wc -l <"$scratch/out/$name.unfinished")
   kill -s "$signal" "$child" 2>/dev/null || break # through
@@ -100,6 +111,7 @@ mkfifo "$scratch/fifo"
 "$steptime" run - <"$scratch/fifo" 2>"$scratch/said" &
 child=$!
 exec 9>"$scratch/fifo" # never says anything
+until_it_hears "$child"
 sleep 0.2
 kill -TERM "$child"
 wait "$child"
