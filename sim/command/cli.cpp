@@ -45,7 +45,9 @@ constexpr std::array kVerbs{
          "for i in 1 2; do steptime sweep configs/quickstart.json --shard $i/2 -o shards; done && "
          "steptime merge configs/quickstart.json -o shards",
          verb_merge},
-    Verb{"plot", "RESULTS...", "the figure of a sweep: lines, heat maps or panels over its axes",
+    Verb{"plot", "RESULTS...",
+         "the figure of a sweep: lines, heat maps or panels over its axes; of several a line for "
+         "each",
          kPredict,
          "steptime sweep configs/quickstart.json -o results && "
          "steptime plot results/quickstart.jsonl -o quickstart.svg",

@@ -1,4 +1,4 @@
-// plot: the figure of a sweep, drawn by gnuplot.
+// plot: the figure of a sweep, or of several with a line for each, drawn by gnuplot.
 #include "sim/command/scratch_folder.h"
 #include "sim/command/verbs.h"
 #include "sim/config/input_files.h"
@@ -73,7 +73,7 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
       "the result to show, as steptime list result names it; default: speedup over nodes and "
       "schedules, else step_time_s")("where", po::value(&where)->composing(),
                                      "/pointer=value: only the points that have this value")(
-      "title", po::value(&request.title), "above the figure; default: the file's name");
+      "title", po::value(&request.title), "above the figure; default: the name of a single file");
   const auto values = parse_arguments(verb, args, options, {"RESULTS*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("RESULTS"))
@@ -92,16 +92,20 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
       throw InputError(fmt::format("--where {}: expected /pointer=value", each));
     request.where.emplace_back(each.substr(0, equals), each.substr(equals + 1));
   }
-  if (request.title.empty()) request.title = std::filesystem::path(files.front()).stem().string();
+  if (request.title.empty() && files.size() == 1)
+    request.title = std::filesystem::path(files.front()).stem().string();
   std::vector<ResultRow> rows;
-  for (const std::string& file : files) {
-    for (ResultRow& row : read_results(file))
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    if (std::find(files.begin(), file, *file) != file)
+      throw InputError(fmt::format("{}: is named twice", *file));
+    for (ResultRow& row : read_results(*file))
       rows.push_back(std::move(row));
   }
   SweepFigure figure;
   try {
     figure = sweep_figure(rows, request);
   } catch (const InputError& e) {
+    if (files.size() > 1) throw;
     throw InputError(fmt::format("{}: {}", files.front(), e.what()));
   }
   write_file(path, drawn(figure, kind));

@@ -3,24 +3,16 @@
 //   one axis     a line with the intervals of its points; from ten points on these are a band
 //   two axes     a line for each value of the axis that has fewer; of more than eight a heat map
 //   three axes   a panel of the two others for each value of the axis that has the fewest
+//
+// Results of several files are an axis, too: a line for each file.
 #pragma once
-#include "sim/evidence/comparison.h"
+#include "sim/drawing/figure_points.h"
 
 #include <cstddef>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace steptime {
-
-struct FigureRequest {
-  /// A result's key whose value is a number; "": speedup over nodes, else the step time.
-  std::string key;
-  std::string title;  ///< above the figure
-  /// Swept pointers and the value that a point must have there, as a cell of a table shows it.
-  std::vector<std::pair<std::string, std::string>> where;
-};
 
 struct SweepFigure {
   std::string commands;      ///< without terminal and output
@@ -30,8 +22,7 @@ struct SweepFigure {
   std::size_t left_out = 0;  ///< points that failed, or have no such value
 };
 
-/// Throws InputError when no axis varies or more than three do, for a key that no point has, and
-/// for more panels than can be told apart.
+/// Throws what figure_points() throws, and InputError for more panels than can be told apart.
 SweepFigure sweep_figure(std::span<const ResultRow> rows, const FigureRequest& request);
 
 }  // namespace steptime

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -121,6 +122,14 @@ std::vector<std::size_t> round_values(const SweptAxis& axis, std::size_t most) {
   return found;
 }
 
+/// `sweep` and `pin` call their files after experiments; what `run` writes has its config.
+std::string experiment_of(const ResultRow& row) {
+  const Json config = row.figures.value("config", Json::object());
+  if (config.is_object() && config.contains("name") && config["name"].is_string())
+    return config["name"].get<std::string>();
+  return std::filesystem::path(row.file).stem().string();
+}
+
 }  // namespace
 
 std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
@@ -160,6 +169,29 @@ std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
     axis.labels = labels_of(axis);
   }
   return axes;
+}
+
+std::optional<SweptAxis> axis_of_files(std::span<const ResultRow* const> rows) {
+  SweptAxis axis{.name = "experiment"};
+  for (const ResultRow* row : rows) {
+    if (axis.index(row->file) < axis.values.size()) continue;
+    axis.values.push_back(row->file);
+    axis.labels.push_back(experiment_of(*row));
+    axis.places.push_back(static_cast<double>(axis.values.size()));
+  }
+  if (axis.values.size() < 2) return std::nullopt;
+  if (std::set(axis.labels.begin(), axis.labels.end()).size() < axis.labels.size()) {
+    axis.name = "file";
+    axis.labels = axis.values;
+  }
+  return axis;
+}
+
+std::optional<std::string> value_on(const SweptAxis& axis, const ResultRow& row) {
+  if (axis.is_of_files()) return row.file;
+  const Json params = row.figures.value("params", Json::object());
+  if (!params.contains(axis.pointer)) return std::nullopt;
+  return swept_value(params[axis.pointer]);
 }
 
 SweptAxis only_axis(const ResultRow& row) {

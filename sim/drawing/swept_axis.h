@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,9 +13,9 @@
 
 namespace steptime {
 
-/// A swept key and its values in the order of the axis.
+/// A swept key, or the files that results are from, and its values in the order of the axis.
 struct SweptAxis {
-  std::string pointer;
+  std::string pointer;              ///< "" of files
   std::string name;                 ///< what a figure calls the key
   std::vector<std::string> values;  ///< as cells of a table show them
   std::vector<std::string> labels;  ///< as a figure does: all numbers of an axis are written alike
@@ -28,6 +29,7 @@ struct SweptAxis {
     return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -
                                     values.begin());
   }
+  bool is_of_files() const { return pointer.empty(); }
   bool is_logarithmic() const {
     return has_numbers && places.front() > 0 && places.back() >= 8 * places.front();
   }
@@ -35,6 +37,11 @@ struct SweptAxis {
 
 /// Those whose values differ.
 std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows);
+/// The files of the results, which are called by their experiments, or where two experiments have
+/// one name by their paths; none where all are from one file.
+std::optional<SweptAxis> axis_of_files(std::span<const ResultRow* const> rows);
+/// Where a result stands on an axis, among its values; none where it has none of them.
+std::optional<std::string> value_on(const SweptAxis& axis, const ResultRow& row);
 /// Of a single result: all its swept values as the one place of an axis. Throws InputError where it
 /// has none.
 SweptAxis only_axis(const ResultRow& row);

@@ -96,17 +96,21 @@ ResultRow row_of(const Json& row, const std::string& where, const std::string& p
 
 void add_file(const std::string& file, const std::string& prefix, std::vector<ResultRow>& rows) {
   const std::string text = read_file(file);
+  const auto add = [&](const Json& row, const std::string& where) {
+    rows.push_back(row_of(row, where, prefix));
+    rows.back().file = file;
+  };
   if (file.ends_with(".jsonl")) {
     int number = 0;
     for (const TextLine& line : text_lines(file, text)) {
       const std::string where = fmt::format("{}: row {}", file, ++number);
-      rows.push_back(row_of(parse_json(line.text(), where), where, prefix));
+      add(parse_json(line.text(), where), where);
     }
     return;
   }
   const Json root = parse_json(text, file);
   if (root.is_object() && !root.contains("format")) {
-    rows.push_back(row_of(root, file, prefix));
+    add(root, file);
     return;
   }
   std::string at;
@@ -131,7 +135,7 @@ void add_file(const std::string& file, const std::string& prefix, std::vector<Re
                                  at.empty() ? "" : "/rows: ", brief(*list)));
   }
   for (std::size_t i = 0; i < list->size(); ++i)
-    rows.push_back(row_of((*list)[i], fmt::format("{}: {}/{}", file, at, i), prefix));
+    add((*list)[i], fmt::format("{}: {}/{}", file, at, i));
 }
 
 /// Whether a figure is compared: a number or the domain, of those asked for.

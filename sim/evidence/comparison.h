@@ -14,9 +14,10 @@ namespace steptime {
 
 /// A result, and what tells it from the others of its set.
 struct ResultRow {
-  std::string id;     ///< its file, if there may be several, and its place in the sweep
-  std::string label;  ///< the same, short
-  Json figures;       ///< by key; of a point that failed only "error"
+  std::string id;      ///< its file, if there may be several, and its place in the sweep
+  std::string label;   ///< the same, short
+  Json figures;        ///< by key; of a point that failed only "error"
+  std::string file{};  ///< it was read from
 };
 
 /// The results in a file that `run --format json`, `sweep --format json` or `jsonl` or `pin` wrote,

@@ -2,6 +2,7 @@
 #include "tests/support/tiny_experiment.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,21 @@ TEST(VerbPlot, DrawsASweepOrNamesThePackageThatDoes) {
   EXPECT_EQ(plotted.err, "wrote " + picture + ": 3 points\n");
   EXPECT_NE(folder.read("x.svg").find("<svg"), std::string::npos);
   EXPECT_NE(folder.read("x.svg").find("speedup"), std::string::npos);
+}
+
+/// A line for each, named in the legend.
+TEST(VerbPlot, DrawsSeveralSweeps) {
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  const TinyFolder folder;
+  const std::string file = results(folder);
+  std::filesystem::copy_file(file, folder.path("r/other.jsonl"));
+  const Outcome plotted =
+      steptime({"plot", file, folder.path("r/other.jsonl"), "-o", folder.path("x.svg")});
+  EXPECT_EQ(plotted.err, "wrote " + folder.path("x.svg") + ": 6 points\n");
+  for (const char* text : {">experiment<", ">tiny<", ">other<"})
+    EXPECT_NE(folder.read("x.svg").find(text), std::string::npos) << text;
+  EXPECT_EQ(steptime({"plot", file, file, "-o", folder.path("x.svg")}).err,
+            "steptime: " + file + ": is named twice\n");
 }
 
 TEST(VerbPlot, RefusesWhatItCannotDraw) {

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,31 @@ TEST(SweptAxis, NumbersStandInTheirOrderWordsAsTheyCome) {
   const SweptAxis equal = axis_of({"1 ms", "1000 us"});  // of no length, as numbers
   EXPECT_FALSE(equal.has_numbers);
   EXPECT_EQ(equal.places, (std::vector<double>{1, 2}));
+}
+
+/// A run's result names its experiment itself.
+TEST(SweptAxis, FilesAreCalledByTheirExperiments) {
+  const ResultRow one{.figures = Json{{"config", {{"name", "one"}}}}, .file = "r/x.json"};
+  const ResultRow two{.figures = Json::object(), .file = "r/two.jsonl"};
+  const ResultRow other{.figures = Json::object(), .file = "s/two.jsonl"};
+  EXPECT_FALSE(axis_of_files(std::vector{&two, &two}));
+  const auto names = axis_of_files(std::vector{&one, &two, &two});
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->name, "experiment");
+  EXPECT_EQ(names->labels, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(names->places, (std::vector<double>{1, 2}));
+  EXPECT_EQ(value_on(*names, two), "r/two.jsonl");
+  // Two are called "two".
+  const auto paths = axis_of_files(std::vector{&one, &two, &other});
+  ASSERT_TRUE(paths);
+  EXPECT_EQ(paths->name, "file");
+  EXPECT_EQ(paths->labels, (std::vector<std::string>{"r/x.json", "r/two.jsonl", "s/two.jsonl"}));
+}
+
+TEST(SweptAxis, AResultHasAValueOnAnAxisThatItWasSweptOver) {
+  const SweptAxis axis = axis_of({"1 ms", "2 us"});
+  EXPECT_EQ(value_on(axis, {.figures = Json{{"params", {{"/a", "2 us"}}}}}), "2 us");
+  EXPECT_EQ(value_on(axis, {.figures = Json{{"params", {{"/b", "2 us"}}}}}), std::nullopt);
 }
 
 TEST(SweptAxis, TextsStayOnOneLine) {

@@ -1,0 +1,118 @@
+#include "sim/drawing/figure_points.h"
+
+#include "sim/config/words.h"
+#include "sim/core/error.h"
+#include "sim/experiment/figures.h"
+#include "sim/sweeps/values.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace steptime {
+namespace {
+
+constexpr std::size_t kMostAxes = 3;
+
+std::string default_key(std::span<const SweptAxis> axes) {
+  const bool over_nodes =
+      std::any_of(axes.begin(), axes.end(),
+                  [](const SweptAxis& a) { return a.pointer == "/cluster/nodes"; }) &&
+      std::all_of(axes.begin(), axes.end(), [](const SweptAxis& a) {
+        return a.pointer == "/cluster/nodes" || a.pointer == "/strategy/schedule/type" ||
+               a.is_of_files();
+      });
+  return over_nodes ? "speedup" : "step_time_s";
+}
+
+/// Those whose values are what the request asks for.
+std::vector<const ResultRow*> chosen(std::span<const ResultRow> rows,
+                                     const FigureRequest& request) {
+  std::vector<const ResultRow*> found;
+  for (const ResultRow& row : rows) {
+    const Json params = row.figures.value("params", Json::object());
+    const bool is_asked_for =
+        std::all_of(request.where.begin(), request.where.end(), [&](const auto& where) {
+          return params.contains(where.first) && swept_value(params[where.first]) == where.second;
+        });
+    if (is_asked_for) found.push_back(&row);
+  }
+  if (found.empty()) {
+    throw InputError(request.where.empty() ? "expected results of a sweep, found none"
+                                           : "--where: no point has these values");
+  }
+  return found;
+}
+
+/// Of files and of swept keys; of a single result the one that has all of these.
+std::vector<SweptAxis> varying(std::span<const ResultRow* const> rows) {
+  std::vector<SweptAxis> axes = axes_of(rows);
+  if (auto files = axis_of_files(rows)) axes.push_back(std::move(*files));
+  if (axes.empty() && rows.size() > 1)
+    throw InputError("expected results that differ in a swept value");
+  if (axes.size() > kMostAxes) {
+    std::vector<std::string> pointers;
+    for (const SweptAxis& axis : axes)
+      pointers.push_back(axis.is_of_files() ? axis.name : axis.pointer);
+    throw InputError(
+        fmt::format("{} values differ ({}), expected at most three; --where /pointer=value takes "
+                    "the points with one value",
+                    axes.size(), fmt::join(pointers, ", ")));
+  }
+  return axes;
+}
+
+[[noreturn]] void fail_without(const std::string& key) {
+  std::vector<std::string> known;
+  for (const Figure& f : figures()) {
+    if (f.number != nullptr || f.integer != nullptr) known.emplace_back(f.key);
+  }
+  throw InputError(
+      fmt::format("--key: {}", std::find(known.begin(), known.end(), key) == known.end()
+                                   ? unknown_word(key, known)
+                                   : fmt::format("no point has \"{}\"", key)));
+}
+
+}  // namespace
+
+FigurePoints figure_points(std::span<const ResultRow> rows, const FigureRequest& request) {
+  const std::vector<const ResultRow*> shown = chosen(rows, request);
+  FigurePoints found{.axes = varying(shown)};
+  const bool is_single = found.axes.empty();
+  if (is_single) found.axes = {only_axis(*shown.front())};
+  found.key = request.key.empty() ? default_key(found.axes) : request.key;
+  found.has_interval = found.key == "step_time_s";
+  const bool of_files = std::any_of(found.axes.begin(), found.axes.end(),
+                                    [](const SweptAxis& axis) { return axis.is_of_files(); });
+  for (const ResultRow* row : shown) {
+    const Json& figures = row->figures;
+    if (!figures.contains(found.key) || !figures[found.key].is_number()) {
+      ++found.left_out;
+      continue;
+    }
+    FigurePoint point{.value = figures[found.key].get<double>()};
+    point.low = point.high = point.value;
+    if (found.has_interval && figures.contains("step_time_interval_s")) {
+      point.low = figures["step_time_interval_s"].at(0).get<double>();
+      point.high = figures["step_time_interval_s"].at(1).get<double>();
+    }
+    if (found.key == "speedup" && !is_single && figures.contains("scaling_efficiency"))
+      point.ideal = std::round(point.value / figures["scaling_efficiency"].get<double>());
+    if (is_single) point.at = {0};
+    for (const SweptAxis& axis : is_single ? std::span<const SweptAxis>() : std::span(found.axes)) {
+      const auto value = value_on(axis, *row);
+      if (!value) {
+        throw InputError(fmt::format("{}: has no {}, as others have: expected results of one sweep",
+                                     of_files ? row->file : row->label, axis.pointer));
+      }
+      point.at.push_back(axis.index(*value));
+    }
+    found.points.push_back(std::move(point));
+  }
+  if (found.points.empty()) fail_without(found.key);
+  return found;
+}
+
+}  // namespace steptime

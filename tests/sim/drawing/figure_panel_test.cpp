@@ -1,0 +1,139 @@
+// How lines and maps of a panel are drawn.
+#include "sim/drawing/figure_panel.h"
+
+#include "sim/drawing/sweep_figure.h"
+#include "tests/support/swept_rows.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(FigurePanel, AnAxisOfFewPointsHasBarsOfManyABand) {
+  const SweepFigure few = sweep_figure(swept_grid(9, 1), {});
+  EXPECT_EQ(times(few.commands, "with yerrorbars"), 1u);
+  EXPECT_EQ(times(few.commands, "with filledcurves"), 0u);
+  const SweepFigure many = sweep_figure(swept_grid(10, 1), {});
+  EXPECT_EQ(times(many.commands, "with yerrorbars"), 0u);
+  EXPECT_EQ(times(many.commands, "with filledcurves"), 1u);
+  EXPECT_EQ(many.points, 10u);
+  // 0.1 s is 100 ms, with its interval.
+  EXPECT_EQ(times(many.commands, "\n1 100 90 120\n"), 1u);
+}
+
+/// A legend of a picture has 64 bytes for a name, that of a panel 36, and cuts no character in two.
+TEST(FigurePanel, LongNamesKeepTheirBeginningAndTheirEnd) {
+  const auto commands = [](const std::string& middle, int panels) {
+    std::vector<ResultRow> rows;
+    for (int k = 0; k < panels; ++k) {
+      for (int i = 0; i < 6; ++i) {
+        for (const char* end : {"first", "second", "third"}) {
+          rows.push_back(swept_row(Json{{"/cluster/nodes", i + 1},
+                                        {"/strategy/schedule", "begin" + middle + end},
+                                        {"/workload/batch", k}},
+                                   0.1));
+        }
+      }
+    }
+    return sweep_figure(rows, {}).commands;
+  };
+  // 5 + 54 + 5 = 64 bytes stay; of "second" it is one too many: 32, dots, 29.
+  const std::string wide = commands(std::string(54, '-'), 1);
+  EXPECT_EQ(times(wide, "title 'begin" + std::string(54, '-') + "first'"), 1u) << wide;
+  EXPECT_EQ(
+      times(wide, "title 'begin" + std::string(27, '-') + "..." + std::string(23, '-') + "second'"),
+      1u)
+      << wide;
+  // 18, dots, 15 in each of two panels.
+  const std::string narrow = commands(std::string(54, '-'), 2);
+  EXPECT_EQ(times(narrow,
+                  "title 'begin" + std::string(13, '-') + "..." + std::string(10, '-') + "first'"),
+            2u)
+      << narrow;
+  // Characters of two bytes: 32 is inside one, 5 + 2 x 13; from the end 29 is, 5 + 2 x 12.
+  std::string accents;
+  for (int i = 0; i < 40; ++i)
+    accents += "\u00e9";
+  const std::string cut = commands(accents, 1);
+  EXPECT_EQ(
+      times(cut, "title 'begin" + accents.substr(0, 26) + "..." + accents.substr(0, 24) + "first'"),
+      1u)
+      << cut;
+}
+
+TEST(FigurePanel, LabelsOfTicksAreShortAndApart) {
+  std::vector<ResultRow> rows;
+  // 1, 2, 4, ..., 4096 Gbit/s and a little: three powers of ten lie between the first and the last.
+  for (int i = 0; i <= 12; ++i)
+    rows.push_back(swept_row(Json{{"/b", fmt::format("{}.0000001 Gbps", 1 << i)}}, 1));
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(
+      times(commands,
+            "set xtics ('10 Gbps' 1250000000, '100 Gbps' 12500000000, '1 Tbps' 125000000000)"),
+      1u)
+      << commands;
+}
+
+TEST(FigurePanel, OverNodesItIsTheSpeedupBesideTheIdealOne) {
+  std::vector<ResultRow> rows;
+  for (const int nodes : {4, 64})
+    rows.push_back(swept_row(Json{{"/cluster/nodes", nodes}}, 1));
+  const SweepFigure figure = sweep_figure(rows, {});
+  EXPECT_EQ(times(figure.commands, "set ylabel 'speedup"), 1u);
+  EXPECT_EQ(times(figure.commands, "title 'ideal'"), 1u);
+  // 64 GPUs are 2 / 0.25 replicas.
+  EXPECT_EQ(times(figure.commands, "4 8\n64 8\n"), 1u);
+  EXPECT_EQ(times(figure.commands, "set logscale x 2"), 1u);  // a factor of 8 or more
+}
+
+/// A colour is the same value in each panel: 0.1 to 0.188 s are in all three.
+TEST(FigurePanel, MapsOfSeveralPanelsShareTheirColours) {
+  const SweepFigure figure = sweep_figure(swept_grid(9, 9, 3), {});
+  EXPECT_EQ(times(figure.commands, "set cbrange [100:188]"), 3u);
+  EXPECT_EQ(times(figure.commands, "set logscale cb"), 0u);
+  // With 400 ms for one point they are a factor of four apart.
+  std::vector<ResultRow> rows = swept_grid(9, 9, 3);
+  rows.back().figures["step_time_s"] = 0.4;
+  EXPECT_EQ(times(sweep_figure(rows, {}).commands,
+                  "set logscale cb\nset cbtics ('100' 100, '150' 150, '200' 200, '300' 300)"),
+            3u);
+}
+
+/// Two clusters whose nodes have one GPU and eight: of a number of nodes there are two ideals.
+TEST(FigurePanel, NoIdealSpeedupWherePointsOfAPlaceHaveSeveral) {
+  std::vector<ResultRow> rows;
+  for (const char* file : {"one.jsonl", "eight.jsonl"}) {
+    for (const int nodes : {4, 64}) {
+      rows.push_back(swept_row(Json{{"/cluster/nodes", nodes}}, 1, file));
+      if (rows.back().file == "one.jsonl") rows.back().figures["scaling_efficiency"] = 0.5;
+    }
+  }
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(times(commands, "set ylabel 'speedup"), 1u);
+  EXPECT_EQ(times(commands, "ideal"), 0u);
+}
+
+/// Its one place with the interval around it, whatever was swept.
+TEST(FigurePanel, ASinglePointIsDrawn) {
+  const SweepFigure figure = sweep_figure(
+      std::vector{swept_row(Json{{"/cluster/nodes", 8}, {"/workload/batch", 64}}, 0.1)}, {});
+  EXPECT_EQ(figure.points, 1u);
+  EXPECT_EQ(times(figure.commands, "set xlabel 'nodes, batch'"), 1u) << figure.commands;
+  EXPECT_EQ(times(figure.commands, "set xtics ('8, 64' 1)"), 1u);
+  EXPECT_EQ(times(figure.commands, "set xrange [0:2]"), 1u);
+  EXPECT_EQ(times(figure.commands, "\n1 100 90 120\n"), 1u);
+  EXPECT_EQ(times(figure.commands, "with yerrorbars"), 1u);
+  // The one point has no line of ideal ones.
+  EXPECT_EQ(times(sweep_figure(std::vector{swept_row(Json{{"/cluster/nodes", 8}}, 0.1)},
+                               {.key = "speedup"})
+                      .commands,
+                  "ideal"),
+            0u);
+}
+
+}  // namespace
+}  // namespace steptime

@@ -1,0 +1,95 @@
+// Which points a figure has, and what varies among them.
+#include "sim/drawing/figure_points.h"
+
+#include "sim/core/error.h"
+#include "tests/support/messages.h"
+#include "tests/support/swept_rows.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace steptime {
+namespace {
+
+TEST(FigurePoints, AreChosenByTheirValues) {
+  const std::vector<ResultRow> rows = swept_grid(4, 3);
+  EXPECT_EQ(
+      figure_points(rows, {.where = {{"/strategy/schedule/capacity", "2 MiB"}}}).points.size(), 4u);
+  EXPECT_EQ(message_of<InputError>([&] {
+              figure_points(rows, {.where = {{"/x", "1"}}});
+            }),
+            "--where: no point has these values");
+}
+
+TEST(FigurePoints, ThoseThatFailedAreCountedAndLeftOut) {
+  std::vector<ResultRow> rows = swept_grid(3, 1);
+  rows[1] = failed_row(rows[1].figures["params"], "too large");
+  const FigurePoints found = figure_points(rows, {});
+  EXPECT_EQ(found.points.size(), 2u);
+  EXPECT_EQ(found.left_out, 1u);
+}
+
+/// Two sweeps over the same batches: a point is told apart by its file, whose name is that of the
+/// experiment.
+TEST(FigurePoints, OfSeveralFilesVaryWithTheFile) {
+  std::vector<ResultRow> rows;
+  for (const char* file : {"r/one.jsonl", "r/two.jsonl"}) {
+    for (const int batch : {8, 16})
+      rows.push_back(swept_row(Json{{"/workload/batch", batch}}, 0.1, file));
+  }
+  const FigurePoints found = figure_points(rows, {});
+  ASSERT_EQ(found.axes.size(), 2u);
+  EXPECT_EQ(found.axes[1].name, "experiment");
+  EXPECT_EQ(found.axes[1].labels, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(found.points[3].at, (std::vector<std::size_t>{1, 1}));
+}
+
+/// As sweeps do, whatever file they are from.
+TEST(FigurePoints, OfSeveralFilesOverNodesAreSpeedups) {
+  std::vector<ResultRow> rows;
+  for (const char* file : {"one.jsonl", "two.jsonl"}) {
+    for (const int nodes : {2, 4})
+      rows.push_back(swept_row(Json{{"/cluster/nodes", nodes}}, 0.1, file));
+  }
+  EXPECT_EQ(figure_points(rows, {}).key, "speedup");
+}
+
+TEST(FigurePoints, RefusesWhatHasNoFigure) {
+  EXPECT_EQ(message_of<InputError>([] {
+              figure_points(
+                  std::vector{swept_row(Json{{"/a", 1}}, 1), swept_row(Json{{"/a", 1}}, 2)}, {});
+            }),
+            "expected results that differ in a swept value");
+  EXPECT_EQ(message_of<InputError>([] {
+              figure_points(swept_grid(2, 1), {.key = "step_tiem_s"});
+            }).substr(0, 59),
+            "--key: unknown \"step_tiem_s\" (did you mean \"step_time_s\"?);");
+  EXPECT_EQ(
+      message_of<InputError>([] { figure_points(swept_grid(2, 1), {.key = "epoch_time_s"}); }),
+      "--key: no point has \"epoch_time_s\"");
+  std::vector<ResultRow> four;
+  for (int i = 0; i < 2; ++i)
+    four.push_back(swept_row(Json{{"/a", i}, {"/b", i}, {"/c", i}, {"/d", i}}, 1));
+  EXPECT_EQ(
+      message_of<InputError>([&] { figure_points(four, {}); }),
+      "4 values differ (/a, /b, /c, /d), expected at most three; --where /pointer=value takes "
+      "the points with one value");
+}
+
+/// Of one file the result is named that lacks what others have, of several the file.
+TEST(FigurePoints, RefusesResultsOfSeveralSortsOfSweeps) {
+  std::vector<ResultRow> rows{swept_row(Json{{"/a", 1}}, 1, "x.jsonl"),
+                              swept_row(Json{{"/a", 2}}, 1, "x.jsonl"),
+                              swept_row(Json{{"/b", 1}}, 1, "x.jsonl")};
+  rows[2].label = "b=1";
+  EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
+            "b=1: has no /a, as others have: expected results of one sweep");
+  rows[2].file = "y.jsonl";
+  EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
+            "y.jsonl: has no /a, as others have: expected results of one sweep");
+}
+
+}  // namespace
+}  // namespace steptime
