@@ -98,9 +98,10 @@ const isLog = (values) => Math.min(...values) > 0 && spread(values) >= 8;
 // So many places that each point's mark and line would cover its neighbours'.
 const isDense = (numbers) => new Set(numbers).size > 25;
 
-// Lines over an axis of numbers, `ticks` of which are named, or all: rows {x, y, low, high, series, tip}; `ideal`: rows {x, y} of a dashed line.
+// Lines over an axis of numbers, `ticks` of which are named, or all: rows {x, y, low, high, series, tip}, which a line does not go through where y is null; `ideal`: rows {x, y} of a dashed line.
 const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
-  const all = rows.flatMap((r) => [r.y, r.low ?? r.y, r.high ?? r.y]).concat(ideal.map((r) => r.y));
+  const there = rows.filter((r) => r.y !== null);
+  const all = there.flatMap((r) => [r.y, r.low ?? r.y, r.high ?? r.y]).concat(ideal.map((r) => r.y));
   const logY = y.log && Math.min(...all) > 0;
   const logX = isLog(x.numbers);
   const dense = isDense(x.numbers);
@@ -112,7 +113,8 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
   return chart(width, 290 + legendHeight(series, width), {
     data: [
       { name: "rows", values: rows },
-      { name: "known", source: "rows", transform: [{ type: "filter", expr: "isValid(datum.low)" }] },
+      { name: "there", values: there },
+      { name: "known", source: "there", transform: [{ type: "filter", expr: "isValid(datum.low)" }] },
       { name: "ideal", values: ideal },
     ],
     scales: [
@@ -134,18 +136,18 @@ const lines = (rows, { x, y, series, ideal = [], mark }, width) => {
       ? [legend(series, width, { stroke: "colour", shape: "shape", symbolStrokeWidth: 2, symbolFillColor: "#ffffff" })]
       : [],
     marks: [
-      ...(dense || series.length === 1 ? [{ type: "group", from: { facet: { name: "held", data: "known", groupby: "series" } },
-        marks: [{ type: "area", from: { data: "held" }, encode: { enter: { ...position, y: at("low"), y2: at("high"),
+      ...(dense || series.length === 1 ? [{ type: "group", from: { facet: { name: "held", data: "rows", groupby: "series" } },
+        marks: [{ type: "area", from: { data: "held" }, encode: { enter: { ...position, y: at("low"), y2: at("high"), defined: { signal: "isValid(datum.low)" },
           fill: { scale: "colour", field: "series" }, fillOpacity: { value: series.length === 1 ? 0.14 : 0.07 } } } }] }] : []),
       { type: "group", from: { facet: { name: "one", data: "rows", groupby: "series" } },
-        marks: [{ type: "line", from: { data: "one" }, encode: { enter: { ...position, y: at("y"),
+        marks: [{ type: "line", from: { data: "one" }, encode: { enter: { ...position, y: at("y"), defined: { signal: "isValid(datum.y)" },
           stroke: { scale: "colour", field: "series" }, strokeWidth: { value: 2.2 } } } }] },
       { type: "line", from: { data: "ideal" }, encode: { enter: { ...position, y: at("y"),
         stroke: { value: "#8a949e" }, strokeDash: { value: [5, 4] }, strokeWidth: { value: 1.5 } } } },
       ...(dense ? [] : [{ type: "rule", from: { data: "known" }, encode: { enter: {
         x: { scale: "x", field: "x", offset: { field: "shift" } }, y: at("low"), y2: at("high"),
         stroke: { scale: "colour", field: "series" }, strokeOpacity: { value: 0.55 }, strokeWidth: { value: 1.4 } } } }]),
-      { type: "symbol", from: { data: "rows" }, encode: { enter: { ...position, y: at("y"),
+      { type: "symbol", from: { data: "there" }, encode: { enter: { ...position, y: at("y"),
         shape: { scale: "shape", field: "series" },
         size: { signal: `datum.x === ${mark ?? "null"} ? 150 : 55` }, stroke: { scale: "colour", field: "series" },
         fill: { signal: `datum.x === ${mark ?? "null"} ? scale('colour', datum.series) : '#ffffff'` },

@@ -242,8 +242,9 @@ const sweep = () => {
     const shift = new Map(series.map((name, k) => [name, (k - (series.length - 1) / 2) * 3]));
     const byNodes = axis.name === "nodes";
     const time = timeAxis(Math.max(...good.map((r) => r.step_time_interval_s[1])));
-    const chartRows = (y) => good.filter((r) => shift.has(nameOf(r, i))).map((r) => {
+    const chartRows = (y) => rows.filter((r) => shift.has(nameOf(r, i))).map((r) => {
       const name = nameOf(r, i);
+      if (r.error !== undefined) return { x: axis.numbers[r.at[i]], y: null, series: name };
       const [least, most] = r.step_time_interval_s;
       const value = y === "speedup" ? r.speedup : r.step_time_s * time.factor;
       const ends = y === "speedup" ? [value * r.step_time_s / most, value * r.step_time_s / least]
@@ -253,7 +254,8 @@ const sweep = () => {
           "with 95\u00a0%": `${seconds(least)} to ${seconds(most)}`, speedup: `${digits(r.speedup)}×`, worth: r.domain } };
     }).sort((a, b) => a.x - b.x);
     const steps = chartRows("step"), speedups = chartRows("speedup");
-    const log = spread(steps.map((r) => r.y)) >= 8;
+    const spreadOf = (of) => spread(of.filter((r) => r.y !== null).map((r) => r.y));
+    const log = spreadOf(steps) >= 8;
     // None where points of as many nodes are cut into other numbers of replicas.
     const most = new Map(good.map((r) => [axis.numbers[r.at[i]], copies(r)]));
     const hasIdeal = byNodes && good.every((r) => most.get(axis.numbers[r.at[i]]) === copies(r));
@@ -261,7 +263,7 @@ const sweep = () => {
     charts.push(h("div", {}, h("h3", {}, "Step time"), figure("sweep-step-time", "Step time of each point", (width) => lines(steps,
       { x, y: { title: time.title, log }, series }, width))));
     charts.push(h("div", {}, h("h3", {}, `Speedup over one ${copy}`), figure("sweep-speedup", "Speedup of each point", (width) => lines(speedups,
-      { x, y: { title: "times", log: byNodes || spread(speedups.map((r) => r.y)) >= 8 }, series,
+      { x, y: { title: "times", log: byNodes || spreadOf(speedups) >= 8 }, series,
         ideal: hasIdeal ? [...most].sort((a, b) => a[0] - b[0]).map(([n, c]) => ({ x: n, y: c })) : [] }, width))));
   } else if (good.length > 0) {
     const most = 60;

@@ -120,7 +120,8 @@ std::string FigurePanels::panel(std::size_t value) {
     if (!parts_.panels || point.at[*parts_.panels] == value) points.push_back(point);
   }
   if (points.empty()) return "";
-  return lines_ != nullptr && lines_->values.size() > kMostLines ? heat_map(points) : lines(points);
+  return lines_ != nullptr && lines_->values.size() > kMostLines ? heat_map(points)
+                                                                 : lines(points, value);
 }
 
 std::string FigurePanels::axes_of_lines(bool has_key) const {
@@ -150,7 +151,44 @@ std::string FigurePanels::axes_of_lines(bool has_key) const {
   return text + fmt::format("set yrange [0:{:.6g}]\n", top) + number_ticks("y", 0, top);
 }
 
-std::string FigurePanels::lines(std::span<const FigurePoint> points) {
+std::vector<std::span<const FigurePoint>> FigurePanels::stretches(
+    std::span<const FigurePoint> points, std::size_t line, std::size_t panel) const {
+  std::vector<double> gaps;
+  for (const FigureGap& gap : shown_.gaps) {
+    const bool is_here = (!parts_.lines || gap.at[*parts_.lines] == line) &&
+                         (!parts_.panels || gap.at[*parts_.panels] == panel);
+    if (is_here && x_.has_numbers) gaps.push_back(gap.places[parts_.x]);
+  }
+  const auto place = [&](std::size_t i) { return x_.places[points[i].at[parts_.x]]; };
+  std::vector<std::span<const FigurePoint>> found;
+  std::size_t first = 0;
+  for (std::size_t i = 1; i <= points.size(); ++i) {
+    const bool goes_on = i < points.size() && std::ranges::none_of(gaps, [&](double gap) {
+                           return place(i - 1) < gap && gap < place(i);
+                         });
+    if (goes_on) continue;
+    found.push_back(points.subspan(first, i - first));
+    first = i;
+  }
+  return found;
+}
+
+std::string FigurePanels::add_data(std::span<const std::span<const FigurePoint>> stretches,
+                                   std::string& text) {
+  const std::string data = next_block();
+  text += data + " << EOD\n";
+  for (const auto& stretch : stretches) {
+    if (&stretch != &stretches.front()) text += "\n";
+    for (const FigurePoint& p : stretch) {
+      text += fmt::format("{:.17g} {:.9g} {:.9g} {:.9g}\n", x_.places[p.at[parts_.x]],
+                          p.value * factor_, p.low * factor_, p.high * factor_);
+    }
+  }
+  text += "EOD\n";
+  return data;
+}
+
+std::string FigurePanels::lines(std::span<const FigurePoint> points, std::size_t panel) {
   const bool is_beside_ideal = has_ideal(points, parts_.x, x_.values.size());
   const bool has_key = lines_ != nullptr || is_beside_ideal;
   std::string text = axes_of_lines(has_key);
@@ -165,47 +203,59 @@ std::string FigurePanels::lines(std::span<const FigurePoint> points) {
       if (lines_ == nullptr || point.at[*parts_.lines] == line) of_line.push_back(point);
     }
     std::ranges::sort(of_line, {}, [&](const FigurePoint& p) { return p.at[parts_.x]; });
-    if (!of_line.empty()) add_line(line, of_line, text, behind, front);
+    if (!of_line.empty()) add_line(line, stretches(of_line, line, panel), text, behind, front);
   }
   if (is_beside_ideal) behind.push_back(ideal(points, text));
   behind.insert(behind.end(), front.begin(), front.end());
   return text + fmt::format("plot {}\n", fmt::join(behind, ", "));
 }
 
-void FigurePanels::add_line(std::size_t line, std::span<const FigurePoint> points,
+void FigurePanels::add_line(std::size_t line,
+                            std::span<const std::span<const FigurePoint>> stretches,
                             std::string& text, std::vector<std::string>& behind,
                             std::vector<std::string>& front) {
-  const std::string data = next_block();
-  text += data + " << EOD\n";
-  for (const FigurePoint& p : points) {
-    text += fmt::format("{:.17g} {:.9g} {:.9g} {:.9g}\n", x_.places[p.at[parts_.x]],
-                        p.value * factor_, p.low * factor_, p.high * factor_);
+  std::size_t points = 0;
+  std::vector<std::span<const FigurePoint>> alone;
+  for (const auto& stretch : stretches) {
+    points += stretch.size();
+    if (stretch.size() == 1) alone.push_back(stretch);
   }
-  text += "EOD\n";
   const char* const colour = kCurveColours[line];
-  const bool has_band = points.size() >= kFewestOfABand;
+  const bool has_band = points >= kFewestOfABand;
+  const bool has_marks = points <= kMostMarks;
+  const std::string marks =
+      fmt::format("pointtype {} pointsize {}", kMarks[line], has_band ? 0.6 : 1.1);
+  const auto bars = [&](const std::string& data) {
+    return fmt::format(
+        "{} using 1:2:3:4 with yerrorbars linewidth 0.8 linecolor rgb '{}' pointtype 0 notitle",
+        data, colour);
+  };
+  const std::string data = add_data(stretches, text);
   if (shown_.has_interval && has_band) {
     behind.push_back(
         fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle "
                     "transparent solid 0.15 noborder notitle",
                     data, colour));
   } else if (shown_.has_interval) {
-    behind.push_back(
-        fmt::format("{} using 1:2:3:4 with yerrorbars linewidth 0.8 linecolor rgb "
-                    "'{}' pointtype 0 notitle",
-                    data, colour));
+    behind.push_back(bars(data));
+  }
+  // Neither a band nor a line is seen of one point.
+  if (!alone.empty() && has_band) {
+    const std::string single = add_data(alone, text);
+    if (shown_.has_interval) behind.push_back(bars(single));
+    if (!has_marks) {
+      front.push_back(fmt::format("{} using 1:2 with points linecolor rgb '{}' {} notitle", single,
+                                  colour, marks));
+    }
   }
   const std::size_t most = parts_.panels ? kMostOfNameInPanels : kMostOfName;
   const std::string title =
       lines_ == nullptr
           ? "notitle"
           : fmt::format("title {} noenhanced", in_quotes(shortened(lines_->labels[line], most)));
-  const bool has_marks = points.size() <= kMostMarks;
-  front.push_back(fmt::format(
-      "{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
-      has_marks ? "linespoints" : "lines", colour,
-      has_marks ? fmt::format("pointtype {} pointsize {}", kMarks[line], has_band ? 0.6 : 1.1) : "",
-      title));
+  front.push_back(fmt::format("{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
+                              has_marks ? "linespoints" : "lines", colour, has_marks ? marks : "",
+                              title));
 }
 
 std::string FigurePanels::ideal(std::span<const FigurePoint> points, std::string& text) {

@@ -32,12 +32,18 @@ class FigurePanels {
     double most;
   };
 
-  std::string lines(std::span<const FigurePoint> points);
+  std::string lines(std::span<const FigurePoint> points, std::size_t panel);
   std::string axes_of_lines(bool has_key) const;
+  /// Of a line, in their order along x: what lies between two gaps.
+  std::vector<std::span<const FigurePoint>> stretches(std::span<const FigurePoint> points,
+                                                      std::size_t line, std::size_t panel) const;
+  /// A block of data, whose lines gnuplot breaks between stretches: its name.
+  std::string add_data(std::span<const std::span<const FigurePoint>> stretches, std::string& text);
   /// A line's data go to `text`, what is drawn behind all lines to `behind`, and what in front of
   /// that to `front`.
-  void add_line(std::size_t line, std::span<const FigurePoint> points, std::string& text,
-                std::vector<std::string>& behind, std::vector<std::string>& front);
+  void add_line(std::size_t line, std::span<const std::span<const FigurePoint>> stretches,
+                std::string& text, std::vector<std::string>& behind,
+                std::vector<std::string>& front);
   /// A dashed line of the ideal speedups.
   std::string ideal(std::span<const FigurePoint> points, std::string& text);
   std::string heat_map(std::span<const FigurePoint> points);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,6 +65,18 @@ std::vector<SweptAxis> varying(std::span<const ResultRow* const> rows) {
   return axes;
 }
 
+FigureGap gap_of(const ResultRow& row, std::span<const SweptAxis> axes) {
+  FigureGap gap;
+  for (const SweptAxis& axis : axes) {
+    const auto value = value_on(axis, row);
+    gap.at.push_back(value ? axis.index(*value) : axis.values.size());
+    const Json params = row.figures.value("params", Json::object());
+    const auto place = place_on_axis(params.value(axis.pointer, Json()));
+    gap.places.push_back(place.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return gap;
+}
+
 [[noreturn]] void fail_without(const std::string& key) {
   std::vector<std::string> known;
   for (const Figure& f : figures()) {
@@ -90,6 +103,7 @@ FigurePoints figure_points(std::span<const ResultRow> rows, const FigureRequest&
     const Json& figures = row->figures;
     if (!figures.contains(found.key) || !figures[found.key].is_number()) {
       ++found.left_out;
+      found.gaps.push_back(gap_of(*row, found.axes));
       continue;
     }
     FigurePoint point{.value = figures[found.key].get<double>()};

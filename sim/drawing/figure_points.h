@@ -29,10 +29,17 @@ struct FigurePoint {
   double ideal = 0;
 };
 
+/// Where a point without such a value would be.
+struct FigureGap {
+  std::vector<std::size_t> at;  ///< on each axis; the number of its values where it is on none
+  std::vector<double> places;   ///< of axes of numbers, whatever values these have
+};
+
 struct FigurePoints {
   std::string key;
   std::vector<SweptAxis> axes;  ///< from one to three
   std::vector<FigurePoint> points;
+  std::vector<FigureGap> gaps;
   bool has_interval = false;
   std::size_t left_out = 0;  ///< points that failed, or have no such value
 };

@@ -103,6 +103,45 @@ TEST(FigurePanel, MapsOfSeveralPanelsShareTheirColours) {
             3u);
 }
 
+/// Batches of 1 to 12, of which 3 and 10 failed: 1 and 2, 4 to 9, 11 and 12.
+TEST(FigurePanel, NoLineGoesThroughAMissingPoint) {
+  std::vector<ResultRow> rows = swept_grid(12, 1);
+  for (const std::size_t missing : {2u, 9u})
+    rows[missing] = failed_row(rows[missing].figures["params"], "too large");
+  const std::string commands = sweep_figure(rows, {}).commands;
+  // 0.1 + 0.01 (batch - 1) s with its interval; gnuplot breaks lines and bands at empty lines.
+  EXPECT_EQ(times(commands, "\n2 110 99 132\n\n4 130 117 156\n"), 1u) << commands;
+  EXPECT_EQ(times(commands, "\n9 180 162 216\n\n11 200 180 240\n"), 1u) << commands;
+  EXPECT_EQ(times(commands, "\n\n"), 2u);
+  EXPECT_EQ(times(commands, "with yerrorbars"), 0u);
+}
+
+/// Of two lines the one without a value there; the other one goes on.
+TEST(FigurePanel, ALineBreaksWhereItsOwnPointHasNoValue) {
+  std::vector<ResultRow> rows = swept_grid(4, 2);
+  for (ResultRow& row : rows) {
+    const Json& params = row.figures["params"];
+    const bool reaches =
+        params["/workload/batch"] != 3 || params["/strategy/schedule/capacity"] != "2 MiB";
+    if (reaches) row.figures["time_to_target_s"] = 60;
+  }
+  const std::string commands = sweep_figure(rows, {.key = "time_to_target_s"}).commands;
+  EXPECT_EQ(times(commands, "\n2 60 60 60\n3 60 60 60\n4 60 60 60\n"), 1u) << commands;
+  EXPECT_EQ(times(commands, "\n2 60 60 60\n\n4 60 60 60\n"), 1u) << commands;
+}
+
+/// Neither a line nor a band shows a point alone: of 70 points, which have no marks, it has one.
+TEST(FigurePanel, APointBetweenTwoGapsIsSeen) {
+  std::vector<ResultRow> rows = swept_grid(70, 1);
+  for (const std::size_t missing : {30u, 32u})
+    rows[missing] = failed_row(rows[missing].figures["params"], "too large");
+  const std::string commands = sweep_figure(rows, {}).commands;
+  // Batch 32, of 410 ms.
+  EXPECT_EQ(times(commands, "<< EOD\n32 410 369 492\nEOD\n"), 1u) << commands;
+  EXPECT_EQ(times(commands, "$d1 using 1:2:3:4 with yerrorbars"), 1u);
+  EXPECT_EQ(times(commands, "$d1 using 1:2 with points"), 1u);
+}
+
 /// Two clusters whose nodes have one GPU and eight: of a number of nodes there are two ideals.
 TEST(FigurePanel, NoIdealSpeedupWherePointsOfAPlaceHaveSeveral) {
   std::vector<ResultRow> rows;
