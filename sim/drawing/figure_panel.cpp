@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 8;
 constexpr std::size_t kFewestOfABand = 10;
+constexpr double kBesideWords = 0.6;        ///< of the distance of two words on an axis
 constexpr std::size_t kMostMarks = 60;      ///< of a line, that can be told apart
 constexpr double kLogarithmicResults = 30;  ///< from such a ratio of results on
 constexpr double kLogarithmicColours = 4;   ///< the same of a heat map
@@ -137,7 +138,7 @@ std::string FigurePanels::axes_of_lines(bool has_key) const {
     text +=
         fmt::format("set logscale x 2\nset xrange [{:.17g}:{:.17g}]\n", first / 1.15, last * 1.15);
   } else {
-    const double gap = x_.values.size() > 1 ? (last - first) * 0.06 : 1;
+    const double gap = !x_.has_numbers ? kBesideWords : (last - first) * 0.06;
     text +=
         fmt::format("unset logscale x\nset xrange [{:.17g}:{:.17g}]\n", first - gap, last + gap);
   }
@@ -221,10 +222,12 @@ void FigurePanels::add_line(std::size_t line,
     if (stretch.size() == 1) alone.push_back(stretch);
   }
   const char* const colour = kCurveColours[line];
-  const bool has_band = points >= kFewestOfABand;
-  const bool has_marks = points <= kMostMarks;
+  const bool has_line = x_.has_numbers;
+  const bool is_dense = points >= kFewestOfABand;
+  const bool has_band = has_line && is_dense;
+  const bool has_marks = !has_line || points <= kMostMarks;
   const std::string marks =
-      fmt::format("pointtype {} pointsize {}", kMarks[line], has_band ? 0.6 : 1.1);
+      fmt::format("pointtype {} pointsize {}", kMarks[line], is_dense ? 0.6 : 1.1);
   const auto bars = [&](const std::string& data) {
     return fmt::format(
         "{} using 1:2:3:4 with yerrorbars linewidth 0.8 linecolor rgb '{}' pointtype 0 notitle",
@@ -254,8 +257,10 @@ void FigurePanels::add_line(std::size_t line,
           ? "notitle"
           : fmt::format("title {} noenhanced", in_quotes(shortened(lines_->labels[line], most)));
   front.push_back(fmt::format("{} using 1:2 with {} linewidth 1.4 linecolor rgb '{}' {} {}", data,
-                              has_marks ? "linespoints" : "lines", colour, has_marks ? marks : "",
-                              title));
+                              !has_line   ? "points"
+                              : has_marks ? "linespoints"
+                                          : "lines",
+                              colour, has_marks ? marks : "", title));
 }
 
 std::string FigurePanels::ideal(std::span<const FigurePoint> points, std::string& text) {

@@ -1,5 +1,6 @@
 // The panels of a figure, which share their scales, as gnuplot's commands: lines over an axis, one
-// for each value of another one, or a heat map of both where these are many.
+// for each value of another one, or a heat map of both where these are many. Over words, between
+// which nothing is, there are points instead of lines.
 #pragma once
 #include "sim/drawing/figure_points.h"
 

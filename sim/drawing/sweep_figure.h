@@ -1,6 +1,7 @@
 // The figure of a sweep: one result of its points over the axes that vary, as gnuplot's commands.
 //
-//   one axis     a line with the intervals of its points; from ten points on these are a band
+//   one axis     a line with the intervals of its points; from ten points on these are a band; of
+//                words, which are no numbers, the points alone
 //   two axes     a line for each value of the axis that has fewer; of more than eight a heat map
 //   three axes   a panel of the two others for each value of the axis that has the fewest
 //

@@ -142,6 +142,20 @@ TEST(FigurePanel, APointBetweenTwoGapsIsSeen) {
   EXPECT_EQ(times(commands, "$d1 using 1:2 with points"), 1u);
 }
 
+/// Nothing is between two words: as many of them as have a band on an axis of numbers have bars.
+TEST(FigurePanel, WordsAreNotJoinedByLines) {
+  std::vector<ResultRow> rows;
+  for (int i = 0; i < 12; ++i)
+    rows.push_back(swept_row(Json{{"/strategy/update", fmt::format("u{}", i)}}, 0.1));
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(times(commands, "with points"), 1u) << commands;
+  EXPECT_EQ(times(commands, "with yerrorbars"), 1u);
+  for (const char* style : {"with lines", "with filledcurves"})
+    EXPECT_EQ(times(commands, style), 0u) << style;
+  // The first and the last word are off the ends of the axis.
+  EXPECT_EQ(times(commands, "set xrange [0.4"), 1u);
+}
+
 /// Two clusters whose nodes have one GPU and eight: of a number of nodes there are two ideals.
 TEST(FigurePanel, NoIdealSpeedupWherePointsOfAPlaceHaveSeveral) {
   std::vector<ResultRow> rows;
@@ -163,7 +177,7 @@ TEST(FigurePanel, ASinglePointIsDrawn) {
   EXPECT_EQ(figure.points, 1u);
   EXPECT_EQ(times(figure.commands, "set xlabel 'nodes, batch'"), 1u) << figure.commands;
   EXPECT_EQ(times(figure.commands, "set xtics ('8, 64' 1)"), 1u);
-  EXPECT_EQ(times(figure.commands, "set xrange [0:2]"), 1u);
+  EXPECT_EQ(times(figure.commands, "set xrange [0.4"), 1u);
   EXPECT_EQ(times(figure.commands, "\n1 100 90 120\n"), 1u);
   EXPECT_EQ(times(figure.commands, "with yerrorbars"), 1u);
   // The one point has no line of ideal ones.
