@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -16,7 +17,17 @@ namespace {
 
 constexpr std::size_t kMostLines = 8;
 constexpr std::size_t kFewestOfABand = 10;
-constexpr double kBesideWords = 0.6;        ///< of the distance of two words on an axis
+constexpr double kBesideWords = 0.6;  ///< of the distance of two words on an axis
+// Lines stand beside each other where their bars would cover each other. Of the distance of two
+// words all lines together have so much, and two of them so much at most.
+constexpr double kMostOfAWord = 0.6;
+constexpr double kMostBetweenLines = 0.15;
+// Of an axis of numbers two have such a share of its length, less where all together would have
+// more than so much of the distance to the next number, but never less than so much of that share.
+constexpr double kShift = 0.01;
+constexpr double kShiftInPanels = 0.018;
+constexpr double kMostOfAGap = 0.8;
+constexpr double kLeastOfAShift = 0.35;
 constexpr std::size_t kMostMarks = 60;      ///< of a line, that can be told apart
 constexpr double kLogarithmicResults = 30;  ///< from such a ratio of results on
 constexpr double kLogarithmicColours = 4;   ///< the same of a heat map
@@ -112,6 +123,7 @@ FigurePanels::FigurePanels(const FigurePoints& shown, const FigureParts& parts)
   factor_ = measure.factor;
   for (Extent* extent : {&all_, &reach_})
     *extent = {extent->least * factor_, extent->most * factor_};
+  shifts_ = shifts_of_lines();
   is_logarithmic_ = reach_.least > 0 && reach_.most >= kLogarithmicResults * reach_.least;
 }
 
@@ -125,6 +137,36 @@ std::string FigurePanels::panel(std::size_t value) {
                                                                  : lines(points, value);
 }
 
+std::vector<double> FigurePanels::shifts_of_lines() const {
+  const std::size_t n = x_.values.size();
+  std::vector<double> shifts(n);
+  if (lines_ == nullptr || n < 2) return shifts;
+  const auto lines = static_cast<double>(lines_->values.size());
+  if (!x_.has_numbers)
+    return std::vector<double>(n, std::min(kMostOfAWord / lines, kMostBetweenLines));
+  // Without intervals they cover each other only where they are equal, and bands are seen through.
+  if (!shown_.has_interval || n >= kFewestOfABand) return shifts;
+  const auto place = [&](std::size_t i) {
+    return x_.is_logarithmic() ? std::log(x_.places[i]) : x_.places[i];
+  };
+  const double length = place(n - 1) - place(0);
+  const double most = (parts_.panels ? kShiftInPanels : kShift) * length;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double before = i > 0 ? place(i) - place(i - 1) : length;
+    const double after = i + 1 < n ? place(i + 1) - place(i) : length;
+    shifts[i] =
+        std::clamp(kMostOfAGap * std::min(before, after) / lines, kLeastOfAShift * most, most);
+  }
+  return shifts;
+}
+
+double FigurePanels::shifted(std::size_t at, std::size_t line) const {
+  if (lines_ == nullptr) return x_.places[at];
+  const auto lines = static_cast<double>(lines_->values.size());
+  const double by = (static_cast<double>(line) - (lines - 1) / 2) * shifts_[at];
+  return x_.is_logarithmic() ? x_.places[at] * std::exp(by) : x_.places[at] + by;
+}
+
 std::string FigurePanels::axes_of_lines(bool has_key) const {
   std::string text =
       fmt::format("set xlabel {}{} noenhanced\nset ylabel {} noenhanced\n", in_quotes(x_.name),
@@ -134,11 +176,15 @@ std::string FigurePanels::axes_of_lines(bool has_key) const {
   text += ticks("x", x_, true, ticks_in(room.lines, x_, true));
   const double first = x_.places.front();
   const double last = x_.places.back();
+  const double beyond = lines_ == nullptr ? 0
+                                          : std::max(shifts_.front(), shifts_.back()) *
+                                                static_cast<double>(lines_->values.size() + 1) / 2;
   if (x_.is_logarithmic()) {
+    const double gap = std::max(1.15, std::exp(beyond));
     text +=
-        fmt::format("set logscale x 2\nset xrange [{:.17g}:{:.17g}]\n", first / 1.15, last * 1.15);
+        fmt::format("set logscale x 2\nset xrange [{:.17g}:{:.17g}]\n", first / gap, last * gap);
   } else {
-    const double gap = !x_.has_numbers ? kBesideWords : (last - first) * 0.06;
+    const double gap = !x_.has_numbers ? kBesideWords : std::max((last - first) * 0.06, beyond);
     text +=
         fmt::format("unset logscale x\nset xrange [{:.17g}:{:.17g}]\n", first - gap, last + gap);
   }
@@ -175,13 +221,13 @@ std::vector<std::span<const FigurePoint>> FigurePanels::stretches(
 }
 
 std::string FigurePanels::add_data(std::span<const std::span<const FigurePoint>> stretches,
-                                   std::string& text) {
+                                   std::size_t line, std::string& text) {
   const std::string data = next_block();
   text += data + " << EOD\n";
   for (const auto& stretch : stretches) {
     if (&stretch != &stretches.front()) text += "\n";
     for (const FigurePoint& p : stretch) {
-      text += fmt::format("{:.17g} {:.9g} {:.9g} {:.9g}\n", x_.places[p.at[parts_.x]],
+      text += fmt::format("{:.17g} {:.9g} {:.9g} {:.9g}\n", shifted(p.at[parts_.x], line),
                           p.value * factor_, p.low * factor_, p.high * factor_);
     }
   }
@@ -233,7 +279,7 @@ void FigurePanels::add_line(std::size_t line,
         "{} using 1:2:3:4 with yerrorbars linewidth 0.8 linecolor rgb '{}' pointtype 0 notitle",
         data, colour);
   };
-  const std::string data = add_data(stretches, text);
+  const std::string data = add_data(stretches, line, text);
   if (shown_.has_interval && has_band) {
     behind.push_back(
         fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle "
@@ -244,7 +290,7 @@ void FigurePanels::add_line(std::size_t line,
   }
   // Neither a band nor a line is seen of one point.
   if (!alone.empty() && has_band) {
-    const std::string single = add_data(alone, text);
+    const std::string single = add_data(alone, line, text);
     if (shown_.has_interval) behind.push_back(bars(single));
     if (!has_marks) {
       front.push_back(fmt::format("{} using 1:2 with points linecolor rgb '{}' {} notitle", single,

@@ -34,12 +34,16 @@ class FigurePanels {
   };
 
   std::string lines(std::span<const FigurePoint> points, std::size_t panel);
+  std::vector<double> shifts_of_lines() const;
+  /// Where on the x axis a line has its point of the value `at`.
+  double shifted(std::size_t at, std::size_t line) const;
   std::string axes_of_lines(bool has_key) const;
   /// Of a line, in their order along x: what lies between two gaps.
   std::vector<std::span<const FigurePoint>> stretches(std::span<const FigurePoint> points,
                                                       std::size_t line, std::size_t panel) const;
   /// A block of data, whose lines gnuplot breaks between stretches: its name.
-  std::string add_data(std::span<const std::span<const FigurePoint>> stretches, std::string& text);
+  std::string add_data(std::span<const std::span<const FigurePoint>> stretches, std::size_t line,
+                       std::string& text);
   /// A line's data go to `text`, what is drawn behind all lines to `behind`, and what in front of
   /// that to `front`.
   void add_line(std::size_t line, std::span<const std::span<const FigurePoint>> stretches,
@@ -60,6 +64,8 @@ class FigurePanels {
   Extent all_{};            ///< the results as they are drawn
   Extent reach_{};          ///< the same with intervals and ideal ones
   bool is_logarithmic_ = false;
+  /// At each value of the x axis from a line to the next: in logarithms where that is its scale.
+  std::vector<double> shifts_;
   std::size_t blocks_ = 0;
 };
 

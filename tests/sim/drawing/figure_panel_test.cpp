@@ -4,6 +4,7 @@
 #include "sim/drawing/sweep_figure.h"
 #include "tests/support/swept_rows.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -154,6 +155,65 @@ TEST(FigurePanel, WordsAreNotJoinedByLines) {
     EXPECT_EQ(times(commands, style), 0u) << style;
   // The first and the last word are off the ends of the axis.
   EXPECT_EQ(times(commands, "set xrange [0.4"), 1u);
+}
+
+/// Three lines with bars over batches of 1 to 7: 1 % of the axis' length of 6 from one to the next.
+TEST(FigurePanel, BarsOfSeveralLinesStandBesideEachOther) {
+  const std::string commands = sweep_figure(swept_grid(7, 3), {}).commands;
+  // 100 to 102 ms, with 0.9 and 1.2 times as much.
+  for (const std::string& row :
+       {fmt::format("{:.17g} 100 90 120", 1 - 0.06), std::string("1 101 90.9 121.2"),
+        fmt::format("{:.17g} 102 91.8 122.4", 1 + 0.06)})
+    EXPECT_EQ(times(commands, "EOD\n" + row), 1u) << row << commands;
+  // Bands are seen through each other, and results without intervals hide none.
+  EXPECT_EQ(times(sweep_figure(swept_grid(10, 3), {}).commands, "EOD\n1 "), 3u);
+  EXPECT_EQ(times(sweep_figure(swept_grid(7, 3), {.key = "workers"}).commands, "EOD\n1 "), 3u);
+}
+
+/// Five lines over 0, 1, 10, 25 and 50: 1 % is 0.5, and 0.8 / 5 = 0.16 would keep 0 and 1 apart,
+/// but 0.35 of 0.5 is the least. The first line is two shifts to the left.
+TEST(FigurePanel, LinesAreShiftedLessWhereNumbersAreNear) {
+  std::vector<ResultRow> rows;
+  for (const int x : {0, 1, 10, 25, 50}) {
+    for (int line = 0; line < 5; ++line)
+      rows.push_back(swept_row(Json{{"/x", x}, {"/v", fmt::format("v{}", line)}}, 0.1));
+  }
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(times(commands, fmt::format("EOD\n{:.17g} 100", -2 * 0.35 * 0.5)), 1u) << commands;
+  EXPECT_EQ(times(commands, "\n9 100 90 120\n"), 1u) << commands;
+  EXPECT_EQ(times(commands, "\n49 100 90 120\n"), 1u);
+}
+
+/// 1 % of log(4096), half of it to the left and half to the right. That is less than 0.8 log(2) / 2
+/// for each of two lines, which would keep 1 and 2 apart.
+TEST(FigurePanel, LinesOnALogarithmicAxisAreShiftedByAFactor) {
+  std::vector<ResultRow> rows;
+  for (const int nodes : {1, 2, 4096}) {
+    for (const char* name : {"a", "b"})
+      rows.push_back(swept_row(Json{{"/cluster/nodes", nodes}, {"/s", name}}, 0.1));
+  }
+  const std::string commands = sweep_figure(rows, {}).commands;
+  EXPECT_EQ(times(commands, fmt::format("EOD\n{:.17g} 100", std::exp(-0.01 * std::log(4096.) / 2))),
+            1u)
+      << commands;
+  // All lines stand between the ends of the axis.
+  EXPECT_EQ(times(commands, fmt::format("set xrange [{:.17g}:", 1 / 1.15)), 1u);
+}
+
+/// Of two words 1 apart, two lines are 0.15 apart, five 0.6 / 5.
+TEST(FigurePanel, PointsOfAWordStandBesideEachOther) {
+  const auto commands = [](int lines) {
+    std::vector<ResultRow> rows;
+    for (int i = 0; i <= lines; ++i) {
+      for (int k = 0; k < lines; ++k)
+        rows.push_back(
+            swept_row(Json{{"/w", fmt::format("w{}", i)}, {"/v", fmt::format("v{}", k)}}, 0.1));
+    }
+    return sweep_figure(rows, {.key = "workers"}).commands;
+  };
+  EXPECT_EQ(times(commands(2), "EOD\n0.925"), 1u) << commands(2);
+  EXPECT_EQ(times(commands(2), "EOD\n1.075"), 1u);
+  EXPECT_EQ(times(commands(5), "EOD\n0.88"), 1u) << commands(5);
 }
 
 /// Two clusters whose nodes have one GPU and eight: of a number of nodes there are two ideals.
