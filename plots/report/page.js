@@ -226,19 +226,24 @@ const sweep = () => {
   const { axes, rows } = data.sweep;
   const good = rows.filter((r) => r.error === undefined);
   const failed = rows.length - good.length;
-  // Along the axis of numbers with most places; the others are told apart by colour.
-  const numeric = axes.map((axis, i) => ({ axis, i })).filter(({ axis }) => axis.numbers !== null && new Set(axis.numbers).size > 1)
-    .sort((a, b) => (b.axis.name === "nodes") - (a.axis.name === "nodes") || b.axis.labels.length - a.axis.labels.length)[0];
+  // Along the axis of numbers with most places that a point did not fail at; the others are told apart by colour.
+  const placesOf = ({ axis, i }) => [...new Set(good.map((r) => axis.numbers[r.at[i]]))];
+  const numeric = axes.map((axis, i) => ({ axis, i })).filter((one) => one.axis.numbers !== null && placesOf(one).length > 1)
+    .sort((a, b) => (b.axis.name === "nodes") - (a.axis.name === "nodes") || placesOf(b).length - placesOf(a).length)[0];
   const nameOf = (row, without) => axes.map((axis, i) => (i === without ? null
     : axis.numbers === null ? axis.labels[row.at[i]] : `${axis.name} ${axis.labels[row.at[i]]}`)).filter((t) => t !== null).join(", ");
   const all = [...new Set(good.map((r) => nameOf(r, numeric?.i)))];
   const series = numeric ? all.slice(0, kColours.length) : all;
   const charts = [];
-  const held = numeric && isDense(numeric.axis.numbers) ? "Bands" : "Thin lines";
+  const held = numeric && isDense(placesOf(numeric)) ? "Bands" : "Thin lines";
   let about = `${held} hold what would be measured with 95\u00a0%.`;
   if (good.length > 0 && numeric) {
     const { axis, i } = numeric;
-    const x = { title: axis.name, numbers: axis.numbers, labels: axis.labels, ticks: axis.ticks };
+    // The axis spans the places of points that did not fail.
+    const there = [...new Set(good.map((r) => r.at[i]))].sort((a, b) => a - b);
+    const numbers = there.map((at) => axis.numbers[at]);
+    const ticks = axis.ticks?.filter(([n]) => n >= Math.min(...numbers) && n <= Math.max(...numbers));
+    const x = { title: axis.name, numbers, labels: there.map((at) => axis.labels[at]), ticks: ticks?.length > 1 ? ticks : null };
     const shift = new Map(series.map((name, k) => [name, (k - (series.length - 1) / 2) * 3]));
     const byNodes = axis.name === "nodes";
     const time = timeAxis(Math.max(...good.map((r) => r.step_time_interval_s[1])));

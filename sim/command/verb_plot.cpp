@@ -109,8 +109,7 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
     throw InputError(fmt::format("{}: {}", files.front(), e.what()));
   }
   write_file(path, drawn(figure, kind));
-  if (figure.left_out > 0)
-    terminal.err << fmt::format("{} points failed, or have no such result\n", figure.left_out);
+  if (!figure.left_out.empty()) terminal.err << figure.left_out << "\n";
   terminal.err << fmt::format("wrote {}: {} point{}\n", path, figure.points,
                               figure.points == 1 ? "" : "s");
   return Exit::kOk;

@@ -1,5 +1,5 @@
 // The points of a figure: of the results those that are asked for, and where they stand on the axes
-// that vary.
+// that vary among them.
 #pragma once
 #include "sim/drawing/swept_axis.h"
 #include "sim/evidence/comparison.h"
@@ -41,10 +41,11 @@ struct FigurePoints {
   std::vector<FigurePoint> points;
   std::vector<FigureGap> gaps;
   bool has_interval = false;
-  std::size_t left_out = 0;  ///< points that failed, or have no such value
+  /// How many points of those asked for failed, and how many have no such value; "" of none.
+  std::string left_out;
 };
 
-/// Throws InputError when no axis varies or more than three do, and for a key that no point has.
+/// Throws InputError when no axis varies or more than three do, and where no point has the key.
 FigurePoints figure_points(std::span<const ResultRow> rows, const FigureRequest& request);
 
 }  // namespace steptime

@@ -26,7 +26,7 @@ FigureParts parts_of(const std::vector<SweptAxis>& axes) {
            std::pair(axes[b].values.size(), axes[b].has_numbers);
   });
   const auto files = std::find_if(order.begin(), order.end(),
-                                  [&](std::size_t at) { return axes[at].is_of_files(); });
+                                  [&](std::size_t at) { return axes[at].is_of_files; });
   if (files != order.end()) {
     const std::size_t at = *files;
     order.erase(files);

@@ -16,11 +16,11 @@
 namespace steptime {
 
 struct SweepFigure {
-  std::string commands;      ///< without terminal and output
-  double width = 1;          ///< the picture's width, in widths of a figure of one panel
-  double height = 1;         ///< and in such heights
-  std::size_t points = 0;    ///< points of the sweep that the figure shows
-  std::size_t left_out = 0;  ///< points that failed, or have no such value
+  std::string commands;    ///< without terminal and output
+  double width = 1;        ///< the picture's width, in widths of a figure of one panel
+  double height = 1;       ///< and in such heights
+  std::size_t points = 0;  ///< points of the sweep that the figure shows
+  std::string left_out;    ///< as figure_points() has it
 };
 
 /// Throws what figure_points() throws, and InputError for more panels than can be told apart.

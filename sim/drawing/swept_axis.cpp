@@ -172,7 +172,7 @@ std::vector<SweptAxis> axes_of(std::span<const ResultRow* const> rows) {
 }
 
 std::optional<SweptAxis> axis_of_files(std::span<const ResultRow* const> rows) {
-  SweptAxis axis{.name = "experiment"};
+  SweptAxis axis{.name = "experiment", .is_of_files = true};
   for (const ResultRow* row : rows) {
     if (axis.index(row->file) < axis.values.size()) continue;
     axis.values.push_back(row->file);
@@ -188,7 +188,7 @@ std::optional<SweptAxis> axis_of_files(std::span<const ResultRow* const> rows) {
 }
 
 std::optional<std::string> value_on(const SweptAxis& axis, const ResultRow& row) {
-  if (axis.is_of_files()) return row.file;
+  if (axis.is_of_files) return row.file;
   const Json params = row.figures.value("params", Json::object());
   if (!params.contains(axis.pointer)) return std::nullopt;
   return swept_value(params[axis.pointer]);

@@ -15,13 +15,14 @@ namespace steptime {
 
 /// A swept key, or the files that results are from, and its values in the order of the axis.
 struct SweptAxis {
-  std::string pointer;              ///< "" of files
+  std::string pointer;              ///< "" where it is of no swept key, or of several
   std::string name;                 ///< what a figure calls the key
   std::vector<std::string> values;  ///< as cells of a table show them
   std::vector<std::string> labels;  ///< as a figure does: all numbers of an axis are written alike
   /// Where the values stand on the axis: their numbers, or 1, 2, 3, ...
   std::vector<double> places;
   bool has_numbers = false;
+  bool is_of_files = false;
   const AxisUnits* units =
       nullptr;  ///< numbers have them; null: these are known by their texts only
 
@@ -29,7 +30,6 @@ struct SweptAxis {
     return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) -
                                     values.begin());
   }
-  bool is_of_files() const { return pointer.empty(); }
   bool is_logarithmic() const {
     return has_numbers && places.front() > 0 && places.back() >= 8 * places.front();
   }

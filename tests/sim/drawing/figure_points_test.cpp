@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -28,7 +29,45 @@ TEST(FigurePoints, ThoseThatFailedAreCountedAndLeftOut) {
   rows[1] = failed_row(rows[1].figures["params"], "too large");
   const FigurePoints found = figure_points(rows, {});
   EXPECT_EQ(found.points.size(), 2u);
-  EXPECT_EQ(found.left_out, 1u);
+  EXPECT_EQ(found.left_out, "1 of 3 points failed, as: too large");
+  rows[2] = failed_row(rows[2].figures["params"], "too\nslow");
+  EXPECT_EQ(figure_points(rows, {}).left_out, "2 of 3 points failed, the first: too large");
+  // Of 5 one failed, one reached the target and three did not.
+  rows = swept_grid(5, 1);
+  rows[0] = failed_row(rows[0].figures["params"], "too large");
+  rows[1].figures["time_to_target_s"] = 60;
+  EXPECT_EQ(figure_points(rows, {.key = "time_to_target_s"}).left_out,
+            "1 of 5 points failed, as: too large; 3 of 5 points have no time_to_target_s");
+  EXPECT_EQ(figure_points(swept_grid(5, 1), {}).left_out, "");
+}
+
+TEST(FigurePoints, WhereAllFailedTheFirstSaysWhy) {
+  std::vector<ResultRow> rows;
+  for (int i = 0; i < 3; ++i)
+    rows.push_back(failed_row(Json{{"/workload/batch", i}}, fmt::format("too large: {}", i)));
+  EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
+            "all 3 points failed, the first: too large: 0");
+  rows.resize(1);
+  EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
+            "the only point failed, as: too large: 0");
+}
+
+/// Batches of 1 to 5 and two capacities: of 2 MiB all points failed, and so did batches 1, 3 and 5.
+TEST(FigurePoints, AxesSpanWhatIsThere) {
+  std::vector<ResultRow> rows = swept_grid(5, 2);
+  for (ResultRow& row : rows) {
+    const Json params = row.figures["params"];
+    const bool fails = params["/workload/batch"].get<int>() % 2 == 1 ||
+                       params["/strategy/schedule/capacity"] == "2 MiB";
+    if (fails) row = failed_row(params, "too large");
+  }
+  const FigurePoints found = figure_points(rows, {});
+  ASSERT_EQ(found.axes.size(), 1u);
+  EXPECT_EQ(found.axes[0].places, (std::vector<double>{2, 4}));
+  // Batch 3 would be between them, at no value of the axis.
+  EXPECT_EQ(found.gaps.size(), 8u);
+  EXPECT_EQ(found.gaps[3].at, (std::vector<std::size_t>{2}));
+  EXPECT_EQ(found.gaps[3].places, (std::vector<double>{3}));
 }
 
 /// Two sweeps over the same batches: a point is told apart by its file, whose name is that of the
@@ -68,7 +107,7 @@ TEST(FigurePoints, RefusesWhatHasNoFigure) {
             "--key: unknown \"step_tiem_s\" (did you mean \"step_time_s\"?);");
   EXPECT_EQ(
       message_of<InputError>([] { figure_points(swept_grid(2, 1), {.key = "epoch_time_s"}); }),
-      "--key: no point has \"epoch_time_s\"");
+      "all 2 points have no epoch_time_s");
   std::vector<ResultRow> four;
   for (int i = 0; i < 2; ++i)
     four.push_back(swept_row(Json{{"/a", i}, {"/b", i}, {"/c", i}, {"/d", i}}, 1));
@@ -89,6 +128,11 @@ TEST(FigurePoints, RefusesResultsOfSeveralSortsOfSweeps) {
   rows[2].file = "y.jsonl";
   EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
             "y.jsonl: has no /a, as others have: expected results of one sweep");
+  // Though more values differ than a figure has axes.
+  rows[2].figures["params"] = Json{{"/b", 1}, {"/c", 1}, {"/d", 1}};
+  rows.push_back(swept_row(Json{{"/b", 2}, {"/c", 2}, {"/d", 2}}, 1, "y.jsonl"));
+  EXPECT_EQ(message_of<InputError>([&] { figure_points(rows, {}); }),
+            "x.jsonl: has no /b, as others have: expected results of one sweep");
 }
 
 }  // namespace

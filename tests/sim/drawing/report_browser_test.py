@@ -16,9 +16,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# A sweep over two axes; a node with links, in messages; an engine with several tracks; jobs; a layout.
+# A sweep over two axes, one with points that fail; a node with links, in messages; an engine with several tracks; jobs; a layout.
 CONFIGS = {
     "sweep": ["configs/quickstart.json", "--set", "/cluster/nodes=16", "--set", "/strategy/schedule/type=mg-wfbp"],
+    "gaps": ["configs/quickstart.json", "--set", '/strategy/schedule={"type": "fixed-buckets", "capacity": "1 MiB"}',
+             "--set", '/sweep={"/strategy/schedule/capacity": ["1 MiB", "2 MiB", "2.3 MiB", "4 MiB", "8 MiB", "90.3 MiB"]}'],
     "node": ["configs/papers/mxnet-tree/end-to-end.json"],
     "engine": ["configs/papers/mxnet-dag/resnet50.json"],
     "jobs": ["configs/examples/two-jobs.json"],
@@ -29,6 +31,7 @@ WIDTHS = (1280, 700, 400)
 # time on twice as many, but for the bubble, which is more of fewer micro-batches; each GPU's own samples of the sweep take as long on any number.
 KEEPS = {"layout": lambda nodes, ms: nodes * ms, "sweep": lambda nodes, ms: ms}
 SAYS = {
+    "gaps": ["6 points over capacity, 2 of them failed."],
     "jobs": ["2 jobs on 8 nodes", "resnet50 beside the others", "vgg16 beside the others", "vgg16 alone", "2, 3, 6, 7",
              "A timeline is drawn of the first job alone", "8 links of 12 GB/s and 1 of 3 GB/s.", "leaf0", "leaf1"],
     "layout": ["A replica is 32 GPUs (tensor 4, pipeline 4, context 2)", "All replicas share the 256 samples of a step",
@@ -36,6 +39,9 @@ SAYS = {
     "sweep": ["Each GPU has as many samples in a step on any number of nodes.", "Of these the load of the busiest is known",
               "Where the step jumps"],
 }
+# Parts of the line and the band of a sweep's steps, and the ends of their axis, whose margins are small, as powers of
+# two: 2.3 MiB and 90.3 MiB are no whole numbers of bytes, so that their points fail.
+PARTS = {"gaps": {"lines": 2, "areas": 2, "reach": [20, 23]}}
 SMALLEST_TEXT = 10.5  # CSS pixels
 
 
@@ -117,7 +123,11 @@ LOOK = """(async () => {
     });
   const ideal = (drawn.find((d) => d.name === "step-time")?.view.data("ideal") ?? []).map((r) => [r.x, r.y]);
   const said = document.getElementById("page").textContent;
-  return {ideal, said, width, reach: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight, charts, small, cut, covered};
+  const steps = drawn.find((d) => d.name === "sweep-step-time");
+  const partsOf = (mark) => [...(steps?.at.querySelectorAll(`svg .mark-${mark} path`) ?? [])]
+    .reduce((sum, path) => sum + path.getAttribute("d").split("M").length - 1, 0);
+  const parts = {lines: partsOf("line"), areas: partsOf("area"), reach: steps?.view.scale("x").domain().map((n) => Math.round(Math.log2(n)))};
+  return {ideal, parts, said, width, reach: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight, charts, small, cut, covered};
 })()""" % SMALLEST_TEXT
 
 
@@ -150,6 +160,8 @@ def check(browser, page, width, picture):
         kept = [KEEPS[page.stem](*point) for point in seen["ideal"]]
         if len(kept) < 2 or max(kept) > 1.05 * min(kept):
             faults.append(f"the line of perfect scaling is {seen['ideal']}")
+    if seen["parts"] != PARTS.get(page.stem, seen["parts"]):
+        faults.append(f"the sweep's steps are in {seen['parts']}")
     faults += [f"does not say \"{words}\"" for words in SAYS.get(page.stem, []) if words not in seen["said"]]
     faults += [f"chart \"{c['name']}\" scrolls" for c in seen["charts"] if c["scrolls"]]
     faults += [f"text \"{t}\" is too small" for t in seen["small"]]
