@@ -106,13 +106,20 @@ FigureGap gap_of(const ResultRow& row, std::span<const SweptAxis> axes) {
   return gap;
 }
 
+std::string unknown_key(const std::string& key, std::span<const std::string> known) {
+  const std::string guess = closest(key, known);
+  return fmt::format("unknown {}{}", brief(key),
+                     guess.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", guess));
+}
+
 [[noreturn]] void fail_without(const std::string& key, const std::string& left_out) {
   std::vector<std::string> known;
   for (const Figure& f : figures()) {
     if (f.number != nullptr || f.integer != nullptr) known.emplace_back(f.key);
   }
   throw InputError(std::find(known.begin(), known.end(), key) == known.end()
-                       ? fmt::format("--key: {}", unknown_word(key, known))
+                       ? fmt::format("--key: {}; steptime list result prints what there is",
+                                     unknown_key(key, known))
                        : left_out);
 }
 

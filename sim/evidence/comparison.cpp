@@ -94,6 +94,18 @@ ResultRow row_of(const Json& row, const std::string& where, const std::string& p
           row};
 }
 
+/// Of what is no JSON at all, such as a sweep's table, says which files are.
+void check_is_json(const std::string& text, const std::string& file) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) return;
+  const bool is_table = file.ends_with(".csv");
+  throw InputError(fmt::format(
+      "{}: expected results of run, sweep or pin, NAME.jsonl or NAME.json, got {}", file,
+      is_table                     ? "a table of CSV"
+      : first == std::string::npos ? "an empty file"
+                                   : "no JSON"));
+}
+
 void add_file(const std::string& file, const std::string& prefix, std::vector<ResultRow>& rows) {
   const std::string text = read_file(file);
   const auto add = [&](const Json& row, const std::string& where) {
@@ -108,6 +120,7 @@ void add_file(const std::string& file, const std::string& prefix, std::vector<Re
     }
     return;
   }
+  check_is_json(text, file);
   const Json root = parse_json(text, file);
   if (root.is_object() && !root.contains("format")) {
     add(root, file);

@@ -21,8 +21,8 @@ struct ResultRow {
 };
 
 /// The results in a file that `run --format json`, `sweep --format json` or `jsonl` or `pin` wrote,
-/// or in all such files of a folder. Throws InputError for anything else, for a pin of another
-/// version, and for two results of one place.
+/// or in all such files of a folder. Throws InputError for anything else, such as the table beside
+/// a sweep's results, for a pin of another version, and for two results of one place.
 std::vector<ResultRow> read_results(const std::string& path);
 
 /// The text of a pin: results, one a line.

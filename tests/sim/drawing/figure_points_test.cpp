@@ -101,10 +101,11 @@ TEST(FigurePoints, RefusesWhatHasNoFigure) {
                   std::vector{swept_row(Json{{"/a", 1}}, 1), swept_row(Json{{"/a", 1}}, 2)}, {});
             }),
             "expected results that differ in a swept value");
-  EXPECT_EQ(message_of<InputError>([] {
-              figure_points(swept_grid(2, 1), {.key = "step_tiem_s"});
-            }).substr(0, 59),
-            "--key: unknown \"step_tiem_s\" (did you mean \"step_time_s\"?);");
+  EXPECT_EQ(message_of<InputError>([] { figure_points(swept_grid(2, 1), {.key = "step_tiem_s"}); }),
+            "--key: unknown \"step_tiem_s\" (did you mean \"step_time_s\"?); steptime list result "
+            "prints what there is");
+  EXPECT_EQ(message_of<InputError>([] { figure_points(swept_grid(2, 1), {.key = "foo"}); }),
+            "--key: unknown \"foo\"; steptime list result prints what there is");
   EXPECT_EQ(
       message_of<InputError>([] { figure_points(swept_grid(2, 1), {.key = "epoch_time_s"}); }),
       "all 2 points have no epoch_time_s");

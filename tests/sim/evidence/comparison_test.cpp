@@ -151,6 +151,14 @@ TEST(Comparison, WhatIsNoResultIsRefused) {
   EXPECT_EQ(error_of("x.json", "{}"),
             "x.json: expected a result with \"step_time_s\" or \"error\"");
   EXPECT_EQ(error_of("x.json", "[]"), "x.json: holds no results");
+  EXPECT_EQ(error_of("x.csv", "point,step_time_s\n0,1\n"),
+            "x.csv: expected results of run, sweep or pin, NAME.jsonl or NAME.json, got a table of "
+            "CSV");
+  EXPECT_EQ(error_of("x.json", " \n"),
+            "x.json: expected results of run, sweep or pin, NAME.jsonl or NAME.json, got an empty "
+            "file");
+  EXPECT_EQ(error_of("x.json", "step 1"),
+            "x.json: expected results of run, sweep or pin, NAME.jsonl or NAME.json, got no JSON");
   EXPECT_EQ(error_of("x.json", "[{\"format_version\": 1, \"step_time_s\": 1}, 5]"),
             "x.json: /1: expected a result of run, sweep or pin, got 5");
   EXPECT_EQ(error_of("x.json", R"({"format": "steptime-trace"})"),
