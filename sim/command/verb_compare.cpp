@@ -1,4 +1,5 @@
 #include "sim/command/verbs.h"
+#include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/evidence/comparison.h"
 
@@ -6,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,6 +44,13 @@ Tolerances tolerances_of(const std::vector<std::string>& texts) {
   return tolerances;
 }
 
+void check_there(const std::string& path) {
+  std::error_code error;
+  if (is_stream(path) || std::filesystem::exists(path, error)) return;
+  if (!error) error = std::make_error_code(std::errc::no_such_file_or_directory);
+  throw InputError(fmt::format("{}: cannot be read: {}", path, error.message()));
+}
+
 }  // namespace
 
 Exit verb_compare(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -59,6 +68,8 @@ Exit verb_compare(const Verb& verb, std::span<const std::string> args, const Ter
   check_word("--format", format, std::vector<std::string>{"table", "json", "markdown", "junit"});
   const auto a = (*values)["A"].as<std::string>();
   const auto b = (*values)["B"].as<std::string>();
+  check_there(a);
+  check_there(b);
   if (std::filesystem::is_directory(a) != std::filesystem::is_directory(b))
     throw InputError(fmt::format("{}, {}: expected two files or two folders", a, b));
   const std::vector<ResultRow> before = read_results(a);

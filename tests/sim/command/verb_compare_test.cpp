@@ -52,7 +52,13 @@ TEST(VerbCompare, BadOptionsAreNamed) {
       "result has them\n");
   EXPECT_EQ(two.compare({"--format", "xml"}).err,
             "steptime: --format: unknown \"xml\"; known: table, json, markdown, junit\n");
-  EXPECT_EQ(steptime({"compare", two.a, two.folder.path("absent.json")}).exit, 2);
+  // Of a file and of a folder, on either side.
+  const std::string absent = two.folder.path("absent.json");
+  const std::string text = "steptime: " + absent + ": cannot be read: No such file or directory\n";
+  for (const std::string& there : {two.a, two.folder.path("")}) {
+    EXPECT_EQ(steptime({"compare", there, absent}).err, text);
+    EXPECT_EQ(steptime({"compare", absent, there}).err, text);
+  }
   EXPECT_EQ(
       steptime({"compare", two.a, two.folder.path("")}).err,
       "steptime: " + two.a + ", " + two.folder.path("") + ": expected two files or two folders\n");
