@@ -69,7 +69,7 @@ Exit sweep(const MpiProcesses& world, std::span<const std::string> args, const T
   const auto request = parse_sweep(verb, args, terminal, process_environment());
   if (!request) return Exit::kOk;
   if (request->folder.empty())
-    throw InputError("steptime sweep: several ranks share the points in a folder; expected -o");
+    throw InputError("sweep: several ranks share the points in a folder; expected -o");
   SharedCounter counter(world);
   const SweepCrew crew{
       .member = world.rank(),

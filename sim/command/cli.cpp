@@ -198,12 +198,11 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
       if (option->long_name() != "help") known.push_back("--" + option->long_name());
     }
     const std::string guess = closest(e.get_option_name(), known);
-    throw InputError(fmt::format("steptime {}: {}{}; see steptime {} --help", verb.name, e.what(),
+    throw InputError(fmt::format("{}: {}{}; see steptime {} --help", verb.name, e.what(),
                                  guess.empty() ? "" : fmt::format(" (did you mean {}?)", guess),
                                  verb.name));
   } catch (const po::error& e) {
-    throw InputError(
-        fmt::format("steptime {}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
+    throw InputError(fmt::format("{}: {}; see steptime {} --help", verb.name, e.what(), verb.name));
   }
   if (values.contains("help") && terminal.on_help != nullptr) {
     (*terminal.on_help)(shown);
@@ -226,8 +225,8 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
   }
   for (const std::string& name : required) {
     if (!values.contains(name)) {
-      throw InputError(fmt::format("steptime {}: expected {}; see steptime {} --help", verb.name,
-                                   name, verb.name));
+      throw InputError(
+          fmt::format("{}: expected {}; see steptime {} --help", verb.name, name, verb.name));
     }
   }
   return values;

@@ -40,7 +40,7 @@ std::vector<Gpu> read_gpus(const std::string& text, Gpu most) {
     at = next + 1;
   }
   if (gpus.size() < 2 || std::ssize(gpus) > TreePlanner::kMostGpus) {
-    throw InputError(fmt::format("steptime report: --trees need 2 to {} GPUs of a node, got {}",
+    throw InputError(fmt::format("report: --trees need 2 to {} GPUs of a node, got {}",
                                  TreePlanner::kMostGpus, gpus.size()));
   }
   return gpus;
@@ -52,7 +52,7 @@ std::unique_ptr<TreePlanner> make_planner(const TreeQuestion& question) {
   if (question.penalty) planner["penalty"] = *question.penalty;
   const Json root{{"planner", planner}};
   return TreePlanners::instance().make(
-      Config(std::make_shared<Document>(Document{"steptime report", root}), params), "planner");
+      Config(std::make_shared<Document>(Document{"report", root}), params), "planner");
 }
 
 Json as_json(const std::vector<ReduceTree>& trees, const LinkMatrix& weights) {

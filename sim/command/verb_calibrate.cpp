@@ -35,9 +35,8 @@ MeasuredRounds read_rounds(const FitRequest& request) {
   const std::string text = read_file(request.files.front());
   if (is_rounds(text)) {
     if (request.files.size() > 1) {
-      throw InputError(
-          fmt::format("steptime calibrate fit: expected one file of measurements, got {}",
-                      request.files.size()));
+      throw InputError(fmt::format("calibrate fit: expected one file of measurements, got {}",
+                                   request.files.size()));
     }
     MeasuredRounds rounds = parse_rounds(text, request.files.front());
     rounds.provenance.update(request.provenance);
@@ -51,9 +50,8 @@ MeasuredRounds read_rounds(const FitRequest& request) {
     if (!request.provenance.contains(key)) missing.push_back(fmt::format("--{}", key));
   }
   if (!missing.empty()) {
-    throw InputError(
-        fmt::format("steptime calibrate fit: expected {}, which the table does not say",
-                    fmt::join(missing, ", ")));
+    throw InputError(fmt::format("calibrate fit: expected {}, which the table does not say",
+                                 fmt::join(missing, ", ")));
   }
   if (measured.ranks < 2)
     throw InputError(fmt::format("--ranks: expected at least 2, got {}", measured.ranks));
@@ -90,7 +88,7 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
   const auto values = parse_arguments(verb, args, options, {"WHAT", "FILE*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("FILE"))
-    throw InputError("steptime calibrate fit: expected FILE; see steptime calibrate --help");
+    throw InputError("calibrate fit: expected FILE; see steptime calibrate --help");
   if (fit_options.resamples < 2 || fit_options.resamples > 100'000) {
     throw InputError(
         fmt::format("--resamples: expected 2 to 100000, got {}", fit_options.resamples));
@@ -168,9 +166,8 @@ Exit verb_calibrate(const Verb& verb, std::span<const std::string> args, const T
     become(kDnnlProgram, args.subspan(1));
   }
   if (what == "fit" || what == "--help" || what == "-h") return fit(verb, args, terminal);
-  throw InputError(
-      fmt::format("steptime calibrate: expected all, compute, cuda, fit, mpi or nccl, got {}",
-                  what.empty() ? "nothing" : brief(Json(what))));
+  throw InputError(fmt::format("calibrate: expected all, compute, cuda, fit, mpi or nccl, got {}",
+                               what.empty() ? "nothing" : brief(Json(what))));
 }
 
 }  // namespace steptime

@@ -82,12 +82,12 @@ class Asked {
     const bool from_file = values.contains("CONFIG");
     if (from_file == values.contains("preset")) {
       throw InputError(
-          "steptime collective: expected either CONFIG or --preset; see steptime collective "
+          "collective: expected either CONFIG or --preset; see steptime collective "
           "--help");
     }
     document_ = std::make_shared<Document>(
         from_file ? *load_document(values["CONFIG"].as<std::string>(), {})
-                  : Document{"steptime collective",
+                  : Document{"collective",
                              Json{{"name", "collective"},
                                   {"cluster", {{"preset", values["preset"].as<std::string>()}}}}});
     if (values.contains("nodes")) put("/cluster/nodes", values["nodes"].as<std::int64_t>());

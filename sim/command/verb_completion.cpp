@@ -178,7 +178,7 @@ Exit verb_completion(const Verb& verb, std::span<const std::string> args,
   const auto values = parse_arguments(verb, args, options, {"SHELL"}, terminal);
   if (!values) return Exit::kOk;
   const auto shell = (*values)["SHELL"].as<std::string>();
-  check_word("steptime completion: SHELL", shell, std::vector<std::string>{"bash", "zsh"});
+  check_word("completion: SHELL", shell, std::vector<std::string>{"bash", "zsh"});
   terminal.out << (shell == "bash" ? bash() : zsh());
   return Exit::kOk;
 }

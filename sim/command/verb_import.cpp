@@ -30,7 +30,7 @@ std::unique_ptr<Importer> importer(const std::string& format,
     names.reserve(known.size());
     for (const auto& [name, unused] : known)
       names.push_back(name);
-    throw InputError("steptime import: format: " + unknown_word(format, names));
+    throw InputError("import: format: " + unknown_word(format, names));
   }
   std::vector<std::string> keys;
   for (const Param& p : found->second.params) {
@@ -56,8 +56,8 @@ std::unique_ptr<Importer> importer(const std::string& format,
     if (param->kind == Kind::kText && choice[key].is_number()) choice[key] = set.substr(equals + 1);
   }
   static const Params wrapper{{.key = "--set", .kind = Kind::kObject}};
-  const Config config(
-      std::make_shared<Document>(Document{"steptime import", Json{{"--set", choice}}}), wrapper);
+  const Config config(std::make_shared<Document>(Document{"import", Json{{"--set", choice}}}),
+                      wrapper);
   return Importers::instance().make(config, "--set");
 }
 
@@ -80,7 +80,7 @@ std::string formats() {
 void check_given(const po::variables_map& values, const char* option) {
   if (values.contains(option) && !values[option].defaulted()) return;
   throw InputError(
-      fmt::format("steptime import: the option '--{}' is required but missing; see "
+      fmt::format("import: the option '--{}' is required but missing; see "
                   "steptime import --help",
                   option));
 }
@@ -131,7 +131,7 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
     }
   }
   if (!values->contains("FILE"))
-    throw InputError("steptime import: expected FILE; see steptime import --help");
+    throw InputError("import: expected FILE; see steptime import --help");
   check_text("--model", request.model);
   check_text("--device", request.device);
   check_text("--source", source);
@@ -146,7 +146,7 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   request.file = request.paths.front();
   if (!format->streams()) {
     if (request.paths.size() > 1) {
-      throw InputError(fmt::format("steptime import: expected one file, got {} more, {} the first",
+      throw InputError(fmt::format("import: expected one file, got {} more, {} the first",
                                    request.paths.size() - 1, brief(request.paths[1])));
     }
     request.text = text_at(request.file);

@@ -57,13 +57,13 @@ Exit verb_init(const Verb& verb, std::span<const std::string> args, const Termin
   if (!values) return Exit::kOk;
   const std::vector<std::string> names = example_names();
   if (!values->contains("NAME")) {
-    if (!path.empty()) throw InputError("steptime init: -o: expected NAME before it");
+    if (!path.empty()) throw InputError("init: -o: expected NAME before it");
     for (const std::string& name : names)
       terminal.out << fmt::format("{:<18}{}\n", name, first_sentence(name));
     return Exit::kOk;
   }
   const auto name = (*values)["NAME"].as<std::string>();
-  check_word("steptime init: NAME", name, names);
+  check_word("init: NAME", name, names);
   if (path.empty()) path = name + ".json";
   if (std::filesystem::exists(path)) {
     throw InputError(fmt::format("{}: is there already; expected a new file, such as -o my-{}.json",

@@ -195,7 +195,7 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
   const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("CONFIG")) {
-    throw InputError("steptime check: expected CONFIG; see steptime check --help");
+    throw InputError("check: expected CONFIG; see steptime check --help");
   }
   Exit exit = Exit::kOk;
   const OnProgress listener = until_interrupted(terminal);

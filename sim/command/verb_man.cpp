@@ -101,8 +101,7 @@ Exit verb_man(const Verb& verb, std::span<const std::string> args, const Termina
   const auto values = parse_arguments(verb, args, options, {"VERB?"}, terminal);
   if (!values) return Exit::kOk;
   if (!folder.empty()) {
-    if (values->contains("VERB"))
-      throw InputError("steptime man: -o: writes all, expected no VERB");
+    if (values->contains("VERB")) throw InputError("man: -o: writes all, expected no VERB");
     create_folder(folder);
     write_file(folder + "/steptime.1", page_of_program());
     for (const Verb& each : verbs())
@@ -119,7 +118,7 @@ Exit verb_man(const Verb& verb, std::span<const std::string> args, const Termina
     if (each.name == name) terminal.out << page_of(each);
     known.emplace_back(each.name);
   }
-  check_word("steptime man: VERB", name, known);
+  check_word("man: VERB", name, known);
   return Exit::kOk;
 }
 

@@ -27,7 +27,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
   const auto values = parse_arguments(verb, args, options, {"CONFIG*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("CONFIG"))
-    throw InputError("steptime pin: expected CONFIG; see steptime pin --help");
+    throw InputError("pin: expected CONFIG; see steptime pin --help");
   std::vector<Sweep> sweeps;
   std::vector<std::string> names;
   for (const std::string& file : (*values)["CONFIG"].as<std::vector<std::string>>()) {

@@ -77,7 +77,7 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
   const auto values = parse_arguments(verb, args, options, {"RESULTS*"}, terminal);
   if (!values) return Exit::kOk;
   if (!values->contains("RESULTS"))
-    throw InputError("steptime plot: expected RESULTS; see steptime plot --help");
+    throw InputError("plot: expected RESULTS; see steptime plot --help");
   const auto files = (*values)["RESULTS"].as<std::vector<std::string>>();
   const auto dot = path.rfind('.');
   const std::vector<std::string> kinds{"svg", "png", "pdf"};

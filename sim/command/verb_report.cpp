@@ -44,8 +44,8 @@ Cluster cluster_of(const std::string& target, std::int64_t nodes) {
     return read_cluster(config.object("cluster", cluster_params()));
   }
   const Json cluster{{"preset", target}, {"nodes", nodes != 0 ? nodes : 2}};
-  const Config config(
-      std::make_shared<Document>(Document{"steptime report", Json{{"cluster", cluster}}}), wrapper);
+  const Config config(std::make_shared<Document>(Document{"report", Json{{"cluster", cluster}}}),
+                      wrapper);
   return read_cluster(config.object("cluster", cluster_params()));
 }
 
@@ -76,8 +76,8 @@ std::string table(const Cluster& cluster) {
 /// What connects the nodes.
 std::string fabric_of(const Cluster& cluster) {
   if (cluster.nodes > kMostDrawn) {
-    throw InputError(fmt::format("steptime report: --fabric draws {} nodes at most, got {}",
-                                 kMostDrawn, cluster.nodes));
+    throw InputError(
+        fmt::format("report: --fabric draws {} nodes at most, got {}", kMostDrawn, cluster.nodes));
   }
   return drawing(graph_of(cluster));
 }
@@ -135,25 +135,25 @@ Exit verb_report(const Verb& verb, std::span<const std::string> args, const Term
   const auto target = (*values)["TARGET"].as<std::string>();
   const bool is_page = !values->contains("topology") && !values->contains("trees");
   if (values->contains("topology") && values->contains("trees"))
-    throw InputError("steptime report: --topology and --trees are two reports");
+    throw InputError("report: --topology and --trees are two reports");
   if (is_page) {
     if (!target.ends_with(".json") && target != "-" && target != "/dev/stdin") {
-      throw InputError(fmt::format(
-          "steptime report: expected a config, such as x.json, or --topology or --trees of a "
-          "machine, got {}",
-          brief(target)));
+      throw InputError(
+          fmt::format("report: expected a config, such as x.json, or --topology or --trees of a "
+                      "machine, got {}",
+                      brief(target)));
     }
     if (!(*values)["format"].defaulted())
-      throw InputError("steptime report: --format needs --topology or --trees");
+      throw InputError("report: --format needs --topology or --trees");
     write_page(target, sets, output, terminal);
     return Exit::kOk;
   }
   if (!output.empty() || !sets.empty()) {
-    throw InputError(fmt::format("steptime report: --{} is for the page about an experiment",
+    throw InputError(fmt::format("report: --{} is for the page about an experiment",
                                  output.empty() ? "set" : "output"));
   }
   if (values->contains("fabric") && format != "dot")
-    throw InputError("steptime report: --fabric needs --format dot");
+    throw InputError("report: --fabric needs --format dot");
   const std::int64_t nodes = (*values)["nodes"].as<std::int64_t>();
   if (nodes < 0) throw InputError(fmt::format("--nodes: must be at least 1, got {}", nodes));
   const Cluster cluster = cluster_of(target, nodes);

@@ -80,5 +80,5 @@ cmp "$scratch/one.jsonl" "$scratch/out" && cmp "$scratch/one.jsonl" "$scratch/tw
 [[ $(ls "$scratch/two") == $'ladder.csv\nladder.inputs.json\nladder.jsonl' ]] || fail "left behind: $(ls "$scratch/two")"
 status=0
 ranks 2 sweep "$config" "${points[@]}" >"$scratch/out" 2>&1 || status=$?
-[[ $status == 2 ]] && grep -q '^steptime: steptime sweep: several ranks share the points in a folder' \
+[[ $status == 2 ]] && grep -q '^steptime: sweep: several ranks share the points in a folder' \
   "$scratch/out" || fail "without a folder: $status, $(cat "$scratch/out")"

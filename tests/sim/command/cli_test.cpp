@@ -79,37 +79,37 @@ INSTANTIATE_TEST_SUITE_P(
                   "unknown verb \"rnu\" (did you mean \"run\"?); see steptime --help"},
         UsageCase{
             "VerbOfOddBytes", {"a\n\x01"}, R"(unknown verb "a\n\u0001"; see steptime --help)"},
-        UsageCase{"NoConfig", {"run"}, "steptime run: expected CONFIG; see steptime run --help"},
+        UsageCase{"NoConfig", {"run"}, "run: expected CONFIG; see steptime run --help"},
         UsageCase{"TwoConfigs",
                   {"run", "x.json", "y.json"},
-                  "steptime run: too many positional options have been specified on the command "
+                  "run: too many positional options have been specified on the command "
                   "line; see steptime run --help"},
         UsageCase{"UnknownOption",
                   {"run", "--bogus"},
-                  "steptime run: unrecognised option '--bogus'; see steptime run --help"},
+                  "run: unrecognised option '--bogus'; see steptime run --help"},
         UsageCase{"AbbreviatedOption",
                   {"run", "x.json", "--form", "json"},
-                  "steptime run: unrecognised option '--form' (did you mean --format?); see "
+                  "run: unrecognised option '--form' (did you mean --format?); see "
                   "steptime run --help"},
         UsageCase{"OptionWithoutValue",
                   {"run", "x.json", "--format"},
-                  "steptime run: the required argument for option '--format' is missing; see "
+                  "run: the required argument for option '--format' is missing; see "
                   "steptime run --help"},
         UsageCase{"OptionTwice",
                   {"run", "x.json", "--seed", "1", "--seed", "2"},
-                  "steptime run: option '--seed' cannot be specified more than once; see steptime "
+                  "run: option '--seed' cannot be specified more than once; see steptime "
                   "run --help"},
         UsageCase{"SeedIsNoNumber",
                   {"run", "x.json", "--seed", "abc"},
-                  "steptime run: the argument ('abc') for option '--seed' is invalid; see steptime "
+                  "run: the argument ('abc') for option '--seed' is invalid; see steptime "
                   "run --help"},
         UsageCase{"SeedIsTooLarge",
                   {"run", "x.json", "--seed", "99999999999999999999"},
-                  "steptime run: the argument ('99999999999999999999') for option '--seed' is "
+                  "run: the argument ('99999999999999999999') for option '--seed' is "
                   "invalid; see steptime run --help"},
         UsageCase{"JobsIsNoNumber",
                   {"sweep", "x.json", "-j", "all"},
-                  "steptime sweep: the argument ('all') for option '--jobs' is invalid; see "
+                  "sweep: the argument ('all') for option '--jobs' is invalid; see "
                   "steptime sweep --help"},
         UsageCase{
             "NegativeJobs", {"sweep", "x.json", "--jobs=-1"}, "--jobs: expected 0 to 4096, got -1"},
@@ -119,12 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"SweepFormat",
                   {"sweep", "x.json", "--format", "xml"},
                   "--format: unknown \"xml\"; known: table, json, jsonl, csv"},
-        UsageCase{"NothingToCheck",
-                  {"check"},
-                  "steptime check: expected CONFIG; see steptime check --help"},
+        UsageCase{"NothingToCheck", {"check"}, "check: expected CONFIG; see steptime check --help"},
         UsageCase{"SchemaOfSomething",
                   {"schema", "x"},
-                  "steptime schema: too many positional options have been specified on the command "
+                  "schema: too many positional options have been specified on the command "
                   "line; see steptime schema --help"},
         UsageCase{"ListFormat",
                   {"list", "--format", "csv"},

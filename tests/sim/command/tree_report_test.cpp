@@ -76,9 +76,9 @@ TEST(TreeReport, RefusesWhatItDoesNotKnow) {
               "--gpus: expected different numbers from 0 to 7 with commas between them, got \"" +
                   std::string(gpus) + "\"");
   }
-  EXPECT_EQ(error({.gpus = "3"}), "steptime report: --trees need 2 to 16 GPUs of a node, got 1");
-  EXPECT_TRUE(error({.planner = "prim"})
-                  .starts_with("steptime report: /planner/type: unknown \"prim\"; known: "));
+  EXPECT_EQ(error({.gpus = "3"}), "report: --trees need 2 to 16 GPUs of a node, got 1");
+  EXPECT_TRUE(
+      error({.planner = "prim"}).starts_with("report: /planner/type: unknown \"prim\"; known: "));
   EXPECT_EQ(error({.detection = "cuda-10"}),
             "--detection: unknown \"cuda-10\"; known: exact, cuda-9.2, cuda-9.2-repaired");
 }

@@ -39,9 +39,9 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   const TinyFolder folder;
   const std::string file = folder.write("t.csv", kTable);
   EXPECT_EQ(steptime({"calibrate", "fit"}).err,
-            "steptime: steptime calibrate fit: expected FILE; see steptime calibrate --help\n");
+            "steptime: calibrate fit: expected FILE; see steptime calibrate --help\n");
   EXPECT_EQ(steptime({"calibrate", "fit", file, "--date", "2024-02-01"}).err,
-            "steptime: steptime calibrate fit: expected --ranks, --source, --licence, which the "
+            "steptime: calibrate fit: expected --ranks, --source, --licence, which the "
             "table does not say\n");
   std::vector<std::string> of_one = fit_args(file);
   of_one.at(4) = "1";
@@ -69,7 +69,7 @@ TEST(VerbCalibrate, SaysWhatIsMissing) {
   EXPECT_EQ(steptime({"calibrate", "fit", empty}).err,
             "steptime: " + empty + ": no measurement found\n");
   EXPECT_EQ(steptime({"calibrate", "rings"}).err,
-            "steptime: steptime calibrate: expected all, compute, cuda, fit, mpi or nccl, got "
+            "steptime: calibrate: expected all, compute, cuda, fit, mpi or nccl, got "
             "\"rings\"\n");
   EXPECT_EQ(steptime({"calibrate", "all", "-o", folder.path("p"), "--seconds", "0"}).err,
             "steptime: --seconds: expected more than 0, less than 1e6, got 0\n");

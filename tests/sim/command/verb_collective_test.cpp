@@ -383,12 +383,12 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
     return ran.err;
   };
   const std::string either =
-      "steptime: steptime collective: expected either CONFIG or --preset; see steptime collective "
+      "steptime: collective: expected either CONFIG or --preset; see steptime collective "
       "--help\n";
   EXPECT_EQ(error({}), either);
   EXPECT_EQ(error({config.path(), "--preset", "k80-10gbe"}), either);
   EXPECT_TRUE(error({"--preset", "no-such"})
-                  .starts_with("steptime: steptime collective: /cluster/preset: unknown "
+                  .starts_with("steptime: collective: /cluster/preset: unknown "
                                "\"no-such\"; known: "));
   EXPECT_EQ(error({config.path(), "-b", "8Q"}),
             "steptime: -b: expected a size such as 8, 64K, 128M or 1G, got \"8Q\"\n");

@@ -25,7 +25,7 @@ TEST(VerbCompletion, RefusesAnotherShell) {
   const Outcome refused = steptime({"completion", "fish"});
   EXPECT_EQ(refused.exit, 2);
   EXPECT_EQ(refused.err,
-            "steptime: steptime completion: SHELL: unknown \"fish\" (did you mean \"bash\"?); "
+            "steptime: completion: SHELL: unknown \"fish\" (did you mean \"bash\"?); "
             "known: bash, zsh\n");
 }
 

@@ -88,7 +88,7 @@ TEST(VerbImport, NeedsAllThatTheProfileDoesNotSay) {
     args.erase(at, at + 2);
     const Outcome import = steptime(args);
     EXPECT_EQ(import.exit, 2);
-    EXPECT_EQ(import.err, "steptime: steptime import: the option '" + std::string(missing) +
+    EXPECT_EQ(import.err, "steptime: import: the option '" + std::string(missing) +
                               "' is required but missing; see steptime import --help\n");
   }
 }
@@ -188,7 +188,7 @@ TEST(VerbImport, UnknownFormatListsTheKnownOnes) {
   args[1] = "kineto2";
   const Outcome import = steptime(args);
   EXPECT_EQ(import.exit, 2);
-  EXPECT_EQ(import.err.rfind("steptime: steptime import: format: unknown \"kineto2\" (did you mean "
+  EXPECT_EQ(import.err.rfind("steptime: import: format: unknown \"kineto2\" (did you mean "
                              "\"kineto\"?); known: ",
                              0),
             0U)
@@ -238,9 +238,8 @@ TEST(VerbImport, SaysWhatATraceLacksAndARunNamesItsDomain) {
 TEST(VerbImport, OnlyTracesOfRanksMayBeMany) {
   const TinyFolder folder;
   const std::string file = folder.write("p.csv", kProfile);
-  EXPECT_EQ(
-      steptime(import_args(file, {file})).err,
-      "steptime: steptime import: expected one file, got 1 more, \"" + file + "\" the first\n");
+  EXPECT_EQ(steptime(import_args(file, {file})).err,
+            "steptime: import: expected one file, got 1 more, \"" + file + "\" the first\n");
 }
 
 TEST(VerbImport, AllToAllIsSimulatedOrRefusedInOneLine) {

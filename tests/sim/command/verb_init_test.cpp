@@ -51,10 +51,10 @@ TEST(VerbInit, WritesAFileOnce) {
 TEST(VerbInit, UnknownNamesAreGuessed) {
   const Outcome unknown = steptime({"init", "dpd-a100"});
   EXPECT_EQ(unknown.exit, 2);
-  EXPECT_EQ(unknown.err.substr(0, 76),
-            "steptime: steptime init: NAME: unknown \"dpd-a100\" (did you mean \"ddp-a100\"?)");
+  EXPECT_EQ(unknown.err.substr(0, 67),
+            "steptime: init: NAME: unknown \"dpd-a100\" (did you mean \"ddp-a100\"?)");
   EXPECT_EQ(steptime({"init", "-o", "x.json"}).err,
-            "steptime: steptime init: -o: expected NAME before it\n");
+            "steptime: init: -o: expected NAME before it\n");
 }
 
 // None of them names a file by its path, which a copy would not find.

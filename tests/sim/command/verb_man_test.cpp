@@ -33,10 +33,9 @@ TEST(VerbMan, HyphensAreThoseThatAreTyped) {
 }
 
 TEST(VerbMan, RefusesWhatIsNoVerb) {
-  EXPECT_EQ(steptime({"man", "rnu"}).err.rfind("steptime: steptime man: VERB: unknown \"rnu\"", 0),
-            0U);
+  EXPECT_EQ(steptime({"man", "rnu"}).err.rfind("steptime: man: VERB: unknown \"rnu\"", 0), 0U);
   EXPECT_EQ(steptime({"man", "run", "-o", "x"}).err,
-            "steptime: steptime man: -o: writes all, expected no VERB\n");
+            "steptime: man: -o: writes all, expected no VERB\n");
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ TEST(VerbPin, ASetOfWhatTheSweepSetsIsRefused) {
 TEST(VerbPin, NeedsExperimentsOfDifferentNames) {
   const TinyFolder folder;
   const std::string config = folder.experiment();
-  EXPECT_EQ(steptime({"pin"}).err,
-            "steptime: steptime pin: expected CONFIG; see steptime pin --help\n");
+  EXPECT_EQ(steptime({"pin"}).err, "steptime: pin: expected CONFIG; see steptime pin --help\n");
   EXPECT_EQ(steptime({"pin", config, config, "-o", folder.path("pins")}).err,
             "steptime: " + config + ": /name: \"tiny\" is another one's, too\n");
 }

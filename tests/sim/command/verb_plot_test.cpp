@@ -63,7 +63,7 @@ TEST(VerbPlot, RefusesWhatItCannotDraw) {
   EXPECT_EQ(steptime({"plot", file, "-o", folder.path("x.svg"), "--key", "epoch_time_s"}).err,
             "steptime: " + file + ": all 3 points have no epoch_time_s\n");
   EXPECT_EQ(steptime({"plot", "-o", folder.path("x.svg")}).err,
-            "steptime: steptime plot: expected RESULTS; see steptime plot --help\n");
+            "steptime: plot: expected RESULTS; see steptime plot --help\n");
   EXPECT_FALSE(folder.has("x.svg"));
 }
 

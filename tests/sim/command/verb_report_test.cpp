@@ -58,14 +58,13 @@ TEST(Report, ShowsTheTreesOfAMachine) {
   const Output joint = steptime({"report", "p3.16xlarge", "--trees", "--planner", "joint"});
   EXPECT_EQ(joint.exit, 0) << joint.err;
   EXPECT_NE(joint.out.find("all at once: 1.5 trees per NVLink"), std::string::npos) << joint.out;
-  EXPECT_EQ(
-      steptime({"report", "p3.16xlarge"}).err,
-      "steptime: steptime report: expected a config, such as x.json, or --topology or --trees "
-      "of a machine, got \"p3.16xlarge\"\n");
+  EXPECT_EQ(steptime({"report", "p3.16xlarge"}).err,
+            "steptime: report: expected a config, such as x.json, or --topology or --trees "
+            "of a machine, got \"p3.16xlarge\"\n");
   EXPECT_EQ(steptime({"report", "p3.16xlarge", "--trees", "--topology"}).err,
-            "steptime: steptime report: --topology and --trees are two reports\n");
+            "steptime: report: --topology and --trees are two reports\n");
   EXPECT_EQ(steptime({"report", "p3.16xlarge", "--trees", "-o", "x.html"}).err,
-            "steptime: steptime report: --output is for the page about an experiment\n");
+            "steptime: report: --output is for the page about an experiment\n");
 }
 
 TEST(Report, RefusesWhatItDoesNotKnow) {
