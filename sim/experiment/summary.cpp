@@ -166,7 +166,9 @@ void add_links(Lines& lines, const Result& r) {
   for (std::size_t i = 0; i < std::min(r.links.size(), kMostLinks); ++i) {
     const LinkUse& link = r.links[i];
     lines.add(i == 0 ? "busiest links" : "", fmt::format("{:.1f} %", link.busy * 100),
-              fmt::format("{} to {}{}, {:.3f} MB a step", link.from, link.to,
+              fmt::format("{}{}, {:.3f} MB a step",
+                          link.from == link.to ? "between nodes"
+                                               : fmt::format("{} to {}", link.from, link.to),
                           link.kind.empty() ? "" : " (" + link.kind + ")",
                           static_cast<double>(link.bytes) / 1e6));
   }

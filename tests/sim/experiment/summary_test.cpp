@@ -101,5 +101,17 @@ TEST(Summary, SaysWhereTheTimeOfAStepGoes) {
       << text;
 }
 
+/// What connects the nodes has no ends.
+TEST(Summary, NamesLinksByTheirEnds) {
+  const TinyFolder folder;
+  const Experiment e = tiny_experiment(folder);
+  Result r = simulate(e);
+  r.links = {{.from = "network", .to = "network", .bytes = 2'000'000, .busy = 0.5},
+             {.from = "gpu0", .to = "gpu1", .kind = "nvlink", .bytes = 1'000'000, .busy = 0.25}};
+  const std::string text = summary(e, r);
+  EXPECT_NE(text.find("between nodes, 2.000 MB a step\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu0 to gpu1 (nvlink), 1.000 MB a step\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace steptime
