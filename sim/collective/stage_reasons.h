@@ -45,7 +45,7 @@ class StageReasons {
   /// it is for, where messages take it; else null.
   When end(Engine& engine, When start, const Collective& collective, Bytes bytes, Duration time,
            const PlayedParts* played) const {
-    const Time end = start.time + time;
+    const Time end = time_after(start.time, time);
     if (!engine.keeps_causes()) return When(end);
     if (time == Duration{}) return start;
     if (played != nullptr) return end_of_played(engine, start, *played);

@@ -165,15 +165,15 @@ void Network::begin(FlowId id, bool from_queue) {
   flow.rate = rate;
   if (flow.loads == nullptr ? flow.message.bytes == 0 || path_.empty() : flow.work == Duration{}) {
     flow.drained = now();
-    push(now() + latency, id, What::kDeliver, flow.generation);
+    push(time_after(now(), latency), id, What::kDeliver, flow.generation);
     return;
   }
   if (free > now() || sharers > 0) {
     return share(id, path_);
   }
-  flow.drained = now() + (flow.loads != nullptr
-                              ? flow.work
-                              : transfer_time(static_cast<double>(flow.message.bytes), rate));
+  flow.drained = time_after(
+      now(), flow.loads != nullptr ? flow.work
+                                   : transfer_time(static_cast<double>(flow.message.bytes), rate));
   for (const ChannelId c : path_) {
     states_[c].busy_until = flow.drained;
     states_[c].user = id;
@@ -390,7 +390,7 @@ void Network::drain(FlowId id) {
   solver_.remove(id);
   settle_anew();
   ++flow.generation;
-  push(now() + latency, id, What::kDeliver, flow.generation);
+  push(time_after(now(), latency), id, What::kDeliver, flow.generation);
   if (!has_fifo_) return;
   const std::vector<ChannelId> path = shared_path_;  // a release may begin other flows
   for (const ChannelId c : path)
