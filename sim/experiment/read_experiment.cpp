@@ -227,6 +227,7 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
       return;
     }
     case Part::kCutModel:
+      if (experiment.alone == nullptr) return;  // a workload that was not read from a config
       experiment.cut_model =
           cut_model(config.object("strategy", strategy_params()),
                     config.object("workload", workload_params()), experiment.alone->workload);
