@@ -47,7 +47,8 @@ TEST(Ring, NoMessagesTakeTheOtherCountOfStartups) {
   const auto half = make<Collective>(R"x({"type": "ring", "startups": "N-1"})x", cluster);
   EXPECT_TRUE(half->programs(Bytes{1000}).empty());
   EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(cluster, *half); }),
-            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "/run/fidelity: \"message\" needs a collective that is made of messages, such as ring; "
+            "this one is "
             "known by its time only");
   // It occupies the links that a ring does, for as long.
   const auto whole = make<Collective>(R"({"type": "ring"})", cluster);

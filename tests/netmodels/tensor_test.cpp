@@ -81,7 +81,8 @@ TEST(Tensor, RegPipelinesItsThreeStages) {
             collective_of(tensor("reg-IBMGpu", R"(, "mpi": "recursive-doubling")"), star_cluster(4))
                 ->time({84'000'000}));
   EXPECT_EQ(message_of<PlacedError>([&] { MessageTimes(star_cluster(4), *reg); }),
-            "/run/fidelity: \"message\" needs a collective that is made of messages; this one is "
+            "/run/fidelity: \"message\" needs a collective that is made of messages, such as ring; "
+            "this one is "
             "known by its time only");
 }
 

@@ -403,7 +403,7 @@ TEST(VerbCollective, EveryMistakeIsOneLine) {
   EXPECT_EQ(error({config.path(), "--links"}),
             "steptime: " + config.path() +
                 ": --links plays messages: fidelity \"message\" needs a collective that is made "
-                "of messages; this one is known by its time only\n");
+                "of messages, such as ring; this one is known by its time only\n");
   EXPECT_EQ(error({config.path(), "--links", "--format", "csv"}),
             "steptime: --links: csv has no place for links; known: table, json, dot\n");
   EXPECT_EQ(error({config.path(), "-f", "1"}), "steptime: -f: expected more than 1, got 1\n");
