@@ -53,7 +53,7 @@ class ConCum final : public Embedding {
       co_await worker.push_all_reduce(key);
       if (is_due && window_.barrier_after) co_await worker.barrier();
       co_await worker.pull(key);
-      co_await worker.update(key);
+      co_await worker.use(key);
     }
   }
 

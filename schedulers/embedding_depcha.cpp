@@ -28,7 +28,7 @@ class DepCha final : public Embedding {
     for (const std::int32_t key : worker.keys()) {
       co_await worker.python_call();  // KVStore.Pull
       co_await worker.push_chained_all_reduce(key);
-      co_await worker.update(key);
+      co_await worker.use(key);
     }
   }
 };

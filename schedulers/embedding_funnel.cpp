@@ -24,7 +24,7 @@ class Funnel final : public Embedding {
       co_await worker.wait_for_host_buffer(key);
       co_await worker.all_reduce(key);
       co_await worker.pull(key);
-      co_await worker.update(key);
+      co_await worker.use(key);
     }
   }
 };

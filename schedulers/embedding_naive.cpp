@@ -24,7 +24,7 @@ class NaiveEmbedding final : public Embedding {
       co_await worker.copy_to_host(key);
       co_await worker.push_all_reduce(key);
       co_await worker.pull(key);
-      co_await worker.update(key);
+      co_await worker.use(key);
     }
   }
 };

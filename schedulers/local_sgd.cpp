@@ -11,7 +11,9 @@
 // Parameters: interval [steps].
 // Limits: the rate is scaled with all workers, as the mean step is that of all of them; so interval
 // 1 is synchronous SGD, up to rounding, with momentum as well: velocities are never averaged
-// (local momentum), but their mean is what matters. Nothing of the exchange overlaps computation.
+// (local momentum), but their mean is what matters. Nothing of the exchange overlaps computation,
+// except in MXNet's engine: there a key is sent when it is updated, and the next forward pass waits
+// for the weights that it reads.
 // Source: S. U. Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019
 // (arXiv:1805.09767), algorithm 1; T. Lin et al., "Don't Use Large Mini-Batches, Use Local SGD",
 // 2018 (arXiv:1808.07217), for the hierarchy.

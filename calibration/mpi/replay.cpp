@@ -269,7 +269,10 @@ class EmbeddedRunner {
     const EmbeddedStep step =
         embedded_step(*experiment_.embedding, plan_, experiment_.workload->workload, units,
                       experiment_.collective->startup(),
-                      {.workers = world_.ranks(), .steps = 2, .real = collectives_.get()});
+                      {.workers = world_.ranks(),
+                       .update = experiment_.update.get(),
+                       .steps = 2,
+                       .real = collectives_.get()});
     return world_.most(to_seconds(step.times.step));
   }
 

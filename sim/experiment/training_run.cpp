@@ -113,7 +113,8 @@ bool kernels_slow_links(const Experiment& e) {
   return e.run->fidelity == Fidelity::kMessage && overlap != nullptr && overlap->slows_links() &&
          e.cluster->intra_node_beside_kernels > 1 && e.cluster->gpus_per_node > 1 &&
          e.cluster->workers() > e.aggregation->clients &&
-         !(e.update->sends_parameters() && e.aggregation->servers.count == 0);
+         (e.embedding->has_main_thread() || e.aggregation->servers.count > 0 ||
+          !e.update->sends_parameters());
 }
 
 namespace {

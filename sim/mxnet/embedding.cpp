@@ -22,15 +22,28 @@
 
 namespace steptime {
 
-Task Embedding::main_thread(MpiRank& worker) const {
+Task Embedding::main_thread(MpiRank& worker, Trains trains) const {
   for (;;) {
     const bool goes_on = co_await worker.next_batch();
     if (!goes_on) co_return;
     co_await worker.samples();
-    co_await worker.forward_backward();
-    co_await aggregate(worker);
+    co_await (this->*trains)(worker);
     co_await worker.update_metric();
   }
+}
+
+Task Embedding::descends_by_sums(MpiRank& worker) const {
+  co_await worker.forward_backward();
+  co_await aggregate(worker);
+}
+
+Task Embedding::averages_at_end(MpiRank& worker) const {
+  co_await worker.forward_backward();
+  for (const std::int32_t key : worker.keys())
+    co_await worker.update(key);
+  if (!worker.exchanges()) co_return;
+  worker.sends(RankOps::Sent::kParameters);
+  co_await aggregate(worker);
 }
 
 void Embedding::check(const Config& strategy, const Aggregation& aggregation,
@@ -58,6 +71,22 @@ Duration barrier_time(const EmbeddedRun& run) {
   return rounds * run.latency;
 }
 
+/// What each batch is to its main thread.
+class Chosen final : public ClientPrograms {
+ public:
+  explicit Chosen(const Update& update) { update.choose(*this); }
+  Embedding::Trains trains() const { return trains_; }
+
+ private:
+  void send_gradients() override { trains_ = &Embedding::descends_by_sums; }
+  void send_parameters_at_end() override { trains_ = &Embedding::averages_at_end; }
+  void send_parameters_at_start() override {
+    STEPTIME_CHECK(false, "ranks that meet without servers have no centre to average with");
+  }
+
+  Embedding::Trains trains_ = nullptr;
+};
+
 bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
   return settings.jitter > 0 || run.variation.any();
 }
@@ -79,22 +108,32 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
   const bool is_random = ranks_differ(settings, run);
   const auto ranks = static_cast<double>(ranks_played(settings, run));
+  const auto period = static_cast<double>(run.update->period());
+  const auto in_a_step = static_cast<double>(graph.keys.size() + graph.segments.size());
+  constexpr double kMostOfAPeriod = 2e6;
+  if (period > 1 && in_a_step * period > kMostOfAPeriod) {
+    throw PlacedError(
+        fmt::format("/strategy/update: {} steps from one exchange to the next, with {} keys and {} "
+                    "compute segments each, are more than fit in an engine; expected fewer",
+                    run.update->period(), graph.keys.size(), graph.segments.size()));
+  }
   constexpr double kMostRankKeys = 2e7;  // about 10 GB
-  const double rank_keys = ranks * static_cast<double>(graph.keys.size() + graph.segments.size());
+  const double rank_keys = ranks * in_a_step * period;
   if (rank_keys > kMostRankKeys) {
     throw RangeError(fmt::format(
         "with jitter or variation every rank is simulated: {} ranks with {} keys and {} compute "
         "segments each are more than fit; without, one rank stands for all",
         run.workers, graph.keys.size(), graph.segments.size()));
   }
+  const double steps = static_cast<double>(run.steps) + 8 * period;
   if (run.timeline != nullptr) {
     // A key: two copies, its collective, an update, and waits of the main thread.
     const auto bars = static_cast<double>(8 * graph.keys.size() + graph.segments.size());
-    check_bars(bars * (is_random ? static_cast<double>(run.workers * (run.steps + 8)) : 72));
+    check_bars(bars * (is_random ? static_cast<double>(run.workers) * steps : 72 * period));
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
   const double runs = is_random || run.learning > 0 ? static_cast<double>(run.seeds) : 0;
-  check_events(20 * rank_keys * static_cast<double>(run.steps + 8) * runs, "/run/steps", "events",
+  check_events(20 * ranks * in_a_step * steps * runs, "/run/steps", "events",
                "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
   const double calls = to_seconds(settings.python_call) + to_seconds(settings.engine_push) +
@@ -112,10 +151,10 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
                 (to_seconds(settings.copy_latency) + static_cast<double>(bucket.bytes.count) /
                                                          settings.copy_bandwidth.bytes_per_second);
   }
-  const double steps = is_random ? static_cast<double>(run.steps) + 8 : 72;
-  if (!(step * steps <= kLongestSeconds)) {
+  const double most = is_random ? steps : 72 * period;
+  if (!(step * most <= kLongestSeconds)) {
     throw RangeError(
-        fmt::format("{} steps of up to {} s each, more than the {} s that can be simulated", steps,
+        fmt::format("{} steps of up to {} s each, more than the {} s that can be simulated", most,
                     step, kLongestSeconds));
   }
 }
@@ -148,7 +187,7 @@ Duration compute_of_slowest(const TrainingGraph& graph, const RankOps& operation
     }
     return sum;
   };
-  const MeetingSteps steps{recorder.measured_from(), recorder.measured_to()};
+  const MeetingSteps steps{recorder.measured_from(), recorder.measured_to(), run.update->period()};
   return computed_by_slowest(steps, run.workers, computed) / (steps.last - steps.first);
 }
 
@@ -167,6 +206,8 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
       std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
   Communicators::Ways ways = ways_of(run, communicators);
   check_size(plan, graph, settings, run);
+  const Update& update = *run.update;
+  const std::int64_t period = update.period();
 
   Causes kept;
   Causes* const causes = run.attributes ? &kept : nullptr;
@@ -175,31 +216,39 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   const bool counts_steps = is_random || run.real != nullptr || run.learning > 0;
   InputPipeline input(plan.input);
   RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input,
-                      1, std::max<std::int64_t>(run.learning, 1));
+                      period, std::max(run.learning, period));
   std::optional<RankGpus> gpus;
   if (run.overlap.any()) {
     ways.gpus = &gpus.emplace(world, run.overlap, ranks, run.workers);
     recorder.share(gpus->of(0));
   }
   Communicators mpi(world, graph, ways, ranks, communicators, recorder);
-  check_events(
-      mpi.play_cost() * static_cast<double>(run.steps + 8) * static_cast<double>(run.seeds),
-      "/run/fidelity", "messages of two links",
-      "analytic fidelity plays none, and neither do embeddings with one communicator");
+  check_events(mpi.play_cost() * static_cast<double>(run.steps / period + 8) *
+                   static_cast<double>(run.seeds),
+               "/run/fidelity", "messages of two links",
+               "analytic fidelity plays none, and neither do embeddings with one communicator");
   RankOps operations(graph, settings);
   const EngineReasons reasons(clock);
-  const MpiRank::Run shared{
-      clock,         graph,    settings,
-      operations,    mpi,      recorder,
-      input,         reasons,  RandomStream(run.seed, Purpose::kSegmentTime),
-      run.variation, run.seed, run.one_clock || !is_random || run.timeline != nullptr || gpus,
-      ways.gpus};
+  const MpiRank::Run shared{clock,
+                            graph,
+                            settings,
+                            operations,
+                            mpi,
+                            recorder,
+                            input,
+                            reasons,
+                            RandomStream(run.seed, Purpose::kSegmentTime),
+                            run.variation,
+                            update,
+                            run.seed,
+                            run.one_clock || !is_random || run.timeline != nullptr || gpus,
+                            ways.gpus};
   std::vector<std::unique_ptr<MpiRank>> workers;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
     workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
   std::vector<Task> main_threads;
   for (const auto& worker : workers)
-    main_threads.push_back(embedding.main_thread(*worker));
+    main_threads.push_back(embedding.main_thread(*worker, Chosen(update).trains()));
   const auto start = [&](std::int32_t rank) {
     world.start({"rank", rank}, std::move(main_threads[static_cast<std::size_t>(rank)]));
   };
@@ -211,8 +260,10 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   if (run.real != nullptr) run.real->run(clock);
   constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
   for (std::int64_t events = 1; clock.step(); ++events) {
-    if (run.on_progress && events % kBatch == 0)
-      run.on_progress(static_cast<double>(recorder.step()) / static_cast<double>(run.steps + 8));
+    if (run.on_progress && events % kBatch == 0) {
+      run.on_progress(static_cast<double>(recorder.step()) /
+                      static_cast<double>(run.steps + 8 * period));
+    }
   }
   mpi.expect_over();
   const bool all_ended = std::all_of(workers.begin(), workers.end(), [](const auto& worker) {
@@ -229,14 +280,15 @@ EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const W
   Duration busy{};
   for (const Bucket& bucket : plan.buckets)
     busy += bucket.cost;
-  busy += recorder.lost();
+  busy = busy / period + recorder.lost();
   const Duration compute =
       is_random ? compute_of_slowest(graph, operations, settings.jitter, run, recorder)
                 : plan.forward + plan.backward;
   EmbeddedStep step = recorded_step(plan, recorder, compute, busy, causes);
-  step.bounds = funnel_bounds(plan, settings);
-  step.cold = recorder.ends().front();
-  step.ends = recorder.ends();
+  if (update.ends_together()) step.bounds = funnel_bounds(plan, settings);
+  step.cold = recorder.ends()[static_cast<std::size_t>(period - 1)] / period;
+  step.ends = {recorder.ends().begin(),
+               recorder.ends().begin() + std::max<std::int64_t>(run.learning, 1)};
   step.simulated_ranks = ranks;
   step.links = mpi.links_to_servers(to_seconds(clock.now() - Time{}),
                                     static_cast<double>(recorder.step() + 1));

@@ -48,8 +48,15 @@ class Embedding {
   virtual const Merge* merge(const Aggregation& aggregation) const {
     return aggregation.merge.get();
   }
-  /// The main thread of one rank: batch after batch forward_backward, aggregate, update_metric.
-  Task main_thread(MpiRank& worker) const;
+  /// What the main thread of a rank does with a batch, as the update needs it. What is done with
+  /// the sum of gradients is the embedding's, all of it.
+  using Trains = Task (Embedding::*)(MpiRank& worker) const;
+  Task descends_by_sums(MpiRank& worker) const;
+  /// Local SGD: updates by itself, and in steps that exchange sums parameters as it does gradients
+  /// elsewhere.
+  Task averages_at_end(MpiRank& worker) const;
+  /// The main thread of one rank: batch after batch, and update_metric.
+  Task main_thread(MpiRank& worker, Trains trains) const;
   /// Whether the main thread is inside an all-reduce while that goes on, so that there is never
   /// another one to choose from.
   virtual bool waits_in_calls() const { return false; }
@@ -66,6 +73,7 @@ using Embeddings = Registry<Embedding>;
 
 struct EmbeddedRun {
   std::int64_t workers = 1;
+  const Update* update = nullptr;  ///< what ranks send and when; to be set before it is played
   Duration latency{};         ///< between two ranks; an MPI_Barrier takes log2(workers) of them
   std::int64_t steps = 1;     ///< to average over when ranks differ, by jitter or by variation
   std::int64_t learning = 0;  ///< steps from the first one on whose ends are asked for

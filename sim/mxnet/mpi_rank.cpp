@@ -12,13 +12,13 @@ namespace steptime {
 MpiRank::MpiRank(const Run& run, std::int32_t rank, Timeline* timeline)
     : run_(run),
       rank_(rank),
+      period_(run.update.period()),
       domain_(run.clock, !run.one_clock && rank != 0),
       engine_(domain_, *this, run.operations.ops(), rank == 0),
       drawn_(timeline, rank) {}
 
 bool MpiRank::begin_step() {
-  ++step_;
-  engine_.begin_step();
+  if (++step_ % period_ == 0) engine_.begin_step();
   if (run_.variation.any()) slowness_[step_ % 2] = run_.variation.factor(run_.seed, rank_, step_);
   return run_.recorder.wants_step(step_);
 }
@@ -66,7 +66,8 @@ void MpiRank::pass_owed_time(Suspended program) {
 }
 
 void MpiRank::push(Label label) {
-  if (engine_.pushed() == run_.operations.ops().operations()) run_.operations.add(label);
+  if (engine_.pushed() == run_.operations.ops().operations())
+    run_.operations.add(label, step_ % period_);
   if (RankOps::kind_of(label) == Kind::kAllReduce) ++outstanding_;
   engine_.push(label);
 }
@@ -143,7 +144,7 @@ std::optional<When> MpiRank::started(OperationId operation) {
   if (drawn_.is_on()) starts_[operation] = domain_.now();
   const Body body = body_of(operation);
   if (body.computes && rank_ == 0) {
-    run_.recorder.segment_started(index_of(operation), engine_.step(operation),
+    run_.recorder.segment_started(index_of(operation), step_of(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
   if (body.computes && run_.gpus != nullptr) {
@@ -174,7 +175,7 @@ void MpiRank::ended(OperationId operation) {
 
 void MpiRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
-  if (!domain_.runs_ahead()) run_.recorder.operation_ended(engine_.step(operation));
+  if (!domain_.runs_ahead()) run_.recorder.operation_ended(step_of(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ == 0) run_.recorder.segment_ended();
@@ -192,7 +193,7 @@ void MpiRank::take_note(OperationId operation) {
 }
 
 Duration MpiRank::time_of(OperationId operation, const Body& body) const {
-  const std::int64_t step = engine_.step(operation);
+  const std::int64_t step = step_of(operation);
   const RankOps::Pace pace{slowness_[step % 2], run_.settings.jitter, run_.random, rank_, step};
   return pace.time_of(engine_.label(operation), body);
 }
@@ -246,7 +247,7 @@ bool MpiRank::is_wait(OperationId operation) const {
 }
 
 Communicators::Subject MpiRank::subject_of(OperationId operation) const {
-  return {key_of(operation), engine_.step(operation)};
+  return {key_of(operation), step_of(operation)};
 }
 
 void MpiRank::draw(OperationId operation) {
@@ -254,7 +255,7 @@ void MpiRank::draw(OperationId operation) {
   if (*body.lane == '\0') return;
   const auto key = body.computes ? run_.graph.segments[index_of(operation)].first_gradient()
                                  : std::optional(key_of(operation));
-  Timeline::Details details = run_.graph.details(rank_, engine_.step(operation), key);
+  Timeline::Details details = run_.graph.details(rank_, step_of(operation), key);
   if (!body.computes && kind_of(operation) != Kind::kUpdate)
     details.bytes = run_.graph.keys[index_of(operation)].bytes.count;
   drawn_.add(body.lane, describe(operation), starts_[operation], domain_.now(), std::move(details));

@@ -1,11 +1,12 @@
 // One rank of data-parallel training in MXNet with MPI: a main thread, a dependency engine, a GPU.
 // Main-thread programs (schedulers/embedding_*.cpp) are written against its public part, which
-// reads like the framework's API. A program does the same in every step. What its operations read
-// and write is in rank_ops.h.
+// reads like the framework's API. A program does the same in every period of the update. What its
+// operations read and write is in rank_ops.h.
 #pragma once
 #include "sim/core/random.h"
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
+#include "sim/learning/update.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/input_pipeline.h"
@@ -44,6 +45,7 @@ class MpiRank final : private OpEngine::Listener {
     const EngineReasons& reasons;
     RandomStream random;
     const Variation& variation;
+    const Update& update;
     std::int64_t seed = 1;     ///< what the variation is drawn with
     bool one_clock = true;     ///< else all but rank 0, which is recorded, run ahead
     RankGpus* gpus = nullptr;  ///< null: collectives do not slow them down; else there is one clock
@@ -84,24 +86,35 @@ class MpiRank final : private OpEngine::Listener {
   /// Pushes an operation.
   struct Push : Spent {
     RankOps::Label label;
-    void await_resume() const { worker.push(label); }
+    bool await_ready() const { return label == RankOps::kNoLabel || worker.nothing_owed(); }
+    void await_resume() const {
+      if (label != RankOps::kNoLabel) worker.push(label);
+    }
   };
-  Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key); }
+  /// What is sent of keys from now on: copied to the host, reduced, and copied back.
+  void sends(RankOps::Sent what) { sent_ = what; }
+  Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key, sent_); }
   /// An all-reduce of the host buffer on a thread of the engine: reads the gradient (so that the
   /// next backward pass waits), mutates the buffer.
-  Push push_all_reduce(std::int32_t key) { return pushing(Kind::kAllReduce, key); }
+  Push push_all_reduce(std::int32_t key) { return pushing(Kind::kAllReduce, key, sent_); }
   /// An all-reduce and the copy back in one operation, which mutates gradient and dummy.
-  Push push_chained_all_reduce(std::int32_t key) { return pushing(Kind::kChained, key); }
+  Push push_chained_all_reduce(std::int32_t key) { return pushing(Kind::kChained, key, sent_); }
   /// KVStore.Pull: a call of the Python API that copies the host buffer back.
   Push pull(std::int32_t key) {
     python_call();
-    return pushing(Kind::kCopyToDevice, key);
+    return pushing(Kind::kCopyToDevice, key, sent_);
   }
   /// SGD.Update: a call of the Python API.
   Push update(std::int32_t key) {
     python_call();
     return pushing(Kind::kUpdate, key);
   }
+  /// What has come back is used: a gradient by the update; parameters are where they belong.
+  Push use(std::int32_t key) {
+    return sent_ == RankOps::Sent::kGradient ? update(key) : Push{{*this}, RankOps::kNoLabel};
+  }
+  /// Whether clients exchange anything in this step.
+  bool exchanges() const { return run_.update.exchanges(step_); }
   /// Pushes a step's compute segments.
   Task forward_backward();
 
@@ -153,9 +166,13 @@ class MpiRank final : private OpEngine::Listener {
     return RankOps::index_of(engine_.label(operation));
   }
 
-  Push pushing(Kind kind, std::int32_t key) {
+  Push pushing(Kind kind, std::int32_t key, RankOps::Sent sent = RankOps::Sent::kGradient) {
     owed_.pushes += run_.settings.engine_push;
-    return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key))};
+    return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key), sent)};
+  }
+  std::int64_t step_of(OperationId operation) const {
+    return engine_.step(operation) * period_ +
+           run_.operations.step_of(OpEngine::number_of(operation));
   }
   /// Awaited: go_on().
   struct Blocked {
@@ -222,11 +239,13 @@ class MpiRank final : private OpEngine::Listener {
 
   Run run_;
   std::int32_t rank_;
+  std::int64_t period_;  ///< steps from one exchange to the next
   Domain domain_;
   OpEngine engine_;
 
   std::int64_t step_ = -1;
   double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
+  RankOps::Sent sent_ = RankOps::Sent::kGradient;
   std::int64_t outstanding_ = 0;
   Owed owed_{};
   /// Why each amount passes that was ever owed, a few; none without causes.

@@ -160,7 +160,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
 
  protected:
   /// What the main thread pushes next has been said, and waits for nothing else.
-  bool next_is_free() const { return engine_.pushed() < operations() && engine_.next_is_free(); }
+  bool next_is_free() const { return engine_.next_is_free(); }
   /// The variable that held an operation up last; Ops::kPushed: none.
   Variable last_granted(OperationId id) const { return engine_.last_granted(id); }
   virtual void has_started(OperationId /*id*/) {}

@@ -92,6 +92,7 @@ inline bool OpEngine::is_free(UseId id) const {
 }
 
 bool OpEngine::next_is_free() const {
+  if (pushed_ == ops_.operations()) return false;
   const Ops::Operation& next = ops_.operation(pushed_);
   for (UseId use = next.first_use; use < next.first_use + next.uses; ++use) {
     if (!is_free(use)) return false;

@@ -68,7 +68,7 @@ class OpEngine {
   void begin_step();
   /// How many operations of the step have been pushed: the number of the next.
   std::size_t pushed() const { return pushed_; }
-  /// Whether the next operation, which Ops have, would wait for no variable.
+  /// Whether Ops have the next operation, and it would wait for no variable.
   bool next_is_free() const;
   /// Pushes the next operation, which Ops have. Throws InternalError when it has another label
   /// there.

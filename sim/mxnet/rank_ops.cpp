@@ -66,7 +66,8 @@ void RankOps::add_segment(Label label) {
   ops_.add(label, gpu_pool_, 0, reads, writes);
 }
 
-void RankOps::add(Label label) {
+void RankOps::add(Label label, std::int64_t step) {
+  steps_.push_back(static_cast<std::uint32_t>(step));
   using Variables = std::initializer_list<Variable>;
   const std::int32_t key = index_of(label);
   const auto push = [&](Ops::PoolId pool, Variables reads, Variables writes) {
@@ -78,14 +79,14 @@ void RankOps::add(Label label) {
       return add_segment(label);
     case Kind::kCopyToHost:
       if (graph_.after_backward)
-        return push(copy_pool_, {gradient(key), backward_end_}, {buffer(key)});
-      return push(copy_pool_, {gradient(key)}, {buffer(key)});
+        return push(copy_pool_, {sent(label), backward_end_}, {buffer(key)});
+      return push(copy_pool_, {sent(label)}, {buffer(key)});
     case Kind::kCopyToDevice:
-      return push(copy_pool_, {buffer(key)}, {gradient(key)});
+      return push(copy_pool_, {buffer(key)}, {sent(label)});
     case Kind::kAllReduce:
-      return push(collective_pool_, {gradient(key)}, {buffer(key)});
+      return push(collective_pool_, {sent(label)}, {buffer(key)});
     case Kind::kChained:
-      return push(collective_pool_, {buffer(key)}, {gradient(key), dummy_});
+      return push(collective_pool_, {buffer(key)}, {sent(label), dummy_});
     case Kind::kUpdate:
       return push(gpu_pool_, {gradient(key)}, {weight(key)});
     case Kind::kWait:

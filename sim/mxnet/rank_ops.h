@@ -1,5 +1,6 @@
-// The operations that the main-thread program of a rank pushes in a step, and what they read and
-// write: the same at every rank and in every step (ops.h).
+// The operations that the main-thread program of a rank pushes in a period, of one step or of those
+// from one exchange to the next, and what they read and write: the same at every rank and in every
+// period (ops.h).
 //
 // Variables: per key the gradient on the GPU, the communication buffer on the host and the weight;
 // one that chains the compute segments (one stream of kernels), the forward pass's output, the end
@@ -42,8 +43,11 @@ class RankOps {
     Duration time{};        ///< what it takes by itself, without what it calls
     const char* lane = "";  ///< the row of a timeline that shows it; "": it is not drawn
   };
-  /// Kind in the low 8 bits, key or segment above.
+  /// What of a key is copied, sent and copied back.
+  enum class Sent : std::uint8_t { kGradient, kParameters };
+  /// Kind in the low 4 bits, what is sent in the next 4, key or segment above.
   using Label = std::uint32_t;
+  static constexpr Label kNoLabel = 0xf;
   /// How fast a rank is in a step.
   struct Pace {
     double slowness;  ///< factor on what computes
@@ -55,18 +59,22 @@ class RankOps {
     /// Of what the operation does itself.
     Duration time_of(Label label, const Body& body) const;
   };
-  static Label label_of(Kind kind, std::size_t index) {
-    return static_cast<Label>(kind) | static_cast<Label>(index) << 8;
+  static Label label_of(Kind kind, std::size_t index, Sent sent = Sent::kGradient) {
+    return static_cast<Label>(kind) | static_cast<Label>(sent) << 4 |
+           static_cast<Label>(index) << 8;
   }
-  static Kind kind_of(Label label) { return static_cast<Kind>(label & 0xff); }
+  static Kind kind_of(Label label) { return static_cast<Kind>(label & 0xf); }
+  static Sent sent_by(Label label) { return static_cast<Sent>(label >> 4 & 0xf); }
   static std::int32_t index_of(Label label) { return static_cast<std::int32_t>(label >> 8); }
 
   /// Both must outlive this.
   RankOps(const TrainingGraph& graph, const MxnetSettings& settings);
 
   const Ops& ops() const { return ops_; }
-  /// To these, as the next that is pushed.
-  void add(Label label);
+  /// To these, as the next that is pushed, in such a step of the period.
+  void add(Label label, std::int64_t step = 0);
+  /// In which step of the period an operation is pushed.
+  std::int64_t step_of(std::size_t number) const { return steps_[number]; }
   /// Key numbers in the order in which the program is to go through them.
   const std::vector<std::int32_t>& keys() const { return keys_; }
   Body body(Label label) const;
@@ -78,6 +86,11 @@ class RankOps {
   using Variable = Ops::Variable;
 
   void add_segment(Label label);
+  /// What is copied to the host, and back from there.
+  Variable sent(Label label) const {
+    const std::int32_t key = index_of(label);
+    return sent_by(label) == Sent::kGradient ? gradient(key) : weight(key);
+  }
   Variable gradient(std::int32_t key) const { return first_key_ + 3 * static_cast<Variable>(key); }
   Variable buffer(std::int32_t key) const { return gradient(key) + 1; }
   Variable weight(std::int32_t key) const { return gradient(key) + 2; }
@@ -85,6 +98,7 @@ class RankOps {
   const TrainingGraph& graph_;
   const MxnetSettings& settings_;
   Ops ops_;
+  std::vector<std::uint32_t> steps_;  ///< by operation
   std::vector<std::int32_t> keys_;
   std::vector<Duration> copy_times_;  ///< by key
   Ops::PoolId gpu_pool_;

@@ -87,6 +87,11 @@ std::string run_case(std::uint32_t number, const std::string& type, const std::s
 enum class Way { kClosed, kPlayed, kAlwaysPlayed };
 std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, bool one_clock,
                     Way way = Way::kClosed) {
+  // Of three runs one has local steps.
+  const auto update =
+      make<Update>(draw.upto(2) > 0 ? std::string(R"({"type": "sgd"})")
+                                    : fmt::format(R"({{"type": "local-sgd", "interval": {}}})",
+                                                  1 + draw.upto(2)));
   constexpr Rank kWorkers = 4;
   const Workload workload = random_workload(draw);
   const auto a = draw.upto(3) * kSecond;
@@ -102,6 +107,7 @@ std::string outcome(std::uint32_t number, const std::string& type, Draw& draw, b
     const EmbeddedStep step =
         run_embedded(*embedding_of(type, pool + random_settings(draw)), workload, collective,
                      {.workers = kWorkers,
+                      .update = update.get(),
                       .latency = kSecond / 10,
                       .steps = 2,
                       .seed = number,

@@ -284,6 +284,8 @@ TEST(SameSystem, EachFastPathIsItsProgram) {
         [&](ExperimentDraw& draw) {
           Json config = draw.config(group.name);
           if (group.name == "embedding" && draw.one_in(2)) add_costs_of_overlap(draw, config);
+          if (group.name == "embedding" && draw.one_in(3))
+            config["strategy"]["update"] = draw.local_sgd();
           return Pair{config, config};
         },
         by_programs);
@@ -359,6 +361,24 @@ Json any_policy(ExperimentDraw& draw) {
 
 TEST(SameSystem, FunnelWithoutHostCostsIsWfbp) {
   expect_wfbp_of({{"type", "funnel"}});
+}
+
+// Workers send nothing before the whole backward pass; in an engine each key goes by itself, of
+// those that are there together naive's the first layer's before others. A mean over steps is
+// rounded down to a picosecond in an engine.
+TEST(SameSystem, LocalStepsInAnEngineWithoutHostCostsAreThoseOfWorkers) {
+  const auto local_steps = [](ExperimentDraw& draw) {
+    return Json{{"schedule", after_the_backward_pass(draw)}, {"update", draw.local_sgd()}};
+  };
+  const auto in_one_message = [](ExperimentDraw& draw) {
+    return Json{{"schedule", {{"type", "sync-easgd"}}}, {"update", draw.local_sgd()}};
+  };
+  const Agree but_for_rounding = [](const Json&, const Result& workers, const Result& engine) {
+    return are_within(1.5e-12, workers, engine);
+  };
+  expect_wfbp_of({{"type", "funnel"}}, local_steps, {}, but_for_rounding);
+  expect_wfbp_of({{"type", "depcha"}, {"threads", 1}}, local_steps, {}, but_for_rounding);
+  expect_wfbp_of({{"type", "naive"}}, in_one_message, {}, but_for_rounding);
 }
 
 // The first layer of each model that is drawn has parameters. Naive's thread takes what waits by

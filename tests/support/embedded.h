@@ -71,6 +71,8 @@ inline EmbeddedStep run_embedded(const Embedding& embedding, const Workload& wor
   plan.input = input;
   if (run.played) play_buckets(plan, *run.played->cluster, collective);
   run.decided.buckets = plan.buckets;
+  const auto sgd = make<Update>(R"({"type": "sgd"})");
+  if (run.update == nullptr) run.update = sgd.get();
   run.decided.collective = &collective;
   return embedded_step(embedding, plan, workload, units, collective.startup(), run);
 }

@@ -23,17 +23,16 @@ void RankRun::check_strategy(const Config& strategy, const Experiment& e) const 
                   "has several streams, but in an engine the embedding says how many collectives "
                   "are outstanding; expected 1");
   }
-  const bool meets = e.update->has_met(1) && e.update->trainers(e.cluster->workers()) == 1;
-  if (!meets) {
-    strategy.fail("update",
-                  "leaves workers apart, but an engine's ranks are in step; expected sgd, or an "
-                  "embedding {\"type\": \"async\"}");
-  }
   if (e.aggregation->servers.count > 0) check_servers(strategy, e);
 }
 
 /// Of what keys go through.
 void RankRun::check_servers(const Config& strategy, const Experiment& e) const {
+  if (!e.update->ends_together()) {
+    strategy.fail("update",
+                  "leaves clients apart, but ranks that meet at servers do so in every step; "
+                  "expected sgd, or an embedding {\"type\": \"async\"}");
+  }
   if (!e.aggregation->servers.requests->brings_values) {
     strategy.fail("aggregation",
                   "its workers pull at the start of a step, but an embedding's pull of a key is "
@@ -82,6 +81,7 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
       .links = kernels_slow_links(e) ? e.cluster->intra_node_beside_kernels : 1};
   return embedded_step(*e.embedding, step.plan, e.workload->workload, step.units, inside.startup(),
                        {.workers = e.cluster->workers(),
+                        .update = e.update.get(),
                         .latency = e.cluster->bottleneck().latency,
                         .steps = std::max(e.run->steps.value_or(steps), learning),
                         .learning = learning,
@@ -101,7 +101,9 @@ EmbeddedStep RankRun::play(const Experiment& e, const PlannedStep& step, const S
 std::vector<LinkUse> RankRun::links(const Experiment& e, const PlannedStep& step,
                                     const EmbeddedStep& played) const {
   if (e.aggregation->servers.count > 0) return played.links;
-  return links_of(e, step.plan, *step.machines.cluster, {.seconds = to_seconds(played.times.step)});
+  const auto steps = static_cast<double>(e.update->period());
+  return links_of(e, step.plan, *step.machines.cluster,
+                  {steps * to_seconds(played.times.step), steps});
 }
 
 }  // namespace steptime

@@ -16,6 +16,7 @@ struct OneRank {
   Workload workload = layers_of(times);
   MxnetSettings settings{.copy_bandwidth = {1e30}};
   Variation variation{};
+  std::unique_ptr<const Update> update = make<Update>(R"({"type": "sgd"})");
   Duration each_batch{};
   World world;
   Engine& clock = world.engine;
@@ -34,7 +35,7 @@ struct OneRank {
     RankOps operations(graph, settings);
     const EngineReasons reasons(clock);
     MpiRank worker({clock, graph, settings, operations, mpi, recorder, input, reasons,
-                    RandomStream(1, Purpose::kTest), variation},
+                    RandomStream(1, Purpose::kTest), variation, *update},
                    0, nullptr);
     world.start({"main thread"}, main_thread(*this, worker));
     clock.run();

@@ -21,8 +21,9 @@ struct TwoKeys {
 };
 
 /// The key of each variable that an operation uses, -1 for others, and whether it writes.
-std::vector<std::pair<std::int32_t, bool>> uses(RankOps& operations, Kind kind, std::size_t index) {
-  operations.add(RankOps::label_of(kind, index));
+std::vector<std::pair<std::int32_t, bool>> uses(RankOps& operations, Kind kind, std::size_t index,
+                                                RankOps::Sent sent = RankOps::Sent::kGradient) {
+  operations.add(RankOps::label_of(kind, index, sent));
   const Ops& ops = operations.ops();
   std::vector<std::pair<std::int32_t, bool>> all;
   for (const Ops::Use& use : ops.uses(ops.operation(ops.operations() - 1)))
@@ -53,6 +54,44 @@ TEST(RankOps, AfterTheBackwardPassACopyReadsItsEnd) {
   two.graph.after_backward = true;
   RankOps operations(two.graph, two.settings);
   EXPECT_EQ(uses(operations, Kind::kCopyToHost, 1), (Uses{{1, false}, {-1, false}, {1, true}}));
+}
+
+/// The variables that an operation uses, in the order of reads and writes.
+std::vector<Ops::Variable> variables(RankOps& operations, Kind kind, RankOps::Sent sent) {
+  std::vector<Ops::Variable> all;
+  uses(operations, kind, 1, sent);
+  const Ops& ops = operations.ops();
+  for (const Ops::Use& use : ops.uses(ops.operation(ops.operations() - 1)))
+    all.push_back(use.variable);
+  return all;
+}
+
+// What an update writes is what is copied out, reduced and copied back.
+TEST(RankOps, ParametersTakeThePlaceOfGradients) {
+  const TwoKeys two;
+  RankOps operations(two.graph, two.settings);
+  constexpr auto kParameters = RankOps::Sent::kParameters;
+  const auto update = variables(operations, Kind::kUpdate, RankOps::Sent::kGradient);
+  const Ops::Variable weight = update[1];
+  const auto out = variables(operations, Kind::kCopyToHost, kParameters);
+  EXPECT_EQ(out[0], weight);
+  const Ops::Variable buffer = out[1];
+  using Variables = std::vector<Ops::Variable>;
+  EXPECT_EQ(variables(operations, Kind::kAllReduce, kParameters), (Variables{weight, buffer}));
+  EXPECT_EQ(variables(operations, Kind::kCopyToDevice, kParameters), (Variables{buffer, weight}));
+  const auto chained = variables(operations, Kind::kChained, kParameters);
+  EXPECT_EQ(chained[0], buffer);
+  EXPECT_EQ(chained[1], weight);
+}
+
+TEST(RankOps, KnowTheirStepsOfAPeriod) {
+  const TwoKeys two;
+  RankOps operations(two.graph, two.settings);
+  operations.add(RankOps::label_of(Kind::kUpdate, 0), 0);
+  operations.add(RankOps::label_of(Kind::kUpdate, 0), 1);
+  operations.add(RankOps::label_of(Kind::kUpdate, 1), 1);
+  EXPECT_EQ(operations.step_of(0), 0);
+  EXPECT_EQ(operations.step_of(2), 1);
 }
 
 TEST(RankOps, KnowKeys) {

@@ -283,6 +283,28 @@ TEST(EngineRun, AnEmbeddingLearnsWhatAllReducesDo) {
   EXPECT_NEAR(curve[40].time_s - curve[10].time_s, 30 * calm.step_time_s, 1e-11);
 }
 
+TEST(EngineRun, AnEmbeddingLearnsInLocalSteps) {
+  const TinyFolder folder;
+  const auto run = [&](const std::string& embedding) {
+    return simulate(
+        tiny_experiment(folder, R"({"strategy": {"update": {"type": "local-sgd", "interval": 3})" +
+                                    embedding + R"(}, "run": )" + learning() + "}"));
+  };
+  const Result embedded = run(R"(, "embedding": "depcha")");
+  const Result reduced = run("");
+  for (std::size_t seed = 0; seed < 2; ++seed) {
+    const auto& curve = embedded.training->runs[seed].curve;
+    const auto& expected = reduced.training->runs[seed].curve;
+    ASSERT_EQ(curve.size(), 41U);
+    ASSERT_EQ(expected.size(), 41U);
+    for (std::size_t step = 0; step < curve.size(); ++step) {
+      EXPECT_EQ(curve[step].score.loss, expected[step].score.loss);
+      EXPECT_EQ(curve[step].epoch, static_cast<double>(step) / 4);
+    }
+    EXPECT_NEAR(curve[39].time_s - curve[9].time_s, 30 * embedded.step_time_s, 1e-10);
+  }
+}
+
 TEST(EngineRun, DrawsTheFirstSeedOnly) {
   const TinyFolder folder;
   for (std::size_t kind = 0; kind < 2; ++kind) {

@@ -22,12 +22,9 @@ TEST(RankRun, RefusesWhatRanksInStepCannotDo) {
   };
   const std::string servers = R"(, "aggregation": {"type": "parameter-server", "servers": 2,
                                                    "collective": null, "a": null, "b": null)";
-  EXPECT_EQ(error(R"(, "update": {"type": "local-sgd", "interval": 2}})"),
-            "/strategy/update: leaves workers apart, but an engine's ranks are in step; expected "
-            "sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error(servers + R"(}, "update": {"type": "asgd"}})"),
-            "/strategy/update: leaves workers apart, but an engine's ranks are in step; expected "
-            "sgd, or an embedding {\"type\": \"async\"}");
+            "/strategy/update: leaves clients apart, but ranks that meet at servers do so in every "
+            "step; expected sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error(servers + R"(, "requests": "next-step"}})"),
             "/strategy/aggregation: its workers pull at the start of a step, but an embedding's "
             "pull of a key is behind its push; expected another \"requests\", or an embedding "
@@ -62,6 +59,21 @@ TEST(RankRun, FunnelGivesAPolicyNothingToChooseFrom) {
   };
   EXPECT_GT(step(R"(, "transport": {"type": "mpi", "coordinator": {"type": "horovod"}})"),
             step(""));
+}
+
+// In every second step three keys are summed, each over 4 workers.
+TEST(RankRun, LocalStepsSendNothingInBetween) {
+  const TinyFolder folder;
+  const auto run = [&](const std::string& more, std::vector<SentBucket>* sent = nullptr) {
+    return simulate(tiny_experiment(folder, R"({"strategy": {"embedding": "naive")" + more), sent);
+  };
+  const std::string local = R"(, "update": {"type": "local-sgd", "interval": 2})";
+  const Result each = run("}}");
+  const Result second = run(local + "}}");
+  EXPECT_LT(second.step_time_s, each.step_time_s);
+  EXPECT_NEAR(second.comm_busy_s, each.comm_busy_s / 2, 1e-12);
+  EXPECT_EQ(each.messages, 3);
+  EXPECT_EQ(second.messages, 2) << "1.5 a step";
 }
 
 TEST(RankRun, OneRankStandsForAll) {
