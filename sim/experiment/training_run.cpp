@@ -220,7 +220,7 @@ double fullest_server(const std::vector<std::vector<Piece>>& pieces, std::int64_
 }  // namespace
 
 TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* timeline,
-                             bool attributes) {
+                             bool attributes, const PlaysTraining& plays) {
   const Convergence* learns = e.run->convergence.get();
   TrainingOutcome outcome{.learns = learns != nullptr,
                           .target = learns != nullptr ? learns->target : 0};
@@ -242,8 +242,9 @@ TrainingOutcome run_training(const Experiment& e, TrainingPlan plan, Timeline* t
       learner.emplace(*learns, *plan.update, trainers, plan.cluster.workers() / trainers,
                       outcome.has_servers(), seed, plan.pushing());
     }
-    outcome.runs.push_back(play_programs(plan, seed, learner ? &*learner : nullptr,
-                                         seed == e.run->seed ? timeline : nullptr, causes));
+    outcome.runs.push_back(
+        (plays ? plays : play_programs)(plan, seed, learner ? &*learner : nullptr,
+                                        seed == e.run->seed ? timeline : nullptr, causes));
   }
   return outcome;
 }

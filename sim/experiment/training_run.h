@@ -13,6 +13,8 @@
 
 namespace steptime {
 
+class Learner;
+
 struct TrainingOutcome {
   std::vector<std::int64_t> seeds;
   std::vector<TrainingTimes> runs;  ///< one per seed
@@ -63,8 +65,13 @@ std::function<Slowdown(Bytes)> slowdown_of(const Experiment& experiment,
 
 /// Throws InputError.
 TrainingPlan plan_training(const Experiment& experiment);
+/// Plays the plan with a seed; all pointers may be null.
+using PlaysTraining = std::function<TrainingTimes(const TrainingPlan& plan, std::int64_t seed,
+                                                  Learner* learner, Timeline* timeline, Causes*)>;
 /// `timeline` may be null; it shows the run of the first seed. `attributes`: the runs' times, too.
+/// `plays`: none: the workers' programs are played.
 TrainingOutcome run_training(const Experiment& experiment, TrainingPlan plan,
-                             Timeline* timeline = nullptr, bool attributes = false);
+                             Timeline* timeline = nullptr, bool attributes = false,
+                             const PlaysTraining& plays = {});
 
 }  // namespace steptime

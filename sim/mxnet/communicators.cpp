@@ -9,10 +9,22 @@
 #include <utility>
 
 namespace steptime {
+namespace {
+
+constexpr std::int64_t kPayloads = 3;
+
+}  // namespace
 
 Communicators::Communicators(World& world, const TrainingGraph& graph, const Ways& ways,
                              std::int32_t ranks, std::int32_t count, Listener& listener)
-    : world_(world), graph_(graph), ways_(ways), count_(count), planned_(graph, ways.links) {
+    : world_(world),
+      graph_(graph),
+      ways_(ways),
+      count_(count),
+      ranks_of_each_(ways.served == nullptr
+                         ? ranks
+                         : ranks / static_cast<std::int32_t>(ways.served->aggregation.clients)),
+      planned_(graph, ways.links) {
   const Machine* machine = nullptr;
   if (ways.played) {
     auto made = std::make_unique<Machine>(*ways.played->cluster);
@@ -26,9 +38,10 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
         &world.connect(*routes_, ways.played ? ways.played->cluster->messages : MessageOptions{});
     if (ways.gpus != nullptr && machine != nullptr) ways.gpus->slow_links_of(*network_, *machine);
   }
-  for (std::int32_t i = 0; i <= count; ++i) {
-    Group& group = groups_.emplace_back(world, Name{"communicator", i},
-                                        static_cast<std::size_t>(ranks), medium(i));
+  for (std::int32_t i = 0; i < count + ranks / ranks_of_each_; ++i) {
+    Group& group = groups_.emplace_back(
+        world, Name{"communicator", i},
+        static_cast<std::size_t>(i < count ? ranks : ranks_of_each_), medium(i));
     group.watch(&told_.emplace_back(*this, group, i < count ? &listener : nullptr));
   }
   if (const Decided& by = ways.decided; by.policy) {
@@ -36,12 +49,13 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
                                              ranks, listener);
   }
   if (ways.served != nullptr)
-    others_ = std::make_unique<ServedCalls>(world, *ways.served, ranks, listener, ways.gpus);
+    others_ =
+        std::make_unique<ServedCalls>(world, *ways.served, ranks, listener, ways.gpus, ways.apart);
 }
 
-const Callee& Communicators::callee(std::int32_t key) {
+const Callee& Communicators::callee(std::int32_t rank, std::int32_t key) {
   if (is_of_others(key)) return *others_;
-  return of(key);
+  return of(rank, key);
 }
 
 /// They travel one after another, and meet nothing.
@@ -63,7 +77,7 @@ std::unique_ptr<Medium> Communicators::played_medium() {
 
 std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
   if (ways_.real != nullptr) return ways_.real->medium(world_.engine, communicator);
-  if (communicator == count_) {
+  if (communicator >= count_) {
     const Duration time = ways_.barrier;
     return std::make_unique<AloneMedium>(
         world_, planned_, [time](Bytes) { return time; },
@@ -76,28 +90,32 @@ std::unique_ptr<Medium> Communicators::medium(std::int32_t communicator) {
 
 std::uint64_t Communicators::call(std::int32_t rank, Subject subject, When when, Callback returns) {
   if (is_of_others(subject.key)) return others_->call(rank, subject, when, returns);
-  const auto member = static_cast<std::size_t>(rank);
-  Group& group = of(subject.key);
+  const auto member =
+      static_cast<std::size_t>(subject.key == kBarrier ? rank % ranks_of_each_ : rank);
+  Group& group = of(rank, subject.key);
   Engine& engine = world_.engine;
   if (!engine.keeps_causes()) return group.launch(member, call_for(subject), when.time, returns);
-  told_[static_cast<std::size_t>(number_of(subject.key))].called(group.calls(member), when);
+  told_[static_cast<std::size_t>(number_of(rank, subject.key))].called(group.calls(member), when);
   const When present = engine.present();
   const std::uint64_t number = group.launch(member, call_for(subject), when.time, returns);
   engine.because(present);  // of who else goes on now
   return number;
 }
 
-/// Keys above steps, so that neither is mistaken for the other.
+/// Steps above keys above payloads, so that none is mistaken for another.
 Group::Subject Communicators::call_for(Subject subject) const {
   if (subject.key == kBarrier) return {Bytes{0}, 0};
   const auto keys = static_cast<std::int64_t>(graph_.keys.size());
-  return {graph_.keys[static_cast<std::size_t>(subject.key)].bytes,
-          subject.step * keys + subject.key};
+  return {
+      graph_.keys[static_cast<std::size_t>(subject.key)].bytes,
+      (subject.step * keys + subject.key) * kPayloads + static_cast<std::int64_t>(subject.payload)};
 }
 
 Communicators::Subject Communicators::subject_of(const Group::Subject& call) const {
   const auto keys = static_cast<std::int64_t>(graph_.keys.size());
-  return {static_cast<std::int32_t>(call.number % keys), call.number / keys};
+  const std::int64_t place = call.number / kPayloads;
+  return {static_cast<std::int32_t>(place % keys), place / keys,
+          static_cast<Payload>(call.number % kPayloads)};
 }
 
 double Communicators::play_cost() const {
@@ -117,10 +135,11 @@ void Communicators::expect_over() const {
 std::vector<Communicators::Stuck> Communicators::stuck() const {
   std::vector<Stuck> all;
   if (others_ != nullptr) all = others_->stuck();
-  for (std::int32_t i = 0; i <= count_; ++i) {
-    for (const auto& [rank, number, subject] : groups_[static_cast<std::size_t>(i)].open()) {
-      all.push_back({static_cast<std::int32_t>(rank), i, number,
-                     i == count_ ? Subject{} : subject_of(subject)});
+  for (std::int32_t i = 0; i < std::ssize(groups_); ++i) {
+    const std::int32_t first = i < count_ ? 0 : (i - count_) * ranks_of_each_;
+    for (const auto& [member, number, subject] : groups_[static_cast<std::size_t>(i)].open()) {
+      all.push_back({first + static_cast<std::int32_t>(member), i, number,
+                     i < count_ ? subject_of(subject) : Subject{}});
     }
   }
   return all;

@@ -1,5 +1,5 @@
 // The communicators of the ranks of a run, and what their all-reduces go through. Key k travels on
-// communicator k modulo their number; barriers have one of their own.
+// communicator k modulo their number; barriers have one of their own, each client of servers one.
 //
 // What is in flight on several communicators shares links: at analytic fidelity start-ups overlap,
 // and the work that follows shares one link, as if all ran on the same links; at message fidelity
@@ -41,6 +41,7 @@ class RealCollectives {
   virtual void run(Engine& clock) = 0;
 };
 
+class ApartClients;
 struct TrainingPlan;
 
 class Communicators {
@@ -69,6 +70,7 @@ class Communicators {
     /// The run whose servers ranks meet at; null: they reduce among themselves.
     const TrainingPlan* served = nullptr;
     RankGpus* gpus = nullptr;  ///< beside which keys travel; null: neither slows the other down
+    ApartClients* apart = nullptr;  ///< of those servers, which do not wait; null: they do
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two
@@ -77,10 +79,15 @@ class Communicators {
                 std::int32_t count, Listener& listener);
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(groups_.front().size()); }
-  std::int32_t number_of(std::int32_t key) const { return key == kBarrier ? count_ : key % count_; }
-  Group& of(std::int32_t key) { return groups_[static_cast<std::size_t>(number_of(key))]; }
-  /// Who answers a call for the key.
-  const Callee& callee(std::int32_t key);
+  /// Of what a rank calls for the key.
+  std::int32_t number_of(std::int32_t rank, std::int32_t key) const {
+    return key == kBarrier ? count_ + rank / ranks_of_each_ : key % count_;
+  }
+  Group& of(std::int32_t rank, std::int32_t key) {
+    return groups_[static_cast<std::size_t>(number_of(rank, key))];
+  }
+  /// Who answers a rank's call for the key.
+  const Callee& callee(std::int32_t rank, std::int32_t key);
   const std::string& name(std::int32_t key) const {
     return graph_.keys[static_cast<std::size_t>(key)].name;
   }
@@ -95,6 +102,8 @@ class Communicators {
   std::vector<LinkUse> links_to_servers(double seconds, double steps) const {
     return others_ == nullptr ? std::vector<LinkUse>() : others_->links(seconds, steps);
   }
+
+  const Servers* servers() const { return others_ == nullptr ? nullptr : others_->servers(); }
 
   /// Calls that did not return, by communicator, number and rank.
   std::vector<Stuck> stuck() const;
@@ -141,6 +150,7 @@ class Communicators {
   const TrainingGraph& graph_;
   Ways ways_;
   std::int32_t count_;
+  std::int32_t ranks_of_each_;  ///< client
   Planned planned_;
   std::unique_ptr<Routes> routes_;
   Network* network_ = nullptr;

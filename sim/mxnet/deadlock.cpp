@@ -148,7 +148,7 @@ class WaitFor {
         }
         return;
       case MpiRank::kInCall:
-        return add_call_waits(v, w, w.main_call(), world_.number_of(w.main_call().key));
+        return add_call_waits(v, w, w.main_call(), world_.number_of(w.rank(), w.main_call().key));
     }
   }
 
@@ -171,7 +171,7 @@ class WaitFor {
       case OpEngine::State::kRunning:
         if (w.is_all_reduce(id)) {
           const Subject subject = w.subject_of(id);
-          add_call_waits(v, w, subject, world_.number_of(subject.key));
+          add_call_waits(v, w, subject, world_.number_of(w.rank(), subject.key));
         }
         return;
       case OpEngine::State::kFree:

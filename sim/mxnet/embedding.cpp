@@ -26,23 +26,35 @@ Task Embedding::main_thread(MpiRank& worker, Trains trains) const {
   for (;;) {
     const bool goes_on = co_await worker.next_batch();
     if (!goes_on) co_return;
-    co_await worker.samples();
     co_await (this->*trains)(worker);
     co_await worker.update_metric();
   }
 }
 
-Task Embedding::descends_by_sums(MpiRank& worker) const {
+Task Embedding::descends(MpiRank& worker) const {
+  co_await worker.samples();
   co_await worker.forward_backward();
-  co_await aggregate(worker);
+  worker.sends(Payload::kGradient);
+  if (worker.adds_up()) {
+    co_await aggregate(worker);
+    co_return;
+  }
+  for (const std::int32_t key : worker.keys())
+    co_await worker.update(key);
+}
+
+Task Embedding::averages_elastically(MpiRank& worker) const {
+  if (worker.exchanges()) {
+    worker.sends(Payload::kParametersBeside);
+    co_await aggregate(worker);
+  }
+  co_await descends(worker);
 }
 
 Task Embedding::averages_at_end(MpiRank& worker) const {
-  co_await worker.forward_backward();
-  for (const std::int32_t key : worker.keys())
-    co_await worker.update(key);
+  co_await descends(worker);
   if (!worker.exchanges()) co_return;
-  worker.sends(RankOps::Sent::kParameters);
+  worker.sends(Payload::kParameters);
   co_await aggregate(worker);
 }
 
@@ -63,28 +75,44 @@ Task Embedding::aggregate(MpiRank& /*worker*/) const {
 
 namespace {
 
+/// Ranks that train the same parameters at servers, where others train their own.
+std::int64_t members_of(const EmbeddedRun& run) {
+  return run.served != nullptr ? run.served->members() : 1;
+}
+
 /// Dissemination: in round i every rank tells the one 2^i further on.
 Duration barrier_time(const EmbeddedRun& run) {
+  const std::int64_t ranks = run.served != nullptr ? members_of(run) : run.workers;
   std::int64_t rounds = 0;
-  while ((std::int64_t{1} << rounds) < run.workers)
+  while ((std::int64_t{1} << rounds) < ranks)
     ++rounds;
   return rounds * run.latency;
 }
 
-/// What each batch is to its main thread.
+/// What a batch is to a rank that stands beside so many others of its client.
 class Chosen final : public ClientPrograms {
  public:
-  explicit Chosen(const Update& update) { update.choose(*this); }
+  Chosen(const Update& update, std::int64_t members, RankOps& operations)
+      : adds_up_(members > 1), operations_(operations) {
+    update.choose(*this);
+  }
   Embedding::Trains trains() const { return trains_; }
+  bool adds_up() const { return adds_up_; }
 
  private:
-  void send_gradients() override { trains_ = &Embedding::descends_by_sums; }
+  void send_gradients() override {
+    trains_ = &Embedding::descends;
+    adds_up_ = true;
+  }
   void send_parameters_at_end() override { trains_ = &Embedding::averages_at_end; }
   void send_parameters_at_start() override {
-    STEPTIME_CHECK(false, "ranks that meet without servers have no centre to average with");
+    trains_ = &Embedding::averages_elastically;
+    operations_.keep_apart();
   }
 
   Embedding::Trains trains_ = nullptr;
+  bool adds_up_;
+  RankOps& operations_;
 };
 
 bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
@@ -159,140 +187,235 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
   }
 }
 
+/// What hands a key over, to a policy or servers, holds no thread until it returns: there are as
+/// many as may be under way, of a key its gradient and its parameters.
+MxnetSettings settings_of(const Embedding& embedding, const StepPlan& plan,
+                          const EmbeddedRun& run) {
+  MxnetSettings settings = embedding.settings();
+  if (run.decided.policy || run.served != nullptr)
+    settings.collective_threads = std::max<std::int64_t>(2 * std::ssize(plan.buckets), 1);
+  return settings;
+}
+
+/// The ranks of a run, with all that they share.
+class Ranks {
+ public:
+  /// `apart`: the clients, where they do not wait for each other; null: they do.
+  Ranks(World& world, const Embedding& embedding, const StepPlan& plan, const Workload& workload,
+        std::span<const GradientUnit> units, Duration startup, const EmbeddedRun& run,
+        ApartClients* apart = nullptr);
+  /// Throws ModelFailure when they wait for each other for ever.
+  void play();
+  EmbeddedStep step(const Causes* causes) const;
+  TrainingTimes times(ApartClients& apart, const Causes* causes) const;
+
+ private:
+  Communicators::Ways ways(ApartClients* apart);
+  std::int32_t communicators() const {
+    const std::int64_t keys = std::max<std::int64_t>(std::ssize(graph_.keys), 1);
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(embedding_.communicators(keys), 1, keys));
+  }
+  Duration computed(std::int64_t rank, std::int64_t step) const;
+  Duration computed_by_trainer(std::int64_t trainer, std::int64_t step) const;
+  Duration compute_of_slowest() const;
+  std::vector<LinkUse> links(double steps) const {
+    return mpi_.links_to_servers(to_seconds(world_.now() - Time{}), steps);
+  }
+
+  World& world_;
+  const Embedding& embedding_;
+  const StepPlan& plan_;
+  const EmbeddedRun& run_;
+  const MxnetSettings settings_;
+  const TrainingGraph graph_;
+  bool differ_;
+  std::int32_t ranks_;
+  std::int64_t period_;
+  RandomStream random_;
+  InputPipeline input_;
+  RankRecord record_;
+  std::optional<RankGpus> gpus_;
+  Communicators mpi_;
+  RankOps operations_;
+  const EngineReasons reasons_;
+  std::vector<std::unique_ptr<MpiRank>> workers_;
+  std::vector<Task> main_threads_;
+};
+
+Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
+             const Workload& workload, std::span<const GradientUnit> units, Duration startup,
+             const EmbeddedRun& run, ApartClients* apart)
+    : world_(world),
+      embedding_(embedding),
+      plan_(plan),
+      run_(run),
+      settings_(settings_of(embedding, plan, run)),
+      graph_(training_graph(plan, workload, units, startup, settings_.bulk)),
+      differ_(ranks_differ(settings_, run)),
+      ranks_(static_cast<std::int32_t>(ranks_played(settings_, run))),
+      period_(run.update->period()),
+      random_(run.seed, Purpose::kSegmentTime),
+      input_(plan.input),
+      record_(world.engine, graph_,
+              differ_ || run.real != nullptr || run.learning > 0 || apart != nullptr
+                  ? std::optional(run.steps)
+                  : std::nullopt,
+              &input_, period_, std::max(run.learning, period_)),
+      mpi_(world, graph_, ways(apart), ranks_, communicators(), record_),
+      operations_(graph_, settings_),
+      reasons_(world.engine) {
+  check_events(mpi_.play_cost() * static_cast<double>(run.steps / period_ + 8) *
+                   static_cast<double>(run.seeds),
+               "/run/fidelity", "messages of two links",
+               "analytic fidelity plays none, and neither do embeddings with one communicator");
+  const Chosen chosen(*run.update, members_of(run), operations_);
+  RankGpus* const gpus = gpus_ ? &*gpus_ : nullptr;
+  const bool one_clock =
+      run.one_clock || !differ_ || run.timeline != nullptr || gpus_ || apart != nullptr;
+  const MpiRank::Run shared{world.engine, graph_,        settings_,   operations_,
+                            mpi_,         record_,       input_,      reasons_,
+                            random_,      run.variation, *run.update, chosen.adds_up(),
+                            run.seed,     one_clock,     gpus,        apart};
+  for (std::int32_t rank = 0; rank < ranks_; ++rank)
+    workers_.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
+  for (const auto& worker : workers_)
+    main_threads_.push_back(embedding.main_thread(*worker, chosen.trains()));
+}
+
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
 /// the plan says, is exact at both fidelities, unless kernels change the speed of links.
-Communicators::Ways ways_of(const EmbeddedRun& run, std::int32_t communicators) {
-  Communicators::Ways ways{.barrier = barrier_time(run),
-                           .links = run.links,
-                           .real = run.real,
-                           .decided = run.decided,
-                           .served = run.served};
-  const bool are_alone = run.served != nullptr ||
-                         (communicators == 1 && !run.decided.policy && run.overlap.links == 1);
-  if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run.played;
+Communicators::Ways Ranks::ways(ApartClients* apart) {
+  check_size(plan_, graph_, settings_, run_);
+  Communicators::Ways ways{.barrier = barrier_time(run_),
+                           .links = run_.links,
+                           .real = run_.real,
+                           .decided = run_.decided,
+                           .served = run_.served,
+                           .apart = apart};
+  const bool are_alone = run_.served != nullptr ||
+                         (communicators() == 1 && !run_.decided.policy && run_.overlap.links == 1);
+  if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run_.played;
+  if (run_.overlap.any()) {
+    ways.gpus = &gpus_.emplace(world_, run_.overlap, ranks_, run_.workers);
+    record_.share(gpus_->of(0));
+  }
   return ways;
 }
 
-/// Of a mean step, which begins when the slowest rank's gradients are there.
-Duration compute_of_slowest(const TrainingGraph& graph, const RankOps& operations, double jitter,
-                            const EmbeddedRun& run, const RankRecord& recorder) {
-  const RandomStream random(run.seed, Purpose::kSegmentTime);
-  const auto computed = [&](std::int64_t rank, std::int64_t step) {
-    const RankOps::Pace pace{run.variation.factor(run.seed, rank, step), jitter, random,
-                             static_cast<std::int32_t>(rank), step};
-    Duration sum{};
-    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
-      const RankOps::Label label = RankOps::label_of(RankOps::Kind::kCompute, i);
-      sum += pace.time_of(label, operations.body(label));
-    }
-    return sum;
+void Ranks::play() {
+  const auto start = [this](std::int32_t rank) {
+    world_.start({"rank", rank}, std::move(main_threads_[static_cast<std::size_t>(rank)]));
   };
-  const MeetingSteps steps{recorder.measured_from(), recorder.measured_to(), run.update->period()};
-  return computed_by_slowest(steps, run.workers, computed) / (steps.last - steps.first);
+  for (std::int32_t rank = 0; rank < ranks_; ++rank) {
+    Domain& own = workers_[static_cast<std::size_t>(rank)]->domain();
+    own.at(When{}, Phase::kNormal, [&start, rank] { start(rank); });
+    own.start();
+  }
+  Engine& clock = world_.engine;
+  if (run_.real != nullptr) run_.real->run(clock);
+  constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
+  const auto steps = static_cast<double>(run_.steps + 8 * period_);
+  for (std::int64_t events = 1; clock.step(); ++events) {
+    if (run_.on_progress && events % kBatch == 0)
+      run_.on_progress(static_cast<double>(record_.step()) / steps);
+  }
+  mpi_.expect_over();
+  const bool all_ended = std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
+    return worker->engine().pending() == 0;
+  });
+  if (world_.stuck().empty() && all_ended) return;
+  for (const auto& worker : workers_)
+    worker->draw_stuck();
+  Time now{};
+  for (const auto& worker : workers_)
+    now = std::max(now, worker->domain().now());
+  throw ModelFailure(describe_deadlock(mpi_, workers_, now));
+}
+
+Duration Ranks::computed(std::int64_t rank, std::int64_t step) const {
+  const RankOps::Pace pace{run_.variation.factor(run_.seed, rank, step), settings_.jitter, random_,
+                           static_cast<std::int32_t>(rank), step};
+  Duration sum{};
+  for (std::size_t i = 0; i < graph_.segments.size(); ++i) {
+    const RankOps::Label label = RankOps::label_of(RankOps::Kind::kCompute, i);
+    sum += pace.time_of(label, operations_.body(label));
+  }
+  return sum;
+}
+
+/// Its ranks wait for each other in every step.
+Duration Ranks::computed_by_trainer(std::int64_t trainer, std::int64_t step) const {
+  const std::int64_t members = members_of(run_);
+  Duration longest{};
+  for (std::int64_t rank = trainer * members; rank < (trainer + 1) * members; ++rank)
+    longest = std::max(longest, computed(rank, step));
+  return longest;
+}
+
+/// Of a mean step, which begins when the slowest rank's gradients are there.
+Duration Ranks::compute_of_slowest() const {
+  if (!differ_) return plan_.forward + plan_.backward;
+  const MeetingSteps steps{record_.measured_from(), record_.measured_to(), period_};
+  return computed_by_slowest(steps, run_.workers / members_of(run_),
+                             [this](std::int64_t trainer, std::int64_t step) {
+                               return computed_by_trainer(trainer, step);
+                             }) /
+         (steps.last - steps.first);
+}
+
+EmbeddedStep Ranks::step(const Causes* causes) const {
+  Duration busy{};
+  for (const Bucket& bucket : plan_.buckets)
+    busy += bucket.cost;
+  busy = busy / period_ + record_.lost();
+  EmbeddedStep step = recorded_step(plan_, record_, compute_of_slowest(), busy, causes);
+  if (run_.update->ends_together()) step.bounds = funnel_bounds(plan_, settings_);
+  const std::vector<Duration>& ends = record_.ends();
+  step.cold = ends[static_cast<std::size_t>(period_ - 1)] / period_;
+  step.ends = {ends.begin(), ends.begin() + std::max<std::int64_t>(run_.learning, 1)};
+  step.simulated_ranks = ranks_;
+  step.links = links(static_cast<double>(record_.step() + 1));
+  return step;
+}
+
+/// Of the steps that are reported. Whoever waits for nobody makes up for slow steps.
+TrainingTimes Ranks::times(ApartClients& apart, const Causes* causes) const {
+  TrainingTimes times;
+  Record& record = apart.record();
+  record.tell(times);
+  record.tell(times, *mpi_.servers(), mpi_.servers()->messages());
+  const ReportedSteps& steps = record.steps();
+  const std::int64_t clients = run_.workers / members_of(run_);
+  times.input_s = record.waited_for_input().mean_s(static_cast<double>(clients) * steps.reported());
+  SumOfTimes computed;
+  for (std::int64_t client = 0; differ_ && client < clients; ++client) {
+    for (std::int64_t step = steps.first(); step < steps.played(); ++step)
+      computed.add(computed_by_trainer(client, step));
+  }
+  times.compute_s = differ_ ? computed.mean_s(static_cast<double>(clients) * steps.counted())
+                            : to_seconds(plan_.forward + plan_.backward);
+  times.sent.clear();
+  for (auto key = record_.key_times().rbegin(); key != record_.key_times().rend(); ++key) {
+    times.sent.push_back(
+        {{static_cast<std::int32_t>(times.sent.size())}, key->ready, key->start, key->end});
+  }
+  if (causes != nullptr) times.attribution = steps.attribution(*causes);
+  times.end_s = to_seconds(since_start(world_.now()));
+  times.links = links(static_cast<double>(steps.played()));
+  times.fingerprint = world_.engine.fingerprint();
+  return times;
 }
 
 EmbeddedStep play_step(const Embedding& embedding, const StepPlan& plan, const Workload& workload,
                        std::span<const GradientUnit> units, Duration startup,
                        const EmbeddedRun& run) {
-  MxnetSettings settings = embedding.settings();
-  const TrainingGraph graph = training_graph(plan, workload, units, startup, settings.bulk);
-  const auto keys = static_cast<std::int64_t>(graph.keys.size());
-  // What hands a key over, to a policy or servers, holds no thread until it returns.
-  if (run.decided.policy || run.served != nullptr)
-    settings.collective_threads = std::max<std::int64_t>(keys, 1);
-  const bool is_random = ranks_differ(settings, run);
-  const auto ranks = static_cast<std::int32_t>(ranks_played(settings, run));
-  const auto communicators = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(embedding.communicators(keys), 1, std::max<std::int64_t>(keys, 1)));
-  Communicators::Ways ways = ways_of(run, communicators);
-  check_size(plan, graph, settings, run);
-  const Update& update = *run.update;
-  const std::int64_t period = update.period();
-
   Causes kept;
   Causes* const causes = run.attributes ? &kept : nullptr;
   World world(causes);
-  Engine& clock = world.engine;
-  const bool counts_steps = is_random || run.real != nullptr || run.learning > 0;
-  InputPipeline input(plan.input);
-  RankRecord recorder(clock, graph, counts_steps ? std::optional(run.steps) : std::nullopt, &input,
-                      period, std::max(run.learning, period));
-  std::optional<RankGpus> gpus;
-  if (run.overlap.any()) {
-    ways.gpus = &gpus.emplace(world, run.overlap, ranks, run.workers);
-    recorder.share(gpus->of(0));
-  }
-  Communicators mpi(world, graph, ways, ranks, communicators, recorder);
-  check_events(mpi.play_cost() * static_cast<double>(run.steps / period + 8) *
-                   static_cast<double>(run.seeds),
-               "/run/fidelity", "messages of two links",
-               "analytic fidelity plays none, and neither do embeddings with one communicator");
-  RankOps operations(graph, settings);
-  const EngineReasons reasons(clock);
-  const MpiRank::Run shared{clock,
-                            graph,
-                            settings,
-                            operations,
-                            mpi,
-                            recorder,
-                            input,
-                            reasons,
-                            RandomStream(run.seed, Purpose::kSegmentTime),
-                            run.variation,
-                            update,
-                            run.seed,
-                            run.one_clock || !is_random || run.timeline != nullptr || gpus,
-                            ways.gpus};
-  std::vector<std::unique_ptr<MpiRank>> workers;
-  for (std::int32_t rank = 0; rank < ranks; ++rank)
-    workers.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
-  std::vector<Task> main_threads;
-  for (const auto& worker : workers)
-    main_threads.push_back(embedding.main_thread(*worker, Chosen(update).trains()));
-  const auto start = [&](std::int32_t rank) {
-    world.start({"rank", rank}, std::move(main_threads[static_cast<std::size_t>(rank)]));
-  };
-  for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    Domain& own = workers[static_cast<std::size_t>(rank)]->domain();
-    own.at(When{}, Phase::kNormal, [&start, rank] { start(rank); });
-    own.start();
-  }
-  if (run.real != nullptr) run.real->run(clock);
-  constexpr std::int64_t kBatch = 16;  // every rank may run far ahead between two events
-  for (std::int64_t events = 1; clock.step(); ++events) {
-    if (run.on_progress && events % kBatch == 0) {
-      run.on_progress(static_cast<double>(recorder.step()) /
-                      static_cast<double>(run.steps + 8 * period));
-    }
-  }
-  mpi.expect_over();
-  const bool all_ended = std::all_of(workers.begin(), workers.end(), [](const auto& worker) {
-    return worker->engine().pending() == 0;
-  });
-  if (!world.stuck().empty() || !all_ended) {
-    for (const auto& worker : workers)
-      worker->draw_stuck();
-    Time now{};
-    for (const auto& worker : workers)
-      now = std::max(now, worker->domain().now());
-    throw ModelFailure(describe_deadlock(mpi, workers, now));
-  }
-  Duration busy{};
-  for (const Bucket& bucket : plan.buckets)
-    busy += bucket.cost;
-  busy = busy / period + recorder.lost();
-  const Duration compute =
-      is_random ? compute_of_slowest(graph, operations, settings.jitter, run, recorder)
-                : plan.forward + plan.backward;
-  EmbeddedStep step = recorded_step(plan, recorder, compute, busy, causes);
-  if (update.ends_together()) step.bounds = funnel_bounds(plan, settings);
-  step.cold = recorder.ends()[static_cast<std::size_t>(period - 1)] / period;
-  step.ends = {recorder.ends().begin(),
-               recorder.ends().begin() + std::max<std::int64_t>(run.learning, 1)};
-  step.simulated_ranks = ranks;
-  step.links = mpi.links_to_servers(to_seconds(clock.now() - Time{}),
-                                    static_cast<double>(recorder.step() + 1));
-  return step;
+  Ranks ranks(world, embedding, plan, workload, units, startup, run);
+  ranks.play();
+  return ranks.step(causes);
 }
 
 }  // namespace
@@ -313,6 +436,18 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
   EmbeddedStep step = embedded_step(embedding, plan, workload, units, startup, steady);
   step.ends = play(plan, false).ends;
   return step;
+}
+
+TrainingTimes embedded_clients(const Embedding& embedding, const StepPlan& plan,
+                               const Workload& workload, std::span<const GradientUnit> units,
+                               Duration startup, const EmbeddedRun& run, Learner* learner,
+                               Causes* causes) {
+  World world(causes);
+  const auto ranks = static_cast<std::int32_t>(ranks_played(embedding.settings(), run));
+  ApartClients apart(*run.served, world.engine, ranks, learner);
+  Ranks played(world, embedding, plan, workload, units, startup, run, &apart);
+  played.play();
+  return played.times(apart, causes);
 }
 
 FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings) {

@@ -18,6 +18,7 @@
 #include "sim/runtime/world.h"
 #include "sim/servers/aggregation.h"
 #include "sim/step/step.h"
+#include "sim/training/plan.h"
 #include "sim/workload/variation.h"
 
 #include <cstdint>
@@ -28,6 +29,7 @@
 
 namespace steptime {
 
+class Learner;
 class MpiRank;
 
 class Embedding {
@@ -48,12 +50,15 @@ class Embedding {
   virtual const Merge* merge(const Aggregation& aggregation) const {
     return aggregation.merge.get();
   }
-  /// What the main thread of a rank does with a batch, as the update needs it. What is done with
-  /// the sum of gradients is the embedding's, all of it.
+  /// What the main thread of a rank does with a batch, as the update needs it.
   using Trains = Task (Embedding::*)(MpiRank& worker) const;
-  Task descends_by_sums(MpiRank& worker) const;
-  /// Local SGD: updates by itself, and in steps that exchange sums parameters as it does gradients
-  /// elsewhere.
+  /// Forward and backward pass, and the update of all keys, by the sums of gradients where several
+  /// ranks train the same parameters.
+  Task descends(MpiRank& worker) const;
+  /// Elastic averaging: in steps that exchange, it first sends parameters, which come back beside
+  /// the step.
+  Task averages_elastically(MpiRank& worker) const;
+  /// Local SGD: in steps that exchange, it then sends parameters as it does gradients elsewhere.
   Task averages_at_end(MpiRank& worker) const;
   /// The main thread of one rank: batch after batch, and update_metric.
   Task main_thread(MpiRank& worker, Trains trains) const;
@@ -105,6 +110,14 @@ struct EmbeddedRun {
 EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
                            const Workload& workload, std::span<const GradientUnit> units,
                            Duration startup, const EmbeddedRun& run);
+
+/// The same at the servers of clients that do not wait for each other: each one's steps are its
+/// own, and what is told are means over clients, as the plan of `run.served` reports them.
+/// `learner` and `causes` may be null.
+TrainingTimes embedded_clients(const Embedding& embedding, const StepPlan& plan,
+                               const Workload& workload, std::span<const GradientUnit> units,
+                               Duration startup, const EmbeddedRun& run, Learner* learner,
+                               Causes* causes);
 
 FunnelBounds funnel_bounds(const StepPlan& plan, const MxnetSettings& settings);
 

@@ -19,8 +19,9 @@ MpiRank::MpiRank(const Run& run, std::int32_t rank, Timeline* timeline)
 
 bool MpiRank::begin_step() {
   if (++step_ % period_ == 0) engine_.begin_step();
+  updates_by_ = Payload::kGradient;
   if (run_.variation.any()) slowness_[step_ % 2] = run_.variation.factor(run_.seed, rank_, step_);
-  return run_.recorder.wants_step(step_);
+  return run_.apart != nullptr ? run_.apart->wants_step(step_) : run_.recorder.wants_step(step_);
 }
 
 Task MpiRank::samples() {
@@ -28,6 +29,9 @@ Task MpiRank::samples() {
   if (ready <= domain_.now()) co_return;
   domain_.at(domain_.until(ready - domain_.now(), run_.recorder.input()), Phase::kNormal, [this] {
     if (rank_ == 0) run_.recorder.samples_came();
+    if (run_.apart != nullptr && misses_since_)
+      run_.apart->missed_samples(rank_, step_, domain_.now() - *misses_since_);
+    misses_since_.reset();
     owed_ = {.wake_up = run_.settings.wake_up};
     go_on();
   });
@@ -35,8 +39,9 @@ Task MpiRank::samples() {
 }
 
 void MpiRank::tell_missing_samples() {
-  if (rank_ == 0 && main_state_ == kAwaitsSamples && engine_.next_is_free())
-    run_.recorder.waits_for_samples();
+  if (main_state_ != kAwaitsSamples || !engine_.next_is_free()) return;
+  if (!misses_since_) misses_since_ = domain_.now();
+  if (rank_ == 0) run_.recorder.waits_for_samples();
 }
 
 Task MpiRank::forward_backward() {
@@ -81,7 +86,7 @@ Task MpiRank::wait_to_read(std::int32_t key, Label label) {
 
 Task MpiRank::all_reduce(std::int32_t key) {
   co_await Spent{*this};
-  co_await calls({key, step_});
+  co_await calls({key, step_, payload_});
 }
 
 Task MpiRank::barrier() {
@@ -108,7 +113,7 @@ MpiRank::Blocked MpiRank::calls(Communicators::Subject subject) {
 }
 
 void MpiRank::call(Communicators::Subject subject, Callback returns) {
-  domain_.call(run_.communicators.callee(subject.key), returns, [&](When when, Callback answer) {
+  domain_.call(run_.communicators.callee(rank_, subject.key), returns, [&](When when, Callback answer) {
     return run_.communicators.call(rank_, subject, when, answer);
   });
 }
@@ -147,6 +152,8 @@ std::optional<When> MpiRank::started(OperationId operation) {
     run_.recorder.segment_started(index_of(operation), step_of(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
+  if (run_.apart != nullptr && body.computes && index_of(operation) == run_.graph.forward_segments)
+    run_.apart->forward_pass_ended(rank_, step_of(operation));
   if (body.computes && run_.gpus != nullptr) {
     compute(operation);
     return std::nullopt;
@@ -176,12 +183,16 @@ void MpiRank::ended(OperationId operation) {
 void MpiRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
   if (!domain_.runs_ahead()) run_.recorder.operation_ended(step_of(operation));
+  if (run_.apart != nullptr) run_.apart->operation_ended(rank_, step_of(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ == 0) run_.recorder.segment_ended();
       return;
     case Kind::kAllReduce:
       if (--outstanding_ == 0 && main_state_ == kDrain) go_on();
+      return;
+    case Kind::kUpdate:
+      if (run_.apart != nullptr) run_.apart->updated(rank_, key_of(operation), step_of(operation));
       return;
     case Kind::kWait:
     case Kind::kWaitOutput:
@@ -247,7 +258,7 @@ bool MpiRank::is_wait(OperationId operation) const {
 }
 
 Communicators::Subject MpiRank::subject_of(OperationId operation) const {
-  return {key_of(operation), step_of(operation)};
+  return {key_of(operation), step_of(operation), RankOps::payload_of(engine_.label(operation))};
 }
 
 void MpiRank::draw(OperationId operation) {

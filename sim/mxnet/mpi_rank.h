@@ -7,6 +7,7 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
 #include "sim/learning/update.h"
+#include "sim/mxnet/apart_clients.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/input_pipeline.h"
@@ -46,9 +47,12 @@ class MpiRank final : private OpEngine::Listener {
     RandomStream random;
     const Variation& variation;
     const Update& update;
+    bool adds_up = true;       ///< what it trains has the gradients of other ranks, too
     std::int64_t seed = 1;     ///< what the variation is drawn with
     bool one_clock = true;     ///< else all but rank 0, which is recorded, run ahead
     RankGpus* gpus = nullptr;  ///< null: collectives do not slow them down; else there is one clock
+    /// Who plays as many steps as it likes; null: all ranks play the same. Else there is one clock.
+    ApartClients* apart = nullptr;
   };
 
   MpiRank(const Run& run, std::int32_t rank, Timeline* timeline);
@@ -92,29 +96,34 @@ class MpiRank final : private OpEngine::Listener {
     }
   };
   /// What is sent of keys from now on: copied to the host, reduced, and copied back.
-  void sends(RankOps::Sent what) { sent_ = what; }
-  Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key, sent_); }
+  void sends(Payload what) {
+    payload_ = what;
+    if (what == Payload::kParametersBeside) updates_by_ = what;
+  }
+  Push copy_to_host(std::int32_t key) { return pushing(Kind::kCopyToHost, key, payload_); }
   /// An all-reduce of the host buffer on a thread of the engine: reads the gradient (so that the
   /// next backward pass waits), mutates the buffer.
-  Push push_all_reduce(std::int32_t key) { return pushing(Kind::kAllReduce, key, sent_); }
+  Push push_all_reduce(std::int32_t key) { return pushing(Kind::kAllReduce, key, payload_); }
   /// An all-reduce and the copy back in one operation, which mutates gradient and dummy.
-  Push push_chained_all_reduce(std::int32_t key) { return pushing(Kind::kChained, key, sent_); }
+  Push push_chained_all_reduce(std::int32_t key) { return pushing(Kind::kChained, key, payload_); }
   /// KVStore.Pull: a call of the Python API that copies the host buffer back.
   Push pull(std::int32_t key) {
     python_call();
-    return pushing(Kind::kCopyToDevice, key, sent_);
+    return pushing(Kind::kCopyToDevice, key, payload_);
   }
-  /// SGD.Update: a call of the Python API.
+  /// SGD.Update, by what was pulled beside the step, too: a call of the Python API.
   Push update(std::int32_t key) {
     python_call();
-    return pushing(Kind::kUpdate, key);
+    return pushing(Kind::kUpdate, key, updates_by_);
   }
   /// What has come back is used: a gradient by the update; parameters are where they belong.
   Push use(std::int32_t key) {
-    return sent_ == RankOps::Sent::kGradient ? update(key) : Push{{*this}, RankOps::kNoLabel};
+    return payload_ == Payload::kGradient ? update(key) : Push{{*this}, RankOps::kNoLabel};
   }
   /// Whether clients exchange anything in this step.
   bool exchanges() const { return run_.update.exchanges(step_); }
+  /// Whether it updates by sums of gradients; else by its own.
+  bool adds_up() const { return run_.adds_up; }
   /// Pushes a step's compute segments.
   Task forward_backward();
 
@@ -126,7 +135,8 @@ class MpiRank final : private OpEngine::Listener {
     return wait_to_read(kForwardPass, RankOps::label_of(Kind::kWaitOutput, 0));
   }
   Task wait_for_host_buffer(std::int32_t key) {
-    return wait_to_read(key, RankOps::label_of(Kind::kWait, static_cast<std::size_t>(key)));
+    return wait_to_read(key,
+                        RankOps::label_of(Kind::kWait, static_cast<std::size_t>(key), payload_));
   }
   /// MPI_Allreduce of the host buffer.
   Task all_reduce(std::int32_t key);
@@ -166,9 +176,9 @@ class MpiRank final : private OpEngine::Listener {
     return RankOps::index_of(engine_.label(operation));
   }
 
-  Push pushing(Kind kind, std::int32_t key, RankOps::Sent sent = RankOps::Sent::kGradient) {
+  Push pushing(Kind kind, std::int32_t key, Payload payload = Payload::kGradient) {
     owed_.pushes += run_.settings.engine_push;
-    return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key), sent)};
+    return {{*this}, RankOps::label_of(kind, static_cast<std::size_t>(key), payload)};
   }
   std::int64_t step_of(OperationId operation) const {
     return engine_.step(operation) * period_ +
@@ -245,7 +255,8 @@ class MpiRank final : private OpEngine::Listener {
 
   std::int64_t step_ = -1;
   double slowness_[2] = {1, 1};  ///< factor on a step's compute segments, by step modulo 2
-  RankOps::Sent sent_ = RankOps::Sent::kGradient;
+  Payload payload_ = Payload::kGradient;
+  Payload updates_by_ = Payload::kGradient;  ///< with what the step's updates take
   std::int64_t outstanding_ = 0;
   Owed owed_{};
   /// Why each amount passes that was ever owed, a few; none without causes.
@@ -255,6 +266,7 @@ class MpiRank final : private OpEngine::Listener {
   std::int32_t waited_key_ = kForwardPass;
   Communicators::Subject main_call_{};
   Time waits_since_{};
+  std::optional<Time> misses_since_{};  ///< samples, and nothing else
 
   Held led_to_segment_{};  ///< kept only where collectives slow segments down
 

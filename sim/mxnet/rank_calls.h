@@ -10,11 +10,21 @@
 
 namespace steptime {
 
-/// What a call is for: the n-th time that this key is reduced.
+class Servers;
+
+/// What of a key is copied, sent and copied back.
+enum class Payload : std::uint8_t {
+  kGradient,
+  kParameters,
+  kParametersBeside  ///< what comes back is used in the update at the end of the step
+};
+
+/// What a call is for: in which step this of the key is added up.
 struct CallSubject {
   static constexpr std::int32_t kBarrier = -1;  ///< in place of a key
   std::int32_t key = kBarrier;
   std::int64_t step = 0;
+  Payload payload = Payload::kGradient;
   friend bool operator==(const CallSubject&, const CallSubject&) = default;
 };
 
@@ -46,6 +56,8 @@ class KeyCalls : public Callee {
   virtual std::vector<StuckCall> stuck() const = 0;
   /// What links of their own have carried in so many seconds, for one of so many steps.
   virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }
+  /// By whose way they are answered; null: no servers'.
+  virtual const Servers* servers() const { return nullptr; }
 };
 
 }  // namespace steptime

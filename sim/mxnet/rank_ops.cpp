@@ -50,6 +50,27 @@ RankOps::RankOps(const TrainingGraph& graph, const MxnetSettings& settings)
   if (settings.backward_keys) std::reverse(keys_.begin(), keys_.end());
 }
 
+void RankOps::keep_apart() {
+  beside_ = static_cast<Variable>(ops_.variables());
+  for (std::size_t i = 0; i < 2 * graph_.keys.size(); ++i)
+    ops_.add_variable();
+}
+
+RankOps::Variable RankOps::source(Label label) const {
+  return payload_of(label) == Payload::kGradient ? gradient(index_of(label))
+                                                 : weight(index_of(label));
+}
+
+RankOps::Variable RankOps::buffer(Label label) const {
+  const auto key = static_cast<Variable>(index_of(label));
+  return payload_of(label) == Payload::kParametersBeside ? beside_ + 2 * key
+                                                         : gradient(index_of(label)) + 1;
+}
+
+RankOps::Variable RankOps::target(Label label) const {
+  return payload_of(label) == Payload::kParametersBeside ? buffer(label) + 1 : source(label);
+}
+
 void RankOps::add_segment(Label label) {
   const auto index = static_cast<std::size_t>(index_of(label));
   const ComputeSegment& segment = graph_.segments[index];
@@ -79,18 +100,20 @@ void RankOps::add(Label label, std::int64_t step) {
       return add_segment(label);
     case Kind::kCopyToHost:
       if (graph_.after_backward)
-        return push(copy_pool_, {sent(label), backward_end_}, {buffer(key)});
-      return push(copy_pool_, {sent(label)}, {buffer(key)});
+        return push(copy_pool_, {source(label), backward_end_}, {buffer(label)});
+      return push(copy_pool_, {source(label)}, {buffer(label)});
     case Kind::kCopyToDevice:
-      return push(copy_pool_, {buffer(key)}, {sent(label)});
+      return push(copy_pool_, {buffer(label)}, {target(label)});
     case Kind::kAllReduce:
-      return push(collective_pool_, {sent(label)}, {buffer(key)});
+      return push(collective_pool_, {source(label)}, {buffer(label)});
     case Kind::kChained:
-      return push(collective_pool_, {buffer(key)}, {sent(label), dummy_});
+      return push(collective_pool_, {buffer(label)}, {target(label), dummy_});
     case Kind::kUpdate:
+      if (payload_of(label) == Payload::kParametersBeside)
+        return push(gpu_pool_, {gradient(key), target(label)}, {weight(key)});
       return push(gpu_pool_, {gradient(key)}, {weight(key)});
     case Kind::kWait:
-      return push(cpu_pool_, {buffer(key)}, {});
+      return push(cpu_pool_, {buffer(label)}, {});
     case Kind::kWaitOutput:
       return push(cpu_pool_, {output_}, {});
   }
@@ -119,6 +142,7 @@ Duration RankOps::Pace::time_of(Label label, const Body& body) const {
 
 std::optional<std::int32_t> RankOps::key_of(Variable variable) const {
   if (variable == Ops::kPushed || variable < first_key_) return std::nullopt;
+  if (variable >= beside_) return static_cast<std::int32_t>((variable - beside_) / 2);
   return static_cast<std::int32_t>((variable - first_key_) / 3);
 }
 

@@ -2,7 +2,8 @@
 // from one exchange to the next, and what they read and write: the same at every rank and in every
 // period (ops.h).
 //
-// Variables: per key the gradient on the GPU, the communication buffer on the host and the weight;
+// Variables: per key the gradient on the GPU, the communication buffer on the host and the weight,
+// and of parameters that come back beside a step a buffer of their own and their place on the GPU;
 // one that chains the compute segments (one stream of kernels), the forward pass's output, the end
 // of the backward pass, and a dummy for programs that need one. Pools: GPU kernels (2 threads,
 // FIFO), GPU copies (2, priority), CPU (1, FIFO; it runs WaitToRead), collectives (a parameter).
@@ -11,6 +12,7 @@
 #include "sim/core/random.h"
 #include "sim/core/units.h"
 #include "sim/mxnet/ops.h"
+#include "sim/mxnet/rank_calls.h"
 #include "sim/mxnet/settings.h"
 #include "sim/mxnet/training_graph.h"
 
@@ -43,9 +45,7 @@ class RankOps {
     Duration time{};        ///< what it takes by itself, without what it calls
     const char* lane = "";  ///< the row of a timeline that shows it; "": it is not drawn
   };
-  /// What of a key is copied, sent and copied back.
-  enum class Sent : std::uint8_t { kGradient, kParameters };
-  /// Kind in the low 4 bits, what is sent in the next 4, key or segment above.
+  /// Kind in the low 4 bits, its payload in the next 4, key or segment above.
   using Label = std::uint32_t;
   static constexpr Label kNoLabel = 0xf;
   /// How fast a rank is in a step.
@@ -59,17 +59,19 @@ class RankOps {
     /// Of what the operation does itself.
     Duration time_of(Label label, const Body& body) const;
   };
-  static Label label_of(Kind kind, std::size_t index, Sent sent = Sent::kGradient) {
-    return static_cast<Label>(kind) | static_cast<Label>(sent) << 4 |
+  static Label label_of(Kind kind, std::size_t index, Payload payload = Payload::kGradient) {
+    return static_cast<Label>(kind) | static_cast<Label>(payload) << 4 |
            static_cast<Label>(index) << 8;
   }
   static Kind kind_of(Label label) { return static_cast<Kind>(label & 0xf); }
-  static Sent sent_by(Label label) { return static_cast<Sent>(label >> 4 & 0xf); }
+  static Payload payload_of(Label label) { return static_cast<Payload>(label >> 4 & 0xf); }
   static std::int32_t index_of(Label label) { return static_cast<std::int32_t>(label >> 8); }
 
   /// Both must outlive this.
   RankOps(const TrainingGraph& graph, const MxnetSettings& settings);
 
+  /// Before any is added: parameters are sent that come back beside a step.
+  void keep_apart();
   const Ops& ops() const { return ops_; }
   /// To these, as the next that is pushed, in such a step of the period.
   void add(Label label, std::int64_t step = 0);
@@ -86,13 +88,11 @@ class RankOps {
   using Variable = Ops::Variable;
 
   void add_segment(Label label);
-  /// What is copied to the host, and back from there.
-  Variable sent(Label label) const {
-    const std::int32_t key = index_of(label);
-    return sent_by(label) == Sent::kGradient ? gradient(key) : weight(key);
-  }
+  /// What is copied to the host, into which buffer, and what is copied back from there.
+  Variable source(Label label) const;
+  Variable buffer(Label label) const;
+  Variable target(Label label) const;
   Variable gradient(std::int32_t key) const { return first_key_ + 3 * static_cast<Variable>(key); }
-  Variable buffer(std::int32_t key) const { return gradient(key) + 1; }
   Variable weight(std::int32_t key) const { return gradient(key) + 2; }
 
   const TrainingGraph& graph_;
@@ -109,7 +109,8 @@ class RankOps {
   Variable output_;
   Variable backward_end_;
   Variable dummy_;
-  Variable first_key_;  ///< variables of key 0; those of the others follow
+  Variable first_key_;              ///< variables of key 0; those of the others follow
+  Variable beside_ = Ops::kPushed;  ///< in the same way, of parameters kept apart; kPushed: none
 };
 
 }  // namespace steptime

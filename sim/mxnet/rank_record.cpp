@@ -30,6 +30,7 @@ RankRecord::RankRecord(Engine& clock, const TrainingGraph& graph, std::optional<
       period_(period),
       input_reason_(clock.reason("input", "input pipeline")),
       reduced_(graph.keys.size()),
+      told_(graph.keys.size()),
       key_start_(graph.keys.size()),
       key_times_(graph.keys.size()),
       ends_(static_cast<std::size_t>(ends)) {
@@ -140,16 +141,20 @@ void RankRecord::collective_ended(Communicators::Subject subject) {
   advance();
   --in_progress_;
   const auto key = static_cast<std::size_t>(subject.key);
-  STEPTIME_CHECK(subject.step / period_ == reduced_[key]++,
-                 "a key is reduced once in every period, in order");
+  STEPTIME_CHECK(subject.step >= told_[key].step, "a key is reduced step after step");
+  ++reduced_[key];
+  // Of a client's sums of gradients and its parameters, those that it exchanges.
+  if (subject.payload < told_[key].payload) return;
+  told_[key] = subject;
   const Time own = starts_[subject.step % 2];  // it may end in the next step's forward pass
   key_times_[key].start = key_start_[key] - own;
   key_times_[key].end = clock_.now() - own;
 }
 
 bool RankRecord::is_complete() const {
-  return std::all_of(reduced_.begin(), reduced_.end(),
-                     [&](std::int64_t times) { return times == (sums_.step + 1) / period_; });
+  return std::all_of(reduced_.begin(), reduced_.end(), [&](std::int64_t times) {
+    return times == reduced_.front() && times >= (sums_.step + 1) / period_;
+  });
 }
 
 Duration RankRecord::step_time() const {

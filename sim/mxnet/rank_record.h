@@ -75,7 +75,7 @@ class RankRecord final : public Communicators::Listener {
   std::int64_t measured_to() const { return to_.step; }
   /// How many steps have begun.
   std::int64_t step() const { return sums_.step; }
-  /// Every key was reduced once in every period.
+  /// Every key was reduced as often as any other, once in every period at least.
   bool is_complete() const;
   /// From the start of a step's forward pass to that of the next, in the steady state.
   Duration step_time() const;
@@ -130,6 +130,8 @@ class RankRecord final : public Communicators::Listener {
   std::int64_t steady_from_step_ = 0;
   Time steady_from_{};
   std::vector<std::int64_t> reduced_;  ///< by key: how often
+  /// By key: what was reduced last that its times are told of.
+  std::vector<Communicators::Subject> told_;
   std::vector<Time> key_start_;
   std::vector<BucketTimes> key_times_;
   std::vector<Duration> ends_;

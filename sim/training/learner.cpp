@@ -93,15 +93,34 @@ void Learner::copy(std::int32_t pusher, const Piece& piece) {
 }
 
 void Learner::take(std::int64_t client) {
-  State& state = clients_[static_cast<std::size_t>(client)];
-  update_.on_client(state.w, state.pulled);
+  take(client, {0, sum_.size()});
 }
 
 void Learner::descend(std::int64_t client) {
+  descend(client, {0, sum_.size()});
+}
+
+void Learner::use(std::int64_t client, const Piece& piece, bool pulled) {
+  for (const ParameterRange& range : piece.ranges) {
+    if (pulled) take(client, range);
+    descend(client, range);
+  }
+}
+
+void Learner::take(std::int64_t client, ParameterRange range) {
+  State& state = clients_[static_cast<std::size_t>(client)];
+  const std::size_t count = range.end - range.begin;
+  update_.on_client(weights(state, range).w, std::span(state.pulled).subspan(range.begin, count));
+}
+
+void Learner::descend(std::int64_t client, ParameterRange range) {
   if (has_servers_ && !update_.sends_parameters()) return;
   State& state = clients_[static_cast<std::size_t>(client)];
-  steptime::descend(weights(state, {0, state.w.size()}),
-                    {state.gradient, static_cast<double>(members_)}, descent_);
+  const std::size_t count = range.end - range.begin;
+  steptime::descend(
+      weights(state, range),
+      {std::span(state.gradient).subspan(range.begin, count), static_cast<double>(members_)},
+      descent_);
 }
 
 void Learner::step_together(std::int64_t step) {
@@ -110,7 +129,7 @@ void Learner::step_together(std::int64_t step) {
     compute(client, step);
     descend(client);
   }
-  if (clients == 1 || !update_.exchanges(step)) return;
+  if ((clients == 1 && !has_servers_) || !update_.exchanges(step)) return;
   meet();
   for (std::int64_t client = 0; client < clients; ++client)
     take(client);

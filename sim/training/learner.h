@@ -29,18 +29,19 @@ class Learner final : public Store {
   void apply(std::int32_t pusher, const Piece& piece) override;
   /// A pusher is sent its values.
   void pull(std::int32_t pusher, const Piece& piece) override;
-  /// Without servers: a collective does to all parameters what servers would, and sends them to
-  /// all.
+  /// Where all clients wait for each other: a collective, or servers all of their pieces, do this
+  /// to all parameters, and send them to all.
   void meet();
 
-  /// Without servers, a step that all clients begin together: they meet at its end if their update
-  /// exchanges in it.
+  /// A step that all clients begin together: they meet at its end if their update exchanges in it.
   void step_together(std::int64_t step);
 
   /// A client uses all that it has pulled in a step.
   void take(std::int64_t client);
   /// A client changes its parameters by its own gradient, unless that is what the servers do.
   void descend(std::int64_t client);
+  /// The same of a piece, in this order; `pulled`: in a step in which it has pulled that.
+  void use(std::int64_t client, const Piece& piece, bool pulled);
 
   std::span<const double> client(std::int64_t c) const {
     return clients_[static_cast<std::size_t>(c)].w;
@@ -61,6 +62,8 @@ class Learner final : public Store {
     std::vector<double> pulled;
   };
   static Weights weights(State& state, ParameterRange range);
+  void take(std::int64_t client, ParameterRange range);
+  void descend(std::int64_t client, ParameterRange range);
   /// The pushes of clients [first, last), added up in the order of ranks.
   Pushed add_up(std::size_t first, std::size_t last, ParameterRange range);
   void copy(std::int32_t pusher, const Piece& piece);

@@ -76,14 +76,7 @@ TrainingTimes ReadyRun::times(const Causes* causes) {
   times.end_s = to_seconds(since_start(last));
   times.compute_s = compute_s(times.step_s);
   times.input_s = record_.waited_for_input().mean_s(workers * steps.reported());
-  if (fleet_.servers() != nullptr) {
-    SumOfTimes busy;
-    busy.add(fleet_.servers()->most_busy());
-    times.server_busy_s = busy.mean_s(steps.per_step());
-    times.messages = fleet_.messages();
-    times.messages_per_step = static_cast<double>(times.messages) / steps.per_step();
-    times.staleness = fleet_.servers()->staleness();
-  }
+  if (fleet_.servers() != nullptr) record_.tell(times, *fleet_.servers(), fleet_.messages());
   if (causes != nullptr) times.attribution = steps.attribution(*causes);
   times.links = roads_->links(to_seconds(since_start(std::max(last, world_.now()))),
                               static_cast<double>(steps.played()));

@@ -72,4 +72,13 @@ void Record::tell(TrainingTimes& times) {
   times.sent = sent_.messages();
 }
 
+void Record::tell(TrainingTimes& times, const Servers& servers, std::int64_t messages) {
+  SumOfTimes busy;
+  busy.add(servers.most_busy());
+  times.server_busy_s = busy.mean_s(steps_.per_step());
+  times.messages = messages;
+  times.messages_per_step = static_cast<double>(messages) / steps_.per_step();
+  times.staleness = servers.staleness();
+}
+
 }  // namespace steptime

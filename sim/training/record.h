@@ -54,6 +54,8 @@ class Record {
   }
   /// What has been kept, into the run's times.
   void tell(TrainingTimes& times);
+  /// And what its servers did, which have taken or sent so many messages with bytes.
+  void tell(TrainingTimes& times, const Servers& servers, std::int64_t messages);
 
  private:
   const TrainingPlan& plan_;

@@ -17,17 +17,19 @@
 namespace steptime {
 namespace {
 
-/// What is learnt in these, where the experiment says what: the accuracy over steps of all-reduces
-/// with the same seeds, each step at its end. Their fingerprints get what was learnt.
+/// What is learnt in these, where the experiment says what: the accuracy over steps of clients that
+/// wait for each other, with the same seeds, each step at its end. Their fingerprints get what was
+/// learnt.
 std::shared_ptr<const TrainingOutcome> learn(const Experiment& e, std::span<EmbeddedStep> runs) {
   const Convergence* const learns = e.run->convergence.get();
   if (learns == nullptr) return nullptr;
   const std::int64_t workers = e.cluster->workers();
-  const std::int64_t trainers = e.update->trainers(workers);
+  const bool has_servers = e.aggregation->servers.count > 0;
+  const std::int64_t trainers = has_servers ? e.aggregation->clients : e.update->trainers(workers);
   TrainingOutcome outcome{.learns = true, .target = learns->target};
   for (EmbeddedStep& run : runs) {
     const std::int64_t seed = e.run->seed + static_cast<std::int64_t>(outcome.runs.size());
-    Learner learner(*learns, *e.update, trainers, workers / trainers, false, seed);
+    Learner learner(*learns, *e.update, trainers, workers / trainers, has_servers, seed);
     TrainingTimes times{.step_s = to_seconds(run.times.step),
                         .cold_step_s = to_seconds(run.cold),
                         .end_s = to_seconds(run.ends.back()),

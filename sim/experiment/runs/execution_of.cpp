@@ -19,12 +19,14 @@ const Execution& execution_of(const Experiment& e) {
   static const LayoutPrograms layout;
   static const KvstoreRun kvstore;
   static const RankRun ranks;
+  static const ClientRun clients;
   static const OneStep one_step;
   static const TrainingPrograms training;
   static const JobsRun jobs;
   if (e.jobs) return jobs;
   if (e.layout) return layout;
   if (e.embedding->merge(*e.aggregation) != nullptr) return kvstore;
+  if (e.embedding->has_main_thread() && !e.update->waits_for_all()) return clients;
   if (e.embedding->has_main_thread()) return ranks;
   if (is_one_step(e)) return one_step;
   return training;

@@ -142,7 +142,7 @@ TEST(Communicators, ABarrierTakesItsOwnTime) {
   Heard heard;
   Communicators all(world, graph, {.barrier = 2 * kSecond}, 1, 1, heard);
   world.start({"rank"}, [](Communicators& of) -> Task {
-    co_await of.of(Communicators::kBarrier).call(0, {0});
+    co_await of.of(0, Communicators::kBarrier).call(0, {0});
   }(all));
   world.run();
   EXPECT_EQ(world.now(), Time(2 * kSecond));

@@ -22,7 +22,7 @@ struct TwoKeys {
 
 /// The key of each variable that an operation uses, -1 for others, and whether it writes.
 std::vector<std::pair<std::int32_t, bool>> uses(RankOps& operations, Kind kind, std::size_t index,
-                                                RankOps::Sent sent = RankOps::Sent::kGradient) {
+                                                Payload sent = Payload::kGradient) {
   operations.add(RankOps::label_of(kind, index, sent));
   const Ops& ops = operations.ops();
   std::vector<std::pair<std::int32_t, bool>> all;
@@ -57,7 +57,7 @@ TEST(RankOps, AfterTheBackwardPassACopyReadsItsEnd) {
 }
 
 /// The variables that an operation uses, in the order of reads and writes.
-std::vector<Ops::Variable> variables(RankOps& operations, Kind kind, RankOps::Sent sent) {
+std::vector<Ops::Variable> variables(RankOps& operations, Kind kind, Payload sent) {
   std::vector<Ops::Variable> all;
   uses(operations, kind, 1, sent);
   const Ops& ops = operations.ops();
@@ -70,8 +70,8 @@ std::vector<Ops::Variable> variables(RankOps& operations, Kind kind, RankOps::Se
 TEST(RankOps, ParametersTakeThePlaceOfGradients) {
   const TwoKeys two;
   RankOps operations(two.graph, two.settings);
-  constexpr auto kParameters = RankOps::Sent::kParameters;
-  const auto update = variables(operations, Kind::kUpdate, RankOps::Sent::kGradient);
+  constexpr auto kParameters = Payload::kParameters;
+  const auto update = variables(operations, Kind::kUpdate, Payload::kGradient);
   const Ops::Variable weight = update[1];
   const auto out = variables(operations, Kind::kCopyToHost, kParameters);
   EXPECT_EQ(out[0], weight);
@@ -82,6 +82,26 @@ TEST(RankOps, ParametersTakeThePlaceOfGradients) {
   const auto chained = variables(operations, Kind::kChained, kParameters);
   EXPECT_EQ(chained[0], buffer);
   EXPECT_EQ(chained[1], weight);
+}
+
+// They have a buffer and a place on the GPU of their own, which the update reads beside the
+// gradient.
+TEST(RankOps, ParametersThatComeBackBesideAStepAreKeptApart) {
+  const TwoKeys two;
+  RankOps operations(two.graph, two.settings);
+  operations.keep_apart();
+  constexpr auto kBeside = Payload::kParametersBeside;
+  using Variables = std::vector<Ops::Variable>;
+  const auto own = variables(operations, Kind::kUpdate, Payload::kGradient);
+  const auto out = variables(operations, Kind::kCopyToHost, kBeside);
+  EXPECT_EQ(out[0], own[1]) << "the weight";
+  EXPECT_NE(out[1], variables(operations, Kind::kCopyToHost, Payload::kGradient)[1]);
+  EXPECT_EQ(variables(operations, Kind::kAllReduce, kBeside), (Variables{own[1], out[1]}));
+  const auto back = variables(operations, Kind::kCopyToDevice, kBeside);
+  EXPECT_EQ(back[0], out[1]);
+  EXPECT_EQ(variables(operations, Kind::kUpdate, kBeside), (Variables{own[0], back[1], own[1]}));
+  EXPECT_EQ(operations.key_of(out[1]), 1);
+  EXPECT_EQ(operations.key_of(back[1]), 1);
 }
 
 TEST(RankOps, KnowTheirStepsOfAPeriod) {

@@ -305,6 +305,38 @@ TEST(EngineRun, AnEmbeddingLearnsInLocalSteps) {
   }
 }
 
+// Servers that wait for all change all values as one; sums are by rank.
+TEST(EngineRun, AnEmbeddingLearnsAtServersWhatWorkersDo) {
+  const TinyFolder folder;
+  for (const char* const aggregation :
+       {R"({"type": "parameter-server", "servers": 2, "collective": null)",
+        R"({"type": "hybrid", "clients": 2, "servers": 1, "collective": {"type": "ring", "a": null,
+                                                                        "b": null})",
+        R"({"type": "hybrid", "clients": 1, "servers": 1, "collective": {"type": "ring", "a": null,
+                                                                        "b": null})"}) {
+    for (const char* const update : {R"("sgd")", R"({"type": "local-sgd", "interval": 3})"}) {
+      const auto run = [&](const std::string& embedding) {
+        return simulate(tiny_experiment(
+            folder,
+            fmt::format(R"({{"strategy": {{"aggregation": {}}}, "update": {}{}}}, "run": {}}})",
+                        aggregation, update, embedding, learning())));
+      };
+      const Result embedded = run(R"(, "embedding": "depcha")");
+      const Result workers = run("");
+      for (std::size_t seed = 0; seed < 2; ++seed) {
+        const auto& curve = embedded.training->runs[seed].curve;
+        const auto& expected = workers.training->runs[seed].curve;
+        ASSERT_EQ(curve.size(), 41U);
+        ASSERT_EQ(expected.size(), 41U);
+        for (std::size_t step = 0; step < curve.size(); ++step) {
+          EXPECT_EQ(curve[step].score.loss, expected[step].score.loss) << aggregation << update;
+          EXPECT_EQ(curve[step].epoch, static_cast<double>(step) / 4);
+        }
+      }
+    }
+  }
+}
+
 TEST(EngineRun, DrawsTheFirstSeedOnly) {
   const TinyFolder folder;
   for (std::size_t kind = 0; kind < 2; ++kind) {

@@ -22,9 +22,6 @@ TEST(RankRun, RefusesWhatRanksInStepCannotDo) {
   };
   const std::string servers = R"(, "aggregation": {"type": "parameter-server", "servers": 2,
                                                    "collective": null, "a": null, "b": null)";
-  EXPECT_EQ(error(servers + R"(}, "update": {"type": "asgd"}})"),
-            "/strategy/update: leaves clients apart, but ranks that meet at servers do so in every "
-            "step; expected sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error(servers + R"(, "requests": "next-step"}})"),
             "/strategy/aggregation: its workers pull at the start of a step, but an embedding's "
             "pull of a key is behind its push; expected another \"requests\", or an embedding "
@@ -33,10 +30,6 @@ TEST(RankRun, RefusesWhatRanksInStepCannotDo) {
             "/strategy/schedule: decides while the step runs what all ranks reduce next, but "
             "servers take keys as each client sends them; expected an embedding {\"type\": "
             "\"async\"}, or none that decides");
-  EXPECT_EQ(error(servers + R"(}}, "run": {"convergence": {"problem": {"type": "quadratic"},
-                                "epochs": 1, "batch": 1, "learning_rate": 0.1}})"),
-            "/strategy/embedding: what is learnt at servers is known of an embedding {\"type\": "
-            "\"async\"} only; expected that, or all-reduce");
 }
 
 // Its main thread has nothing else to hand over while it is inside a call. Under a coordinator it

@@ -1,0 +1,53 @@
+// Clients of servers that do not wait for each other, as their ranks go on in engines: which steps
+// each plays, when these end, and what it learns. Ranks of one client are in step.
+//
+// What a client has pulled of a key it uses in the key's update; its gradient is that at the
+// parameters which its forward pass has read, all of them updated by then.
+#pragma once
+#include "sim/events/engine.h"
+#include "sim/training/learner.h"
+#include "sim/training/plan.h"
+#include "sim/training/record.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace steptime {
+
+class ApartClients {
+ public:
+  /// `ranks`: of all clients. `learner`: null: nothing is learnt. All must outlive this.
+  ApartClients(const TrainingPlan& plan, Engine& engine, std::int32_t ranks, Learner* learner);
+
+  /// Whether a rank plays a step, which it then begins.
+  bool wants_step(std::int64_t step);
+  /// A rank's GPU has waited so long for nothing but a step's samples.
+  void missed_samples(std::int32_t rank, std::int64_t step, Duration time) {
+    if (is_first(rank)) record_.waits_for_input(step, time);
+  }
+  /// The first segment of a rank's backward pass begins.
+  void forward_pass_ended(std::int32_t rank, std::int64_t step);
+  /// A rank has updated a key.
+  void updated(std::int32_t rank, std::int32_t key, std::int64_t step);
+  /// Any operation of a rank's step has ended.
+  void operation_ended(std::int32_t rank, std::int64_t step);
+
+  /// Whether the staleness of what a client pushes in a step is to be told.
+  bool counts(std::int64_t step) const { return record_.counts(step); }
+  Learner* learner() const { return learner_; }
+  Record& record() { return record_; }
+
+ private:
+  bool is_first(std::int32_t rank) const { return rank % ranks_of_each_ == 0; }
+  std::int32_t client_of(std::int32_t rank) const { return rank / ranks_of_each_; }
+
+  const TrainingPlan& plan_;
+  Engine& engine_;
+  std::int32_t ranks_of_each_;
+  Learner* learner_;
+  Record record_;
+  std::vector<std::size_t> updated_;  ///< by client: keys of its present step
+};
+
+}  // namespace steptime
