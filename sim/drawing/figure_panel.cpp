@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 8;
 constexpr std::size_t kFewestOfABand = 10;
-constexpr double kBesideWords = 0.6;  ///< of the distance of two words on an axis
+constexpr double kBesideWords = 0.6;  ///< a share of the distance of two words
 // Lines stand beside each other where their bars would cover each other. Of the distance of two
 // words all lines together have so much, and two of them so much at most.
 constexpr double kMostOfAWord = 0.6;
@@ -28,7 +28,7 @@ constexpr double kShift = 0.01;
 constexpr double kShiftInPanels = 0.018;
 constexpr double kMostOfAGap = 0.8;
 constexpr double kLeastOfAShift = 0.35;
-constexpr std::size_t kMostMarks = 60;      ///< of a line, that can be told apart
+constexpr std::size_t kMostMarks = 60;      ///< more of a line cannot be told apart
 constexpr double kLogarithmicResults = 30;  ///< from such a ratio of results on
 constexpr double kLogarithmicColours = 4;   ///< the same of a heat map
 /// Bytes of a name in the legend, which is as wide as a picture or a panel in each terminal.

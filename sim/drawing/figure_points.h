@@ -32,7 +32,7 @@ struct FigurePoint {
 /// Where a point without such a value would be.
 struct FigureGap {
   std::vector<std::size_t> at;  ///< on each axis; the number of its values where it is on none
-  std::vector<double> places;   ///< of axes of numbers, whatever values these have
+  std::vector<double> places;   ///< its numbers, whatever values the axes have
 };
 
 struct FigurePoints {

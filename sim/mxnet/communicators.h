@@ -70,7 +70,7 @@ class Communicators {
     /// The run whose servers ranks meet at; null: they reduce among themselves.
     const TrainingPlan* served = nullptr;
     RankGpus* gpus = nullptr;  ///< beside which keys travel; null: neither slows the other down
-    ApartClients* apart = nullptr;  ///< of those servers, which do not wait; null: they do
+    ApartClients* apart = nullptr;  ///< who do not wait for each other there; null: all do
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two

@@ -365,12 +365,16 @@ Duration Ranks::compute_of_slowest() const {
 }
 
 EmbeddedStep Ranks::step(const Causes* causes) const {
-  Duration busy{};
+  Duration busy = record_.lost();
   for (const Bucket& bucket : plan_.buckets)
-    busy += bucket.cost;
-  busy = busy / period_ + record_.lost();
+    busy += bucket.cost / period_;
+  if (run_.served != nullptr) {  // what keys cost there is known when they are back
+    const Attribution a = record_.attribution();
+    busy = a.hidden_under_backward + a.hidden_under_forward + a.exposed;
+  }
   EmbeddedStep step = recorded_step(plan_, record_, compute_of_slowest(), busy, causes);
-  if (run_.update->ends_together()) step.bounds = funnel_bounds(plan_, settings_);
+  const bool sends_gradients = run_.update->trainers(run_.workers) == 1;
+  if (sends_gradients && run_.update->has_met(1)) step.bounds = funnel_bounds(plan_, settings_);
   const std::vector<Duration>& ends = record_.ends();
   step.cold = ends[static_cast<std::size_t>(period_ - 1)] / period_;
   step.ends = {ends.begin(), ends.begin() + std::max<std::int64_t>(run_.learning, 1)};

@@ -25,7 +25,7 @@ namespace steptime {
 
 struct ModuleRun {
   const Cluster& cluster;
-  const Aggregation& aggregation;  ///< of which the embedding makes a merge
+  const Aggregation& aggregation;  ///< the embedding says how it merges
   const Update& update;            ///< keys travel in the steps in which it exchanges
   const Embedding& embedding;      ///< says what the main thread's calls cost
   std::int64_t steps = 1;  ///< to average over, where GPUs vary in speed; else to a steady state

@@ -113,9 +113,10 @@ MpiRank::Blocked MpiRank::calls(Communicators::Subject subject) {
 }
 
 void MpiRank::call(Communicators::Subject subject, Callback returns) {
-  domain_.call(run_.communicators.callee(rank_, subject.key), returns, [&](When when, Callback answer) {
-    return run_.communicators.call(rank_, subject, when, answer);
-  });
+  domain_.call(run_.communicators.callee(rank_, subject.key), returns,
+               [&](When when, Callback answer) {
+                 return run_.communicators.call(rank_, subject, when, answer);
+               });
 }
 
 void MpiRank::go_on() {

@@ -186,7 +186,7 @@ Attribution RankRecord::attribution(const Causes* causes) const {
     if (key == graph_.keys.size()) wait -= a.input;  // the main thread's
     if (wait == Duration{}) continue;
     a.waits.emplace_back(key < graph_.keys.size()
-                             ? "all-reduce and update of " + graph_.keys[key].name
+                             ? "exchange and update of " + graph_.keys[key].name
                              : "the main thread, which pushes the segment",
                          wait);
   }

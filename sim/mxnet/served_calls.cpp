@@ -121,7 +121,7 @@ class ServedCalls::OfClient final : public Client {
   std::optional<Buckets> sums_;     ///< none: a client of one rank, or parameters
   std::optional<Buckets> spreads_;  ///< none: the sum's owners have the values
   std::vector<Calls> calls_;        ///< by key
-  std::int64_t step_ = 0;           ///< of the latest call
+  std::int64_t step_ = 0;           ///< the latest call's
 };
 
 /// What its clients send.

@@ -30,7 +30,7 @@ TEST(DepCha, TheNextForwardPassHidesTheRest) {
   EXPECT_EQ(step.attribution.hidden_under_forward, kSecond);
   EXPECT_EQ(step.attribution.exposed, kSecond);
   ASSERT_EQ(step.attribution.waits.size(), 1u);
-  EXPECT_EQ(step.attribution.waits[0].first, "all-reduce and update of t1");
+  EXPECT_EQ(step.attribution.waits[0].first, "exchange and update of t1");
   EXPECT_EQ(step.attribution.transient, Duration{});
 }
 

@@ -76,8 +76,8 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   if (wanted.buckets != nullptr) *wanted.buckets = sent_buckets(step, embedded->buckets);
   Result result = result_of(e, step.plan, embedded->times, false);
   result.cold_step_time_s = to_seconds(embedded->cold);
-  const bool is_alone = e.cluster->workers() == 1 && e.aggregation->servers.count == 0;
-  if (is_alone) result.messages = 0;  // its keys are updated only
+  const bool has_others = e.cluster->workers() > 1 || e.aggregation->servers.count > 0;
+  if (!has_others) result.messages = 0;  // keys are updated only
   result.messages =
       std::llround(static_cast<double>(result.messages) / static_cast<double>(e.update->period()));
   result.seeds = seeds;

@@ -26,8 +26,10 @@ const Execution& execution_of(const Experiment& e) {
   if (e.jobs) return jobs;
   if (e.layout) return layout;
   if (e.embedding->merge(*e.aggregation) != nullptr) return kvstore;
-  if (e.embedding->has_main_thread() && !e.update->waits_for_all()) return clients;
-  if (e.embedding->has_main_thread()) return ranks;
+  if (e.embedding->has_main_thread()) {
+    const bool they_meet = e.update->has_met(e.update->period());
+    return they_meet ? static_cast<const Execution&>(ranks) : clients;
+  }
   if (is_one_step(e)) return one_step;
   return training;
 }

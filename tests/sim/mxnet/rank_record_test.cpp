@@ -54,7 +54,7 @@ TEST(RankRecord, SortsTheTime) {
   EXPECT_EQ(a.idle, kSecond);
   EXPECT_TRUE(a.causes.empty()) << "nobody keeps them";
   ASSERT_EQ(a.waits.size(), 1u);
-  EXPECT_EQ(a.waits[0].first, "all-reduce and update of w");
+  EXPECT_EQ(a.waits[0].first, "exchange and update of w");
   EXPECT_EQ(a.waits[0].second, 2 * kSecond);
   EXPECT_EQ(a.transient, Duration{});
   EXPECT_TRUE(steps.recorder.is_complete());
