@@ -26,8 +26,13 @@ void Cycles::ready(std::int32_t bucket, Time /*now*/) {
 }
 
 void Cycles::arrived(std::span<const std::int32_t> buckets, Time now) {
-  under_way_ -= buckets.size();
+  under_way_ -= std::min(under_way_, buckets.size());  // none of what was launched
   inside_->arrived(buckets, now);
+}
+
+void Cycles::launched(std::span<const std::int32_t> buckets, Time now) {
+  under_way_ = 0;
+  inside_->launched(buckets, now);
 }
 
 std::vector<std::int32_t> Cycles::next(Time now) {

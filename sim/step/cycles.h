@@ -29,6 +29,7 @@ class Cycles final : public Policy {
 
   void ready(std::int32_t bucket, Time now) override;
   void arrived(std::span<const std::int32_t> buckets, Time now) override;
+  void launched(std::span<const std::int32_t> buckets, Time now) override;
   std::vector<std::int32_t> next(Time now) override;
   std::optional<Time> wake() const override { return wake_; }
 
@@ -44,21 +45,23 @@ class Cycles final : public Policy {
   std::vector<std::int32_t> waiting_;    ///< for the next cycle
   std::vector<std::int32_t> agreed_on_;  ///< in the present one, from `agreed_` on
   Time agreed_{};
-  std::size_t under_way_ = 0;  ///< gradients that travel
+  std::size_t under_way_ = 0;  ///< gradients whose message the thread is inside of
   bool is_open_ = false;       ///< a cycle has begun, and not ended
   Time begin_{};  ///< when the present cycle began, or the earliest time at which the next one can
   std::optional<Time> wake_{};
 };
 
-/// A policy whose messages are over, for all that it decides, when they are on a stream.
+/// A policy whose messages a library launches: it is told so as soon as it has sent one.
 class Launched final : public Policy {
  public:
   explicit Launched(std::unique_ptr<Policy> of) : of_(std::move(of)) {}
   void ready(std::int32_t bucket, Time now) override { of_->ready(bucket, now); }
-  void arrived(std::span<const std::int32_t>, Time) override {}
+  void arrived(std::span<const std::int32_t> buckets, Time now) override {
+    of_->arrived(buckets, now);
+  }
   std::vector<std::int32_t> next(Time now) override {
     auto sent = of_->next(now);
-    if (!sent.empty()) of_->arrived(sent, now);
+    if (!sent.empty()) of_->launched(sent, now);
     return sent;
   }
   std::optional<Time> wake() const override { return of_->wake(); }

@@ -57,6 +57,9 @@ class Policy {
   /// What an answer of `next` sent is through: its sum is on all workers, or with servers these
   /// have all of it.
   virtual void arrived(std::span<const std::int32_t> buckets, Time now) = 0;
+  /// What an answer of `next` sent is on a stream of the GPUs, where a library launches it: who was
+  /// inside the call goes on. It arrives later.
+  virtual void launched(std::span<const std::int32_t> /*buckets*/, Time /*now*/) {}
   /// The buckets to send now, as one message; none: nothing as things stand. Asked again until it
   /// answers none. What is sent goes to the transport's streams in this order.
   virtual std::vector<std::int32_t> next(Time now) = 0;

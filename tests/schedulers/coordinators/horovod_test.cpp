@@ -96,6 +96,28 @@ TEST(Horovod, OverNcclTheNextCycleBeginsWhileAMessageTravels) {
   EXPECT_DOUBLE_EQ(step(R"("type": "horovod-nccl", "streams": 2)"), 6.008);
 }
 
+// The thread goes on, but what a schedule has under way has not arrived: with a credit of one part
+// of 1 MB the second layer's parts are sent one by one, and the first layer's, urgent, overtakes
+// those that are left; without that limit all of them are on the stream before it is ready.
+TEST(Horovod, OverNcclASchedulesCreditCountsUntilAMessageArrives) {
+  const auto first_layer_is_back = [](const std::string& credit) {
+    std::vector<SentBucket> buckets;
+    simulate(training_experiment(
+                 R"({"aggregation": )" + kRing +
+                     R"(, "schedule": {"type": "priority", "partition": "1 MB", "credit": ")" +
+                     credit + R"("}, "transport": {"type": "horovod-nccl", "coordinator":
+                     {"type": "horovod", "cycle": "0 s", "handling": "0 s"}}})",
+                 4, R"({"steps": 1})", 1e6),
+             &buckets);
+    double end = 0;
+    for (const SentBucket& bucket : buckets) {
+      if (bucket.tensors.front() == "one") end = std::max(end, bucket.end_s);
+    }
+    return end;
+  };
+  EXPECT_LT(first_layer_is_back("1 MB"), first_layer_is_back("100 MB") - 1);
+}
+
 TEST(Horovod, WithoutCycleAndCostsItIsWfbp) {
   const auto step = [](const std::string& transport, const std::string& schedule) {
     return simulate(training_experiment(
