@@ -6,7 +6,6 @@
 // and of jitter; gpu_operation.
 // Source: sim/mxnet/module_step.h.
 #include "sim/mxnet/embedding.h"
-#include "sim/mxnet/merge.h"
 
 #include <array>
 #include <memory>
@@ -35,11 +34,8 @@ class Module final : public Embedding {
                     "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
     }
   }
-  /// A kvstore has a sharding of its keys where it has nobody to add up with, too.
   const Merge* merge(const Aggregation& aggregation) const override {
-    const ServerGroup& place = aggregation.servers;
-    const bool is_alone = aggregation.merge == nullptr && place.count == 0 && place.sharding;
-    return is_alone ? &no_kvstore() : Embedding::merge(aggregation);
+    return aggregation.alone ? aggregation.alone.get() : Embedding::merge(aggregation);
   }
 };
 

@@ -223,7 +223,8 @@ std::unique_ptr<Aggregation> make_kvstore(const Config& c, const Cluster& cluste
   const IssuingThread issuing = read_issuing(c);
   const auto nothing = std::make_shared<LinearCollective>(LinearCost{});
   if (cluster.workers() == 1 && !beyond)  // MXNet copies nothing then
-    return std::make_unique<Aggregation>(Aggregation{.inside = nothing, .servers = place});
+    return std::make_unique<Aggregation>(
+        Aggregation{.inside = nothing, .servers = place, .alone = no_kvstore()});
   const LinearCost whole = beyond ? whole_cost(cluster, place, *beyond)
                                   : cost_of_one_key(*merge, cluster, *place.sharding);
   if (beyond) merge = nullptr;

@@ -32,9 +32,8 @@ class NoKvStore final : public Merge {
 
 }  // namespace
 
-const Merge& no_kvstore() {
-  static const NoKvStore none;
-  return none;
+std::shared_ptr<const Merge> no_kvstore() {
+  return std::make_shared<NoKvStore>();
 }
 
 LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sharding& sharding) {

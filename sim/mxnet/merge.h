@@ -69,7 +69,7 @@ using Merges = Registry<Merge, const Cluster&>;
 
 /// Of a single GPU: there is no kvstore, the main thread calls the optimizer for each key. Source:
 /// apache/mxnet 1.3.1 python/mxnet/model.py, _create_kvstore and _update_params.
-const Merge& no_kvstore();
+std::shared_ptr<const Merge> no_kvstore();
 
 /// A line through the times of a key of 0 B and one of 16 MB that are pushed and pulled alone,
 /// where calls and operations cost nothing.

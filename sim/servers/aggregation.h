@@ -80,6 +80,8 @@ struct Aggregation {
   /// How a kvstore without servers adds up on its one node, as operations of an engine
   /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};
+  /// Of a kvstore on a single GPU, which has nobody to add up with: what its process does instead.
+  std::shared_ptr<const Merge> alone{};
   std::int64_t merge_threads = 4;  ///< the process adds up in host memory with as many
   /// What a schedule reckons a message with: from ready to back everywhere, when nothing else is
   /// sent. Null: as `inside`.

@@ -101,6 +101,10 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
   EXPECT_EQ(error_of(R"({"strategy": {"embedding": {"type": "module"}}})"),
             "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
             "{\"type\": \"async\"}");
+  EXPECT_EQ(error_of(R"({"cluster": {"nodes": 1}, "strategy": {"embedding": {"type": "module"},
+                         "aggregation": {"type": "hybrid", "clients": 1, "servers": 0}}})"),
+            "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
+            "{\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("device", kFree, R"(, "servers": 1)")),
             "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
             "{\"type\": \"async\"}");
