@@ -1,6 +1,7 @@
-// Module: MXNet's Module API on one node. One process drives all GPUs; its main thread pushes and
+// Module: MXNet's Module API. One process drives all GPUs of a node; its main thread pushes and
 // pulls every key, with the optimizer on the kvstore, and waits only for the training metric; the
-// merge of a "kvstore" adds up. With one GPU there is no kvstore: it calls the optimizer alone.
+// merge of a "kvstore" adds up, and with servers its processes meet there. With one GPU and no
+// server there is no kvstore: it calls the optimizer alone.
 //
 // Parameters: as of every embedding (sim/mxnet/settings.cpp), but for those of copies to the host
 // and of jitter; gpu_operation.
@@ -20,9 +21,7 @@ class Module final : public Embedding {
   void check(const Config& strategy, const Aggregation& aggregation,
              const Update& update) const override {
     if (merge(aggregation) == nullptr) {
-      strategy.fail("embedding",
-                    "plays a kvstore without servers, on one node; elsewhere expected {\"type\": "
-                    "\"async\"}");
+      strategy.fail("embedding", "drives a kvstore; elsewhere expected {\"type\": \"async\"}");
     }
     if (aggregation.issuing.any()) {
       strategy.object("aggregation", any_keys())
@@ -33,9 +32,16 @@ class Module final : public Embedding {
                     "sends parameters, but the module's optimizer is on the kvstore, which adds up "
                     "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
     }
+    if (aggregation.beyond && !update.has_met(update.period())) {
+      strategy.fail("update",
+                    "lets nodes go on at their own pace, but the module's processes are played in "
+                    "step; expected sgd, or an embedding {\"type\": \"async\"}");
+    }
   }
   const Merge* merge(const Aggregation& aggregation) const override {
-    return aggregation.alone ? aggregation.alone.get() : Embedding::merge(aggregation);
+    if (aggregation.alone) return aggregation.alone.get();
+    if (aggregation.beyond) return aggregation.merge_in_nodes.get();
+    return Embedding::merge(aggregation);
   }
 };
 

@@ -15,7 +15,10 @@
 // both fidelities (sim/mxnet/module_step.h): with the embedding "module", which says what calls
 // cost, and without one, where they cost nothing but what issue_time and updater_time say.
 //
-// With servers a merge begins when all copies of its key are there and costs N - 1 times the
+// With servers and "module" each node's process is played in the same way, and its pushes and pulls
+// are operations, too; the rest of this is about servers without that embedding.
+//
+// A merge begins when all copies of its key are there and costs N - 1 times the
 // cluster's `reduction` per byte. At message fidelity copies share the links of the node, and each
 // takes a thread of a GPU, `copy_threads` each: the sender's, or at a copy from the host the
 // receiver's. A free thread takes the copy of the key with the highest priority; a sum on its way
@@ -227,12 +230,18 @@ std::unique_ptr<Aggregation> make_kvstore(const Config& c, const Cluster& cluste
         Aggregation{.inside = nothing, .servers = place, .alone = no_kvstore()});
   const LinearCost whole = beyond ? whole_cost(cluster, place, *beyond)
                                   : cost_of_one_key(*merge, cluster, *place.sharding);
-  if (beyond) merge = nullptr;
+  std::shared_ptr<const Merge> in_nodes;
+  if (beyond) {
+    in_nodes = std::move(merge);
+    merge = nullptr;
+    if (cluster.gpus_per_node == 1) in_nodes = merge_of_one_gpu();
+  }
   return std::make_unique<Aggregation>(
       Aggregation{.clients = cluster.workers(),
                   .inside = nothing,
                   .servers = place,
                   .merge = std::move(merge),
+                  .merge_in_nodes = std::move(in_nodes),
                   .merge_threads = c.get<std::int64_t>("threads"),
                   .whole = std::make_shared<LinearCollective>(whole),
                   .beyond = std::move(beyond),

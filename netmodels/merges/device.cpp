@@ -3,16 +3,19 @@
 // default the largest key comes first, each to the GPU with the fewest bytes so far.
 //
 // For N GPUs a key takes N copies, a sum of N and N copies, to GPU 0, 1, 2, ... whichever merges.
-// Where the optimizer runs on the kvstore, the weights live on the GPU that merges, and a pull
-// copies them to the buffer of the sum first, which goes to all.
+// Where the optimizer runs in the process, the weights live on the GPU that merges, and a pull
+// copies them to the buffer of the sum first, which goes to all. Where it runs on servers, the host
+// has a buffer for each key, which is pushed from and pulled to.
 // Source: apache/mxnet 1.3.1 src/kvstore/comm.h (CommDevice), src/kvstore/kvstore_local.h.
 #include "sim/mxnet/merge.h"
+#include "sim/mxnet/optimizer.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace steptime {
@@ -28,42 +31,44 @@ class DeviceStore final : public KvStore {
       size = std::max<std::int64_t>(size, 1);
     for (const Shard& shard : sharding.shards(sizes, process.gpus())) {
       const auto key = static_cast<std::size_t>(shard.key);
-      parts_[key].push_back({shard.server, std::min(shard.elements, bytes[key]),
-                             process.variables(static_cast<std::size_t>(process.gpus())),
-                             process.variable()});
+      auto buffers = process.variables(static_cast<std::size_t>(process.gpus()));
+      const SummedPart sum{shard.server, std::min(shard.elements, bytes[key]), buffers.front(),
+                           process.variable()};
+      parts_[key].push_back({sum, std::move(buffers)});
     }
   }
 
   void push(KeyRange keys) override {
-    for (const Part& part : parts_[keys.first]) {
+    for (const auto& [sum, buffers] : parts_[keys.first]) {
       for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
-        process_.copy(gpu, part.gpu, part.bytes, process_.gradient(keys.first, gpu),
-                      part.buffers[static_cast<std::size_t>(gpu)]);
+        process_.copy(gpu, sum.gpu, sum.bytes, process_.gradient(keys.first, gpu),
+                      buffers[static_cast<std::size_t>(gpu)]);
       }
-      const auto merged = part.buffers.front();
-      process_.sum(part.gpu, process_.gpus(), part.bytes,
-                   {part.buffers.begin() + 1, part.buffers.end()}, {merged});
-      process_.update(part.gpu, {merged}, part.weights);
+      process_.sum(sum.gpu, process_.gpus(), sum.bytes, {buffers.begin() + 1, buffers.end()},
+                   {sum.sum});
     }
+    process_.optimizer().push(process_, keys.first, sums(keys.first));
   }
   void pull(KeyRange keys) override {
-    for (const Part& part : parts_[keys.first]) {
-      const auto merged = part.buffers.front();
-      if (process_.updates()) process_.copy(part.gpu, part.gpu, part.bytes, part.weights, merged);
-      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
-        process_.copy(part.gpu, gpu, part.bytes, merged, process_.weight(keys.first, gpu));
-      }
+    process_.optimizer().pull(process_, keys.first, sums(keys.first));
+    for (const auto& [sum, buffers] : parts_[keys.first]) {
+      for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
+        process_.copy(sum.gpu, gpu, sum.bytes, sum.sum, process_.weight(keys.first, gpu));
     }
   }
 
  private:
   /// Of a key, on the GPU that merges it.
   struct Part {
-    std::int32_t gpu;
-    std::int64_t bytes;
+    SummedPart sum;
     NodeProcess::Variables buffers;  ///< what each GPU has copied; the first becomes the sum
-    NodeProcess::Variable weights;   ///< what the optimizer makes of it, where it runs here
   };
+  std::vector<SummedPart> sums(std::size_t key) const {
+    std::vector<SummedPart> sums;
+    for (const Part& part : parts_[key])
+      sums.push_back(part.sum);
+    return sums;
+  }
   NodeProcess& process_;
   std::vector<std::vector<Part>> parts_;
 };

@@ -5,7 +5,9 @@
 // `reduction` for each byte, and N copies, each on the copy queue of its GPU.
 // Source: apache/mxnet 1.3.1 src/kvstore/comm.h, CommCPU.
 #include "sim/mxnet/merge.h"
+#include "sim/mxnet/optimizer.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,9 +33,10 @@ class LocalStore final : public KvStore {
     }
     process_.sum(NodeProcess::kHost, process_.gpus(), bytes_[keys.first],
                  {buffers.begin() + 1, buffers.end()}, {buffers.front()});
-    process_.update(NodeProcess::kHost, {}, buffers.front());
+    process_.optimizer().push(process_, keys.first, sum(keys.first));
   }
   void pull(KeyRange keys) override {
+    process_.optimizer().pull(process_, keys.first, sum(keys.first));
     for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
       process_.copy(NodeProcess::kHost, gpu, bytes_[keys.first], buffers_[keys.first].front(),
                     process_.weight(keys.first, gpu));
@@ -41,6 +44,11 @@ class LocalStore final : public KvStore {
   }
 
  private:
+  std::array<SummedPart, 1> sum(std::size_t key) const {
+    const auto merged = buffers_[key].front();
+    return {{{NodeProcess::kHost, bytes_[key], merged, merged}}};
+  }
+
   NodeProcess& process_;
   std::vector<std::int64_t> bytes_;
   std::vector<NodeProcess::Variables> buffers_;  ///< by key; the first becomes the sum

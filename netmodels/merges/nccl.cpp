@@ -10,6 +10,7 @@
 // Source: apache/mxnet 1.3.1 src/kvstore/kvstore_nccl.h, python/mxnet/model.py.
 #include "sim/collective/collective.h"
 #include "sim/mxnet/merge.h"
+#include "sim/mxnet/optimizer.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,10 @@ class NcclStore final : public KvStore {
         gradients.push_back(process_.gradient(key, gpu));
     }
     process_.kernel(launches_, kernel(keys), gradients, merged);
-    for (const auto key : merged)
-      process_.update(0, {}, key);
+    for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
+      const SummedPart sum{0, bytes_[key], merged_[key], merged_[key]};
+      process_.optimizer().push(process_, key, {&sum, 1});
+    }
   }
   void pull(KeyRange keys) override {
     NodeProcess::Variables merged;

@@ -14,6 +14,7 @@
 #include "sim/core/error.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/node_process.h"
+#include "sim/mxnet/optimizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,8 +72,7 @@ class PushPulls final : public Collective {
     merge_ = read_merge(c, cluster);
     sharding_ = read_key_sharding(c, "sharding");
     costs_ = {.engine_push = c.get<Duration>("engine_push"),
-              .gpu_operation = c.get<Duration>("gpu_operation"),
-              .uses_host = merge_->place() == Merge::Place::kHost};
+              .gpu_operation = c.get<Duration>("gpu_operation")};
     if (c.has("model")) read_model(c);
   }
 
@@ -110,7 +110,9 @@ class PushPulls final : public Collective {
   }
   Duration of_keys(const std::vector<std::int64_t>& bytes) const {
     World world;
-    NodeProcess process(world, cluster_, costs_, bytes.size());
+    const Machine machine = merge_->machine(cluster_);
+    NodeProcess process(world, {world.connect(machine, cluster_.messages)}, cluster_, costs_,
+                        no_optimizer(), bytes.size());
     const auto store = merge_->init(process, bytes, *sharding_);
     process.begin_period();
     world.start({"main thread"}, main_thread(process, *store, bytes.size()));

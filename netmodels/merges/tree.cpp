@@ -13,6 +13,7 @@
 #include "netmodels/trees/tree.h"
 
 #include "sim/mxnet/merge.h"
+#include "sim/mxnet/optimizer.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -56,10 +57,11 @@ class TreeStore final : public KvStore {
     const bool in_place = !own_copies_ && !is_cut(key);
     for (std::size_t i = 0; i < key.slices.size(); ++i)
       reduce(keys.first, trees_[i], key.slices[i], in_place);
-    if (!is_cut(key)) return process_.update(trees_[0].root, {}, merged_at_root(key));
-    for (std::size_t i = 0; i < key.slices.size(); ++i)
+    for (std::size_t i = 0; is_cut(key) && i < key.slices.size(); ++i)
       broadcast(trees_[i], key.slices[i].bytes, key.slices[i].merged);
-    process_.update(0, {}, key.updated);
+    const auto weights = is_cut(key) ? key.updated : merged_at_root(key);
+    const SummedPart sum{is_cut(key) ? 0 : trees_[0].root, key.bytes, weights, weights};
+    process_.optimizer().push(process_, keys.first, {&sum, 1});
   }
   void pull(KeyRange keys) override {
     const Key& key = keys_[keys.first];

@@ -58,4 +58,13 @@ class RankTimeline {
   std::vector<Track> tracks_;
 };
 
+/// So many actors of a kind, "server 0" and so on.
+inline std::vector<RankTimeline> actors(Timeline* timeline, const std::string& kind,
+                                        std::int64_t count) {
+  std::vector<RankTimeline> all;
+  for (std::int64_t i = 0; i < count; ++i)
+    all.emplace_back(timeline, fmt::format("{} {}", kind, i));
+  return all;
+}
+
 }  // namespace steptime

@@ -62,7 +62,9 @@ void extrapolate_exchanges(const Experiment& e, const StepPlan& plan,
     if (!outside.empty()) beyond.push_back(outside);
     if (!outside.empty() || e.collective->linear()) break;  // which says the same of all
   }
-  if (e.aggregation->meets_in_nodes() && e.cluster->node && e.cluster->gpus_per_node > 1)
+  const bool plays_nodes = e.embedding->merge(*e.aggregation) != nullptr;
+  if (e.aggregation->meets_in_nodes() && !plays_nodes && e.cluster->node &&
+      e.cluster->gpus_per_node > 1)
     beyond.emplace_back("closed forms know the GPUs' links to their host, not what they share");
   if (!e.aggregation->unknown_fabric.empty()) beyond.push_back(e.aggregation->unknown_fabric);
 }

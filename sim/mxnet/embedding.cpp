@@ -63,9 +63,8 @@ void Embedding::check(const Config& strategy, const Aggregation& aggregation,
   if (!has_main_thread() || (aggregation.merge == nullptr && !aggregation.beyond)) return;
   strategy.fail(
       "embedding",
-      fmt::format("issues all-reduces, but this kvstore merges by operations of its own; expected "
-                  "{}{{\"type\": \"async\"}}",
-                  aggregation.beyond ? "" : "{\"type\": \"module\"} or "));
+      "issues all-reduces, but a kvstore merges by operations of its own; expected {\"type\": "
+      "\"module\"} or {\"type\": \"async\"}");
 }
 
 Task Embedding::aggregate(MpiRank& /*worker*/) const {

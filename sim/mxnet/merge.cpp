@@ -1,8 +1,13 @@
 #include "sim/mxnet/merge.h"
 
 #include "sim/mxnet/node_process.h"
+#include "sim/mxnet/optimizer.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace steptime {
 namespace {
@@ -11,14 +16,48 @@ class UpdatesAlone final : public KvStore {
  public:
   explicit UpdatesAlone(NodeProcess& process) : process_(process) {}
   void push(KeyRange keys) override {
-    process_.update(0, {process_.gradient(keys.first, 0)}, process_.weight(keys.first, 0));
+    const SummedPart sum{0, 0, process_.gradient(keys.first, 0), process_.weight(keys.first, 0)};
+    process_.optimizer().push(process_, keys.first, {&sum, 1});
   }
   void pull(KeyRange) override {}
-  std::int64_t push_calls(std::int64_t keys) const override { return keys; }
-  std::int64_t pull_calls() const override { return 0; }
+  std::int64_t calls() const override { return 0; }
 
  private:
   NodeProcess& process_;
+};
+
+class PushesAlone final : public KvStore {
+ public:
+  PushesAlone(NodeProcess& process, std::span<const std::int64_t> bytes)
+      : process_(process),
+        bytes_(bytes.begin(), bytes.end()),
+        on_host_(process.variables(bytes.size())) {}
+  void push(KeyRange keys) override {
+    const SummedPart own = part(keys.first, process_.gradient(keys.first, 0));
+    process_.optimizer().push(process_, keys.first, {&own, 1});
+  }
+  void pull(KeyRange keys) override {
+    const SummedPart own = part(keys.first, process_.weight(keys.first, 0));
+    process_.optimizer().pull(process_, keys.first, {&own, 1});
+  }
+
+ private:
+  SummedPart part(std::size_t key, NodeProcess::Variable on_gpu) const {
+    return {0, bytes_[key], on_gpu, on_host_[key]};
+  }
+
+  NodeProcess& process_;
+  std::vector<std::int64_t> bytes_;
+  NodeProcess::Variables on_host_;  ///< by key
+};
+
+class OneGpu final : public Merge {
+ public:
+  Place place() const override { return Place::kHost; }
+  std::unique_ptr<KvStore> init(NodeProcess& process, std::span<const std::int64_t> bytes,
+                                const Sharding&) const override {
+    return std::make_unique<PushesAlone>(process, bytes);
+  }
 };
 
 class NoKvStore final : public Merge {
@@ -36,11 +75,17 @@ std::shared_ptr<const Merge> no_kvstore() {
   return std::make_shared<NoKvStore>();
 }
 
+std::shared_ptr<const Merge> merge_of_one_gpu() {
+  return std::make_shared<OneGpu>();
+}
+
 LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sharding& sharding) {
   constexpr std::int64_t kLarge = 16'000'000;
   const auto seconds = [&](std::int64_t bytes) {
     World world;
-    NodeProcess process(world, cluster, {.uses_host = merge.place() == Merge::Place::kHost}, 1);
+    const Machine machine = merge.machine(cluster);
+    NodeProcess process(world, {world.connect(machine, cluster.messages)}, cluster, {},
+                        no_optimizer(), 1);
     const auto store = merge.init(process, {&bytes, 1}, sharding);
     process.begin_period();
     world.start({"main thread"}, process.push([&] {

@@ -6,6 +6,7 @@
 #include "sim/config/registry.h"
 #include "sim/mxnet/node_process.h"
 #include "sim/network/cluster.h"
+#include "sim/network/machine.h"
 #include "sim/servers/sharding.h"
 
 #include <cstddef>
@@ -27,13 +28,12 @@ struct KeyRange {
 class KvStore {
  public:
   virtual ~KvStore() = default;
-  /// Adds up what all GPUs have as their gradients, and updates the sum where the process does.
+  /// Adds up what all GPUs have as their gradients, for the process's optimizer.
   virtual void push(KeyRange keys) = 0;
-  /// Gives every GPU the sum as its weights.
+  /// Gives every GPU what that makes of it as its weights.
   virtual void pull(KeyRange keys) = 0;
-  /// Calls of the Python API in a push of so many keys: its own, and the optimizer's for each.
-  virtual std::int64_t push_calls(std::int64_t keys) const { return 1 + keys; }
-  virtual std::int64_t pull_calls() const { return 1; }
+  /// Of the Python API, in a push and in a pull; the optimizer's come on top.
+  virtual std::int64_t calls() const { return 1; }
 };
 
 class Merge {
@@ -47,6 +47,10 @@ class Merge {
   };
   virtual ~Merge() = default;
   virtual Place place() const = 0;
+  /// What it adds up on: with hosts, where these have the sums.
+  Machine machine(const Cluster& cluster) const {
+    return Machine(cluster, {.hosts = place() == Place::kHost});
+  }
   /// Whether keys that are pushed in one call, or pulled, are one operation.
   virtual bool takes_several_keys() const { return false; }
   /// Of a push, and of a pull; 1 where it makes no difference.
@@ -70,6 +74,11 @@ using Merges = Registry<Merge, const Cluster&>;
 /// Of a single GPU: there is no kvstore, the main thread calls the optimizer for each key. Source:
 /// apache/mxnet 1.3.1 python/mxnet/model.py, _create_kvstore and _update_params.
 std::shared_ptr<const Merge> no_kvstore();
+
+/// Of a single GPU on each node that meets others at servers: there is nothing to add up, its
+/// gradient is copied to the host as it is, and from there what the servers made of it. Source:
+/// apache/mxnet 1.3.1 src/kvstore/comm.h (Reduce, Broadcast), of one array.
+std::shared_ptr<const Merge> merge_of_one_gpu();
 
 /// A line through the times of a key of 0 B and one of 16 MB that are pushed and pulled alone,
 /// where calls and operations cost nothing.

@@ -7,26 +7,31 @@
 
 namespace steptime {
 
-NodeProcess::NodeProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
+NodeProcess::NodeProcess(World& world, const Place& place, const Cluster& cluster,
+                         const Costs& costs, const Optimizer& optimizer, std::size_t keys,
                          bool keeps_grants)
     : world_(world),
       reasons_(world.engine),
+      place_(place),
       cluster_(cluster),
       costs_(costs),
+      optimizer_(optimizer),
       why_(world.engine),
       gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
       keys_(keys),
-      machine_(cluster_, {.hosts = costs.uses_host}),
-      network_(world.connect(machine_, cluster.messages)),
       domain_(world.engine, false),
       engine_(domain_, *this, ops_, keeps_grants),
-      waits_over_(world, {"waits of the main thread"}) {
+      waits_over_(world, {"waits of the main thread"}),
+      answered_([this](std::int32_t bucket, When end) { answered(bucket, end); }) {
   for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
     pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
                       ops_.add_pool(2, PoolOrder::kFifo)});
   }
   cpu_ = ops_.add_pool(costs_.cpu_threads, PoolOrder::kPriority);
   mutex_ = ops_.add_pool(1, PoolOrder::kPriority);
+  // Its thread hands a request over and is free: as many are under way as there are.
+  requests_ =
+      ops_.add_pool(std::max<std::int64_t>(static_cast<std::int64_t>(keys), 1), PoolOrder::kFifo);
   waits_ = ops_.add_pool(1, PoolOrder::kFifo);
   const Variables of_keys = variables(2 * keys * static_cast<std::size_t>(gpus_));
   if (!of_keys.empty()) first_key_ = of_keys.front();
@@ -105,7 +110,6 @@ void NodeProcess::kernel(Duration launches, Duration length, const Variables& so
 }
 
 void NodeProcess::update(std::int32_t gpu, const Variables& sum, Variable weights) {
-  if (!costs_.updates) return;
   Operation operation{.kind = Kind::kUpdate, .gpu = gpu, .length = costs_.update};
   operation.reason = gpu == kHost ? why_.host_updates : reasons_.updates;
   if (gpu == kHost) return add(cpu_, operation, sum, {weights});
@@ -116,6 +120,13 @@ void NodeProcess::update(std::int32_t gpu, const Variables& sum, Variable weight
 void NodeProcess::compute(std::int32_t gpu, Duration length, Reason pass, const Variables& reads,
                           const Variables& writes) {
   add(pools(gpu).kernels, {.kind = Kind::kCompute, .gpu = gpu, .length = length, .reason = pass},
+      reads, writes);
+}
+
+void NodeProcess::ask(Servers& servers, Request request, std::int32_t bucket,
+                      const Variables& reads, const Variables& writes) {
+  add(requests_,
+      {.kind = Kind::kAsk, .gpu = kHost, .servers = &servers, .request = request, .bucket = bucket},
       reads, writes);
 }
 
@@ -137,11 +148,6 @@ void NodeProcess::begin_period() {
   step_ = 0;
 }
 
-std::vector<LinkUse> NodeProcess::links(double steps) const {
-  return link_uses(cluster_, machine_, network_,
-                   {to_seconds(since_start(end_)), steps, costs_.uses_host});
-}
-
 When NodeProcess::pushed_at(Duration call) {
   const When called = domain_.until(call - costs_.engine_push, reasons_.calls);
   return domain_.until(called, costs_.engine_push, reasons_.pushes);
@@ -151,6 +157,11 @@ std::optional<When> NodeProcess::started(OperationId id) {
   has_started(id);
   const Operation& of = operation(id);
   if (of.kind == Kind::kStream) return later(world_.present(), kernel_ends_[of.kernel]);
+  if (of.kind == Kind::kAsk) {
+    asked_[of.bucket] = id;
+    (of.servers->*of.request)(static_cast<std::int32_t>(place_.node), of.bucket, answered_);
+    return std::nullopt;
+  }
   const When launched = domain_.until(of.launch, why_.launches);
   if (of.kind == Kind::kCopy && of.gpu != of.to) {
     world_.engine.at(launched, Phase::kNormal, [this, id] { send(id); });
@@ -158,7 +169,7 @@ std::optional<When> NodeProcess::started(OperationId id) {
   }
   Duration time = of.length;
   if (of.kind == Kind::kCompute && costs_.variation.any())
-    time = scaled(of.length, costs_.variation.factor(costs_.seed, of.gpu, step(id)));
+    time = scaled(of.length, costs_.variation.factor(costs_.seed, worker(of.gpu), step(id)));
   const Duration usual = std::min(time, of.length);
   return domain_.until(domain_.until(launched, usual, of.reason), time - usual, reasons_.slower);
 }
@@ -166,11 +177,11 @@ std::optional<When> NodeProcess::started(OperationId id) {
 void NodeProcess::send(OperationId id) {
   if (domain_.keeps_causes()) sent_[id] = world_.engine.hold(world_.present());
   const Operation& copy = operation(id);
-  network_.send({.sink = this,
-                 .from = endpoint(copy.gpu),
-                 .to = endpoint(copy.to),
-                 .bytes = copy.bytes,
-                 .sender = static_cast<std::int32_t>(id)});
+  place_.network.send({.sink = this,
+                       .from = endpoint(copy.gpu),
+                       .to = endpoint(copy.to),
+                       .bytes = copy.bytes,
+                       .sender = static_cast<std::int32_t>(id)});
 }
 
 void NodeProcess::ended(OperationId id) {
@@ -190,12 +201,18 @@ void NodeProcess::delivered(const Message& message) {
   const auto id = static_cast<OperationId>(message.sender);
   if (domain_.keeps_causes()) {
     Engine& clock = world_.engine;
-    const Network::Alone alone = network_.alone();
+    const Network::Alone alone = place_.network.alone();
     clock.because(clock.until(
         clock.release(sent_.extract(id).mapped()), clock.now(),
         Stretches{{why_.latency, alone.latency}, {why_.transfer, alone.transfer}, why_.sharing}));
   }
   engine_.finish(id);
+}
+
+void NodeProcess::answered(std::int32_t bucket, When end) {
+  const OperationId id = asked_.at(bucket);
+  world_.engine.at(later(world_.present(), end), Phase::kNormal,
+                   [this, id] { engine_.finish(id); });
 }
 
 }  // namespace steptime

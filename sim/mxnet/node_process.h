@@ -13,6 +13,7 @@
 //   kernel    of NCCL, on all GPUs: launched under one mutex, after which an operation of the CPU's
 //             waits for it; kernels follow one another on one stream
 //   compute   a segment of a GPU's forward or backward pass; a GPU's segments follow one another
+//   request   of the host to servers, through a thread of the CPU's that is free at once
 //   wait      of the main thread, on a thread of the CPU's
 //
 // An operation holds its thread until the GPU is done, and takes `gpu_operation` besides its bytes.
@@ -24,15 +25,14 @@
 // Source: apache/mxnet 1.3.1 src/ndarray/ndarray.cc (CopyFromTo, ElementwiseSum), src/ndarray/
 // ndarray_function-inl.h, src/engine/threaded_engine_perdevice.cc, src/kvstore/kvstore_nccl.h.
 #pragma once
-#include "sim/collective/link_use.h"
 #include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/op_engine.h"
 #include "sim/mxnet/ops.h"
 #include "sim/network/cluster.h"
-#include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/runtime/waits.h"
 #include "sim/runtime/world.h"
+#include "sim/servers/servers.h"
 #include "sim/workload/variation.h"
 
 #include <algorithm>
@@ -40,9 +40,12 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace steptime {
+
+class Optimizer;
 
 class NodeProcess : private OpEngine::Listener, private MessageSink {
  public:
@@ -52,40 +55,52 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   /// In place of a GPU: the host memory of the node.
   static constexpr std::int32_t kHost = -1;
 
+  /// Which node it is, and the network that its copies go over: one of endpoints that are the GPUs
+  /// of all nodes, and behind these their hosts, where sums may be in host memory.
+  struct Place {
+    Network& network;
+    std::int64_t node = 0;
+  };
+
   struct Costs {
     Duration engine_push{};
     Duration gpu_operation{};
     std::int64_t copy_threads = 2;  ///< each GPU has as many: MXNET_GPU_COPY_NTHREADS
     std::int64_t cpu_threads = 4;   ///< MXNET_CPU_PRIORITY_NTHREADS
-    bool updates = false;    ///< the optimizer runs on the kvstore: its operation is part of a push
-    Duration update{};       ///< what that operation takes, besides gpu_operation
-    bool uses_host = false;  ///< sums may be in host memory, which the machine then has
-    Variation variation{};   ///< how what the GPUs compute differs
-    std::int64_t seed = 1;   ///< what the variation is drawn with
+    Duration update{};      ///< what an operation of the optimizer takes, besides gpu_operation
+    Variation variation{};  ///< how what the GPUs compute differs
+    std::int64_t seed = 1;  ///< what the variation is drawn with
   };
 
-  enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kWait };
+  enum class Kind : std::uint8_t { kCopy, kSum, kLaunch, kStream, kCompute, kUpdate, kAsk, kWait };
+  /// What servers do with a bucket of a client, who hears of the end.
+  using Request = void (Servers::*)(std::int32_t client, std::int32_t bucket, Client& who);
   struct Operation {
     Kind kind = Kind::kCopy;
     std::int32_t gpu = 0;  ///< whose thread it takes; of a wait 0
     std::int32_t to = 0;   ///< where a copy goes
     std::int64_t bytes = 0;
-    Duration launch{};       ///< what a GPU takes to start it; the length begins behind it
-    Duration length{};       ///< unless it takes links; where GPUs do not vary
-    Reason reason = 0;       ///< why that passes
-    std::size_t kernel = 0;  ///< which one a launch, or the wait for it, is about
-    Duration call{};         ///< what the main thread takes until it has pushed this
-    std::int64_t step = 0;   ///< the step of the period in which it was said
+    Duration launch{};           ///< what a GPU takes to start it; the length begins behind it
+    Duration length{};           ///< unless it takes links; where GPUs do not vary
+    Reason reason = 0;           ///< why that passes
+    std::size_t kernel = 0;      ///< which one a launch, or the wait for it, is about
+    Servers* servers = nullptr;  ///< that are asked
+    Request request = nullptr;
+    std::int32_t bucket = 0;  ///< what they are asked about
+    Duration call{};          ///< what the main thread takes until it has pushed this
+    std::int64_t step = 0;    ///< the step of the period in which it was said
   };
 
-  /// `keys`: how many. `keeps_grants`: last_granted() is asked for. The world must outlive the
-  /// process.
-  NodeProcess(World& world, const Cluster& cluster, const Costs& costs, std::size_t keys,
-              bool keeps_grants = false);
+  /// `keys`: how many. `keeps_grants`: last_granted() is asked for. World, network and optimizer
+  /// must outlive the process.
+  NodeProcess(World& world, const Place& place, const Cluster& cluster, const Costs& costs,
+              const Optimizer& optimizer, std::size_t keys, bool keeps_grants = false);
 
   // What the main thread says.
 
   std::int32_t gpus() const { return gpus_; }
+  /// What says the rest of a push, and the start of a pull.
+  const Optimizer& optimizer() const { return optimizer_; }
   Variable gradient(std::size_t key, std::int32_t gpu) const {
     return first_key_ + static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
                                               static_cast<std::size_t>(gpu));
@@ -98,8 +113,8 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   Variable variable() { return ops_.add_variable(); }
   Variables variables(std::size_t count);
 
-  /// Of what is said from now on.
-  void set_priority(std::int32_t priority) { priority_ = priority; }
+  /// Of what is said from now on; returns the one before.
+  std::int32_t set_priority(std::int32_t priority) { return std::exchange(priority_, priority); }
   void set_label(std::uint32_t label) { label_ = label; }
   /// Before what is pushed next.
   void call(Duration time) { call_ += time; }
@@ -113,13 +128,15 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   /// A kernel of NCCL's, whose launches take so long in all, and the wait for it.
   void kernel(Duration launches, Duration length, const Variables& sources,
               const Variables& targets);
-  /// Whether the optimizer runs on the kvstore, which then holds the weights.
-  bool updates() const { return costs_.updates; }
   /// The optimizer's operation, which reads a sum, where that is not updated in place, and writes
-  /// the weights; nothing where the process has none.
+  /// the weights.
   void update(std::int32_t gpu, const Variables& sum, Variable weights);
   void compute(std::int32_t gpu, Duration length, Reason pass, const Variables& reads,
                const Variables& writes);
+  /// What the host asks servers about a bucket, which is over when they have answered. Only one
+  /// request about a bucket is under way.
+  void ask(Servers& servers, Request request, std::int32_t bucket, const Variables& reads,
+           const Variables& writes);
   void wait(const Variables& reads);
   /// How many were said.
   std::size_t operations() const { return operations_.size(); }
@@ -155,8 +172,6 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   std::size_t pending() const { return engine_.pending(); }
   /// When the last operation ended.
   Time end() const { return end_; }
-  /// What its links have carried so far, for one of so many steps.
-  std::vector<LinkUse> links(double steps) const;
 
  protected:
   /// What the main thread pushes next has been said, and waits for nothing else.
@@ -180,13 +195,18 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   Duration sum_time(std::int64_t arrays, std::int64_t bytes) const;
   void add(Ops::PoolId pool, Operation operation, const Variables& reads, const Variables& writes);
 
-  Endpoint endpoint(std::int32_t gpu) const { return gpu == kHost ? gpus_ : gpu; }
+  /// Of all nodes' GPUs.
+  std::int64_t worker(std::int32_t gpu) const { return place_.node * gpus_ + gpu; }
+  Endpoint endpoint(std::int32_t gpu) const {
+    return static_cast<Endpoint>(gpu == kHost ? cluster_.workers() + place_.node : worker(gpu));
+  }
   /// What takes the main thread so long from now on, and ends with a push.
   When pushed_at(Duration call);
   std::optional<When> started(OperationId id) override;
   void send(OperationId id);
   void ended(OperationId id) override;
   void delivered(const Message& message) override;
+  void answered(std::int32_t bucket, When end);
 
   /// Why the operations of a kvstore take their time.
   struct Reasons {
@@ -203,8 +223,10 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     Reason kernels;  ///< NCCL's
   };
 
+  const Place place_;
   const Cluster cluster_;
   const Costs costs_;
+  const Optimizer& optimizer_;
   const Reasons why_;
   std::int32_t gpus_;
   std::size_t keys_;
@@ -212,6 +234,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   std::vector<Pools> pools_;
   Ops::PoolId cpu_;
   Ops::PoolId mutex_;
+  Ops::PoolId requests_;
   Ops::PoolId waits_;
   Variable first_key_ = 0;
   Duration call_{};
@@ -224,8 +247,6 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   std::vector<std::size_t> call_ends_;  ///< operations up to the end of each push() of a period
   std::size_t pushed_calls_ = 0;        ///< how many of them this period has pushed
 
-  Machine machine_;
-  Network& network_;
   Domain domain_;
   OpEngine engine_;
   Counter waits_over_;
@@ -234,6 +255,8 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   When stream_free_{};
   /// By operation, what led to the message that a copy is; none without causes.
   std::unordered_map<OperationId, Held> sent_;
+  std::unordered_map<std::int32_t, OperationId> asked_;  ///< by bucket
+  OnEnd answered_;
   Time end_{};
 };
 

@@ -80,6 +80,9 @@ struct Aggregation {
   /// How a kvstore without servers adds up on its one node, as operations of an engine
   /// (sim/mxnet/merge.h).
   std::shared_ptr<const Merge> merge{};
+  /// How the process of each node adds up what it pushes to servers, where its operations are
+  /// played, as `merge` says without servers.
+  std::shared_ptr<const Merge> merge_in_nodes{};
   /// Of a kvstore on a single GPU, which has nobody to add up with: what its process does instead.
   std::shared_ptr<const Merge> alone{};
   std::int64_t merge_threads = 4;  ///< the process adds up in host memory with as many

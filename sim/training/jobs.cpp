@@ -45,6 +45,7 @@ class JobRoads final : public Roads {
     return static_cast<Endpoint>(node * gpus + worker % gpus);
   }
   // Without servers nobody asks for these.
+  Network& in_nodes() override { return *plan_.shared->network; }
   std::unique_ptr<PieceLine> line(PortEnds, const Pieces&, bool) override { return nullptr; }
   std::unique_ptr<Wire> bare_wire(PortEnds) override { return nullptr; }
 

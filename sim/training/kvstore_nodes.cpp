@@ -3,98 +3,12 @@
 #include "sim/events/rank_timeline.h"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace steptime {
-namespace {
-
-std::vector<RankTimeline> lanes_of(Timeline* timeline, const std::string& actor,
-                                   std::int64_t count) {
-  std::vector<RankTimeline> lanes;
-  for (std::int64_t i = 0; i < count; ++i)
-    lanes.emplace_back(timeline, fmt::format("{} {}", actor, i));
-  return lanes;
-}
-
-/// The threads through which hosts send to servers and receive from them, one each.
-class HostThreads final : public ChannelEnds {
- public:
-  using Draw = std::function<void(const Parcel&, const Fifo::Served&)>;
-  HostThreads(Engine& engine, std::int64_t hosts, Bandwidth rate, Draw draw)
-      : engine_(engine),
-        rate_(rate),
-        reason_(engine.reason("requests and updates", "host thread")),
-        draw_(std::move(draw)),
-        threads_(static_cast<std::size_t>(hosts)) {}
-  When send(const Parcel& message) override {
-    return message.is_push ? handled(message) : engine_.present();
-  }
-  When receive(const Parcel& message) override {
-    return message.is_push ? engine_.present() : handled(message);
-  }
-
- private:
-  When handled(const Parcel& message) {
-    const Duration work =
-        from_seconds(static_cast<double>(message.bytes.count) / rate_.bytes_per_second);
-    Fifo& thread = threads_[static_cast<std::size_t>(message.client)];
-    const Fifo::Served served = thread.reserve(engine_, engine_.present(), work, reason_);
-    if (draw_) draw_(message, served);
-    return served.end;
-  }
-
-  Engine& engine_;
-  Bandwidth rate_;
-  Reason reason_;
-  Draw draw_;
-  std::vector<Fifo> threads_;
-};
-
-}  // namespace
-
-/// The servers beyond, and what hosts exchange with them.
-class KvStoreNodes::ServersDrawing final : public ServerDrawing {
- public:
-  ServersDrawing(KvStoreNodes& all, Timeline* timeline)
-      : all_(all),
-        hosts_(lanes_of(timeline, "host", all.training_.plan.cluster.nodes)),
-        servers_(
-            lanes_of(timeline, "server", all.training_.plan.aggregation.beyond->servers.count)) {}
-
-  void served(std::int32_t server, const char* what, std::int32_t, std::int32_t sum, Time start,
-              Time end) override {
-    servers_[static_cast<std::size_t>(server)].add("thread", fmt::format("{} {}", what, name(sum)),
-                                                   start, end);
-  }
-  void pushed(const Exchanged& of, Time in) override {
-    host(of.client, "push", of.bucket, of.push_sent, in);
-  }
-  void pulled(const Exchanged& of, Time in) override {
-    host(of.client, "pull", of.bucket, of.pull_sent, in);
-  }
-  void host(std::int32_t node, const char* lane, std::int32_t sum, Time start, Time end) {
-    hosts_[static_cast<std::size_t>(node)].add(lane, name(sum), start, end, {.bucket = sum});
-  }
-  void handled(const Parcel& message, const Fifo::Served& served) {
-    const auto sum = static_cast<std::int32_t>(message.bucket);
-    hosts_[static_cast<std::size_t>(message.client)].add(
-        "thread", fmt::format("{} {}", message.is_push ? "send" : "receive", name(sum)),
-        served.start.time, served.end.time);
-  }
-
- private:
-  const std::string& name(std::int32_t sum) const {
-    const std::int32_t bucket = all_.sums_[static_cast<std::size_t>(sum)].bucket;
-    return all_.training_.plan.names[static_cast<std::size_t>(bucket)];
-  }
-  KvStoreNodes& all_;
-  std::vector<RankTimeline> hosts_;
-  std::vector<RankTimeline> servers_;
-};
 
 /// What a node adds up, and what its workers exchange with it.
 class KvStoreNodes::NodeDrawing final : public ServerDrawing {
@@ -103,8 +17,7 @@ class KvStoreNodes::NodeDrawing final : public ServerDrawing {
       : drawing_(all.training_.drawing),
         names_(all.training_.plan.names),
         first_(node * all.per_node_),
-        lanes_(lanes_of(drawing_.timeline(), actor, all.training_.plan.aggregation.servers.count)) {
-  }
+        lanes_(actors(drawing_.timeline(), actor, all.training_.plan.aggregation.servers.count)) {}
   void served(std::int32_t server, const char* what, std::int32_t client, std::int32_t bucket,
               Time start, Time end) override {
     lanes_[static_cast<std::size_t>(server)].add(
@@ -185,11 +98,11 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   }
   void push_beyond(std::uint32_t number) {
     const auto sum = static_cast<std::int32_t>(number);
-    all_.servers_->push(number_, sum, answered_);
+    all_.beyond_->servers().push(number_, sum, answered_);
   }
   void pushes_answered(std::int32_t number, When end) {
     at(back(static_cast<std::uint32_t>(number), end),
-       [this, number] { all_.servers_->pull(number_, number, values_); });
+       [this, number] { all_.beyond_->servers().pull(number_, number, values_); });
   }
   void values_came(std::int32_t number, When end) {
     const auto sum = static_cast<std::uint32_t>(number);
@@ -206,10 +119,8 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   }
   void came(const SentPiece& sent, When in) override {
     const std::uint32_t number = sent.of->first_slot + sent.piece;
-    if (all_.drawing_ != nullptr) {
-      all_.drawing_->host(number_, sent.is_push ? "copy back" : "copy",
-                          static_cast<std::int32_t>(number), sent.of->push_sent, in.time);
-    }
+    all_.beyond_->draw(number_, sent.is_push ? "copy back" : "copy",
+                       static_cast<std::int32_t>(number), sent.of->push_sent, in.time);
     at(in, [this, number, back = sent.is_push] { back ? give_back(number) : push_beyond(number); });
   }
 
@@ -231,36 +142,16 @@ KvStoreNodes::KvStoreNodes(TrainingRun& training, Roads& roads, Store* store)
       issues_(training.world.engine.reason("thread issues pushes and pulls", "host")) {
   const TrainingPlan& plan = training.plan;
   World& world = training.world;
+  std::vector<std::string> names;
   for (std::size_t bucket = 0; bucket < plan.pieces.size(); ++bucket) {
     const auto first = static_cast<std::uint32_t>(sums_.size());
-    sums_.resize(sums_.size() + plan.pieces[bucket].size(),
-                 {static_cast<std::int32_t>(bucket), first});
+    const std::size_t pieces = plan.pieces[bucket].size();
+    sums_.resize(sums_.size() + pieces, {static_cast<std::int32_t>(bucket), first});
+    names.insert(names.end(), pieces, plan.names[bucket]);
   }
-  const ServersBeyond& beyond = *plan.aggregation.beyond;
-  if (training.drawing.is_on())
-    drawing_ = std::make_unique<ServersDrawing>(*this, training.drawing.timeline());
-  PieceWire::Ends ends;
-  if (beyond.client_rate) {
-    HostThreads::Draw draw;
-    if (drawing_ != nullptr) {
-      draw = [this](const Parcel& message, const Fifo::Served& served) {
-        drawing_->handled(message, served);
-      };
-    }
-    ends.push_back(std::make_unique<HostThreads>(world.engine, plan.cluster.nodes,
-                                                 *beyond.client_rate, std::move(draw)));
-  }
-  if (auto channel = roads.channel()) ends.push_back(std::move(channel));
-  wire_ = std::make_unique<PieceWire>(world, roads.line_beyond(), std::move(ends),
-                                      plan.pieces_beyond, PieceWire::Begins::kInOrder);
-  servers_ = servers_for(plan)(world, *wire_, plan.pieces_beyond,
-                               {.clients = static_cast<std::int32_t>(plan.cluster.nodes),
-                                .servers = static_cast<std::int32_t>(beyond.servers.count),
-                                .costs = beyond.servers.costs(),
-                                .ordered = plan.transport->channel->is_ordered(),
-                                .takes_from_heap = beyond.servers.takes_from_heap});
-  servers_->set_store(store);
-  servers_->set_drawing(drawing_.get());
+  beyond_ = std::make_unique<ServersOfHosts>(world, plan, roads, training.drawing.timeline(),
+                                             std::move(names));
+  beyond_->servers().set_store(store);
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(plan.cluster.nodes); ++node) {
     nodes_.push_back(std::make_unique<Node>(
         *this, node,
@@ -276,7 +167,7 @@ void KvStoreNodes::exchange(const Worker& worker, std::int32_t bucket, Client& w
 }
 
 std::int64_t KvStoreNodes::messages() const {
-  std::int64_t sum = servers_->messages();
+  std::int64_t sum = servers().messages();
   for (const auto& node : nodes_)
     sum += node->messages() + node->copied();
   return sum;

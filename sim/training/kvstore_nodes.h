@@ -13,6 +13,7 @@
 #include "sim/servers/servers.h"
 #include "sim/servers/wire.h"
 #include "sim/training/roads.h"
+#include "sim/training/servers_of_hosts.h"
 #include "sim/training/worker.h"
 
 #include <cstdint>
@@ -20,11 +21,6 @@
 #include <vector>
 
 namespace steptime {
-
-/// Servers that change parameters as the plan's update says.
-inline auto servers_for(const TrainingPlan& plan) {
-  return plan.update->waits_for_all() ? synchronous_servers : asynchronous_servers;
-}
 
 class KvStoreNodes {
  public:
@@ -38,14 +34,13 @@ class KvStoreNodes {
   void exchange(const Worker& worker, std::int32_t bucket, Client& who);
 
   /// Those at which the nodes meet.
-  const Servers& servers() const { return *servers_; }
+  const Servers& servers() const { return beyond_->servers(); }
   /// Messages with bytes, copies between hosts and where nodes add up among them.
   std::int64_t messages() const;
 
  private:
   class Node;
   class NodeDrawing;
-  class ServersDrawing;
   /// A piece of a bucket that every node adds up: a bucket of the servers beyond.
   struct Sum {
     std::int32_t bucket;
@@ -57,9 +52,7 @@ class KvStoreNodes {
   bool copies_;            ///< between the host and where a node adds up
   Reason issues_;
   std::vector<Sum> sums_;  ///< one for every piece of every bucket
-  std::unique_ptr<PieceWire> wire_;
-  std::unique_ptr<Servers> servers_;
-  std::unique_ptr<ServersDrawing> drawing_;
+  std::unique_ptr<ServersOfHosts> beyond_;
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 

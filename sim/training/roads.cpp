@@ -42,6 +42,16 @@ class ClosedRoads final : public Roads {
     }
   }
 
+  Network& in_nodes() override {
+    nodes_.emplace(plan_.cluster, Guests{.hosts = true});
+    network_ = &world_.connect(*nodes_, plan_.cluster.messages);
+    return *network_;
+  }
+  std::vector<LinkUse> links(double seconds, double steps) const override {
+    if (!nodes_) return {};
+    return link_uses(plan_.cluster, *nodes_, *network_, {seconds, steps, true});
+  }
+
   std::unique_ptr<Medium> medium(std::int32_t client, const Collective& collective) override {
     if (plan_.members() == 1 && !plan_.workers_meet()) return std::make_unique<NoMedium>(world_);
     if (!shares_)
@@ -62,6 +72,7 @@ class ClosedRoads final : public Roads {
   NodePorts ports_;
   bool shares_;
   std::optional<TimedLinks> routes_;
+  std::optional<Machine> nodes_;  ///< only where messages travel inside them
   Network* network_ = nullptr;    ///< null: nothing shares a link
   std::deque<GroupLinks> links_;  ///< one for every client
   std::deque<NodePorts::Taken> taken_;
@@ -89,6 +100,8 @@ class MessageRoads final : public Roads {
     if (plan.aggregation.spread)
       expect_messages(*plan.aggregation.spread, "/strategy/aggregation/spread: fidelity");
   }
+
+  Network& in_nodes() override { return network_; }
 
   std::unique_ptr<Medium> medium(std::int32_t client, const Collective& collective) override {
     if (plan_.members() == 1 && !plan_.workers_meet()) return std::make_unique<NoMedium>(world_);

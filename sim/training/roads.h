@@ -37,6 +37,9 @@ class Roads {
   std::unique_ptr<PieceLine> line_beyond();
   /// What pushes and pulls go through before and behind that, or behind the wire's.
   std::unique_ptr<ChannelEnds> channel();
+  /// For copies inside the nodes, each a message at both fidelities: its endpoints are the workers,
+  /// and behind them the hosts of the nodes.
+  virtual Network& in_nodes() = 0;
   /// What links have carried in so many seconds, for one of so many steps; none where there are
   /// none.
   virtual std::vector<LinkUse> links(double /*seconds*/, double /*steps*/) const { return {}; }

@@ -99,25 +99,24 @@ std::string error_of(const std::string& patch) {
 
 TEST(Module, RefusesWhatItDoesNotGoWith) {
   EXPECT_EQ(error_of(R"({"strategy": {"embedding": {"type": "module"}}})"),
-            "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
-            "{\"type\": \"async\"}");
+            "/strategy/embedding: drives a kvstore; elsewhere expected {\"type\": \"async\"}");
   EXPECT_EQ(error_of(R"({"cluster": {"nodes": 1}, "strategy": {"embedding": {"type": "module"},
                          "aggregation": {"type": "hybrid", "clients": 1, "servers": 0}}})"),
-            "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
-            "{\"type\": \"async\"}");
-  EXPECT_EQ(error_of(two_gpus("device", kFree, R"(, "servers": 1)")),
-            "/strategy/embedding: plays a kvstore without servers, on one node; elsewhere expected "
-            "{\"type\": \"async\"}");
+            "/strategy/embedding: drives a kvstore; elsewhere expected {\"type\": \"async\"}");
+  EXPECT_EQ(error_of(two_gpus("device", kFree + std::string(R"(, "update": {"type": "asgd"})"),
+                              R"(, "servers": 1)")),
+            "/strategy/update: lets nodes go on at their own pace, but the module's processes are "
+            "played in step; expected sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", "", R"(, "servers": 2)")),
             "/strategy/aggregation/merge: adds up on one node without servers, got 2; with servers "
             "expected device or local");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "embedding": {"type": "funnel"})")),
-            "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
+            "/strategy/embedding: issues all-reduces, but a kvstore merges by operations of its "
             "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
   EXPECT_EQ(
       error_of(two_gpus("device", R"(, "embedding": {"type": "funnel"})", R"(, "servers": 1)")),
-      "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
-      "own; expected {\"type\": \"async\"}");
+      "/strategy/embedding: issues all-reduces, but a kvstore merges by operations of its "
+      "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
   EXPECT_EQ(
       error_of(two_gpus("device", kFree, R"(, "issue_time": "1 us")")),
       "/strategy/aggregation/issue_time: is python_call of the embedding, as updater_time is; "

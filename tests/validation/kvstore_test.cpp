@@ -101,7 +101,7 @@ TEST(KvstoreHandCases, WithSums) {
 /// every link, and one server on a machine of its own.
 Steps play_two_nodes(const std::vector<std::int64_t>& keys, const std::string& merge,
                      const std::string& transport, const std::string& fidelity,
-                     const std::string& ports) {
+                     const std::string& ports, const std::string& embedding = R"("async")") {
   const TinyFolder folder;
   Json trace = Json::parse(kOneKey);
   Json tensors = Json::array();
@@ -122,6 +122,7 @@ Steps play_two_nodes(const std::vector<std::int64_t>& keys, const std::string& m
       {"strategy",
        {{"aggregation",
          {{"type", "kvstore"}, {"servers", 1}, {"merge", merge}, {"priority", "first-key"}}},
+        {"embedding", Json::parse(embedding)},
         {"schedule", "wfbp"},
         {"transport", Json::parse(transport)}}},
       {"run", {{"fidelity", fidelity}}}};
@@ -149,10 +150,15 @@ constexpr const char* kPsLite = R"({"type": "ps-lite", "channel": {"type": "zmq"
 // the host 4 x 24 later: 168. So does node 1, always 24 behind. It is what ports at analytic
 // fidelity are, and at message fidelity, if asked for.
 TEST(KvstoreHandCases, TwoNodesAndAServer) {
-  for (const char* transport : {R"({"type": "mpi"})", kPsLite}) {
-    expect(play_two_nodes({24}, "device", transport, "message", "fair"), {192.002, 192.002});
-    expect(play_two_nodes({24}, "device", transport, "message", "fifo"), {192.002, 168.002});
-    expect(play_two_nodes({24}, "device", transport, "analytic", "fair"), {192.002, 168.002});
+  for (const char* embedding : {R"("async")", kModule}) {
+    for (const char* transport : {R"({"type": "mpi"})", kPsLite}) {
+      const auto played = [&](const char* fidelity, const char* ports) {
+        return play_two_nodes({24}, "device", transport, fidelity, ports, embedding);
+      };
+      expect(played("message", "fair"), {192.002, 192.002});
+      expect(played("message", "fifo"), {192.002, 168.002});
+      expect(played("analytic", "fair"), {192.002, 168.002});
+    }
   }
 }
 
@@ -164,9 +170,13 @@ TEST(KvstoreHandCases, TwoNodesAndAServer) {
 // Over a wire on which requests overtake, A's values take 144 to 192, beside B's pushes, and B's
 // until 240; B is copied until 288.
 TEST(KvstoreHandCases, ARequestIsBehindAPush) {
-  expect(play_two_nodes({24, 24}, "local", kPsLite, "message", "fair"), {336.002, 336.002});
-  expect(play_two_nodes({24, 24}, "local", R"({"type": "mpi"})", "message", "fair"),
-         {288.002, 288.002});
+  for (const char* embedding : {R"("async")", kModule}) {
+    const auto played = [&](const char* transport) {
+      return play_two_nodes({24, 24}, "local", transport, "message", "fair", embedding);
+    };
+    expect(played(kPsLite), {336.002, 336.002});
+    expect(played(R"({"type": "mpi"})"), {288.002, 288.002});
+  }
 }
 
 // One message after another, A of 24 MB and B of 20: A is on both hosts at 48 and B, behind it, at

@@ -6,6 +6,7 @@
 #include "sim/network/read_cluster.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <spdlog/spdlog.h>
 
@@ -59,15 +60,33 @@ PlannedStep KvstoreRun::plan(const Experiment& e, const Wanted&) const {
   return step;
 }
 
+namespace {
+
+/// With a bucket there for each key, however its node adds it up.
+TrainingPlan plan_served(const Experiment& e) {
+  TrainingPlan plan = plan_training(e);
+  ServerGroup whole = e.aggregation->servers;
+  whole.count = 1;
+  plan.pieces_beyond =
+      cut_pieces_beyond(e.workload->workload, plan.units, plan.step.buckets, whole,
+                        e.aggregation->beyond->servers, e.schedule->granularity(), 0);
+  return plan;
+}
+
+}  // namespace
+
 EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                               const Seed& seed) const {
   const Convergence* const learns = e.run->convergence.get();
   const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
+  std::optional<TrainingPlan> served;
+  if (e.aggregation->beyond) served = plan_served(e);
   return module_step(step.plan, e.workload->workload, step.units,
                      {.cluster = *e.cluster,
                       .aggregation = *e.aggregation,
                       .update = *e.update,
                       .embedding = *e.embedding,
+                      .served = served ? &*served : nullptr,
                       .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
                       .seed = seed.seed,
                       .seeds = seeds_of(e),

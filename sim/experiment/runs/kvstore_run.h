@@ -1,5 +1,5 @@
-// The one process of a node whose kvstore merges keys by operations of an engine
-// (sim/mxnet/module_step.h).
+// The processes of nodes whose kvstore merges keys by operations of an engine: one of one node, or
+// many that meet at servers (sim/mxnet/module_step.h).
 #pragma once
 #include "sim/experiment/runs/engine_run.h"
 

@@ -2,6 +2,8 @@
 #include "sim/mxnet/node_process.h"
 
 #include "sim/core/error.h"
+#include "sim/mxnet/optimizer.h"
+#include "sim/network/machine.h"
 #include "tests/support/push_pulls.h"
 
 #include <chrono>
@@ -19,7 +21,9 @@ using std::chrono::microseconds;
 /// Two GPUs, 1 us + 1 ns/B between them; operations and pushes cost nothing unless `costs` says so.
 struct Process {
   explicit Process(NodeProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
-      : ops(world, pair_of_gpus(reduction), costs, keys) {}
+      : machine(pair_of_gpus(reduction), {.hosts = true}),
+        ops(world, {world.connect(machine, {})}, pair_of_gpus(reduction), costs, no_optimizer(),
+            keys) {}
   /// When a step is over.
   double us() {
     ops.begin_period();
@@ -29,6 +33,7 @@ struct Process {
     return to_seconds(since_start(ops.end())) * 1e6;
   }
   World world;
+  Machine machine;
   NodeProcess ops;
 };
 
@@ -107,7 +112,7 @@ TEST(NodeProcess, SumsOfUpToFourArraysAreOneKernel) {
     gpu.ops.sum(1, arrays, 1'000'000, {gpu.ops.variable()}, {gpu.ops.variable()});
     EXPECT_NEAR(gpu.us(), 15 + accesses * 100, 1e-6) << arrays;
   }
-  Process host({.gpu_operation = microseconds(15), .uses_host = true}, 0.3e-9);
+  Process host({.gpu_operation = microseconds(15)}, 0.3e-9);
   host.ops.sum(NodeProcess::kHost, 8, 1'000'000, {host.ops.variable()}, {host.ops.variable()});
   EXPECT_NEAR(host.us(), 7 * 300, 1e-6);
 }
@@ -142,7 +147,8 @@ TEST(NodeProcess, KernelsFollowOneAnother) {
   // As above: the way back goes through both kernels to the first launch.
   Causes causes;
   World world(&causes);
-  NodeProcess ops(world, pair_of_gpus(), {}, 1);
+  const Machine machine(pair_of_gpus());
+  NodeProcess ops(world, {world.connect(machine, {})}, pair_of_gpus(), {}, no_optimizer(), 1);
   for (int i = 0; i < 2; ++i)
     ops.kernel(microseconds(10), microseconds(100), {ops.variable()}, {ops.variable()});
   ops.begin_period();
@@ -165,18 +171,18 @@ TEST(NodeProcess, TheMainThreadPushesOneAfterTheOther) {
   EXPECT_NEAR(p.us(), 149, 1e-6);
 }
 
-TEST(NodeProcess, UpdatesOnlyWhereTheProcessHasThem) {
-  for (const bool updates : {false, true}) {
-    Process p({.gpu_operation = microseconds(15), .updates = updates, .update = microseconds(5)});
-    p.ops.update(0, {}, p.ops.variable());
-    EXPECT_NEAR(p.us(), updates ? 20 : 0, 1e-6);
+TEST(NodeProcess, AnUpdateOnAGpuIsLaunched) {
+  for (const auto& [gpu, expected] : {std::pair(1, 15 + 5), {NodeProcess::kHost, 5}}) {
+    Process p({.gpu_operation = microseconds(15), .update = microseconds(5)});
+    p.ops.update(gpu, {}, p.ops.variable());
+    EXPECT_NEAR(p.us(), expected, 1e-6);
   }
 }
 
 TEST(NodeProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
   // the optimizer, of which three are left then.
-  Process p({.updates = true, .update = microseconds(1000)});
+  Process p({.update = microseconds(1000)});
   std::vector<std::int64_t> waited;  // us
   const auto computed = p.ops.variable();
   const auto weights = p.ops.variable();
@@ -203,7 +209,8 @@ TEST(NodeProcess, EveryStepPushesTheSame) {
 TEST(NodeProcess, StepsMayDiffer) {
   // Steps of 100 us and of 100 us + 40 us in turn.
   struct Steps final : NodeProcess {
-    explicit Steps(World& world) : NodeProcess(world, pair_of_gpus(), {}, 1) {}
+    Steps(World& world, Network& network)
+        : NodeProcess(world, {network}, pair_of_gpus(), {}, no_optimizer(), 1) {}
     std::vector<std::int64_t> over;  ///< us
     void has_ended(OperationId id) override {
       if (operation(id).kind != Kind::kWait) return;
@@ -224,7 +231,8 @@ TEST(NodeProcess, StepsMayDiffer) {
     }
   };
   World world;
-  Steps steps(world);
+  const Machine machine(pair_of_gpus());
+  Steps steps(world, world.connect(machine, {}));
   world.start({"main thread"}, steps.main_thread(steps.variable()));
   world.run();
   EXPECT_EQ(steps.over, (std::vector<std::int64_t>{100, 240, 340, 480, 580}));
@@ -236,6 +244,29 @@ TEST(NodeProcess, GpusVaryInWhatTheyCompute) {
   Process p({.variation = variation, .seed = 3});
   p.ops.compute(1, microseconds(100), Reason{}, {}, {p.ops.variable()});
   EXPECT_NEAR(p.us(), 100 * variation.factor(3, 1, 0), 1e-6);
+}
+
+// The second of two nodes draws as workers 2 and 3, and copies between their endpoints.
+TEST(NodeProcess, IsOneOfSeveralNodes) {
+  Cluster cluster = pair_of_gpus();
+  cluster.nodes = 2;
+  const Variation variation{.jitter = 0.2};
+  World world;
+  const Machine machine(cluster, {.hosts = true});
+  Network& network = world.connect(machine, {});
+  NodeProcess ops(world, {network, 1}, cluster, {.variation = variation, .seed = 3}, no_optimizer(),
+                  1);
+  ops.compute(1, microseconds(100), Reason{}, {}, {ops.variable()});
+  ops.copy(0, NodeProcess::kHost, 1'000'000, ops.variable(), ops.variable());
+  ops.begin_period();
+  world.start({"main thread"}, ops.push([] {}));
+  world.run();
+  EXPECT_NEAR(to_seconds(since_start(ops.end())) * 1e6,
+              std::max(100 * variation.factor(3, 3, 0), 1001.0), 1e-6);
+  std::vector<ChannelId> path;
+  machine.route(2, 5, path);  // from its first GPU to its host, the fifth and sixth endpoints
+  for (const ChannelId channel : path)
+    EXPECT_EQ(network.carried(channel), 1'000'000) << channel;
 }
 
 }  // namespace

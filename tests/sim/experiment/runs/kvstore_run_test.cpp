@@ -60,7 +60,7 @@ TEST(KvstoreRun, KeysGoToServersByPriority) {
 TEST(KvstoreRun, TakesWhatAProcessOfAKvstoreHas) {
   const auto error = [](const std::string& more) { return error_of(kvstore(more)); };
   EXPECT_EQ(error(R"(, "embedding": "funnel")"),
-            "/strategy/embedding: issues all-reduces, but this kvstore merges by operations of its "
+            "/strategy/embedding: issues all-reduces, but a kvstore merges by operations of its "
             "own; expected {\"type\": \"module\"} or {\"type\": \"async\"}");
 }
 
