@@ -3,6 +3,7 @@
 #include "sim/command/diagnostics.h"
 #include "sim/command/verbs.h"
 #include "sim/command/version.h"
+#include "sim/command/watch.h"
 #include "sim/config/config.h"
 #include "sim/config/input_files.h"
 #include "sim/config/words.h"
@@ -246,6 +247,7 @@ int run_command_line(std::span<const std::string> args, const Terminal& terminal
     terminal.out.flush();
     if (!terminal.out) throw InputError("the output cannot be written");
   } catch (const Interrupted&) {
+    say_when_ended("");
     exit = Exit::kInterrupted;
     message = "interrupted: no result before the end";
   } catch (const InputError& e) {

@@ -442,6 +442,7 @@ Exit run_sweep_command(const SweepRequest& request, const Terminal& terminal,
   if (done < wanted) {
     const std::string state = fmt::format("{} of {} points are done", done, wanted);
     if (terminal.is_closed()) return Exit::kInterrupted;
+    say_when_ended("");
     printer.end(state);
     terminal.err << fmt::format("interrupted: {}{}\n", state,
                                 filed ? "; --resume goes on with the others" : "");

@@ -1,5 +1,6 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
+#include "sim/command/watch.h"
 #include "sim/config/output_files.h"
 #include "sim/evidence/comparison.h"
 #include "sim/experiment/overrides.h"
@@ -55,6 +56,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
       run_sweep(sweeps[i], run);
     }
     if (static_cast<std::int64_t>(rows.size()) < sweeps[i].points()) {
+      say_when_ended("");
       if (!terminal.is_closed()) terminal.err << "interrupted: " << names[i] << " is not written\n";
       return Exit::kInterrupted;
     }

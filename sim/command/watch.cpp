@@ -85,8 +85,8 @@ void Watch::look() {
     remove_unfinished_outputs();
     if (closed_flag) ::_exit(static_cast<int>(Exit::kOutputClosed));
     const char* const kept = kept_text;
-    const std::string said = fmt::format("steptime: interrupted: {}\n",
-                                         kept == nullptr ? "no result before the end" : kept);
+    const std::string what = kept == nullptr ? "no result before the end" : kept;
+    const std::string said = what.empty() ? "" : fmt::format("steptime: interrupted: {}\n", what);
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, said.data(), said.size());
     ::_exit(static_cast<int>(Exit::kInterrupted));
   }

@@ -9,7 +9,8 @@
 namespace steptime {
 
 /// What a program that is ended because it does not end of its own says of its results; null: that
-/// there are none. The text must outlive it.
+/// there are none; "": nothing, as the program has said what there is to say. The text must outlive
+/// it.
 void say_when_ended(const char* kept);
 
 /// One in a program, at the start of its main().

@@ -102,7 +102,8 @@ TEST(PresetMachines, HaveTheirPaths) {
 }
 
 TEST(PresetMachines, EveryMachineIsInTheTable) {
-  for (const auto& [name, help] : cluster_presets()) {
+  for (const auto& preset : cluster_presets()) {
+    const std::string& name = preset.first;
     if (preset_cluster(name).node == nullptr) continue;
     const bool listed = std::any_of(std::begin(kMachines), std::end(kMachines),
                                     [&](const Facts& f) { return name == f.name; });
