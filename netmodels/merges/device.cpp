@@ -8,7 +8,7 @@
 // has a buffer for each key, which is pushed from and pulled to.
 // Source: apache/mxnet 1.3.1 src/kvstore/comm.h (CommDevice), src/kvstore/kvstore_local.h.
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -47,10 +47,10 @@ class DeviceStore final : public KvStore {
       process_.sum(sum.gpu, process_.gpus(), sum.bytes, {buffers.begin() + 1, buffers.end()},
                    {sum.sum});
     }
-    process_.optimizer().push(process_, keys.first, sums(keys.first));
+    process_.updater().push(process_, keys.first, sums(keys.first));
   }
   void pull(KeyRange keys) override {
-    process_.optimizer().pull(process_, keys.first, sums(keys.first));
+    process_.updater().pull(process_, keys.first, sums(keys.first));
     for (const auto& [sum, buffers] : parts_[keys.first]) {
       for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu)
         process_.copy(sum.gpu, gpu, sum.bytes, sum.sum, process_.weight(keys.first, gpu));

@@ -5,7 +5,7 @@
 // `reduction` for each byte, and N copies, each on the copy queue of its GPU.
 // Source: apache/mxnet 1.3.1 src/kvstore/comm.h, CommCPU.
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <array>
 #include <cstddef>
@@ -33,10 +33,10 @@ class LocalStore final : public KvStore {
     }
     process_.sum(NodeProcess::kHost, process_.gpus(), bytes_[keys.first],
                  {buffers.begin() + 1, buffers.end()}, {buffers.front()});
-    process_.optimizer().push(process_, keys.first, sum(keys.first));
+    process_.updater().push(process_, keys.first, sum(keys.first));
   }
   void pull(KeyRange keys) override {
-    process_.optimizer().pull(process_, keys.first, sum(keys.first));
+    process_.updater().pull(process_, keys.first, sum(keys.first));
     for (std::int32_t gpu = 0; gpu < process_.gpus(); ++gpu) {
       process_.copy(NodeProcess::kHost, gpu, bytes_[keys.first], buffers_[keys.first].front(),
                     process_.weight(keys.first, gpu));

@@ -10,7 +10,7 @@
 // Source: apache/mxnet 1.3.1 src/kvstore/kvstore_nccl.h, python/mxnet/model.py.
 #include "sim/collective/collective.h"
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ class NcclStore final : public KvStore {
     process_.kernel(launches_, kernel(keys), gradients, merged);
     for (std::size_t key = keys.first; key < keys.first + keys.count; ++key) {
       const SummedPart sum{0, bytes_[key], merged_[key], merged_[key]};
-      process_.optimizer().push(process_, key, {&sum, 1});
+      process_.updater().push(process_, key, {&sum, 1});
     }
   }
   void pull(KeyRange keys) override {

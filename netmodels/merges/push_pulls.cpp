@@ -14,7 +14,7 @@
 #include "sim/core/error.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/node_process.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <algorithm>
 #include <cmath>
@@ -112,7 +112,7 @@ class PushPulls final : public Collective {
     World world;
     const Machine machine = merge_->machine(cluster_);
     NodeProcess process(world, {world.connect(machine, cluster_.messages)}, cluster_, costs_,
-                        no_optimizer(), bytes.size());
+                        no_updater(), bytes.size());
     const auto store = merge_->init(process, bytes, *sharding_);
     process.begin_period();
     world.start({"main thread"}, main_thread(process, *store, bytes.size()));

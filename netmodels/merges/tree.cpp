@@ -13,7 +13,7 @@
 #include "netmodels/trees/tree.h"
 
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -61,7 +61,7 @@ class TreeStore final : public KvStore {
       broadcast(trees_[i], key.slices[i].bytes, key.slices[i].merged);
     const auto weights = is_cut(key) ? key.updated : merged_at_root(key);
     const SummedPart sum{is_cut(key) ? 0 : trees_[0].root, key.bytes, weights, weights};
-    process_.optimizer().push(process_, keys.first, {&sum, 1});
+    process_.updater().push(process_, keys.first, {&sum, 1});
   }
   void pull(KeyRange keys) override {
     const Key& key = keys_[keys.first];

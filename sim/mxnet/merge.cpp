@@ -1,7 +1,7 @@
 #include "sim/mxnet/merge.h"
 
 #include "sim/mxnet/node_process.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class UpdatesAlone final : public KvStore {
   explicit UpdatesAlone(NodeProcess& process) : process_(process) {}
   void push(KeyRange keys) override {
     const SummedPart sum{0, 0, process_.gradient(keys.first, 0), process_.weight(keys.first, 0)};
-    process_.optimizer().push(process_, keys.first, {&sum, 1});
+    process_.updater().push(process_, keys.first, {&sum, 1});
   }
   void pull(KeyRange) override {}
   std::int64_t calls() const override { return 0; }
@@ -34,11 +34,11 @@ class PushesAlone final : public KvStore {
         on_host_(process.variables(bytes.size())) {}
   void push(KeyRange keys) override {
     const SummedPart own = part(keys.first, process_.gradient(keys.first, 0));
-    process_.optimizer().push(process_, keys.first, {&own, 1});
+    process_.updater().push(process_, keys.first, {&own, 1});
   }
   void pull(KeyRange keys) override {
     const SummedPart own = part(keys.first, process_.weight(keys.first, 0));
-    process_.optimizer().pull(process_, keys.first, {&own, 1});
+    process_.updater().pull(process_, keys.first, {&own, 1});
   }
 
  private:
@@ -85,7 +85,7 @@ LinearCost cost_of_one_key(const Merge& merge, const Cluster& cluster, const Sha
     World world;
     const Machine machine = merge.machine(cluster);
     NodeProcess process(world, {world.connect(machine, cluster.messages)}, cluster, {},
-                        no_optimizer(), 1);
+                        no_updater(), 1);
     const auto store = merge.init(process, {&bytes, 1}, sharding);
     process.begin_period();
     world.start({"main thread"}, process.push([&] {

@@ -29,7 +29,7 @@ MxnetSettings module_settings(const Embedding& embedding) {
 
 ModuleProcess::ModuleProcess(const Shared& shared, std::int64_t node)
     : NodeProcess(shared.world, {shared.network, node}, shared.run.cluster, costs_of(shared.run),
-                  shared.optimizer, shared.graph.keys.size(), true),
+                  shared.updater, shared.graph.keys.size(), true),
       graph_(shared.graph),
       run_(shared.run),
       settings_(module_settings(run_.embedding)),
@@ -117,7 +117,7 @@ Task ModuleProcess::exchange() {
 
 Task ModuleProcess::push_keys(Call& of) {
   const std::int64_t calls =
-      store_->calls() + optimizer().calls(static_cast<std::int64_t>(of.keys.count));
+      store_->calls() + updater().calls(static_cast<std::int64_t>(of.keys.count));
   return push_call(of, run_.aggregation.issuing.push + calls * settings_.python_call,
                    &KvStore::push);
 }

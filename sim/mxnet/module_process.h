@@ -3,11 +3,11 @@
 #pragma once
 #include "sim/events/rank_timeline.h"
 #include "sim/mxnet/merge.h"
-#include "sim/mxnet/module_step.h"
+#include "sim/mxnet/module_run.h"
 #include "sim/mxnet/node_process.h"
-#include "sim/mxnet/optimizer.h"
 #include "sim/mxnet/rank_record.h"
 #include "sim/mxnet/training_graph.h"
+#include "sim/mxnet/updater.h"
 #include "sim/network/network.h"
 
 #include <array>
@@ -32,7 +32,7 @@ class ModuleProcess final : public NodeProcess {
     const ModuleRun& run;
     std::int64_t only;  ///< so many steps; 0: as many as tell what a step takes
     Network& network;
-    const Optimizer& optimizer;
+    const Updater& updater;
     InputPipeline& input;
     RankRecord& record;
   };

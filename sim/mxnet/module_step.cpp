@@ -5,8 +5,8 @@
 #include "sim/core/limits.h"
 #include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/module_process.h"
-#include "sim/mxnet/optimizer.h"
 #include "sim/mxnet/paced_step.h"
+#include "sim/mxnet/updater.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
 #include "sim/training/roads.h"
@@ -26,10 +26,10 @@ namespace {
 
 /// An optimizer that takes no time at all is none: sums go back as they are, as where a kvstore has
 /// no updater.
-const Optimizer& optimizer_of(const ModuleRun& run) {
+const Updater& updater_of(const ModuleRun& run) {
   const MxnetSettings settings = module_settings(run.embedding);
-  return settings.gpu_operation + settings.update > Duration{} ? optimizer_of_process()
-                                                               : no_optimizer();
+  return settings.gpu_operation + settings.update > Duration{} ? updater_of_process()
+                                                               : no_updater();
 }
 
 /// What the processes of a run have around them: the network that their copies go over, and who
@@ -38,7 +38,7 @@ class Surroundings {
  public:
   virtual ~Surroundings() = default;
   virtual Network& network() = 0;
-  virtual const Optimizer& optimizer() const = 0;
+  virtual const Updater& updater() const = 0;
   virtual std::vector<LinkUse> links(double seconds, double steps) const = 0;
 };
 
@@ -49,9 +49,9 @@ class OneNode final : public Surroundings {
         has_hosts_(run.embedding.merge(run.aggregation)->place() == Merge::Place::kHost),
         machine_(run.embedding.merge(run.aggregation)->machine(run.cluster)),
         network_(world.connect(machine_, run.cluster.messages)),
-        optimizer_(optimizer_of(run)) {}
+        updater_(updater_of(run)) {}
   Network& network() override { return network_; }
-  const Optimizer& optimizer() const override { return optimizer_; }
+  const Updater& updater() const override { return updater_; }
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return link_uses(cluster_, machine_, network_, {seconds, steps, has_hosts_});
   }
@@ -61,7 +61,7 @@ class OneNode final : public Surroundings {
   bool has_hosts_;
   Machine machine_;
   Network& network_;
-  const Optimizer& optimizer_;
+  const Updater& updater_;
 };
 
 class NodesAtServers final : public Surroundings {
@@ -69,9 +69,9 @@ class NodesAtServers final : public Surroundings {
   NodesAtServers(World& world, const TrainingPlan& plan, Timeline* timeline)
       : roads_(plan.roads(world, plan)),
         servers_(world, plan, *roads_, timeline, plan.names),
-        optimizer_(servers_.servers(), plan.names.size()) {}
+        updater_(servers_.servers(), plan.names.size()) {}
   Network& network() override { return roads_->in_nodes(); }
-  const Optimizer& optimizer() const override { return optimizer_; }
+  const Updater& updater() const override { return updater_; }
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return roads_->links(seconds, steps);
   }
@@ -79,7 +79,7 @@ class NodesAtServers final : public Surroundings {
  private:
   std::unique_ptr<Roads> roads_;
   ServersOfHosts servers_;
-  OptimizerAtServers optimizer_;
+  UpdaterAtServers updater_;
 };
 
 /// All processes of a run, on its world.
@@ -119,7 +119,7 @@ Nodes::Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Dur
   else
     around_ = std::make_unique<NodesAtServers>(world, *run.served, run.timeline);
   const ModuleProcess::Shared shared{
-      world, graph, run, only, around_->network(), around_->optimizer(), input_, record_};
+      world, graph, run, only, around_->network(), around_->updater(), input_, record_};
   for (std::int64_t node = 0; node < run.cluster.nodes; ++node)
     nodes_.emplace_back(shared, node);
 }

@@ -8,14 +8,14 @@
 namespace steptime {
 
 NodeProcess::NodeProcess(World& world, const Place& place, const Cluster& cluster,
-                         const Costs& costs, const Optimizer& optimizer, std::size_t keys,
+                         const Costs& costs, const Updater& updater, std::size_t keys,
                          bool keeps_grants)
     : world_(world),
       reasons_(world.engine),
       place_(place),
       cluster_(cluster),
       costs_(costs),
-      optimizer_(optimizer),
+      updater_(updater),
       why_(world.engine),
       gpus_(static_cast<std::int32_t>(cluster.gpus_per_node)),
       keys_(keys),

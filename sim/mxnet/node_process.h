@@ -45,7 +45,7 @@
 
 namespace steptime {
 
-class Optimizer;
+class Updater;
 
 class NodeProcess : private OpEngine::Listener, private MessageSink {
  public:
@@ -84,23 +84,23 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     Duration length{};           ///< unless it takes links; where GPUs do not vary
     Reason reason = 0;           ///< why that passes
     std::size_t kernel = 0;      ///< which one a launch, or the wait for it, is about
-    Servers* servers = nullptr;  ///< that are asked
+    Servers* servers = nullptr;  ///< who is asked
     Request request = nullptr;
     std::int32_t bucket = 0;  ///< what they are asked about
     Duration call{};          ///< what the main thread takes until it has pushed this
     std::int64_t step = 0;    ///< the step of the period in which it was said
   };
 
-  /// `keys`: how many. `keeps_grants`: last_granted() is asked for. World, network and optimizer
+  /// `keys`: how many. `keeps_grants`: last_granted() is asked for. World, network and updater
   /// must outlive the process.
   NodeProcess(World& world, const Place& place, const Cluster& cluster, const Costs& costs,
-              const Optimizer& optimizer, std::size_t keys, bool keeps_grants = false);
+              const Updater& updater, std::size_t keys, bool keeps_grants = false);
 
   // What the main thread says.
 
   std::int32_t gpus() const { return gpus_; }
   /// What says the rest of a push, and the start of a pull.
-  const Optimizer& optimizer() const { return optimizer_; }
+  const Updater& updater() const { return updater_; }
   Variable gradient(std::size_t key, std::int32_t gpu) const {
     return first_key_ + static_cast<Variable>(2 * key * static_cast<std::size_t>(gpus_) +
                                               static_cast<std::size_t>(gpu));
@@ -226,7 +226,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   const Place place_;
   const Cluster cluster_;
   const Costs costs_;
-  const Optimizer& optimizer_;
+  const Updater& updater_;
   const Reasons why_;
   std::int32_t gpus_;
   std::size_t keys_;

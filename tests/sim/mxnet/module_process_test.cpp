@@ -53,7 +53,7 @@ struct Scene {
     InputPipeline input;
     RankRecord record(world.engine, graph, std::nullopt, nullptr);
     const ModuleProcess::Shared shared{
-        world, graph, run, steps, world.connect(machine, {}), no_optimizer(), input, record};
+        world, graph, run, steps, world.connect(machine, {}), no_updater(), input, record};
     std::deque<ModuleProcess> nodes;
     for (std::int64_t node = 0; node < cluster.nodes; ++node) {
       nodes.emplace_back(shared, node);

@@ -1,6 +1,7 @@
 // A step of two GPUs that a kvstore of one key or two holds together.
 #include "sim/mxnet/module_step.h"
 
+#include "sim/mxnet/merge.h"
 #include "tests/support/embedded.h"
 #include "tests/support/push_pulls.h"
 

@@ -2,7 +2,7 @@
 #include "sim/mxnet/node_process.h"
 
 #include "sim/core/error.h"
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 #include "sim/network/machine.h"
 #include "tests/support/push_pulls.h"
 
@@ -22,7 +22,7 @@ using std::chrono::microseconds;
 struct Process {
   explicit Process(NodeProcess::Costs costs = {}, double reduction = 0, std::size_t keys = 1)
       : machine(pair_of_gpus(reduction), {.hosts = true}),
-        ops(world, {world.connect(machine, {})}, pair_of_gpus(reduction), costs, no_optimizer(),
+        ops(world, {world.connect(machine, {})}, pair_of_gpus(reduction), costs, no_updater(),
             keys) {}
   /// When a step is over.
   double us() {
@@ -148,7 +148,7 @@ TEST(NodeProcess, KernelsFollowOneAnother) {
   Causes causes;
   World world(&causes);
   const Machine machine(pair_of_gpus());
-  NodeProcess ops(world, {world.connect(machine, {})}, pair_of_gpus(), {}, no_optimizer(), 1);
+  NodeProcess ops(world, {world.connect(machine, {})}, pair_of_gpus(), {}, no_updater(), 1);
   for (int i = 0; i < 2; ++i)
     ops.kernel(microseconds(10), microseconds(100), {ops.variable()}, {ops.variable()});
   ops.begin_period();
@@ -181,7 +181,7 @@ TEST(NodeProcess, AnUpdateOnAGpuIsLaunched) {
 
 TEST(NodeProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
-  // the optimizer, of which three are left then.
+  // the updater, of which three are left then.
   Process p({.update = microseconds(1000)});
   std::vector<std::int64_t> waited;  // us
   const auto computed = p.ops.variable();
@@ -210,7 +210,7 @@ TEST(NodeProcess, StepsMayDiffer) {
   // Steps of 100 us and of 100 us + 40 us in turn.
   struct Steps final : NodeProcess {
     Steps(World& world, Network& network)
-        : NodeProcess(world, {network}, pair_of_gpus(), {}, no_optimizer(), 1) {}
+        : NodeProcess(world, {network}, pair_of_gpus(), {}, no_updater(), 1) {}
     std::vector<std::int64_t> over;  ///< us
     void has_ended(OperationId id) override {
       if (operation(id).kind != Kind::kWait) return;
@@ -254,7 +254,7 @@ TEST(NodeProcess, IsOneOfSeveralNodes) {
   World world;
   const Machine machine(cluster, {.hosts = true});
   Network& network = world.connect(machine, {});
-  NodeProcess ops(world, {network, 1}, cluster, {.variation = variation, .seed = 3}, no_optimizer(),
+  NodeProcess ops(world, {network, 1}, cluster, {.variation = variation, .seed = 3}, no_updater(),
                   1);
   ops.compute(1, microseconds(100), Reason{}, {}, {ops.variable()});
   ops.copy(0, NodeProcess::kHost, 1'000'000, ops.variable(), ops.variable());

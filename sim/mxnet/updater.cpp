@@ -1,14 +1,14 @@
-#include "sim/mxnet/optimizer.h"
+#include "sim/mxnet/updater.h"
 
 namespace steptime {
 namespace {
 
-class NoOptimizer final : public Optimizer {
+class NoUpdater final : public Updater {
   void push(NodeProcess&, std::size_t, SummedParts) const override {}
   void pull(NodeProcess&, std::size_t, SummedParts) const override {}
 };
 
-class OptimizerOfProcess final : public Optimizer {
+class UpdaterOfProcess final : public Updater {
   void push(NodeProcess& process, std::size_t, SummedParts parts) const override {
     for (const SummedPart& part : parts) {
       NodeProcess::Variables reads;
@@ -33,17 +33,17 @@ NodeProcess::Variables weights_of(SummedParts parts) {
 
 }  // namespace
 
-const Optimizer& no_optimizer() {
-  static const NoOptimizer optimizer;
-  return optimizer;
+const Updater& no_updater() {
+  static const NoUpdater updater;
+  return updater;
 }
 
-const Optimizer& optimizer_of_process() {
-  static const OptimizerOfProcess optimizer;
-  return optimizer;
+const Updater& updater_of_process() {
+  static const UpdaterOfProcess updater;
+  return updater;
 }
 
-void OptimizerAtServers::push(NodeProcess& process, std::size_t key, SummedParts parts) const {
+void UpdaterAtServers::push(NodeProcess& process, std::size_t key, SummedParts parts) const {
   const std::int32_t priority = process.set_priority(0);
   for (const SummedPart& part : parts) {
     if (part.gpu != NodeProcess::kHost)
@@ -53,7 +53,7 @@ void OptimizerAtServers::push(NodeProcess& process, std::size_t key, SummedParts
   ask(process, &Servers::push, key, weights_of(parts), {});
 }
 
-void OptimizerAtServers::pull(NodeProcess& process, std::size_t key, SummedParts parts) const {
+void UpdaterAtServers::pull(NodeProcess& process, std::size_t key, SummedParts parts) const {
   ask(process, &Servers::pull, key, {}, weights_of(parts));
   for (const SummedPart& part : parts) {
     if (part.gpu != NodeProcess::kHost)

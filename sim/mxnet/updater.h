@@ -24,9 +24,9 @@ struct SummedPart {
 };
 using SummedParts = std::span<const SummedPart>;
 
-class Optimizer {
+class Updater {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Updater() = default;
   /// Of it, by the main thread, in a push of so many keys.
   virtual std::int64_t calls(std::int64_t keys) const { return keys; }
   /// Says what a push of a key ends with, and a pull of it begins with, which leaves the weights
@@ -36,17 +36,17 @@ class Optimizer {
 };
 
 /// Sums go back as they are.
-const Optimizer& no_optimizer();
+const Updater& no_updater();
 /// It updates each part where that is, by an operation.
-const Optimizer& optimizer_of_process();
+const Updater& updater_of_process();
 
 /// Sums are copied to the host, where they are not there yet, and pushed; a pull is sent when the
 /// push of its key has been answered. Keys are the last bucket of the servers to the first. A copy
 /// to the host has priority 0, and passes every key but the first.
-class OptimizerAtServers final : public Optimizer {
+class UpdaterAtServers final : public Updater {
  public:
   /// The servers must outlive it.
-  OptimizerAtServers(Servers& servers, std::size_t keys) : servers_(servers), keys_(keys) {}
+  UpdaterAtServers(Servers& servers, std::size_t keys) : servers_(servers), keys_(keys) {}
   std::int64_t calls(std::int64_t /*keys*/) const override { return 0; }
   void push(NodeProcess& process, std::size_t key, SummedParts parts) const override;
   void pull(NodeProcess& process, std::size_t key, SummedParts parts) const override;
