@@ -20,7 +20,7 @@ all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests
                  the Python module, its notebook and its package; the Debian package in
                  a bare root;
                  cross builds for ppc64el and arm64, whose results are equal to the byte (each
-                 where it can be had); headers that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
+                 where it can be had); headers and sources that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
 
 The last line counts the tests of every build, and every other check as one.
 JOBS=N sets the number of parallel jobs (default: one per processor).
@@ -201,12 +201,20 @@ check_format() {
   sed -n 's/:[0-9]*:[0-9]*: error: .*/: not formatted/p' "$log" | sort -u
   return 1
 }
-check_tidy() {
-  # Of what is built here: a program whose library is not there is not.
-  sed -nE 's%^ *"file": "(.*/(sim|models|netmodels|schedulers|calibration)/.*\.cpp)".*%\1%p' \
-    build/clang/compile_commands.json | grep -v /tests/ | sort -u | tr '\n' '\0' |
-    xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet -p build/clang
+# tidy FOLDER UNITY [ARGUMENT...]: clang-tidy on all that is compiled. Of what is built here: a
+# program whose library is not there is not.
+tidy() {
+  local folder=$1 unity=$2
+  shift 2
+  cmake --preset tidy -B "$folder" -D STEPTIME_UNITY="$unity" || return
+  cmake --build "$folder" --target commit || return
+  sed -nE 's%^ *"file": "(.*)".*%\1%p' "$folder/compile_commands.json" | sort -u | tr '\n' '\0' |
+    xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet "$@" -p "$folder"
 }
+# Many files at once, as what it does with headers takes most of its time.
+check_tidy() { tidy build/tidy ALL; }
+# Each source compiles without what others include before it.
+check_alone() { tidy build/alone OFF '--checks=-*,clang-diagnostic-*'; }
 check_headers() {
   cmake --build --preset dev --parallel "$jobs" --target all_verify_interface_header_sets
 }
@@ -266,7 +274,6 @@ case $mode in
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
     build_and_test release -D STEPTIME_UNITY=ON
-    # That each file compiles alone, "tidy" sees.
     for preset in dev clang clang-dev; do
       build_and_test "$preset" -D STEPTIME_UNITY=ALL
     done
@@ -289,6 +296,7 @@ case $mode in
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime
     check headers quietly check_headers
+    check "files alone" quietly check_alone
     check tidy quietly check_tidy
     fuzz_all clang-dev
     ;;

@@ -56,7 +56,7 @@ double bytes_of_recipe(const std::string& products) {
 /// In float32, of the input, the weights and the result of each of a block's four linear layers
 /// (NVIDIA/TransformerEngine@62a84b3c transformer_engine/pytorch/fp8.py get_fp8_max and
 /// add_fp8_tensors_to_global_buffer: three a module forward; backward two, taken as many).
-constexpr std::int64_t kMaxima = 4 * 3 * 4;
+constexpr std::int64_t kMaxima = std::int64_t{4} * 3 * 4;
 
 class RankWork {
  public:

@@ -63,7 +63,7 @@ class Times {
     const std::int64_t low = m.count & ~(step - 1);
     const std::int64_t high = std::min(low + step, most_);
     const auto place =
-        static_cast<std::size_t>(octave * kSteps + (low >> octave) - std::int64_t{kSteps});
+        static_cast<std::size_t>(std::int64_t{octave} * kSteps + (low >> octave) - kSteps);
     const Duration at_low = known(place, low);
     if (m.count == low) return at_low;
     const Duration more = known(place + 1, high) - at_low;

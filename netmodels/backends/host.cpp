@@ -110,7 +110,7 @@ class Copied final : public Collective {
     return line;
   }
   std::string outside_domain(Bytes m) const override {
-    const std::string plain = plain_->outside_domain(m);
+    std::string plain = plain_->outside_domain(m);
     if (!plain.empty() || parts_ == 1) return plain;
     return "what begins before all is copied, which only \"message\" fidelity plays";
   }

@@ -55,7 +55,7 @@ std::span<const BestTrees::Subset> BestTrees::of_sizes(std::int32_t least,
 void BestTrees::solve(const std::function<double(Gpu, Gpu)>& value) {
   for (Gpu from = 0; from < gpus_; ++from) {
     for (Gpu to = 0; to < gpus_; ++to)
-      values_[static_cast<std::size_t>(from * gpus_ + to)] = from == to ? 0 : value(from, to);
+      values_[place(from, to)] = from == to ? 0 : value(from, to);
   }
   for (Gpu gpu = 0; gpu < gpus_; ++gpu)
     worth_[0][index(Subset{1} << gpu, gpu)] = 0;
@@ -144,6 +144,7 @@ std::vector<ReduceTree> BestTrees::heaviest(const LinkMatrix& weights) {
     return weight > 0 ? weight : kWithoutLink;
   });
   std::vector<ReduceTree> trees;
+  trees.reserve(static_cast<std::size_t>(gpus_));
   for (Gpu root = 0; root < gpus_; ++root)
     trees.push_back(tree(root));
   return trees;

@@ -50,8 +50,10 @@ class BestTrees {
     return number_[set] * static_cast<std::size_t>(gpus_) + static_cast<std::size_t>(root);
   }
   std::span<const Subset> of_sizes(std::int32_t least, std::int32_t most) const;
-  double value(Gpu from, Gpu to) const {
-    return values_[static_cast<std::size_t>(from * gpus_ + to)];
+  double value(Gpu from, Gpu to) const { return values_[place(from, to)]; }
+  std::size_t place(Gpu from, Gpu to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus_) +
+           static_cast<std::size_t>(to);
   }
   void solve_height(std::int32_t height);
   Parts parts(std::int32_t height, Subset set, Gpu root) const;

@@ -129,7 +129,7 @@ class Tree final : public MessageCollective {
         ranks_(static_cast<Rank>(cluster.workers())),
         bound_(c.get<Bytes>("array_bound").count),
         row_(c.get<Bytes>("row").count),
-        first_cut_(row_ * std::max<std::int64_t>(bound_ / row_ + 1, 2 * ranks_)) {}
+        first_cut_(row_ * std::max<std::int64_t>(bound_ / row_ + 1, std::int64_t{2} * ranks_)) {}
 
   Duration time(Bytes m) const override {
     return m.count < first_cut_ ? MessageCollective::time(m)
@@ -139,7 +139,8 @@ class Tree final : public MessageCollective {
     if (ranks_ == 1) return std::nullopt;
     // Slices of q rows and a last one with up to N - 1 more, for which all count as q + 1.
     const auto n = static_cast<double>(ranks_);
-    const auto q = static_cast<double>(first_cut_ / row_ / ranks_);
+    const std::int64_t rows = first_cut_ / row_ / ranks_;
+    const auto q = static_cast<double>(rows);
     const double whole = to_seconds(of_largest_whole());
     const double cut = to_seconds(MessageCollective::time({first_cut_}));
     const ErrorBound sums = adds_up() ? kOfSums : ErrorBound{};

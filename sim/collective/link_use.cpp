@@ -54,7 +54,7 @@ std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
 }
 
 std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
-                               std::span<const std::int64_t> all, const Carried& carried) {
+                               std::span<const std::int64_t> bytes, const Carried& carried) {
   std::vector<LinkUse> links = links_of(cluster, carried.by_hosts);
   const std::size_t of_node = links.size();
   links.push_back({.from = "network", .to = "network"});
@@ -62,12 +62,13 @@ std::vector<LinkUse> link_uses(const Cluster& cluster, const Machine& machine,
   for (std::size_t c = 0; c < channels.size(); ++c) {
     const bool inside = c < of_node * static_cast<std::size_t>(cluster.nodes);
     LinkUse& link = links[inside ? c % of_node : of_node];
-    const auto bytes = static_cast<double>(all[c]);
-    const double busy =
-        carried.seconds > 0 ? bytes / channels[c].bandwidth.bytes_per_second / carried.seconds : 0;
+    const auto carries = static_cast<double>(bytes[c]);
+    const double busy = carried.seconds > 0
+                            ? carries / channels[c].bandwidth.bytes_per_second / carried.seconds
+                            : 0;
     if (busy <= link.busy) continue;
     link.bandwidth = channels[c].bandwidth;
-    link.bytes = std::llround(bytes / carried.steps);
+    link.bytes = std::llround(carries / carried.steps);
     link.busy = busy;
   }
   std::erase_if(links, [](const LinkUse& link) { return link.bytes == 0; });

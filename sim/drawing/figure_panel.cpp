@@ -222,7 +222,7 @@ std::vector<std::span<const FigurePoint>> FigurePanels::stretches(
 
 std::string FigurePanels::add_data(std::span<const std::span<const FigurePoint>> stretches,
                                    std::size_t line, std::string& text) {
-  const std::string data = next_block();
+  std::string data = next_block();
   text += data + " << EOD\n";
   for (const auto& stretch : stretches) {
     if (&stretch != &stretches.front()) text += "\n";

@@ -125,6 +125,7 @@ Json ticks_data(const Axis& axis) {
         {.figures = Json{{"params", Json{{axis.pointers.front(), values.front().value}}}}});
   }
   std::vector<const ResultRow*> shown;
+  shown.reserve(rows.size());
   for (const ResultRow& row : rows)
     shown.push_back(&row);
   const std::vector<SweptAxis> found = axes_of(shown);

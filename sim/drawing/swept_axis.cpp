@@ -75,6 +75,7 @@ std::vector<NamedPlace> named_alike(const std::vector<double>& places, const Axi
 /// `'1 us' 1e-06`, of each place.
 std::vector<std::string> ticks_at(const std::vector<NamedPlace>& places) {
   std::vector<std::string> shown;
+  shown.reserve(places.size());
   for (const auto& [place, label] : places)
     shown.push_back(fmt::format("{} {:.17g}", in_quotes(label), place));
   return shown;

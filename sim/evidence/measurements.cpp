@@ -109,7 +109,7 @@ class Reader {
     bool starts_tasks = false;
     std::string operation;
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const std::string_view name = words[i].substr(words[i].find_last_of("/") + 1);
+      const std::string_view name = words[i].substr(words[i].find_last_of('/') + 1);
       const auto perf = name.find("_perf");
       if (operation.empty() && (perf != name.npos || name.starts_with("osu_"))) {
         operation = perf != name.npos ? named_operation(name.substr(0, perf))

@@ -47,7 +47,7 @@ void read_part(const std::shared_ptr<const Document>& document, Part part, Exper
 /// The experiment's name, which also names its output files. Throws InputError.
 std::string read_name(const Config& config);
 
-/// The config with every default written out.
-Json resolved(const Json& config);
+/// A stated config with every default written out.
+Json resolved(const Json& stated);
 
 }  // namespace steptime

@@ -98,7 +98,7 @@ class RecordingSchedule final : public Replanned {
     for (const GradientUnit& unit : units)
       sizes.push_back(unit.bytes.count);
     const bool holds = held_ != nullptr && held_->contains(sizes);
-    const BucketPlan plan = holds ? held_->at(sizes) : of().plan(units, collective);
+    BucketPlan plan = holds ? held_->at(sizes) : of().plan(units, collective);
     made_[std::move(sizes)] = plan;
     return plan;
   }

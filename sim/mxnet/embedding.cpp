@@ -264,8 +264,8 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
       mpi_(world, graph_, ways(apart), ranks_, communicators(), record_),
       operations_(graph_, settings_),
       reasons_(world.engine) {
-  check_events(mpi_.play_cost() * static_cast<double>(run.steps / period_ + 8) *
-                   static_cast<double>(run.seeds),
+  const std::int64_t exchanges = run.steps / period_ + 8;
+  check_events(mpi_.play_cost() * static_cast<double>(exchanges) * static_cast<double>(run.seeds),
                "/run/fidelity", "messages of two links",
                "analytic fidelity plays none, and neither do embeddings with one communicator");
   const Chosen chosen(*run.update, members_of(run), operations_);

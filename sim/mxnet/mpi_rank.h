@@ -230,7 +230,7 @@ class MpiRank final : private OpEngine::Listener {
 
   std::optional<When> started(OperationId operation) override;
   void ended(OperationId operation) override;
-  void take_note(OperationId ended);
+  void take_note(OperationId operation);
   void mpi_returned(OperationId operation);
 
   void draw(OperationId operation);

@@ -72,7 +72,7 @@ class Group final : public Callee {
   /// The same, made at `when`, which may lie ahead; `returns` is called when the collective is
   /// over, where it calls anything. Returns the number of the call.
   std::uint64_t launch(std::size_t member, Subject subject, Time when, Callback returns);
-  Time returns_not_before(std::uint64_t call) const override;
+  Time returns_not_before(std::uint64_t number) const override;
   /// Awaited: all that the member has launched is over.
   Counter::Wait over(std::size_t member) { return over_.at_least(calls_[member]); }
   /// Awaited: so many calls of all members are over.
@@ -121,8 +121,8 @@ class Group final : public Callee {
   Call& at(std::int64_t call) { return open_[static_cast<std::size_t>(call - first_)]; }
   const Call& at(std::int64_t call) const { return open_[static_cast<std::size_t>(call - first_)]; }
   void start_next();
-  void begin(std::int64_t call);
-  void end(std::uint64_t call);
+  void begin(std::int64_t number);
+  void end(std::uint64_t number);
 
   World& world_;
   std::vector<std::unique_ptr<Medium>> mediums_;

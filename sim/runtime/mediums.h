@@ -98,8 +98,8 @@ class FlowMedium final : public Medium, private MessageSink {
     Held begun{};
   };
   const std::vector<Stage>& stages(Bytes bytes);
-  void go_on(std::size_t flight);
-  void work(std::size_t flight);
+  void go_on(std::size_t place);
+  void work(std::size_t place);
   void delivered(const Message& message) override;
 
   World& world_;

@@ -152,11 +152,11 @@ class Servers : protected Exchanges {
  private:
   Exchange* begin(std::int32_t client, std::int32_t bucket, Client& who, Then then);
   void send_push(std::int32_t client, std::int32_t bucket, Client& who, Then then);
-  void pushed(Exchanged& of, std::uint32_t piece, When in) override;
-  void pulled(Exchanged& of, std::int32_t server, std::int32_t pieces, When in) override;
+  void pushed(Exchanged& any, std::uint32_t piece, When in) override;
+  void pulled(Exchanged& any, std::int32_t server, std::int32_t pieces, When in) override;
   std::int32_t server(std::uint32_t slot) const { return slots_[slot].piece->server; }
   Duration latency(const Exchange& of, std::uint32_t slot);
-  void answer_with_values(Exchange& of, std::uint32_t slot, When end);
+  void answer_with_values(Exchange& of, std::uint32_t slot, When leaves);
   When answer_in(When sent, Duration latency);
   void ask_for(Exchange& of, When when);
   void answer_asked(Exchange& of, std::uint32_t first_slot, std::uint32_t behind);

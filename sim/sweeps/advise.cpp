@@ -189,6 +189,7 @@ class Search {
       const double share = slow_ways.empty() ? 1 : kQuickShare;
       run_points(quick, 0, share, advice);
       std::vector<Points> slow;
+      slow.reserve(slow_ways.size());
       for (const SearchedWay* way : slow_ways)
         slow.push_back({way, choose(*way, advice)});
       run_points(slow, share, 1, advice);

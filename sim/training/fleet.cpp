@@ -214,7 +214,7 @@ class Fleet::Start final : public ClientPrograms {
   }
   /// They are what it exchanges with servers.
   Sends exchange_each_sum(Client& receiver) {
-    const Sends exchange = all_.exchange(worker_, receiver);
+    Sends exchange = all_.exchange(worker_, receiver);
     all_.watch(group_, {&worker_}, decider_, nullptr,
                [exchange](std::span<const std::int32_t> buckets) {
                  for (const std::int32_t bucket : buckets)

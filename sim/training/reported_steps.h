@@ -102,7 +102,7 @@ class ReportedSteps {
   };
   void keep(End& end, Time time, When led);
   bool is_over(const End& end);
-  bool compare(std::int64_t last);
+  bool compare(std::int64_t steps);
   Time over_at(std::int64_t step) const {
     return step < 0 ? plan_.start : over_[static_cast<std::size_t>(step)];
   }

@@ -83,6 +83,7 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   result.seeds = seeds;
   if (runs.size() > 1) {
     std::vector<double> steps;
+    steps.reserve(runs.size());
     for (const EmbeddedStep& run : runs)
       steps.push_back(to_seconds(run.times.step));
     result.step_percentiles = percentiles_of(std::move(steps));
