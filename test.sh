@@ -208,8 +208,8 @@ tidy() {
   shift 2
   cmake --preset tidy -B "$folder" -D STEPTIME_UNITY="$unity" || return
   cmake --build "$folder" --target commit || return
-  sed -nE 's%^ *"file": "(.*)".*%\1%p' "$folder/compile_commands.json" | sort -u | tr '\n' '\0' |
-    xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet "$@" -p "$folder"
+  sed -nE 's%^ *"file": "(.*\.(cpp|cxx))".*%\1%p' "$folder/compile_commands.json" | sort -u |
+    tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" clang-tidy-14 --quiet "$@" -p "$folder"
 }
 # Many files at once, as what it does with headers takes most of its time.
 check_tidy() { tidy build/tidy ALL; }

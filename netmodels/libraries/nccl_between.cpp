@@ -102,7 +102,7 @@ double tree_latency_us(const NcclGraph& g, const NcclChoice& choice, double byte
                             ? share(bytes / static_cast<double>(choice.most_channels), 64, 32768)
                             : share(bytes, 512, 8192);
   const double crossing = (g.network_us + of(kProxy, p)) * (1 + kLongTree * longer);
-  const double chain = static_cast<double>(g.ranks / g.nodes - 1) * hop.step_us;
+  const double chain = static_cast<double>(g.ranks_in_node() - 1) * hop.step_us;
   return (p == kSimple ? kSimpleTreeBase : hop.base_us) + 2 * (chain + levels(g) * crossing);
 }
 

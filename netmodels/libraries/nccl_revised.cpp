@@ -120,7 +120,7 @@ double NcclRevision::nvls_bus_gbps(const NcclGraph& g) const {
   if (channels < 1) return 0;
   const double speed = g.nvls_gbps / channels;
   const double speed_between = std::max(speed, g.nvls_between_gbps / channels);
-  const auto gpus = static_cast<double>(g.ranks / g.nodes);
+  const auto gpus = static_cast<double>(g.ranks_in_node());
   const double others = (gpus - 1) / gpus;
   if (!from(Release::k2_28_3)) {
     if (g.nodes > 1) return channels * (g.nodes == 2 ? speed : speed / 2);
@@ -231,7 +231,7 @@ double NcclRevision::latency_us(const NcclGraph& g, NcclAlgorithm a, NcclProtoco
   between += g.told_us * (p == kSimple ? 2 : 1);
   if (a == kPat) return 8 + deep * between / 3.5 + 2.8 * static_cast<double>(g.ranks);
   if (a == kTree) {
-    const auto chain = static_cast<double>(g.ranks / g.nodes - 1);
+    const auto chain = static_cast<double>(g.ranks_in_node() - 1);
     return inside.base_us + 2 * (chain * inside.step_us + deep * between);
   }
   const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));

@@ -42,6 +42,8 @@ struct NcclGraph {
   double told_us = 0;       ///< what the adapter tells NCCL of that; looked at from 2.19 on
   double network_gbps = 0;  ///< a node's NICs together
   Operation operation = Operation::kAllReduce;  ///< it may be an all-gather or a reduce-scatter
+
+  std::int64_t ranks_in_node() const { return ranks / nodes; }
 };
 
 /// How many times a rank of a ring sends: 2(n-1) for an all-reduce, n-1 for its halves.

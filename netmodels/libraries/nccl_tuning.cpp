@@ -258,7 +258,7 @@ double NcclTuning::latency(const NcclGraph& g, NcclAlgorithm a, NcclProtocol p) 
   const double base = table.base[at(a)][at(p)];
   const auto nodes = static_cast<double>(g.nodes);
   if (a == kTree) {
-    const std::int64_t deep = g.ranks / g.nodes - 1;
+    const std::int64_t deep = g.ranks_in_node() - 1;
     return base + 2 * (static_cast<double>(deep) * intra + log2_floor(g.nodes) * inter);
   }
   const auto steps = static_cast<double>(nccl_ring_steps(g.operation, g.ranks));
