@@ -15,12 +15,12 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
                  fuzzers, built by clang with ASan and UBSan, for some seconds each; the clang build
                  gives the same results to the byte.
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
-                 equal to the byte between the four builds and between one and two threads; a replay
-                 between four network namespaces, and under Slurm; the page of "report" in Chromium;
-                 the Python module, its notebook and its package; the Debian package in
-                 a bare root;
-                 cross builds for ppc64el and arm64, whose results are equal to the byte (each
-                 where it can be had); headers and sources that compile alone; layering; clang-format; clang-tidy; a short run of each fuzzer.
+                 equal to the byte between the four builds and between one and two threads; data races
+                 (TSan); a replay between four network namespaces, and under Slurm; the page of "report"
+                 in Chromium; the Python module, its notebook and its package; the Debian package in a
+                 bare root; cross builds for ppc64el and arm64, whose results are equal to the byte
+                 (each where it can be had); headers and sources that compile alone; layering;
+                 clang-format; clang-tidy; a short run of each fuzzer.
 
 The last line counts the tests of every build, and every other check as one.
 JOBS=N sets the number of parallel jobs (default: one per processor).
@@ -278,6 +278,7 @@ case $mode in
       build_and_test "$preset" -D STEPTIME_UNITY=ALL
     done
     check "same results" quietly same_results release dev clang clang-dev
+    check "data races" quietly tests/threads.sh
     check "library of others" quietly tests/library_test.sh build/release configs/quickstart.json
     check "50 kills" quietly tests/sim/command/nothing_lost_test.sh build/release/steptime \
       configs/quickstart.json 50
