@@ -82,7 +82,7 @@ Params kvstore_params() {
       {.key = "priority",
        .kind = Kind::kText,
        .help = "which key is copied first: the one whose gradient is ready first, or the last; "
-               "with servers it counts at message fidelity only",
+               "with servers it counts at message fidelity only; the embedding module has its own",
        .need = Need::kDefault,
        .fallback = "last-key",
        .words = {"last-key", "first-key"}},
@@ -100,8 +100,9 @@ Params kvstore_params() {
        .range = kNotNegative},
       {.key = "calls",
        .kind = Kind::kText,
-       .help = "in which order they are issued: of each key both, as in training, or all pushes "
-               "and then all pulls, as tools/bandwidth does",
+       .help =
+           "in which order they are issued: of each key both, as in training, or all pushes "
+           "and then all pulls, as tools/bandwidth does; the embedding module: of each key both",
        .need = Need::kDefault,
        .fallback = "by-key",
        .words = {"by-key", "pushes-first"}},

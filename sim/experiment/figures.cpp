@@ -206,7 +206,7 @@ constexpr std::array kFigures{
     number("backward_time_s", "s", "backward pass", of_step<&Result::backward_time_s>),
     number("comm_busy_s", "s",
            "sum over a step's all-reduces; with servers, what the busiest one's thread was "
-           "busy in a step",
+           "busy in a step; of an embedding in step, how long any key was under way",
            of_step<&Result::comm_busy_s>),
     number("exposed_comm_s", "s",
            "step_time_s - compute_time_s - exposed_input_s: also waits for the main thread and "
@@ -377,7 +377,8 @@ constexpr std::array kFigures{
          }),
     list("gpu_waits", "all waits of that GPU, longest first: for, seconds", waits),
     integer("simulated_steps", "that an embedding played", count_of_engine<&Attribution::steps>),
-    integer("transient_steps", "of those, before the steady state",
+    integer("transient_steps",
+            "of those, before the steady state, or before the last half, where they do not settle",
             count_of_engine<&Attribution::transient_steps>),
     number("transient_s", "s",
            "by how much these took longer than steady ones, in all, from a step's forward "

@@ -153,9 +153,13 @@ void add_engine(Lines& lines, const EmbeddedStep& e) {
                         a.input > Duration{} ? "samples, " : ""));
   for (std::size_t i = 0; i < std::min(a.waits.size(), kMostWaits); ++i)
     lines.add("  GPU 0 waits", milliseconds(a.waits[i].second), "for " + a.waits[i].first);
-  lines.add(ms("transient_s", "transient"),
-            fmt::format("by which the first {} of {} steps take longer than steady ones, in all",
-                        a.transient_steps, a.steps));
+  lines.add(
+      ms("transient_s", "transient"),
+      a.settles
+          ? fmt::format("by which the first {} of {} steps take longer than steady ones, in all",
+                        a.transient_steps, a.steps)
+          : fmt::format("as {} steps did not settle: times are means over their second half",
+                        a.steps));
   lines.add({"funnel_over_depcha_forward", "Funnel/DepCha", 1, 3, " x"},
             fmt::format("bound in forward key order; {} in backward order",
                         lines.value({"funnel_over_depcha_backward", "", 1, 3})));

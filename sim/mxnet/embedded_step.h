@@ -32,6 +32,7 @@ struct EmbeddedStep {
   std::optional<FunnelBounds> bounds;
   std::vector<BucketTimes> buckets;  ///< by bucket of the plan
   std::vector<LinkUse> links{};      ///< where a kvstore's merge was played
+  std::optional<double> messages{};  ///< pushes and pulls with bytes in a step, at servers
   std::vector<Duration> ends{};      ///< when steps from the first one on ended, where asked for
   /// From the start of the first step to the end of its last operation: nothing of a step before
   /// it shortens or delays it. Of a kvstore's merge without the steps that follow; where

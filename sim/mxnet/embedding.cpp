@@ -378,7 +378,10 @@ EmbeddedStep Ranks::step(const Causes* causes) const {
   step.cold = ends[static_cast<std::size_t>(period_ - 1)] / period_;
   step.ends = {ends.begin(), ends.begin() + std::max<std::int64_t>(run_.learning, 1)};
   step.simulated_ranks = ranks_;
-  step.links = links(static_cast<double>(record_.step() + 1));
+  const auto steps = static_cast<double>(record_.step() + 1);
+  step.links = links(steps);
+  if (run_.served != nullptr)
+    step.messages = static_cast<double>(mpi_.servers()->messages()) / steps;
   return step;
 }
 

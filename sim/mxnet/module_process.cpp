@@ -53,7 +53,9 @@ ModuleProcess::ModuleProcess(const Shared& shared, std::int64_t node)
   }
   for (std::int32_t gpu = 0; gpu < gpus(); ++gpu)
     drawn_.emplace_back(run_.timeline, first_worker_ + gpu);
-  drawn_.emplace_back(run_.timeline,
+  const bool shows_gpus = std::any_of(drawn_.begin(), drawn_.end(),
+                                      [](const RankTimeline& gpu) { return gpu.is_on(); });
+  drawn_.emplace_back(shows_gpus ? run_.timeline : nullptr,
                       run_.served == nullptr ? "host" : fmt::format("host {}", node));
 }
 
@@ -178,6 +180,12 @@ void ModuleProcess::say_segment(std::int32_t gpu, std::size_t index) {
           writes);
 }
 
+void ModuleProcess::has_pushed(OperationId id, Time since) {
+  if (run_.timeline == nullptr || world_.now() == since) return;
+  const bool waits = operation(id).kind == Kind::kWait;
+  drawn_.back().add("main thread", waits ? "update_metric" : name_of(id), since, world_.now());
+}
+
 void ModuleProcess::has_started(OperationId id) {
   if (run_.timeline != nullptr) starts_[id] = world_.now();
   const Operation& of = operation(id);
@@ -226,19 +234,21 @@ void ModuleProcess::tell_missing_samples() {
   if (is_first_ && awaits_samples_ && next_is_free()) record_.waits_for_samples();
 }
 
+const std::string& ModuleProcess::name_of(OperationId id) const {
+  return is_segment(id) ? segment(id).name : graph_.keys[calls_[label(id)].keys.first].name;
+}
+
 void ModuleProcess::draw(OperationId id) {
   const Operation& of = operation(id);
   if (of.kind == Kind::kWait || of.kind == Kind::kAsk) return;  // the servers draw what is asked
   const auto key = is_segment(id)
                        ? segment(id).first_gradient()
                        : std::optional(static_cast<std::int32_t>(calls_[label(id)].keys.first));
-  const std::string& name =
-      is_segment(id) ? segment(id).name : graph_.keys[static_cast<std::size_t>(*key)].name;
   Timeline::Details details = graph_.details(first_worker_, step(id), key);
   if (of.kind == Kind::kCopy) details.bytes = of.bytes;
   constexpr std::array kLanes{"copies", "sums", "NCCL launches", "NCCL", "compute", "updates"};
   RankTimeline& actor = of.gpu != kHost ? drawn_[static_cast<std::size_t>(of.gpu)] : drawn_.back();
-  actor.add(kLanes[static_cast<std::size_t>(of.kind)], name, starts_[id], world_.now(),
+  actor.add(kLanes[static_cast<std::size_t>(of.kind)], name_of(id), starts_[id], world_.now(),
             std::move(details));
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -67,6 +68,7 @@ class ModuleProcess final : public NodeProcess {
   void say_segment(std::int32_t gpu, std::size_t index);
 
   // What is seen of it.
+  void has_pushed(OperationId id, Time since) override;
   void has_started(OperationId id) override;
   void has_ended(OperationId id) override;
   bool is_segment(OperationId id) const { return label(id) >= calls_.size(); }
@@ -79,6 +81,7 @@ class ModuleProcess final : public NodeProcess {
   void tell(void (RankRecord::*what)(Communicators::Subject), const Call& of);
   void end_if_over(Call& of, std::size_t parity);
   void tell_missing_samples();
+  const std::string& name_of(OperationId id) const;
   void draw(OperationId id);
 
   const TrainingGraph& graph_;

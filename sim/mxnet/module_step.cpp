@@ -40,6 +40,8 @@ class Surroundings {
   virtual Network& network() = 0;
   virtual const Updater& updater() const = 0;
   virtual std::vector<LinkUse> links(double seconds, double steps) const = 0;
+  /// With bytes, at servers; none without these.
+  virtual std::optional<std::int64_t> messages() const { return std::nullopt; }
 };
 
 class OneNode final : public Surroundings {
@@ -75,6 +77,7 @@ class NodesAtServers final : public Surroundings {
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return roads_->links(seconds, steps);
   }
+  std::optional<std::int64_t> messages() const override { return servers_.servers().messages(); }
 
  private:
   std::unique_ptr<Roads> roads_;
@@ -144,8 +147,10 @@ EmbeddedStep Nodes::result(const StepPlan& plan, const Causes* causes) const {
   Time end{};
   for (const ModuleProcess& node : nodes_)
     end = std::max(end, node.end());
-  step.links =
-      around_->links(to_seconds(since_start(end)), static_cast<double>(nodes_.front().steps()));
+  const auto steps = static_cast<double>(nodes_.front().steps());
+  step.links = around_->links(to_seconds(since_start(end)), steps);
+  if (const auto messages = around_->messages())
+    step.messages = static_cast<double>(*messages) / steps;
   return step;
 }
 
@@ -187,8 +192,12 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
                     steps, to_seconds(input), kLongestSeconds));
   }
   if (run.timeline != nullptr) check_bars(operations * steps);
-  check_events(8 * operations * steps * static_cast<double>(run.seeds), "/run/steps", "events",
-               "fewer steps are fewer");
+  const double played = operations * steps * static_cast<double>(run.seeds);
+  if (run.served == nullptr)
+    return check_events(8 * played, "/run/steps", "events", "fewer steps are fewer");
+  // What many nodes have under way does not stay in the cache: some 2 us for each operation.
+  check_events(16 * played, "/cluster/nodes", "events",
+               "fewer nodes have fewer, and so has an embedding {\"type\": \"async\"}");
 }
 
 }  // namespace

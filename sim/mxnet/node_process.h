@@ -156,9 +156,10 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
     }
     const std::size_t end = call_ends_[pushed_calls_++];
     while (engine_.pushed() < end) {
+      const Time since = world_.now();
       if (const Duration call = operations_[engine_.pushed()].call; call != Duration{})
         co_await world_.at(pushed_at(call));
-      engine_.push(ops_.operation(engine_.pushed()).label);
+      has_pushed(engine_.push(ops_.operation(engine_.pushed()).label), since);
     }
   }
   /// Awaited: the last wait that was pushed is over.
@@ -178,6 +179,8 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   bool next_is_free() const { return engine_.next_is_free(); }
   /// The variable that held an operation up last; Ops::kPushed: none.
   Variable last_granted(OperationId id) const { return engine_.last_granted(id); }
+  /// What the main thread has done since then.
+  virtual void has_pushed(OperationId /*id*/, Time /*since*/) {}
   virtual void has_started(OperationId /*id*/) {}
   virtual void has_ended(OperationId /*id*/) {}
 

@@ -157,6 +157,10 @@ bool RankRecord::is_complete() const {
   });
 }
 
+bool RankRecord::settles() const {
+  return steps_ || steady_ >= kSameSteps || to_.step < (kPatience - 1) * period_;
+}
+
 Duration RankRecord::step_time() const {
   STEPTIME_CHECK(to_.step > from_.step, "a run has at least one whole step");
   return (to_.at - from_.at) / (to_.step - from_.step);
@@ -173,9 +177,12 @@ Attribution RankRecord::attribution(const Causes* causes) const {
                 .idle = (passed(kIdle) + passed(kSamples) - exposed) / steps,
                 .input = passed(kSamples) / steps,
                 .steps = sums_.step + 1,
-                .transient_steps = steady_from_step_,
-                .transient = std::max(
-                    Duration{}, steady_from_ - first_start_ - steady_from_step_ * step_time())};
+                .settles = settles(),
+                .transient_steps = settles() ? steady_from_step_ : from_.step};
+  if (settles()) {
+    a.transient =
+        std::max(Duration{}, steady_from_ - first_start_ - steady_from_step_ * step_time());
+  }
   if (causes != nullptr) {
     const std::array parts{PathPart{from_.at, When(to_.at, led_.when.cause)}};
     a.causes = causes_between(*causes, parts, static_cast<double>(steps));

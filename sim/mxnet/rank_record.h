@@ -31,8 +31,11 @@ struct Attribution {
   std::vector<Cause> causes;
   /// What compute segments waited for, and how long; longest first.
   std::vector<std::pair<std::string, Duration>> waits;
-  std::int64_t steps = 0;            ///< simulated
-  std::int64_t transient_steps = 0;  ///< as many of them go before the steady state
+  std::int64_t steps = 0;  ///< simulated
+  /// Whether steps that are played until they take the same time come to do so; else those that are
+  /// measured are the last half.
+  bool settles = true;
+  std::int64_t transient_steps = 0;  ///< as many of them go before the steady state, or that half
   Duration transient{};              ///< by how much those took longer than steady ones; at least 0
 };
 
@@ -102,6 +105,7 @@ class RankRecord final : public Communicators::Listener {
 
   /// Adds the time since the last change to the sums.
   void advance();
+  bool settles() const;
   void step_started(std::int64_t step);
 
   Engine& clock_;

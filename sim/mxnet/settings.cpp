@@ -7,7 +7,9 @@ const Bindings<MxnetSettings>& mxnet_keys() {
   static const Bindings<S> keys{
       {&S::backward_keys, "key_order",
        "in which the program goes through the keys: as the framework numbers them, or as "
-       "gradients appear; only the latter can overlap the backward pass",
+       "gradients appear; where a call blocks, or holds the thread, only the latter can overlap "
+       "the "
+       "backward pass",
        "forward", one_of("forward", "backward")},
       {&S::equal_priorities, "priority", "of a key's operations: minus its number, or all equal",
        "key", one_of("key", "none")},

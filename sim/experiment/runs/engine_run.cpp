@@ -78,8 +78,8 @@ Result EngineRun::run(const Experiment& e, const Wanted& wanted) const {
   result.cold_step_time_s = to_seconds(embedded->cold);
   const bool has_others = e.cluster->workers() > 1 || e.aggregation->servers.count > 0;
   if (!has_others) result.messages = 0;  // keys are updated only
-  result.messages =
-      std::llround(static_cast<double>(result.messages) / static_cast<double>(e.update->period()));
+  result.messages = std::llround(embedded->messages.value_or(
+      static_cast<double>(result.messages) / static_cast<double>(e.update->period())));
   result.seeds = seeds;
   if (runs.size() > 1) {
     std::vector<double> steps;

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,6 +87,19 @@ TEST(ModuleProcess, TheNextForwardPassWaitsForItsWeights) {
   ASSERT_EQ(ends.size(), 3U);
   EXPECT_EQ(ends[1] - ends[0], seconds(3) + 2 * milliseconds(1001));
   EXPECT_EQ(ends[2] - ends[1], seconds(3) + 2 * milliseconds(1001));
+}
+
+// A call for each GPU's passes, for the push, for the pull, and update_metric.
+TEST(ModuleProcess, TheMainThreadIsDrawn) {
+  Timeline timeline;
+  Scene scene;
+  scene.run.timeline = &timeline;
+  scene.play(1);
+  std::map<std::string, std::size_t> spans;
+  for (const Timeline::Span& span : timeline.spans())
+    ++spans[timeline.tracks()[span.track].name];
+  EXPECT_EQ(spans["main thread"], 7U);
+  EXPECT_EQ(spans["compute"], 4U);
 }
 
 // Nodes that meet nowhere do the same.

@@ -124,6 +124,25 @@ TEST(RankRecord, TellsWhatLedFromOneStepToTheNext) {
   EXPECT_EQ(causes[1].seconds, 1);
 }
 
+// Steps of 5, 6 and 7 s in turn never take the same time. Of 64 those are measured that begin from
+// the 32nd on and end before the last: ten times 18 s, and the 62nd and 63rd, of 6 and 7 s.
+TEST(RankRecord, StepsThatDoNotSettleAreAMean) {
+  Steps steps;
+  std::int64_t start = 0;
+  for (std::int64_t s = 0; steps.recorder.wants_step(s); ++s) {
+    ASSERT_LT(s, 64);
+    steps.at(start, [&steps, s] { steps.recorder.segment_started(0, s, std::nullopt); });
+    start += 5 + s % 3;
+    steps.clock.run();
+  }
+  const Attribution a = steps.recorder.attribution();
+  EXPECT_FALSE(a.settles);
+  EXPECT_EQ(a.steps, 64);
+  EXPECT_EQ(a.transient_steps, 31);
+  EXPECT_EQ(a.transient, Duration{});
+  EXPECT_EQ(steps.recorder.step_time(), Duration(193 * kSecond) / 32);
+}
+
 /// Six steps, of 5 s from the second one on; the first one takes longer by what it is above that.
 TEST(RankRecord, ATransientIsNeverShorterThanSteadySteps) {
   for (const auto& [first, longer] : {std::pair(3, 0), std::pair(5, 0), std::pair(7, 2)}) {

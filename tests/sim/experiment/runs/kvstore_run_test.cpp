@@ -90,5 +90,20 @@ TEST(KvstoreRun, KeysTravelInStepsThatExchange) {
   EXPECT_EQ(messages(R"(, "update": {"type": "local-sgd", "interval": 3})"), 1);
 }
 
+// 3 forward and 2 backward segments and 3 keys, 17 operations for each of 100,000 GPUs in up to 72
+// steps: 1.2e8, at 16 each.
+TEST(KvstoreRun, RefusesMoreNodesThanTenMinutesPlay) {
+  const TinyFolder folder;
+  Json config = Json::parse(kvstore(R"(, "embedding": "module")", 1));
+  config["cluster"]["nodes"] = 500'000;
+  const Experiment e = tiny_experiment(folder, config.dump());
+  const std::string text = message_of<InputError>([&] { simulate(e); });
+  EXPECT_NE(text.find("/cluster/nodes: about"), std::string::npos) << text;
+  EXPECT_NE(text.find("events to play, at most 1e+10; fewer nodes have fewer, and so has an "
+                      "embedding {\"type\": \"async\"}"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace steptime

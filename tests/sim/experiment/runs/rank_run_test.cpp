@@ -82,6 +82,7 @@ TEST(RankRun, KeysAreUnderWayAtServersUntilTheirValuesAreBack) {
                                  "wake_up": "0 s", "copy_latency": "0 s",
                                  "copy_bandwidth": "1e9 GB/s"}}})"));
   EXPECT_NEAR(run.comm_busy_s, 2.04e-3 + 8.044e-3, 1e-9);
+  EXPECT_EQ(run.messages, 2 * 3);
 }
 
 TEST(RankRun, OneRankStandsForAll) {
