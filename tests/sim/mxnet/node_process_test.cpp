@@ -181,7 +181,7 @@ TEST(NodeProcess, AnUpdateOnAGpuIsLaunched) {
 
 TEST(NodeProcess, EveryStepPushesTheSame) {
   // The main thread begins the next step 10 us after what it waits for, 100 us. Nobody waits for
-  // the updater, of which three are left then.
+  // the optimizer, of which three are left then.
   Process p({.update = microseconds(1000)});
   std::vector<std::int64_t> waited;  // us
   const auto computed = p.ops.variable();

@@ -115,7 +115,8 @@ TEST(Updater, AtServersAPullWaitsForTheAnswerToItsPush) {
 
 // GPU 1's one copy thread is taken by 2 MB of key 0, until 2.001 ms. A sum of key 1, which is ready
 // meanwhile, passes another copy of 4 MB of that key, as it has priority 0, and is on the host at
-// 6.002; it is back there at 10.002, and the other copy is over at 10.003.
+// 6.002; its push is answered at 8.002, and the other copy is over at 10.003. Behind that copy it
+// would be answered at 12.003.
 TEST(Updater, AtServersASumPassesOtherCopiesToTheHost) {
   AtServers servers({kKey, kKey});
   NodeProcess& process = servers.process;
