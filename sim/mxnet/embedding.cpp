@@ -118,6 +118,11 @@ bool ranks_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
   return settings.jitter > 0 || run.variation.any();
 }
 
+/// What ranks take is another in each step.
+bool steps_differ(const MxnetSettings& settings, const EmbeddedRun& run) {
+  return settings.jitter > 0 || run.variation.changes();
+}
+
 /// Without what tells ranks apart one stands for all that wait for each other in every all-reduce:
 /// for those of a client, where clients meet at servers.
 std::int64_t ranks_played(const MxnetSettings& settings, const EmbeddedRun& run) {
@@ -133,7 +138,6 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
     throw RangeError(fmt::format("{} compute segments and {} keys, more than the {} of an engine",
                                  graph.segments.size(), graph.keys.size(), kMostIndices));
   }
-  const bool is_random = ranks_differ(settings, run);
   const auto ranks = static_cast<double>(ranks_played(settings, run));
   const auto period = static_cast<double>(run.update->period());
   const auto in_a_step = static_cast<double>(graph.keys.size() + graph.segments.size());
@@ -153,13 +157,15 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
         run.workers, graph.keys.size(), graph.segments.size()));
   }
   const double steps = static_cast<double>(run.steps) + 8 * period;
+  const double most = steps_differ(settings, run) ? steps : 72 * period;
   if (run.timeline != nullptr) {
     // A key: two copies, its collective, an update, and waits of the main thread.
     const auto bars = static_cast<double>(8 * graph.keys.size() + graph.segments.size());
-    check_bars(bars * (is_random ? static_cast<double>(run.workers) * steps : 72 * period));
+    check_bars(bars * ranks * most);
   }
   // Twenty events for a key or segment; measured, at about 150 ns each.
-  const double runs = is_random || run.learning > 0 ? static_cast<double>(run.seeds) : 0;
+  const double runs =
+      ranks_differ(settings, run) || run.learning > 0 ? static_cast<double>(run.seeds) : 0;
   check_events(20 * ranks * in_a_step * steps * runs, "/run/steps", "events",
                "without jitter and variation one rank stands for all, in a few steps");
   // No step takes longer than everything in it one after the other.
@@ -178,7 +184,6 @@ void check_size(const StepPlan& plan, const TrainingGraph& graph, const MxnetSet
                 (to_seconds(settings.copy_latency) + static_cast<double>(bucket.bytes.count) /
                                                          settings.copy_bandwidth.bytes_per_second);
   }
-  const double most = is_random ? steps : 72 * period;
   if (!(step * most <= kLongestSeconds)) {
     throw RangeError(
         fmt::format("{} steps of up to {} s each, more than the {} s that can be simulated", most,
@@ -229,6 +234,7 @@ class Ranks {
   const MxnetSettings settings_;
   const TrainingGraph graph_;
   bool differ_;
+  bool steps_differ_;
   std::int32_t ranks_;
   std::int64_t period_;
   RandomStream random_;
@@ -252,12 +258,13 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
       settings_(settings_of(embedding, plan, run)),
       graph_(training_graph(plan, workload, units, startup, settings_.bulk)),
       differ_(ranks_differ(settings_, run)),
+      steps_differ_(steps_differ(settings_, run)),
       ranks_(static_cast<std::int32_t>(ranks_played(settings_, run))),
       period_(run.update->period()),
       random_(run.seed, Purpose::kSegmentTime),
       input_(plan.input),
       record_(world.engine, graph_,
-              differ_ || run.real != nullptr || run.learning > 0 || apart != nullptr
+              steps_differ_ || run.real != nullptr || run.learning > 0 || apart != nullptr
                   ? std::optional(run.steps)
                   : std::nullopt,
               &input_, period_, std::max(run.learning, period_)),
@@ -271,7 +278,7 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
   const Chosen chosen(*run.update, members_of(run), operations_);
   RankGpus* const gpus = gpus_ ? &*gpus_ : nullptr;
   const bool one_clock =
-      run.one_clock || !differ_ || run.timeline != nullptr || gpus_ || apart != nullptr;
+      run.one_clock || !steps_differ_ || run.timeline != nullptr || gpus_ || apart != nullptr;
   const MpiRank::Run shared{world.engine, graph_,        settings_,   operations_,
                             mpi_,         record_,       input_,      reasons_,
                             random_,      run.variation, *run.update, chosen.adds_up(),
@@ -435,7 +442,7 @@ EmbeddedStep embedded_step(const Embedding& embedding, const StepPlan& plan,
     if (!is_drawn) played.timeline = nullptr;
     return play_step(embedding, of, workload, units, startup, played);
   };
-  if (run.real != nullptr || ranks_differ(embedding.settings(), run)) return play(plan, draws);
+  if (run.real != nullptr || steps_differ(embedding.settings(), run)) return play(plan, draws);
   if (run.learning == 0) return paced_step(plan, draws, play);
   EmbeddedRun steady = run;
   steady.learning = 0;

@@ -80,7 +80,7 @@ struct EmbeddedRun {
   std::int64_t workers = 1;
   const Update* update = nullptr;  ///< what ranks send and when; to be set before it is played
   Duration latency{};         ///< between two ranks; an MPI_Barrier takes log2(workers) of them
-  std::int64_t steps = 1;     ///< to average over when ranks differ, by jitter or by variation
+  std::int64_t steps = 1;     ///< to average over where what ranks take is another in each step
   std::int64_t learning = 0;  ///< steps from the first one on whose ends are asked for
   std::int64_t seed = 1;
   std::int64_t seeds = 1;  ///< such runs in all: too long ones are refused before the first

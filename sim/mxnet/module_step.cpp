@@ -115,7 +115,8 @@ Nodes::Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Dur
       graph_(graph),
       run_(run),
       input_(input),
-      record_(world.engine, graph, run.variation.any() ? std::optional(run.steps) : std::nullopt,
+      record_(world.engine, graph,
+              run.variation.changes() ? std::optional(run.steps) : std::nullopt,
               only > 0 ? nullptr : &input_, run.update.period()) {
   if (run.served == nullptr)
     around_ = std::make_unique<OneNode>(world, run);
@@ -181,10 +182,10 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
   const auto gpus = static_cast<double>(run.cluster.workers());
   const double operations = gpus * (static_cast<double>(graph.segments.size()) +
                                     4 * static_cast<double>(graph.keys.size()));
-  const bool varies = run.variation.any();
   const auto period = static_cast<double>(run.update.period());
-  const double steps = (varies ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
-                       static_cast<double>(run.learning);
+  const double steps =
+      (run.variation.changes() ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
+      static_cast<double>(run.learning);
   if (!(to_seconds(input) * steps <= kLongestSeconds)) {
     throw PlacedError(
         fmt::format("/workload/input: the samples of {} steps take {} s each, more than the {} s "
@@ -227,7 +228,7 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
     return nodes.ends();
   };
   const bool draws = run.timeline != nullptr;
-  EmbeddedStep step = run.variation.any() ? play(plan, draws) : paced_step(plan, draws, play);
+  EmbeddedStep step = run.variation.changes() ? play(plan, draws) : paced_step(plan, draws, play);
   const std::int64_t period = run.update.period();
   step.cold = ends_of(period).back() / period;
   if (run.learning > 0) step.ends = ends_of(run.learning);

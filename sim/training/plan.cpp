@@ -355,7 +355,7 @@ TrainingPlan::Reported reported_steps(const TrainingPlan& plan) {
   const bool has_clock =
       plan.schedule &&
       std::max(plan.schedule->default_steps(), plan.transport->coordinator->default_steps()) > 1;
-  const bool differ = plan.variation.any() || pulls_at_random || has_clock ||
+  const bool differ = plan.variation.changes() || pulls_at_random || has_clock ||
                       !plan.update->has_met(plan.update->period());
   return differ ? Reported::kAfterTwo : Reported::kSteady;
 }

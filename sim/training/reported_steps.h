@@ -3,10 +3,10 @@
 //
 //   all        of runs whose steps begin with nothing under way, and of those that learn, whose
 //              curves are absolute times
-//   after two  where steps differ, by variation, in what servers have not seen yet or in what a
-//              policy with a clock of its own decides: all but those up to the second exchange. In
-//              the first one clients meet that never were apart; the second one finds them as far
-//              apart as the servers have let them go
+//   after two  where steps differ, as workers change their speed, in what servers have not seen yet
+//              or in what a policy with a clock of its own decides: all but those up to the second
+//              exchange. In the first one clients meet that never were apart; the second one finds
+//              them as far apart as the servers have let them go
 //   steady     where nothing differs: until three in a row take the same time; for an update that
 //              exchanges every k steps, k steps as one. The last of them are reported. Two are not
 //              enough: of random runs whose first two are equal, one in a hundred goes on to other

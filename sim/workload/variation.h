@@ -34,6 +34,8 @@ struct Variation {
   bool any() const {
     return spread > 0 || jitter > 0 || straggle_chance > 0 || slow_chance > 0 || !gpus.empty();
   }
+  /// Workers change their speed from step to step.
+  bool changes() const { return jitter > 0 || straggle_chance > 0; }
   /// Of a worker in a step.
   double factor(std::int64_t seed, std::int64_t worker, std::int64_t step) const;
   /// Expected of the slowest of so many workers in a step, about: each waits for all others.

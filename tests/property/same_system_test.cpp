@@ -294,6 +294,25 @@ TEST(SameSystem, EachFastPathIsItsProgram) {
   }
 }
 
+// Every worker is played by itself, and plays as many steps as one that stands for all.
+TEST(SameSystem, WorkersWhoseSpeedIsSaidToBeOneAreAlike) {
+  for (const DrawnGroup& group : kDrawnGroups) {
+    expect_the_same(
+        fmt::format("a speed of 1 = no variation, {}", group.name), [&](ExperimentDraw& draw) {
+          Json config = draw.config(group.name);
+          Json& strategy = config["strategy"];
+          if (group.name == "kvstore-servers" && draw.one_in(2)) {
+            strategy["embedding"] = draw.module_api();
+            strategy["aggregation"].erase("issue_time");
+          }
+          config["run"].erase("variation");
+          Json other = config;
+          other["run"]["variation"] = {{"gpus", Json::array({Json{{"node", 0}, {"speed", 1}}})}};
+          return Pair{config, other};
+        });
+  }
+}
+
 TEST(SameSystem, TheClosedFormOfAStepIsItsProgram) {
   const auto by_its_program = [](const Experiment& e) {
     Result result = simulate(e);
