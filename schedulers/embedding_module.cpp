@@ -32,11 +32,6 @@ class Module final : public Embedding {
                     "sends parameters, but the module's optimizer is on the kvstore, which adds up "
                     "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
     }
-    if (aggregation.beyond && !update.has_met(update.period())) {
-      strategy.fail("update",
-                    "lets nodes go on at their own pace, but the module's processes are played in "
-                    "step; expected sgd, or an embedding {\"type\": \"async\"}");
-    }
   }
   const Merge* merge(const Aggregation& aggregation) const override {
     if (aggregation.alone) return aggregation.alone.get();

@@ -1,5 +1,7 @@
 #include "sim/mxnet/apart_clients.h"
 
+#include <algorithm>
+
 namespace steptime {
 
 ApartClients::ApartClients(const TrainingPlan& plan, Engine& engine, std::int32_t ranks,
@@ -31,6 +33,34 @@ void ApartClients::updated(std::int32_t rank, std::int32_t key, std::int64_t ste
   if (++updated < plan_.pieces.size()) return;
   updated = 0;
   record_.learnt(client, step + 1);
+}
+
+/// Whoever waits for nobody makes up for slow steps.
+TrainingTimes ApartClients::times(const Servers& servers, const RankRecord& first,
+                                  const Computed& computed, const Causes* causes) {
+  TrainingTimes times;
+  record_.tell(times);
+  record_.tell(times, servers, servers.messages());
+  const ReportedSteps& steps = record_.steps();
+  const std::int64_t clients = plan_.aggregation.clients;
+  const auto all = static_cast<double>(clients);
+  times.input_s = record_.waited_for_input().mean_s(all * steps.reported());
+  SumOfTimes sum;
+  for (std::int64_t client = 0; client < clients; ++client) {
+    for (std::int64_t step = steps.first(); step < steps.played(); ++step)
+      sum.add(computed(client, step));
+  }
+  // Ranks of a client that have no keys to wait for make up for each other's slow steps.
+  times.compute_s = std::min(sum.mean_s(all * steps.counted()), times.step_s - times.input_s);
+  times.sent.clear();
+  for (auto key = first.key_times().rbegin(); key != first.key_times().rend(); ++key) {
+    times.sent.push_back(
+        {{static_cast<std::int32_t>(times.sent.size())}, key->ready, key->start, key->end});
+  }
+  if (causes != nullptr) times.attribution = steps.attribution(*causes);
+  times.end_s = to_seconds(since_start(engine_.now()));
+  times.fingerprint = engine_.fingerprint();
+  return times;
 }
 
 void ApartClients::operation_ended(std::int32_t rank, std::int64_t step) {

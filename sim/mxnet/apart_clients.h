@@ -5,12 +5,15 @@
 // parameters which its forward pass has read, all of them updated by then.
 #pragma once
 #include "sim/events/engine.h"
+#include "sim/mxnet/rank_record.h"
+#include "sim/servers/servers.h"
 #include "sim/training/learner.h"
 #include "sim/training/plan.h"
 #include "sim/training/record.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace steptime {
@@ -36,7 +39,13 @@ class ApartClients {
   /// Whether the staleness of what a client pushes in a step is to be told.
   bool counts(std::int64_t step) const { return record_.counts(step); }
   Learner* learner() const { return learner_; }
-  Record& record() { return record_; }
+  /// When the run is over, of the steps that are reported; but for links. `first`: what was seen of
+  /// the first client. `computed`: by a client in a step. `causes`: null: nobody keeps them.
+  using Computed = std::function<Duration(std::int64_t client, std::int64_t step)>;
+  TrainingTimes times(const Servers& servers, const RankRecord& first, const Computed& computed,
+                      const Causes* causes);
+  /// Steps that every client has played.
+  std::int64_t played() const { return record_.steps().played(); }
 
  private:
   bool is_first(std::int32_t rank) const { return rank % ranks_of_each_ == 0; }

@@ -392,31 +392,12 @@ EmbeddedStep Ranks::step(const Causes* causes) const {
   return step;
 }
 
-/// Of the steps that are reported. Whoever waits for nobody makes up for slow steps.
 TrainingTimes Ranks::times(ApartClients& apart, const Causes* causes) const {
-  TrainingTimes times;
-  Record& record = apart.record();
-  record.tell(times);
-  record.tell(times, *mpi_.servers(), mpi_.servers()->messages());
-  const ReportedSteps& steps = record.steps();
-  const std::int64_t clients = run_.workers / members_of(run_);
-  times.input_s = record.waited_for_input().mean_s(static_cast<double>(clients) * steps.reported());
-  SumOfTimes computed;
-  for (std::int64_t client = 0; differ_ && client < clients; ++client) {
-    for (std::int64_t step = steps.first(); step < steps.played(); ++step)
-      computed.add(computed_by_trainer(client, step));
-  }
-  times.compute_s = differ_ ? computed.mean_s(static_cast<double>(clients) * steps.counted())
-                            : to_seconds(plan_.forward + plan_.backward);
-  times.sent.clear();
-  for (auto key = record_.key_times().rbegin(); key != record_.key_times().rend(); ++key) {
-    times.sent.push_back(
-        {{static_cast<std::int32_t>(times.sent.size())}, key->ready, key->start, key->end});
-  }
-  if (causes != nullptr) times.attribution = steps.attribution(*causes);
-  times.end_s = to_seconds(since_start(world_.now()));
-  times.links = links(static_cast<double>(steps.played()));
-  times.fingerprint = world_.engine.fingerprint();
+  const auto computed = [this](std::int64_t client, std::int64_t step) {
+    return differ_ ? computed_by_trainer(client, step) : plan_.forward + plan_.backward;
+  };
+  TrainingTimes times = apart.times(*mpi_.servers(), record_, computed, causes);
+  times.links = links(static_cast<double>(apart.played()));
   return times;
 }
 

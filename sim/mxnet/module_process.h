@@ -2,6 +2,7 @@
 // main thread, what that pushes, and what is seen of it.
 #pragma once
 #include "sim/events/rank_timeline.h"
+#include "sim/mxnet/apart_clients.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/module_run.h"
 #include "sim/mxnet/node_process.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +38,7 @@ class ModuleProcess final : public NodeProcess {
     const Updater& updater;
     InputPipeline& input;
     RankRecord& record;
+    ApartClients* apart;  ///< the nodes, where they do not wait for each other; null: they do
   };
   ModuleProcess(const Shared& shared, std::int64_t node);
   /// The program of the main thread.
@@ -71,6 +74,8 @@ class ModuleProcess final : public NodeProcess {
   void has_pushed(OperationId id, Time since) override;
   void has_started(OperationId id) override;
   void has_ended(OperationId id) override;
+  bool counts() const override { return apart_ == nullptr || apart_->counts(asked_in_); }
+  void tell_apart(OperationId id, std::int64_t step);
   bool is_segment(OperationId id) const { return label(id) >= calls_.size(); }
   const ComputeSegment& segment(OperationId id) const {
     return graph_.segments[label(id) - calls_.size()];
@@ -88,16 +93,20 @@ class ModuleProcess final : public NodeProcess {
   const ModuleRun& run_;
   const MxnetSettings settings_;
   std::int64_t only_;
+  std::int32_t node_;
   bool is_first_;
   std::int32_t first_worker_;
   InputPipeline& input_;
   RankRecord& record_;
+  ApartClients* apart_;
   std::vector<Call> calls_;
   std::unique_ptr<KvStore> store_;
   Variables chains_;        ///< each GPU's segments write theirs, and so follow one another
   Variables outputs_;       ///< each GPU's forward pass writes its own
   std::int64_t steps_ = 0;  ///< the main thread is through with as many
   bool awaits_samples_ = false;
+  std::optional<Time> misses_since_;  ///< it awaits samples, and GPU 0 nothing else
+  std::int64_t asked_in_ = 0;         ///< the step of what the servers were asked last
   std::vector<Duration> ends_;
   std::vector<RankTimeline> drawn_;               ///< each GPU's, then the host's
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing

@@ -18,8 +18,8 @@ struct ModuleRun {
   const Aggregation& aggregation;  ///< the embedding says how it merges
   const Update& update;            ///< keys travel in the steps in which it exchanges
   const Embedding& embedding;      ///< says what the main thread's calls cost
-  /// The run whose servers the nodes meet at, all of which push before any pulls, with a bucket
-  /// there for each key; null: one node without servers.
+  /// The run whose servers the nodes meet at, with a bucket there for each key; null: one node
+  /// without servers.
   const TrainingPlan* served = nullptr;
   std::int64_t steps =
       1;  ///< to average over, where GPUs change their speed; else to a steady state

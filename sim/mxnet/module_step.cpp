@@ -3,6 +3,7 @@
 #include "sim/collective/link_use.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/mxnet/apart_clients.h"
 #include "sim/mxnet/mean_step.h"
 #include "sim/mxnet/module_process.h"
 #include "sim/mxnet/paced_step.h"
@@ -40,8 +41,8 @@ class Surroundings {
   virtual Network& network() = 0;
   virtual const Updater& updater() const = 0;
   virtual std::vector<LinkUse> links(double seconds, double steps) const = 0;
-  /// With bytes, at servers; none without these.
-  virtual std::optional<std::int64_t> messages() const { return std::nullopt; }
+  /// Null: there are none.
+  virtual const Servers* servers() const { return nullptr; }
 };
 
 class OneNode final : public Surroundings {
@@ -68,16 +69,19 @@ class OneNode final : public Surroundings {
 
 class NodesAtServers final : public Surroundings {
  public:
-  NodesAtServers(World& world, const TrainingPlan& plan, Timeline* timeline)
+  /// `store`: the weights on the servers; null: nothing is learnt there.
+  NodesAtServers(World& world, const TrainingPlan& plan, Timeline* timeline, Store* store)
       : roads_(plan.roads(world, plan)),
         servers_(world, plan, *roads_, timeline, plan.names),
-        updater_(servers_.servers(), plan.names.size()) {}
+        updater_(servers_.servers(), plan.names.size()) {
+    servers_.servers().set_store(store);
+  }
   Network& network() override { return roads_->in_nodes(); }
   const Updater& updater() const override { return updater_; }
   std::vector<LinkUse> links(double seconds, double steps) const override {
     return roads_->links(seconds, steps);
   }
-  std::optional<std::int64_t> messages() const override { return servers_.servers().messages(); }
+  const Servers* servers() const override { return &servers_.servers(); }
 
  private:
   std::unique_ptr<Roads> roads_;
@@ -88,16 +92,19 @@ class NodesAtServers final : public Surroundings {
 /// All processes of a run, on its world.
 class Nodes {
  public:
-  /// `only`: so many steps; 0: as many as tell what a step takes.
+  /// `only`: so many steps; 0: as many as tell what a step takes. `apart`: the nodes, where they do
+  /// not wait for each other; null: they do.
   Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
-        std::int64_t only = 0);
+        std::int64_t only = 0, ApartClients* apart = nullptr);
   void play();
   /// `causes`: what the world keeps; null: none.
   EmbeddedStep result(const StepPlan& plan, const Causes* causes) const;
+  TrainingTimes times(ApartClients& apart, const Causes* causes) const;
   /// By step, when the last operation of any ended.
   std::vector<Duration> ends() const;
 
  private:
+  Duration computed(std::int64_t gpu, std::int64_t step) const;
   Duration compute_of_slowest() const;
 
   World& world_;
@@ -110,20 +117,21 @@ class Nodes {
 };
 
 Nodes::Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
-             std::int64_t only)
+             std::int64_t only, ApartClients* apart)
     : world_(world),
       graph_(graph),
       run_(run),
       input_(input),
       record_(world.engine, graph,
-              run.variation.changes() ? std::optional(run.steps) : std::nullopt,
+              run.variation.changes() || apart != nullptr ? std::optional(run.steps) : std::nullopt,
               only > 0 ? nullptr : &input_, run.update.period()) {
   if (run.served == nullptr)
     around_ = std::make_unique<OneNode>(world, run);
   else
-    around_ = std::make_unique<NodesAtServers>(world, *run.served, run.timeline);
+    around_ = std::make_unique<NodesAtServers>(world, *run.served, run.timeline,
+                                               apart != nullptr ? apart->learner() : nullptr);
   const ModuleProcess::Shared shared{
-      world, graph, run, only, around_->network(), around_->updater(), input_, record_};
+      world, graph, run, only, around_->network(), around_->updater(), input_, record_, apart};
   for (std::int64_t node = 0; node < run.cluster.nodes; ++node)
     nodes_.emplace_back(shared, node);
 }
@@ -150,22 +158,38 @@ EmbeddedStep Nodes::result(const StepPlan& plan, const Causes* causes) const {
     end = std::max(end, node.end());
   const auto steps = static_cast<double>(nodes_.front().steps());
   step.links = around_->links(to_seconds(since_start(end)), steps);
-  if (const auto messages = around_->messages())
-    step.messages = static_cast<double>(*messages) / steps;
+  if (const Servers* const servers = around_->servers())
+    step.messages = static_cast<double>(servers->messages()) / steps;
   return step;
+}
+
+/// Of the steps that are reported. The GPUs of a node wait for each other in every step.
+TrainingTimes Nodes::times(ApartClients& apart, const Causes* causes) const {
+  const std::int64_t gpus = run_.cluster.gpus_per_node;
+  const auto by_node = [&](std::int64_t node, std::int64_t step) {
+    Duration longest{};
+    for (std::int64_t gpu = node * gpus; gpu < (node + 1) * gpus; ++gpu)
+      longest = std::max(longest, computed(gpu, step));
+    return longest;
+  };
+  TrainingTimes times = apart.times(*around_->servers(), record_, by_node, causes);
+  times.links = around_->links(times.end_s, static_cast<double>(apart.played()));
+  return times;
+}
+
+Duration Nodes::computed(std::int64_t gpu, std::int64_t step) const {
+  const double factor = run_.variation.factor(run_.seed, gpu, step);
+  Duration sum{};
+  for (const ComputeSegment& segment : graph_.segments)
+    sum += scaled(segment.duration, factor);
+  return sum;
 }
 
 /// Of a mean step: GPUs wait for each other at the end of a period.
 Duration Nodes::compute_of_slowest() const {
-  const auto computed = [&](std::int64_t gpu, std::int64_t step) {
-    const double factor = run_.variation.factor(run_.seed, gpu, step);
-    Duration sum{};
-    for (const ComputeSegment& segment : graph_.segments)
-      sum += scaled(segment.duration, factor);
-    return sum;
-  };
   const MeetingSteps steps{record_.measured_from(), record_.measured_to(), run_.update.period()};
-  return computed_by_slowest(steps, run_.cluster.workers(), computed) / (steps.last - steps.first);
+  const auto of = [this](std::int64_t gpu, std::int64_t step) { return computed(gpu, step); };
+  return computed_by_slowest(steps, run_.cluster.workers(), of) / (steps.last - steps.first);
 }
 
 std::vector<Duration> Nodes::ends() const {
@@ -233,6 +257,19 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
   step.cold = ends_of(period).back() / period;
   if (run.learning > 0) step.ends = ends_of(run.learning);
   return step;
+}
+
+TrainingTimes module_nodes(const StepPlan& plan, const Workload& workload,
+                           std::span<const GradientUnit> units, const ModuleRun& run,
+                           const TrainingPlan& nodes, Learner* learner, Causes* causes) {
+  const TrainingGraph graph =
+      training_graph(plan, workload, units, {}, module_settings(run.embedding).bulk);
+  check_size(graph, plan.input, run);
+  World world(causes);
+  ApartClients apart(nodes, world.engine, static_cast<std::int32_t>(run.cluster.nodes), learner);
+  Nodes played(world, graph, run, plan.input, 0, &apart);
+  played.play();
+  return played.times(apart, causes);
 }
 
 }  // namespace steptime

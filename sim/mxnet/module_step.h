@@ -18,6 +18,8 @@
 #include "sim/mxnet/embedded_step.h"
 #include "sim/mxnet/module_run.h"
 #include "sim/step/step.h"
+#include "sim/training/learner.h"
+#include "sim/training/plan.h"
 #include "sim/workload/workload.h"
 
 #include <span>
@@ -27,5 +29,12 @@ namespace steptime {
 /// The busy time of communication is that in which any key of the first node is under way.
 EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
                          std::span<const GradientUnit> units, const ModuleRun& run);
+
+/// The same at servers where nodes do not wait for each other: each one's steps are its own, and
+/// times are means over nodes. `nodes`: the run whose clients these are. `learner`: null: nothing
+/// is learnt. `causes`: gets the run's; null: nobody keeps them.
+TrainingTimes module_nodes(const StepPlan& plan, const Workload& workload,
+                           std::span<const GradientUnit> units, const ModuleRun& run,
+                           const TrainingPlan& nodes, Learner* learner, Causes* causes);
 
 }  // namespace steptime

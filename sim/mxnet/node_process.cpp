@@ -21,8 +21,7 @@ NodeProcess::NodeProcess(World& world, const Place& place, const Cluster& cluste
       keys_(keys),
       domain_(world.engine, false),
       engine_(domain_, *this, ops_, keeps_grants),
-      waits_over_(world, {"waits of the main thread"}),
-      answered_([this](std::int32_t bucket, When end) { answered(bucket, end); }) {
+      waits_over_(world, {"waits of the main thread"}) {
   for (std::int32_t gpu = 0; gpu < gpus_; ++gpu) {
     pools_.push_back({ops_.add_pool(costs_.copy_threads, PoolOrder::kPriority),
                       ops_.add_pool(2, PoolOrder::kFifo)});
@@ -159,7 +158,7 @@ std::optional<When> NodeProcess::started(OperationId id) {
   if (of.kind == Kind::kStream) return later(world_.present(), kernel_ends_[of.kernel]);
   if (of.kind == Kind::kAsk) {
     asked_[of.bucket] = id;
-    (of.servers->*of.request)(static_cast<std::int32_t>(place_.node), of.bucket, answered_);
+    (of.servers->*of.request)(static_cast<std::int32_t>(place_.node), of.bucket, *this);
     return std::nullopt;
   }
   const When launched = domain_.until(of.launch, why_.launches);
@@ -209,7 +208,7 @@ void NodeProcess::delivered(const Message& message) {
   engine_.finish(id);
 }
 
-void NodeProcess::answered(std::int32_t bucket, When end) {
+void NodeProcess::came(std::int32_t bucket, When end) {
   const OperationId id = asked_.at(bucket);
   world_.engine.at(later(world_.present(), end), Phase::kNormal,
                    [this, id] { engine_.finish(id); });

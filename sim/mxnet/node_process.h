@@ -47,7 +47,7 @@ namespace steptime {
 
 class Updater;
 
-class NodeProcess : private OpEngine::Listener, private MessageSink {
+class NodeProcess : private OpEngine::Listener, private MessageSink, private Client {
  public:
   using OperationId = OpEngine::OperationId;
   using Variable = Ops::Variable;
@@ -209,7 +209,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   void send(OperationId id);
   void ended(OperationId id) override;
   void delivered(const Message& message) override;
-  void answered(std::int32_t bucket, When end);
+  void came(std::int32_t bucket, When end) override;
 
   /// Why the operations of a kvstore take their time.
   struct Reasons {
@@ -259,7 +259,6 @@ class NodeProcess : private OpEngine::Listener, private MessageSink {
   /// By operation, what led to the message that a copy is; none without causes.
   std::unordered_map<OperationId, Held> sent_;
   std::unordered_map<std::int32_t, OperationId> asked_;  ///< by bucket
-  OnEnd answered_;
   Time end_{};
 };
 

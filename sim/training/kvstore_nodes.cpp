@@ -52,7 +52,7 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
         number_(number),
         wire_(std::move(wire)),
         pull_issued_(all.training_.plan.pieces.size()),
-        answered_([this](std::int32_t sum, When end) { pushes_answered(sum, end); }),
+        pushes_(*this),
         values_([this](std::int32_t sum, When end) { values_came(sum, end); }),
         copies_(all.copies_ ? all.sums_.size() : 0) {
     for (std::size_t sum = 0; sum < copies_.size(); ++sum) {
@@ -66,6 +66,7 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   }
 
   void push(const Worker& worker, std::int32_t bucket, Client& who) {
+    pushes_.count = who.counts();
     const auto& issued = all_.training_.plan.issued;
     const std::int32_t client = worker.number() % all_.per_node_;
     if (issued.empty()) return pushpull(client, bucket, who);
@@ -79,6 +80,15 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   std::int64_t copied() const { return copied_; }
 
  private:
+  /// What the node pushes when its workers have.
+  struct Pushes final : Client {
+    explicit Pushes(Node& of) : node(of) {}
+    void came(std::int32_t sum, When end) override { node.pushes_answered(sum, end); }
+    bool counts() const override { return count; }
+    Node& node;
+    bool count = true;  ///< whether the worker does that pushed last
+  };
+
   const Sum& sum(std::uint32_t number) const { return all_.sums_[number]; }
   /// When what is ready at `when` is issued.
   When issue(When when, Time issued) {
@@ -98,7 +108,7 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   }
   void push_beyond(std::uint32_t number) {
     const auto sum = static_cast<std::int32_t>(number);
-    all_.beyond_->servers().push(number_, sum, answered_);
+    all_.beyond_->servers().push(number_, sum, pushes_);
   }
   void pushes_answered(std::int32_t number, When end) {
     at(back(static_cast<std::uint32_t>(number), end),
@@ -128,7 +138,7 @@ class KvStoreNodes::Node final : public SynchronousServers, private PieceLineUse
   std::int32_t number_;
   std::unique_ptr<PieceWire> wire_;
   std::vector<Time> pull_issued_;  ///< one for every bucket, in the present step
-  OnEnd answered_;
+  Pushes pushes_;
   OnEnd values_;
   std::vector<Exchanged> copies_;  ///< one for every sum
   std::int64_t copied_ = 0;

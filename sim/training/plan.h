@@ -108,7 +108,9 @@ struct TrainingPlan {
     return steps + (reported == Reported::kSteady ? 2 : 1) * warm_up();
   }
   /// Clients that push as one to the last servers.
-  std::int64_t pushing() const { return aggregation.beyond ? cluster.gpus_per_node : 1; }
+  std::int64_t pushing() const {
+    return aggregation.beyond ? aggregation.clients / cluster.nodes : 1;
+  }
 };
 
 /// Which steps tell what a step takes, where nothing is learnt (sim/training/reported_steps.h).

@@ -103,10 +103,6 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
   EXPECT_EQ(error_of(R"({"cluster": {"nodes": 1}, "strategy": {"embedding": {"type": "module"},
                          "aggregation": {"type": "hybrid", "clients": 1, "servers": 0}}})"),
             "/strategy/embedding: drives a kvstore; elsewhere expected {\"type\": \"async\"}");
-  EXPECT_EQ(error_of(two_gpus("device", kFree + std::string(R"(, "update": {"type": "asgd"})"),
-                              R"(, "servers": 1)")),
-            "/strategy/update: lets nodes go on at their own pace, but the module's processes are "
-            "played in step; expected sgd, or an embedding {\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", "", R"(, "servers": 2)")),
             "/strategy/aggregation/merge: adds up on one node without servers, got 2; with servers "
             "expected device or local");

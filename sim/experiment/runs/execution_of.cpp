@@ -18,6 +18,7 @@ namespace steptime {
 const Execution& execution_of(const Experiment& e) {
   static const LayoutPrograms layout;
   static const KvstoreRun kvstore;
+  static const NodeRun nodes;
   static const RankRun ranks;
   static const ClientRun clients;
   static const OneStep one_step;
@@ -25,11 +26,9 @@ const Execution& execution_of(const Experiment& e) {
   static const JobsRun jobs;
   if (e.jobs) return jobs;
   if (e.layout) return layout;
-  if (e.embedding->merge(*e.aggregation) != nullptr) return kvstore;
-  if (e.embedding->has_main_thread()) {
-    const bool they_meet = e.update->has_met(e.update->period());
-    return they_meet ? static_cast<const Execution&>(ranks) : clients;
-  }
+  const bool they_meet = !e.embedding->has_main_thread() || e.update->has_met(e.update->period());
+  if (e.embedding->merge(*e.aggregation) != nullptr) return they_meet ? kvstore : nodes;
+  if (e.embedding->has_main_thread()) return they_meet ? ranks : clients;
   if (is_one_step(e)) return one_step;
   return training;
 }

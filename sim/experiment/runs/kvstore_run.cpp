@@ -1,6 +1,7 @@
 #include "sim/experiment/runs/kvstore_run.h"
 
 #include "sim/experiment/keys.h"
+#include "sim/experiment/runs/training_programs.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
 #include "sim/network/read_cluster.h"
@@ -67,34 +68,58 @@ TrainingPlan plan_served(const Experiment& e) {
   TrainingPlan plan = plan_training(e);
   ServerGroup whole = e.aggregation->servers;
   whole.count = 1;
-  plan.pieces_beyond =
-      cut_pieces_beyond(e.workload->workload, plan.units, plan.step.buckets, whole,
-                        e.aggregation->beyond->servers, e.schedule->granularity(), 0);
+  const Convergence* const learns = e.run->convergence.get();
+  plan.pieces_beyond = cut_pieces_beyond(e.workload->workload, plan.units, plan.step.buckets, whole,
+                                         e.aggregation->beyond->servers, e.schedule->granularity(),
+                                         learns != nullptr ? learns->problem->parameters() : 0);
   return plan;
+}
+
+/// With one of the seeds. `served`: null: one node without servers.
+template <class Seed>
+ModuleRun run_of(const Experiment& e, const PlannedStep& step, const TrainingPlan* served,
+                 const Seed& seed) {
+  const Convergence* const learns = e.run->convergence.get();
+  const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
+  return {.cluster = *e.cluster,
+          .aggregation = *e.aggregation,
+          .update = *e.update,
+          .embedding = *e.embedding,
+          .served = served,
+          .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
+          .seed = seed.seed,
+          .seeds = seeds_of(e),
+          .variation = step.machines.variation,
+          .learning = learning,
+          .attributes = seed.attributes,
+          .timeline = seed.timeline,
+          .on_progress = seed.on_progress};
 }
 
 }  // namespace
 
 EmbeddedStep KvstoreRun::play(const Experiment& e, const PlannedStep& step,
                               const Seed& seed) const {
-  const Convergence* const learns = e.run->convergence.get();
-  const std::int64_t learning = learns == nullptr ? 0 : learns->steps(e.cluster->workers());
   std::optional<TrainingPlan> served;
   if (e.aggregation->beyond) served = plan_served(e);
   return module_step(step.plan, e.workload->workload, step.units,
-                     {.cluster = *e.cluster,
-                      .aggregation = *e.aggregation,
-                      .update = *e.update,
-                      .embedding = *e.embedding,
-                      .served = served ? &*served : nullptr,
-                      .steps = std::max(e.run->steps.value_or(e.update->default_steps()), learning),
-                      .seed = seed.seed,
-                      .seeds = seeds_of(e),
-                      .variation = step.machines.variation,
-                      .learning = learning,
-                      .attributes = seed.attributes,
-                      .timeline = seed.timeline,
-                      .on_progress = seed.on_progress});
+                     run_of(e, step, served ? &*served : nullptr, seed));
+}
+
+Result NodeRun::run(const Experiment& e, const Wanted& wanted) const {
+  const PlannedStep step = plan(e, wanted);
+  const TrainingPlan served = plan_served(e);
+  TrainingPlan nodes = served;
+  nodes.aggregation.clients = e.cluster->nodes;
+  nodes.on_progress = wanted.on_progress;
+  const auto play = [&](const TrainingPlan& of, std::int64_t seed, Learner* learner,
+                        Timeline* timeline, Causes* causes) {
+    const Seed of_run{seed, timeline, causes != nullptr, of.on_progress};
+    return module_nodes(step.plan, e.workload->workload, step.units,
+                        run_of(e, step, &served, of_run), of, learner, causes);
+  };
+  return result_of_training(
+      e, nodes, run_training(e, nodes, wanted.timeline, wanted.buckets != nullptr, play), wanted);
 }
 
 }  // namespace steptime

@@ -41,9 +41,9 @@ double server_ports_s(const TrainingPlan& plan) {
   Bytes all;
   for (const GradientUnit& unit : plan.units)
     all += unit.bytes;
-  const auto clients = static_cast<double>(plan.aggregation.clients);
+  const auto clients = static_cast<double>(plan.aggregation.clients / plan.pushing());
   const double per_port =
-      std::max(1.0, clients / static_cast<double>(plan.aggregation.servers.count));
+      std::max(1.0, clients / static_cast<double>(plan.aggregation.last_servers().count));
   return per_port * static_cast<double>(all.count) /
          plan.cluster.network.bandwidth.bytes_per_second;
 }

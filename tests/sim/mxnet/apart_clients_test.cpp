@@ -48,6 +48,36 @@ TEST(ApartClients, EachHasStepsOfItsOwn) {
   }
 }
 
+/// Nodes whose processes go through a kvstore, with host costs of none; "": its workers do.
+std::string at_servers(const std::string& type, const std::string& merge = "local") {
+  Json json = parse_json(
+      strategy(R"({"type": "kvstore", "servers": 1, "merge": ")" + merge + "\"}", kAsgd, "wfbp"),
+      "x.json");
+  if (!type.empty()) {
+    json["embedding"] = {{"type", type},          {"python_call", "0 s"},   {"engine_push", "0 s"},
+                         {"wake_up", "0 s"},      {"gpu_operation", "0 s"}, {"bulk", 2},
+                         {"key_order", "forward"}};
+  }
+  return json.dump();
+}
+
+// The first layer's key goes last: 4 MB to the host and to the server, 1 + 4 ms each, an answer, a
+// request, and back. Of two nodes, of which one has half the speed, a step takes 3 s or 6 s, and
+// that. Workers also have a push and a pull with their node for each key.
+TEST(ApartClients, NodesOfAKvstoreHaveStepsOfTheirOwn) {
+  const std::string run = R"({"steps": 4, "variation": {"gpus": [{"node": 1, "speed": 0.5}]}})";
+  const Result workers = simulate(training_experiment(at_servers(""), 2, run));
+  const Result r = simulate(training_experiment(at_servers("module"), 2, run));
+  const double step = (3 + 6) / 2.0 + 4 * 0.005 + 2 * 0.001;
+  EXPECT_NEAR(r.step_time_s, step, 1e-9);
+  EXPECT_NEAR(*r.cold_step_time_s, step, 1e-9);
+  EXPECT_NEAR(r.compute_time_s, (3 + 6) / 2.0, 1e-9);
+  EXPECT_NEAR(workers.step_time_s, step, 1e-9);
+  EXPECT_EQ(r.messages, 2 * 2 * 2);
+  EXPECT_EQ(workers.messages, 2 * 2 * 2 * 2);
+  EXPECT_EQ(r.training->runs[0].staleness, workers.training->runs[0].staleness);
+}
+
 // At 2 MB/s an exchange takes 2 x (0.001 + 4) s, beside the 3 s of every second step; Funnel's main
 // thread pushes the step behind it.
 TEST(ApartClients, ElasticAveragesComeBackBesideTheStep) {
@@ -105,6 +135,31 @@ TEST(ApartClients, LearnWhatWorkersLearn) {
       }
     }
   }
+}
+
+// The nodes of a kvstore, too: by its processes what their workers learn.
+TEST(ApartClients, NodesOfAKvstoreLearnWhatTheirWorkersLearn) {
+  const std::string run = R"({"variation": {"gpus": [{"node": 0, "speed": 0.37}]},
+      "convergence": {"problem": {"type": "quadratic", "samples": 64, "noise": 0.5},
+                      "epochs": 6, "batch": 4, "learning_rate": 0.02, "momentum": 0.5}})";
+  const Result workers = simulate(training_experiment(at_servers(""), 4, run));
+  const Result r = simulate(training_experiment(at_servers("module"), 4, run));
+  const auto& curve = r.training->runs[0].curve;
+  const auto& expected = workers.training->runs[0].curve;
+  ASSERT_EQ(curve.size(), expected.size());
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    EXPECT_EQ(curve[i].score.loss, expected[i].score.loss) << i;
+}
+
+// Samples come 5 s after those before, which an exchange of 22 ms leaves time for.
+TEST(ApartClients, NodesOfAKvstoreWaitForSamples) {
+  Experiment e = training_experiment(at_servers("module"), 1);
+  Workload workload = e.workload->workload;
+  workload.input_rate = 0.2;
+  e.workload = std::make_shared<PreparedWorkload>(std::move(workload));
+  const Result r = simulate(e);
+  EXPECT_NEAR(r.step_time_s, 5, 1e-9);
+  EXPECT_NEAR(*r.exposed_input_s, 2 - 0.022, 1e-9);
 }
 
 }  // namespace
