@@ -5,6 +5,7 @@
 // parameters which its forward pass has read, all of them updated by then.
 #pragma once
 #include "sim/events/engine.h"
+#include "sim/mxnet/client_steps.h"
 #include "sim/mxnet/rank_record.h"
 #include "sim/servers/servers.h"
 #include "sim/training/learner.h"
@@ -18,27 +19,21 @@
 
 namespace steptime {
 
-class ApartClients {
+class ApartClients final : public ClientSteps {
  public:
   /// `ranks`: of all clients. `learner`: null: nothing is learnt. All must outlive this.
   ApartClients(const TrainingPlan& plan, Engine& engine, std::int32_t ranks, Learner* learner);
 
-  /// Whether a rank plays a step, which it then begins.
-  bool wants_step(std::int64_t step);
-  /// A rank's GPU has waited so long for nothing but a step's samples.
-  void missed_samples(std::int32_t rank, std::int64_t step, Duration time) {
+  bool wants_step(std::int64_t step) override;
+  bool counts(std::int64_t step) const override { return record_.counts(step); }
+  Store* store() override { return learner_; }
+  void missed_samples(std::int32_t rank, std::int64_t step, Duration time) override {
     if (is_first(rank)) record_.waits_for_input(step, time);
   }
-  /// The first segment of a rank's backward pass begins.
-  void forward_pass_ended(std::int32_t rank, std::int64_t step);
-  /// A rank has updated a key.
-  void updated(std::int32_t rank, std::int32_t key, std::int64_t step);
-  /// Any operation of a rank's step has ended.
-  void operation_ended(std::int32_t rank, std::int64_t step);
+  void forward_pass_ended(std::int32_t rank, std::int64_t step) override;
+  void updated(std::int32_t rank, std::int32_t key, std::int64_t step) override;
+  void operation_ended(std::int32_t rank, std::int64_t step) override;
 
-  /// Whether the staleness of what a client pushes in a step is to be told.
-  bool counts(std::int64_t step) const { return record_.counts(step); }
-  Learner* learner() const { return learner_; }
   /// When the run is over, of the steps that are reported; but for links. `first`: what was seen of
   /// the first client. `computed`: by a client in a step. `causes`: null: nobody keeps them.
   using Computed = std::function<Duration(std::int64_t client, std::int64_t step)>;

@@ -50,7 +50,7 @@ Communicators::Communicators(World& world, const TrainingGraph& graph, const Way
   }
   if (ways.served != nullptr)
     others_ =
-        std::make_unique<ServedCalls>(world, *ways.served, ranks, listener, ways.gpus, ways.apart);
+        std::make_unique<ServedCalls>(world, *ways.served, ranks, listener, *ways.steps, ways.gpus);
 }
 
 const Callee& Communicators::callee(std::int32_t rank, std::int32_t key) {

@@ -41,7 +41,7 @@ class RealCollectives {
   virtual void run(Engine& clock) = 0;
 };
 
-class ApartClients;
+class ClientSteps;
 struct TrainingPlan;
 
 class Communicators {
@@ -69,8 +69,8 @@ class Communicators {
     Decided decided{};
     /// The run whose servers ranks meet at; null: they reduce among themselves.
     const TrainingPlan* served = nullptr;
-    RankGpus* gpus = nullptr;  ///< beside which keys travel; null: neither slows the other down
-    ApartClients* apart = nullptr;  ///< who do not wait for each other there; null: all do
+    RankGpus* gpus = nullptr;      ///< beside which keys travel; null: neither slows the other down
+    ClientSteps* steps = nullptr;  ///< of the clients of these servers
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two

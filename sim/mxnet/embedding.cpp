@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/apart_clients.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/deadlock.h"
 #include "sim/mxnet/mean_step.h"
@@ -204,17 +205,17 @@ MxnetSettings settings_of(const Embedding& embedding, const StepPlan& plan,
 /// The ranks of a run, with all that they share.
 class Ranks {
  public:
-  /// `apart`: the clients, where they do not wait for each other; null: they do.
+  /// `apart`: of clients that do not wait for each other; null: they do.
   Ranks(World& world, const Embedding& embedding, const StepPlan& plan, const Workload& workload,
         std::span<const GradientUnit> units, Duration startup, const EmbeddedRun& run,
-        ApartClients* apart = nullptr);
+        ClientSteps* apart = nullptr);
   /// Throws ModelFailure when they wait for each other for ever.
   void play();
   EmbeddedStep step(const Causes* causes) const;
   TrainingTimes times(ApartClients& apart, const Causes* causes) const;
 
  private:
-  Communicators::Ways ways(ApartClients* apart);
+  Communicators::Ways ways();
   std::int32_t communicators() const {
     const std::int64_t keys = std::max<std::int64_t>(std::ssize(graph_.keys), 1);
     return static_cast<std::int32_t>(
@@ -240,6 +241,7 @@ class Ranks {
   RandomStream random_;
   InputPipeline input_;
   RankRecord record_;
+  ClientSteps& steps_;
   std::optional<RankGpus> gpus_;
   Communicators mpi_;
   RankOps operations_;
@@ -250,7 +252,7 @@ class Ranks {
 
 Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
              const Workload& workload, std::span<const GradientUnit> units, Duration startup,
-             const EmbeddedRun& run, ApartClients* apart)
+             const EmbeddedRun& run, ClientSteps* apart)
     : world_(world),
       embedding_(embedding),
       plan_(plan),
@@ -268,7 +270,8 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
                   ? std::optional(run.steps)
                   : std::nullopt,
               &input_, period_, std::max(run.learning, period_)),
-      mpi_(world, graph_, ways(apart), ranks_, communicators(), record_),
+      steps_(apart != nullptr ? *apart : record_),
+      mpi_(world, graph_, ways(), ranks_, communicators(), record_),
       operations_(graph_, settings_),
       reasons_(world.engine) {
   const std::int64_t exchanges = run.steps / period_ + 8;
@@ -279,10 +282,10 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
   RankGpus* const gpus = gpus_ ? &*gpus_ : nullptr;
   const bool one_clock =
       run.one_clock || !steps_differ_ || run.timeline != nullptr || gpus_ || apart != nullptr;
-  const MpiRank::Run shared{world.engine, graph_,        settings_,   operations_,
-                            mpi_,         record_,       input_,      reasons_,
-                            random_,      run.variation, *run.update, chosen.adds_up(),
-                            run.seed,     one_clock,     gpus,        apart};
+  const MpiRank::Run shared{world.engine,  graph_,      settings_,        operations_, mpi_,
+                            record_,       steps_,      input_,           reasons_,    random_,
+                            run.variation, *run.update, chosen.adds_up(), run.seed,    one_clock,
+                            gpus};
   for (std::int32_t rank = 0; rank < ranks_; ++rank)
     workers_.push_back(std::make_unique<MpiRank>(shared, rank, run.timeline));
   for (const auto& worker : workers_)
@@ -291,14 +294,14 @@ Ranks::Ranks(World& world, const Embedding& embedding, const StepPlan& plan,
 
 /// On one communicator no two all-reduces are in flight together: then what each takes alone, as
 /// the plan says, is exact at both fidelities, unless kernels change the speed of links.
-Communicators::Ways Ranks::ways(ApartClients* apart) {
+Communicators::Ways Ranks::ways() {
   check_size(plan_, graph_, settings_, run_);
   Communicators::Ways ways{.barrier = barrier_time(run_),
                            .links = run_.links,
                            .real = run_.real,
                            .decided = run_.decided,
                            .served = run_.served,
-                           .apart = apart};
+                           .steps = &steps_};
   const bool are_alone = run_.served != nullptr ||
                          (communicators() == 1 && !run_.decided.policy && run_.overlap.links == 1);
   if (!takes(FastPath::kCollectivesAlone, are_alone)) ways.played = run_.played;

@@ -33,13 +33,12 @@ ModuleProcess::ModuleProcess(const Shared& shared, std::int64_t node)
       graph_(shared.graph),
       run_(shared.run),
       settings_(module_settings(run_.embedding)),
-      only_(shared.only),
       node_(static_cast<std::int32_t>(node)),
       is_first_(node == 0),
       first_worker_(node_ * gpus()),
       input_(shared.input),
       record_(shared.record),
-      apart_(shared.apart) {
+      clients_(shared.steps) {
   std::vector<std::int64_t> bytes;
   for (const GradientKey& key : graph_.keys)
     bytes.push_back(key.bytes.count);
@@ -79,8 +78,7 @@ Task ModuleProcess::main_thread() {
 bool ModuleProcess::wants_step() {
   if (run_.on_progress && is_first_)
     run_.on_progress(static_cast<double>(record_.step()) / static_cast<double>(run_.steps + 8));
-  if (apart_ != nullptr) return apart_->wants_step(steps_);
-  return only_ > 0 ? steps_ < only_ : record_.wants_step(steps_);
+  return clients_.wants_step(steps_);
 }
 
 /// Of the step, which the input pipeline makes ready.
@@ -93,8 +91,7 @@ Task ModuleProcess::samples() {
   co_await world_.pause(ready - since, record_.input());
   awaits_samples_ = false;
   if (is_first_) record_.samples_came();
-  if (apart_ != nullptr && misses_since_)
-    apart_->missed_samples(node_, steps_, world_.now() - *misses_since_);
+  if (misses_since_) clients_.missed_samples(node_, steps_, world_.now() - *misses_since_);
   misses_since_.reset();
   drawn_.back().add("main thread", "next batch", since, world_.now());
   co_await world_.pause(settings_.wake_up, reasons_.wake_ups);
@@ -197,9 +194,8 @@ void ModuleProcess::has_started(OperationId id) {
   const Operation& of = operation(id);
   if (of.kind == Kind::kCompute && of.gpu == 0 && is_first_)
     record_.segment_started(label(id) - calls_.size(), step(id), key_of(last_granted(id)));
-  if (apart_ != nullptr && of.gpu == 0 && is_segment(id) &&
-      label(id) - calls_.size() == graph_.forward_segments)
-    apart_->forward_pass_ended(node_, step(id));
+  if (of.gpu == 0 && is_segment(id) && label(id) - calls_.size() == graph_.forward_segments)
+    clients_.forward_pass_ended(node_, step(id));
   if (of.kind == Kind::kAsk) asked_in_ = step(id);
   if (is_segment(id)) return;
   Call& call = calls_[label(id)];
@@ -209,9 +205,6 @@ void ModuleProcess::has_started(OperationId id) {
 
 void ModuleProcess::has_ended(OperationId id) {
   const Operation& of = operation(id);
-  const auto number = static_cast<std::size_t>(step(id));
-  ends_.resize(std::max(ends_.size(), number + 1));
-  ends_[number] = since_start(world_.now());
   if (run_.timeline != nullptr) draw(id);
   if (of.kind == Kind::kCompute && of.gpu == 0 && is_first_) record_.segment_ended();
   if (!is_segment(id)) {
@@ -220,16 +213,12 @@ void ModuleProcess::has_ended(OperationId id) {
     ++call.ended[parity];
     end_if_over(call, parity);
   }
-  if (apart_ != nullptr) tell_apart(id, step(id));
-  tell_missing_samples();
-}
-
-/// What has ended. The host has a key's weights when its pull is over.
-void ModuleProcess::tell_apart(OperationId id, std::int64_t step) {
-  const Operation& of = operation(id);
+  // The host has a key's weights when its pull is over.
   if (of.kind == Kind::kAsk && of.request == &Servers::pull)
-    apart_->updated(node_, static_cast<std::int32_t>(graph_.keys.size()) - 1 - of.bucket, step);
-  apart_->operation_ended(node_, step);
+    clients_.updated(node_, static_cast<std::int32_t>(graph_.keys.size()) - 1 - of.bucket,
+                     step(id));
+  clients_.operation_ended(node_, step(id));
+  tell_missing_samples();
 }
 
 /// Of all keys of the call, in the exchange that is over next.

@@ -2,7 +2,7 @@
 // main thread, what that pushes, and what is seen of it.
 #pragma once
 #include "sim/events/rank_timeline.h"
-#include "sim/mxnet/apart_clients.h"
+#include "sim/mxnet/client_steps.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/module_run.h"
 #include "sim/mxnet/node_process.h"
@@ -33,20 +33,17 @@ class ModuleProcess final : public NodeProcess {
     World& world;
     const TrainingGraph& graph;
     const ModuleRun& run;
-    std::int64_t only;  ///< so many steps; 0: as many as tell what a step takes
     Network& network;
     const Updater& updater;
     InputPipeline& input;
     RankRecord& record;
-    ApartClients* apart;  ///< the nodes, where they do not wait for each other; null: they do
+    ClientSteps& steps;  ///< of the nodes
   };
   ModuleProcess(const Shared& shared, std::int64_t node);
   /// The program of the main thread.
   Task main_thread();
   /// The main thread is through with as many.
   std::int64_t steps() const { return steps_; }
-  /// By step, when its last operation ended.
-  const std::vector<Duration>& ends() const { return ends_; }
 
  private:
   /// Keys that are pushed, and pulled, in one call, and what of that is under way, by exchange
@@ -74,8 +71,7 @@ class ModuleProcess final : public NodeProcess {
   void has_pushed(OperationId id, Time since) override;
   void has_started(OperationId id) override;
   void has_ended(OperationId id) override;
-  bool counts() const override { return apart_ == nullptr || apart_->counts(asked_in_); }
-  void tell_apart(OperationId id, std::int64_t step);
+  bool counts() const override { return clients_.counts(asked_in_); }
   bool is_segment(OperationId id) const { return label(id) >= calls_.size(); }
   const ComputeSegment& segment(OperationId id) const {
     return graph_.segments[label(id) - calls_.size()];
@@ -92,22 +88,20 @@ class ModuleProcess final : public NodeProcess {
   const TrainingGraph& graph_;
   const ModuleRun& run_;
   const MxnetSettings settings_;
-  std::int64_t only_;
   std::int32_t node_;
   bool is_first_;
   std::int32_t first_worker_;
   InputPipeline& input_;
   RankRecord& record_;
-  ApartClients* apart_;
+  ClientSteps& clients_;
   std::vector<Call> calls_;
   std::unique_ptr<KvStore> store_;
   Variables chains_;        ///< each GPU's segments write theirs, and so follow one another
   Variables outputs_;       ///< each GPU's forward pass writes its own
   std::int64_t steps_ = 0;  ///< the main thread is through with as many
   bool awaits_samples_ = false;
-  std::optional<Time> misses_since_;  ///< it awaits samples, and GPU 0 nothing else
-  std::int64_t asked_in_ = 0;         ///< the step of what the servers were asked last
-  std::vector<Duration> ends_;
+  std::optional<Time> misses_since_;              ///< it awaits samples, and GPU 0 nothing else
+  std::int64_t asked_in_ = 0;                     ///< the step of what the servers were asked last
   std::vector<RankTimeline> drawn_;               ///< each GPU's, then the host's
   std::unordered_map<OperationId, Time> starts_;  ///< while drawing
 };

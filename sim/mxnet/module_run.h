@@ -21,8 +21,7 @@ struct ModuleRun {
   /// The run whose servers the nodes meet at, with a bucket there for each key; null: one node
   /// without servers.
   const TrainingPlan* served = nullptr;
-  std::int64_t steps =
-      1;  ///< to average over, where GPUs change their speed; else to a steady state
+  std::int64_t steps = 1;  ///< to average over, where each differs; else to a steady state
   std::int64_t seed = 1;
   std::int64_t seeds = 1;     ///< such runs in all: too long ones are refused before the first
   Variation variation{};      ///< how the GPUs' segments differ

@@ -33,6 +33,11 @@ const Updater& updater_of(const ModuleRun& run) {
                                                                : no_updater();
 }
 
+/// How many steps are played is said; else a run goes on to its steady state.
+bool are_given(const ModuleRun& run) {
+  return run.variation.changes() || !run.update.has_met(run.update.period());
+}
+
 /// What the processes of a run have around them: the network that their copies go over, and who
 /// makes weights of sums.
 class Surroundings {
@@ -92,16 +97,13 @@ class NodesAtServers final : public Surroundings {
 /// All processes of a run, on its world.
 class Nodes {
  public:
-  /// `only`: so many steps; 0: as many as tell what a step takes. `apart`: the nodes, where they do
-  /// not wait for each other; null: they do.
+  /// `steps`: of the nodes; null: as many as tell what a step takes.
   Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
-        std::int64_t only = 0, ApartClients* apart = nullptr);
+        ClientSteps* steps = nullptr);
   void play();
   /// `causes`: what the world keeps; null: none.
   EmbeddedStep result(const StepPlan& plan, const Causes* causes) const;
   TrainingTimes times(ApartClients& apart, const Causes* causes) const;
-  /// By step, when the last operation of any ended.
-  std::vector<Duration> ends() const;
 
  private:
   Duration computed(std::int64_t gpu, std::int64_t step) const;
@@ -117,21 +119,20 @@ class Nodes {
 };
 
 Nodes::Nodes(World& world, const TrainingGraph& graph, const ModuleRun& run, Duration input,
-             std::int64_t only, ApartClients* apart)
+             ClientSteps* steps)
     : world_(world),
       graph_(graph),
       run_(run),
       input_(input),
-      record_(world.engine, graph,
-              run.variation.changes() || apart != nullptr ? std::optional(run.steps) : std::nullopt,
-              only > 0 ? nullptr : &input_, run.update.period()) {
+      record_(world.engine, graph, are_given(run) ? std::optional(run.steps) : std::nullopt,
+              steps == nullptr ? &input_ : nullptr, run.update.period()) {
+  ClientSteps& played = steps != nullptr ? *steps : record_;
   if (run.served == nullptr)
     around_ = std::make_unique<OneNode>(world, run);
   else
-    around_ = std::make_unique<NodesAtServers>(world, *run.served, run.timeline,
-                                               apart != nullptr ? apart->learner() : nullptr);
-  const ModuleProcess::Shared shared{
-      world, graph, run, only, around_->network(), around_->updater(), input_, record_, apart};
+    around_ = std::make_unique<NodesAtServers>(world, *run.served, run.timeline, played.store());
+  const ModuleProcess::Shared shared{world,  graph,   run,   around_->network(), around_->updater(),
+                                     input_, record_, played};
   for (std::int64_t node = 0; node < run.cluster.nodes; ++node)
     nodes_.emplace_back(shared, node);
 }
@@ -192,15 +193,6 @@ Duration Nodes::compute_of_slowest() const {
   return computed_by_slowest(steps, run_.cluster.workers(), of) / (steps.last - steps.first);
 }
 
-std::vector<Duration> Nodes::ends() const {
-  std::vector<Duration> last = nodes_.front().ends();
-  for (const ModuleProcess& node : nodes_) {
-    for (std::size_t step = 0; step < last.size(); ++step)
-      last[step] = std::max(last[step], node.ends()[step]);
-  }
-  return last;
-}
-
 /// Operations of a step, as MXNet has them for `device`; trees in slices take more.
 void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run) {
   const auto gpus = static_cast<double>(run.cluster.workers());
@@ -208,7 +200,7 @@ void check_size(const TrainingGraph& graph, Duration input, const ModuleRun& run
                                     4 * static_cast<double>(graph.keys.size()));
   const auto period = static_cast<double>(run.update.period());
   const double steps =
-      (run.variation.changes() ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
+      (are_given(run) ? static_cast<double>(run.steps) + 8 * period : 72 * period) +
       static_cast<double>(run.learning);
   if (!(to_seconds(input) * steps <= kLongestSeconds)) {
     throw PlacedError(
@@ -247,9 +239,9 @@ EmbeddedStep module_step(const StepPlan& plan, const Workload& workload,
     alone.timeline = nullptr;
     alone.on_progress = {};
     World world;
-    Nodes nodes(world, graph, alone, plan.input, steps);
-    nodes.play();
-    return nodes.ends();
+    FirstSteps first(world.engine, steps);
+    Nodes(world, graph, alone, plan.input, &first).play();
+    return first.ends();
   };
   const bool draws = run.timeline != nullptr;
   EmbeddedStep step = run.variation.changes() ? play(plan, draws) : paced_step(plan, draws, play);
@@ -267,7 +259,7 @@ TrainingTimes module_nodes(const StepPlan& plan, const Workload& workload,
   check_size(graph, plan.input, run);
   World world(causes);
   ApartClients apart(nodes, world.engine, static_cast<std::int32_t>(run.cluster.nodes), learner);
-  Nodes played(world, graph, run, plan.input, 0, &apart);
+  Nodes played(world, graph, run, plan.input, &apart);
   played.play();
   return played.times(apart, causes);
 }

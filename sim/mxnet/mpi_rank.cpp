@@ -21,7 +21,7 @@ bool MpiRank::begin_step() {
   if (++step_ % period_ == 0) engine_.begin_step();
   updates_by_ = Payload::kGradient;
   if (run_.variation.any()) slowness_[step_ % 2] = run_.variation.factor(run_.seed, rank_, step_);
-  return run_.apart != nullptr ? run_.apart->wants_step(step_) : run_.recorder.wants_step(step_);
+  return run_.steps.wants_step(step_);
 }
 
 Task MpiRank::samples() {
@@ -29,8 +29,7 @@ Task MpiRank::samples() {
   if (ready <= domain_.now()) co_return;
   domain_.at(domain_.until(ready - domain_.now(), run_.recorder.input()), Phase::kNormal, [this] {
     if (rank_ == 0) run_.recorder.samples_came();
-    if (run_.apart != nullptr && misses_since_)
-      run_.apart->missed_samples(rank_, step_, domain_.now() - *misses_since_);
+    if (misses_since_) run_.steps.missed_samples(rank_, step_, domain_.now() - *misses_since_);
     misses_since_.reset();
     owed_ = {.wake_up = run_.settings.wake_up};
     go_on();
@@ -153,8 +152,8 @@ std::optional<When> MpiRank::started(OperationId operation) {
     run_.recorder.segment_started(index_of(operation), step_of(operation),
                                   run_.operations.key_of(engine_.last_granted(operation)));
   }
-  if (run_.apart != nullptr && body.computes && index_of(operation) == run_.graph.forward_segments)
-    run_.apart->forward_pass_ended(rank_, step_of(operation));
+  if (body.computes && index_of(operation) == run_.graph.forward_segments)
+    run_.steps.forward_pass_ended(rank_, step_of(operation));
   if (body.computes && run_.gpus != nullptr) {
     compute(operation);
     return std::nullopt;
@@ -183,8 +182,7 @@ void MpiRank::ended(OperationId operation) {
 
 void MpiRank::take_note(OperationId operation) {
   if (drawn_.is_on()) draw(operation);
-  if (!domain_.runs_ahead()) run_.recorder.operation_ended(step_of(operation));
-  if (run_.apart != nullptr) run_.apart->operation_ended(rank_, step_of(operation));
+  if (!domain_.runs_ahead()) run_.steps.operation_ended(rank_, step_of(operation));
   switch (kind_of(operation)) {
     case Kind::kCompute:
       if (rank_ == 0) run_.recorder.segment_ended();
@@ -193,7 +191,7 @@ void MpiRank::take_note(OperationId operation) {
       if (--outstanding_ == 0 && main_state_ == kDrain) go_on();
       return;
     case Kind::kUpdate:
-      if (run_.apart != nullptr) run_.apart->updated(rank_, key_of(operation), step_of(operation));
+      run_.steps.updated(rank_, key_of(operation), step_of(operation));
       return;
     case Kind::kWait:
     case Kind::kWaitOutput:

@@ -7,7 +7,7 @@
 #include "sim/events/rank_timeline.h"
 #include "sim/events/run_ahead.h"
 #include "sim/learning/update.h"
-#include "sim/mxnet/apart_clients.h"
+#include "sim/mxnet/client_steps.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/engine_reasons.h"
 #include "sim/mxnet/input_pipeline.h"
@@ -41,18 +41,19 @@ class MpiRank final : private OpEngine::Listener {
     const MxnetSettings& settings;
     RankOps& operations;
     Communicators& communicators;
-    RankRecord& recorder;  ///< records rank 0, and decides how many steps there are
+    RankRecord& recorder;  ///< records rank 0
+    ClientSteps& steps;
     const InputPipeline& input;
     const EngineReasons& reasons;
     RandomStream random;
     const Variation& variation;
     const Update& update;
-    bool adds_up = true;       ///< what it trains has the gradients of other ranks, too
-    std::int64_t seed = 1;     ///< what the variation is drawn with
-    bool one_clock = true;     ///< else all but rank 0, which is recorded, run ahead
+    bool adds_up = true;    ///< what it trains has the gradients of other ranks, too
+    std::int64_t seed = 1;  ///< what the variation is drawn with
+    /// Else all but rank 0, which is recorded, run ahead; clients that do not wait for each other
+    /// have one clock.
+    bool one_clock = true;
     RankGpus* gpus = nullptr;  ///< null: collectives do not slow them down; else there is one clock
-    /// Who plays as many steps as it likes; null: all ranks play the same. Else there is one clock.
-    ApartClients* apart = nullptr;
   };
 
   MpiRank(const Run& run, std::int32_t rank, Timeline* timeline);

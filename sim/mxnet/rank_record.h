@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 #include "sim/events/causes.h"
 #include "sim/events/engine.h"
+#include "sim/mxnet/client_steps.h"
 #include "sim/mxnet/communicators.h"
 #include "sim/mxnet/input_pipeline.h"
 #include "sim/mxnet/training_graph.h"
@@ -39,7 +40,7 @@ struct Attribution {
   Duration transient{};              ///< by how much those took longer than steady ones; at least 0
 };
 
-class RankRecord final : public Communicators::Listener {
+class RankRecord final : public Communicators::Listener, public ClientSteps {
  public:
   /// `steps`: none: until the steady state, where every step takes the same time. `input`: null:
   /// samples hold up nothing; else what it is ahead is used up where steady steps would do that.
@@ -53,7 +54,7 @@ class RankRecord final : public Communicators::Listener {
   void share(const ComputingGpu& gpu) { slowed_ = &gpu; }
 
   /// The same answer for every rank that asks. What one has begun all do.
-  bool wants_step(std::int64_t step);
+  bool wants_step(std::int64_t step) override;
 
   /// `waited_for`: a key whose update held the segment up, or nullopt: the main thread.
   void segment_started(std::size_t segment, std::int64_t step,
@@ -68,8 +69,7 @@ class RankRecord final : public Communicators::Listener {
   Reason input() const { return input_reason_; }
   void collective_started(Communicators::Subject subject) override;
   void collective_ended(Communicators::Subject subject) override;
-  /// Of a rank whose time is the clock's: an operation of that step.
-  void operation_ended(std::int64_t step) {
+  void operation_ended(std::int32_t /*rank*/, std::int64_t step) override {
     if (step < std::ssize(ends_)) ends_[static_cast<std::size_t>(step)] = since_start(clock_.now());
   }
 

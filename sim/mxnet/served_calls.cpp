@@ -68,7 +68,7 @@ class ServedCalls::OfClient final : public Client {
     if (calls.made.size() < all_.ranks_of_each()) return;
     all_.world_.engine.at(calls.last, Phase::kComplete, [this, key = subject.key] { begin(key); });
   }
-  bool counts() const override { return all_.apart_ == nullptr || all_.apart_->counts(step_); }
+  bool counts() const override { return all_.steps_.counts(step_); }
   Time last_call(std::size_t key) const { return calls_[key].last.time; }
   void expect_over() const {
     if (sums_) sums_->expect_over();
@@ -146,13 +146,13 @@ class ServedCalls::Chosen final : public ClientPrograms {
 };
 
 ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks,
-                         CallListener& listener, RankGpus* gpus, ApartClients* apart)
+                         CallListener& listener, ClientSteps& steps, RankGpus* gpus)
     : world_(world),
       plan_(plan),
       ranks_(static_cast<std::size_t>(ranks)),
       listener_(listener),
+      steps_(steps),
       gpus_(gpus),
-      apart_(apart),
       roads_(plan.roads(world, plan)),
       wire_(roads_->wire()),
       servers_(
@@ -163,7 +163,7 @@ ServedCalls::ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ra
                              .ordered = plan.transport->channel->is_ordered()})) {
   if (gpus != nullptr && plan.kernels_slow_links)
     gpus->tell([this](std::int64_t worker, bool run) { roads_->set_kernels(worker, run); });
-  if (apart != nullptr) servers_->set_store(apart->learner());
+  servers_->set_store(steps.store());
   Chosen chosen(*this);
   plan.update->choose(chosen);
 }

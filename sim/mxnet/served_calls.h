@@ -3,7 +3,7 @@
 // make (001 section 4: MPI clients of servers). Where clients train parameters of their own, sums
 // of gradients stay in the client, and parameters, which its ranks have all, go to the servers.
 #pragma once
-#include "sim/mxnet/apart_clients.h"
+#include "sim/mxnet/client_steps.h"
 #include "sim/mxnet/rank_calls.h"
 #include "sim/mxnet/rank_gpus.h"
 #include "sim/runtime/group.h"
@@ -24,10 +24,9 @@ class ServedCalls final : public KeyCalls {
  public:
   /// `plan`: of a run with servers. `ranks`: who calls, as many for each client. The listener hears
   /// of the first client. `gpus`: beside which a client's sums and broadcasts travel; null: neither
-  /// slows the other down. `apart`: the clients, where they do not wait for each other; null: they
-  /// do. All must outlive this. Throws InputError.
+  /// slows the other down. All must outlive this. Throws InputError.
   ServedCalls(World& world, const TrainingPlan& plan, std::int32_t ranks, CallListener& listener,
-              RankGpus* gpus = nullptr, ApartClients* apart = nullptr);
+              ClientSteps& steps, RankGpus* gpus = nullptr);
   ~ServedCalls() override;
 
   std::uint64_t call(std::int32_t rank, CallSubject subject, When when, Callback returns) override;
@@ -64,8 +63,8 @@ class ServedCalls final : public KeyCalls {
   const TrainingPlan& plan_;
   std::size_t ranks_;
   CallListener& listener_;
+  ClientSteps& steps_;
   RankGpus* gpus_;
-  ApartClients* apart_;
   std::unique_ptr<Roads> roads_;
   std::unique_ptr<Wire> wire_;
   std::unique_ptr<Servers> servers_;

@@ -49,13 +49,14 @@ struct Scene {
         plan_step(workload, units, schedule->plan(units, nothing), nothing, cluster.workers()),
         workload, units, {}, 15);
   }
-  /// Ends of so many steps, of the last node.
+  /// Ends of so many steps.
   std::vector<Duration> play(std::int64_t steps) {
     const Machine machine(cluster);
     InputPipeline input;
     RankRecord record(world.engine, graph, std::nullopt, nullptr);
-    const ModuleProcess::Shared shared{
-        world, graph, run, steps, world.connect(machine, {}), no_updater(), input, record};
+    FirstSteps first(world.engine, steps);
+    const ModuleProcess::Shared shared{world,        graph, run,    world.connect(machine, {}),
+                                       no_updater(), input, record, first};
     std::deque<ModuleProcess> nodes;
     for (std::int64_t node = 0; node < cluster.nodes; ++node) {
       nodes.emplace_back(shared, node);
@@ -67,7 +68,7 @@ struct Scene {
       EXPECT_EQ(node.pending(), 0U);
       EXPECT_EQ(node.steps(), steps);
     }
-    return nodes.back().ends();
+    return first.ends();
   }
 };
 

@@ -34,7 +34,7 @@ struct OneRank {
     Communicators mpi(world, graph, {}, 1, 1, recorder);
     RankOps operations(graph, settings);
     const EngineReasons reasons(clock);
-    MpiRank worker({clock, graph, settings, operations, mpi, recorder, input, reasons,
+    MpiRank worker({clock, graph, settings, operations, mpi, recorder, recorder, input, reasons,
                     RandomStream(1, Purpose::kTest), variation, *update},
                    0, nullptr);
     world.start({"main thread"}, main_thread(*this, worker));

@@ -22,7 +22,8 @@ struct Scene final : CallListener {
   explicit Scene(const std::string& aggregation, std::int64_t workers, std::int32_t ranks,
                  const std::string& update = kSgd)
       : plan(plan_training(training_experiment(strategy(aggregation, update, "wfbp"), workers))),
-        calls(world, plan, ranks, *this) {}
+        steps(world.engine, 1),
+        calls(world, plan, ranks, *this, steps) {}
 
   void collective_started(CallSubject of) override { started.emplace_back(of.key, ms()); }
   void collective_ended(CallSubject of) override { ended.emplace_back(of.key, ms()); }
@@ -39,6 +40,7 @@ struct Scene final : CallListener {
 
   World world;
   TrainingPlan plan;
+  FirstSteps steps;
   ServedCalls calls;
   std::vector<std::pair<std::int32_t, std::int64_t>> started;  ///< key, ms
   std::vector<std::pair<std::int32_t, std::int64_t>> ended;
