@@ -4,7 +4,6 @@
 #pragma once
 #include "sim/core/units.h"
 #include "sim/events/engine.h"
-#include "sim/servers/servers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include <vector>
 
 namespace steptime {
+
+class Store;
 
 class ClientSteps {
  public:

@@ -209,7 +209,7 @@ void NodeProcess::delivered(const Message& message) {
 }
 
 void NodeProcess::came(std::int32_t bucket, When end) {
-  const OperationId id = asked_.at(bucket);
+  const OperationId id = asked_.extract(bucket).mapped();
   world_.engine.at(later(world_.present(), end), Phase::kNormal,
                    [this, id] { engine_.finish(id); });
 }

@@ -258,7 +258,7 @@ class NodeProcess : private OpEngine::Listener, private MessageSink, private Cli
   When stream_free_{};
   /// By operation, what led to the message that a copy is; none without causes.
   std::unordered_map<OperationId, Held> sent_;
-  std::unordered_map<std::int32_t, OperationId> asked_;  ///< by bucket
+  std::unordered_map<std::int32_t, OperationId> asked_;  ///< by bucket, of what is under way
   Time end_{};
 };
 
