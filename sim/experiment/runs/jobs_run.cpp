@@ -4,7 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
 #include "sim/experiment/jobs.h"
-#include "sim/experiment/runs/training_programs.h"
+#include "sim/experiment/runs/training_result.h"
 #include "sim/experiment/training_run.h"
 #include "sim/network/machine.h"
 #include "sim/training/jobs.h"

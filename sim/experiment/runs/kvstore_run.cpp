@@ -1,7 +1,7 @@
 #include "sim/experiment/runs/kvstore_run.h"
 
 #include "sim/experiment/keys.h"
-#include "sim/experiment/runs/training_programs.h"
+#include "sim/experiment/runs/training_result.h"
 #include "sim/experiment/training_run.h"
 #include "sim/mxnet/module_step.h"
 #include "sim/network/read_cluster.h"

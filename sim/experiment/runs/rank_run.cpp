@@ -1,7 +1,7 @@
 #include "sim/experiment/runs/rank_run.h"
 
 #include "sim/experiment/runs/one_step.h"
-#include "sim/experiment/runs/training_programs.h"
+#include "sim/experiment/runs/training_result.h"
 #include "sim/experiment/training_run.h"
 #include "sim/training/learner.h"
 

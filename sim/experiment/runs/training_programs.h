@@ -1,16 +1,8 @@
 // Workers that need not move in step: the programs of a strategy's workers, played for every seed.
 #pragma once
 #include "sim/experiment/runs/execution.h"
-#include "sim/experiment/training_run.h"
-
-#include <string>
-#include <vector>
 
 namespace steptime {
-
-/// The figures of what was played; `beyond`: reasons to doubt them beside those of the experiment.
-Result result_of_training(const Experiment& e, const TrainingPlan& plan, TrainingOutcome played,
-                          const Wanted& wanted, std::vector<std::string> beyond = {});
 
 /// Times of its results are means over clients and steps.
 class TrainingPrograms final : public Execution {
