@@ -5,7 +5,6 @@
 #include "tests/support/simulated.h"
 
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
