@@ -30,7 +30,8 @@ class Module final : public Embedding {
     if (update.sends_parameters()) {
       strategy.fail("update",
                     "sends parameters, but the module's optimizer is on the kvstore, which adds up "
-                    "gradients; expected sgd, or an embedding {\"type\": \"async\"}");
+                    "gradients; expected sgd, with servers also asgd, or an embedding {\"type\": "
+                    "\"async\"}");
     }
   }
   const Merge* merge(const Aggregation& aggregation) const override {

@@ -219,7 +219,7 @@ std::unique_ptr<Aggregation> make_kvstore(const Config& c, const Cluster& cluste
   std::shared_ptr<const Merge> merge = read_merge(c, cluster);
   if (merge->place() == Merge::Place::kEngine && beyond) {
     c.fail("merge",
-           fmt::format("adds up on one node without servers, got {}; with servers expected "
+           fmt::format("adds up on one node without servers, got {} of them; with servers expected "
                        "device or local",
                        beyond->servers.count));
   }

@@ -161,16 +161,17 @@ void derive(const Experiment& e, const StepPlan& plan, Result& r, bool is_recurr
   const auto workers = static_cast<double>(e.cluster->workers());
   const auto batch = static_cast<double>(workload.trace.batch);
   if (r.step_time_s == 0) throw RangeError("a step takes no time at all");
-  r.throughput_samples_per_s = workers * batch / r.step_time_s;
+  const double step_s = r.rate_per_s ? 1 / *r.rate_per_s : r.step_time_s;
+  r.throughput_samples_per_s = workers * batch / step_s;
   const double alone =
       e.alone ? to_seconds(e.alone->passes.forward + e.alone->passes.backward) : r.compute_time_s;
-  r.scaling_efficiency = alone / r.step_time_s;
+  r.scaling_efficiency = alone / step_s;
   r.speedup = workers * r.scaling_efficiency;
   r.workers = e.cluster->workers();
   if (workload.dataset_samples) {
     const double steps =
         std::ceil(static_cast<double>(*workload.dataset_samples) / (workers * batch));
-    r.epoch_time_s = steps * r.step_time_s;
+    r.epoch_time_s = steps * step_s;
   }
   std::ranges::move(extrapolated(e, plan, is_recurrence), std::back_inserter(beyond));
   assess(e, r, std::move(beyond));

@@ -215,7 +215,9 @@ constexpr std::array kFigures{
            [](const Result& r) {
              return std::optional(std::abs(r.exposed_comm_s) < 1e-13 ? 0 : r.exposed_comm_s);
            }),
-    number("throughput_samples_per_s", "samples/s", "workers x batch / step_time_s",
+    number("throughput_samples_per_s", "samples/s",
+           "workers x batch / step_time_s; of workers that have steps of their own (asgd, esgd) "
+           "the sum of their rates",
            of_step<&Result::throughput_samples_per_s>),
     interval("step_time_interval_s", "s", "low and high: holds what would be measured with 95 %",
              [](const Result& r) { return std::optional(r.step_time_interval_s); }),

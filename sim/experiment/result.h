@@ -51,9 +51,11 @@ struct Result {
   double server_ports_s = 0;
   double exposed_comm_s = 0;
   std::optional<double> exposed_input_s{};  ///< where the input pipeline has a rate
-  double throughput_samples_per_s = 0;      ///< all workers' together
-  double speedup = 0;             ///< throughput over that of one worker of the same trace
-  double scaling_efficiency = 0;  ///< speedup / workers; of a layout / replicas
+  /// Steps of a client, in the mean, where each has its own; else one in step_time_s.
+  std::optional<double> rate_per_s{};
+  double throughput_samples_per_s = 0;  ///< all workers' together
+  double speedup = 0;                   ///< throughput over that of one worker of the same trace
+  double scaling_efficiency = 0;        ///< speedup / workers; of a layout / replicas
   std::int64_t workers = 0;
   std::int64_t messages = 0;               ///< all-reduces per step
   std::optional<double> epoch_time_s;      ///< when the workload says how large an epoch is

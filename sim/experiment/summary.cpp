@@ -57,6 +57,10 @@ void add_step(Lines& lines, const Result& r) {
             between(r.step_time_interval_s) + " on what is known of such runs");
   if (r.cold_step_time_s.value_or(r.step_time_s) != r.step_time_s)
     lines.add(ms("cold_step_time_s", "  cold"), "the first step, with nothing under way before it");
+  if (const std::int64_t steps = r.training ? r.training->unsettled_steps() : 0; steps > 0) {
+    lines.add("  not steady", fmt::format("{}", steps),
+              "steps came to no steady state: times are means over their second half");
+  }
   if (r.profile_interval_s)
     lines.add("", "", between(*r.profile_interval_s) + " by the profile's 95 % intervals");
   if (r.step_percentiles) {

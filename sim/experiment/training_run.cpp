@@ -284,6 +284,13 @@ double TrainingOutcome::mean_staleness() const {
   return sum / static_cast<double>(runs.size());
 }
 
+std::int64_t TrainingOutcome::unsettled_steps() const {
+  std::int64_t most = 0;
+  for (const TrainingTimes& run : runs)
+    most = std::max(most, run.unsettled_steps);
+  return most;
+}
+
 std::vector<Cause> TrainingOutcome::attribution() const {
   std::vector<std::span<const Cause>> causes;
   for (const TrainingTimes& run : runs)

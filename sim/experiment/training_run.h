@@ -32,6 +32,8 @@ struct TrainingOutcome {
   std::optional<double> slowest_to_target() const;
   std::optional<double> final_accuracy() const;  ///< mean over the seeds
   double mean_staleness() const;
+  /// Of the seeds that came to no steady state the most; 0: all did, or were not to.
+  std::int64_t unsettled_steps() const;
   /// Mean over the seeds, the longest first.
   std::vector<Cause> attribution() const;
 

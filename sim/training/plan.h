@@ -160,6 +160,9 @@ struct TrainingTimes {
   /// Mean over the reported steps: of the last client where they wait for each other, else over
   /// clients. What follows is of these steps, too.
   double step_s = 0;
+  /// Where clients have steps of their own, how many of these one makes in a second, in the mean.
+  std::optional<double> rate_per_s{};
+  std::int64_t unsettled_steps = 0;     ///< as many were played that came to no steady state
   std::optional<double> cold_step_s{};  ///< the first exchange's, where it is another one
   /// Forward plus backward pass: the slowest client's where they wait for each other, else a mean.
   double compute_s = 0;

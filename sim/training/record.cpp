@@ -65,6 +65,8 @@ void Record::learnt(std::int32_t worker, std::int64_t step) {
 
 void Record::tell(TrainingTimes& times) {
   times.step_s = steps_.step_s();
+  times.rate_per_s = steps_.rate_per_s();
+  times.unsettled_steps = steps_.unsettled();
   times.cold_step_s = steps_.cold_step_s();
   times.all_reduces = all_reduces_ / steps_.counted();
   times.reduce_busy_s = reduce_busy_s_ / steps_.counted();

@@ -9,7 +9,6 @@
 namespace steptime {
 namespace {
 
-constexpr std::int64_t kSameInARow = 3;
 constexpr std::int64_t kMostSteps = 64;
 /// Shared transfers are rounded to a picosecond now and then, and long times to what a double holds
 /// of them.
@@ -27,7 +26,7 @@ std::int64_t least_steps(const TrainingPlan& plan) {
   using Reported = TrainingPlan::Reported;
   if (plan.reported == Reported::kAfterTwo) return plan.warm_up() + plan.steps;
   const std::int64_t until_steady =
-      plan.reported == Reported::kSteady ? kSameInARow * plan.update->period() : 0;
+      plan.reported == Reported::kSteady ? ReportedSteps::kSameInARow * plan.update->period() : 0;
   return std::max(plan.steps, until_steady);
 }
 
@@ -129,6 +128,14 @@ double ReportedSteps::step_s() const {
   for (const OfClient& client : clients_)
     sum += to_seconds(client.end.time - client.before);
   return sum / static_cast<double>(clients_.size()) / reported();
+}
+
+std::optional<double> ReportedSteps::rate_per_s() const {
+  if (together_) return std::nullopt;
+  double sum = 0;
+  for (const OfClient& client : clients_)
+    sum += reported() / to_seconds(client.end.time - client.before);
+  return sum / static_cast<double>(clients_.size());
 }
 
 std::optional<double> ReportedSteps::cold_step_s() const {

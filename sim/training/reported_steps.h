@@ -48,6 +48,8 @@ std::int64_t least_steps(const TrainingPlan& plan);
 
 class ReportedSteps {
  public:
+  /// Steps of the same length are steady ones.
+  static constexpr std::int64_t kSameInARow = 3;
   /// Both must outlive this.
   ReportedSteps(const TrainingPlan& plan, Engine& engine);
 
@@ -78,6 +80,13 @@ class ReportedSteps {
   SumOfTimes sum(const std::vector<SumOfTimes>& by_step) const;
   double reported() const { return static_cast<double>(reported_); }
   double step_s() const;
+  /// Where clients have steps of their own, the mean of how many each one makes in a second.
+  std::optional<double> rate_per_s() const;
+  /// As many steps were played without three in a row that take the same time; 0: they settled, or
+  /// were not to.
+  std::int64_t unsettled() const {
+    return plan_.reported == Kind::kSteady && same_ < kSameInARow ? played_ : 0;
+  }
   /// Of the first exchange; none where all steps are reported.
   std::optional<double> cold_step_s() const;
   /// What led from the end of the last step before to that of the last one that is reported.

@@ -127,7 +127,7 @@ const Bindings<Variation>& variation_keys() {
         .kind = Kind::kList,
         .help = "GPUs with a speed of their own, a list of objects such as `{\"node\": 2, \"gpu\": "
                 "3, \"speed\": 0.8}`: node and GPU from 0 on, without `gpu` all of the node; their "
-                "compute takes 1 / `speed` times as long",
+                "compute takes 1 / `speed` times as long, from 0.001 to 1000",
         .need = Need::kDefault,
         .fallback = Json::array()},
        [](const Config& config, V& variation) {

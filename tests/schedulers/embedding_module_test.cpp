@@ -104,7 +104,8 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
                          "aggregation": {"type": "hybrid", "clients": 1, "servers": 0}}})"),
             "/strategy/embedding: drives a kvstore; elsewhere expected {\"type\": \"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", "", R"(, "servers": 2)")),
-            "/strategy/aggregation/merge: adds up on one node without servers, got 2; with servers "
+            "/strategy/aggregation/merge: adds up on one node without servers, got 2 of them; with "
+            "servers "
             "expected device or local");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "embedding": {"type": "funnel"})")),
             "/strategy/embedding: issues all-reduces, but a kvstore merges by operations of its "
@@ -121,7 +122,8 @@ TEST(Module, RefusesWhatItDoesNotGoWith) {
                                                                     "interval": 2})"))),
             "/strategy/update: sends parameters, but the module's optimizer is on the kvstore, "
             "which adds "
-            "up gradients; expected sgd, or an embedding {\"type\": \"async\"}");
+            "up gradients; expected sgd, with servers also asgd, or an embedding {\"type\": "
+            "\"async\"}");
   EXPECT_EQ(error_of(two_gpus("tree", R"(, "schedule": {"type": "priority"})")),
             "/strategy/schedule: decides while the step runs, but this kvstore takes keys as its "
             "engine does; expected one that plans beforehand");

@@ -59,6 +59,7 @@ Result result_of_training(const Experiment& e, const TrainingPlan& plan, Trainin
     input_s += run.input_s / runs;
     r.comm_busy_s += run.server_busy_s / runs;
     messages += run.messages_per_step / runs;
+    if (run.rate_per_s) r.rate_per_s = r.rate_per_s.value_or(0) + *run.rate_per_s / runs;
     if (run.cold_step_s)
       r.cold_step_time_s = r.cold_step_time_s.value_or(0) + *run.cold_step_s / runs;
     r.fingerprint = mix(r.fingerprint, run.fingerprint);

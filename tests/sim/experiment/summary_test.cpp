@@ -76,10 +76,17 @@ TEST(Summary, SaysWhatServersDidAndWhatWasLearnt) {
   says(
       "  time                     6.0 s   to 93 %, median of 3 seeds, which take 4.0 to 8.0 s; "
       "1.5 epochs of what is learnt\n");
+  EXPECT_EQ(text.find("not steady"), std::string::npos);
   t.target = 0.97;
+  t.runs.back().unsettled_steps = 64;
   r.training = std::make_shared<TrainingOutcome>(t);
   EXPECT_NE(summary(e, r).find("  time                     never   to 97 %, median of 3 seeds\n"),
             std::string::npos);
+  EXPECT_NE(
+      summary(e, r).find("    not steady                64   steps came to no steady state: times "
+                         "are means over their second half\n"),
+      std::string::npos)
+      << summary(e, r);
 }
 
 TEST(Summary, SaysWhereTheTimeOfAStepGoes) {

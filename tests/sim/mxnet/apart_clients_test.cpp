@@ -41,6 +41,7 @@ TEST(ApartClients, EachHasStepsOfItsOwn) {
     EXPECT_NEAR(r.step_time_s, (3 + 6) / 2.0 + 0.018, 1e-9) << type;
     EXPECT_NEAR(*r.cold_step_time_s, (3 + 6) / 2.0 + 0.018, 1e-9) << type;
     EXPECT_NEAR(r.compute_time_s, (3 + 6) / 2.0, 1e-9) << type;
+    EXPECT_NEAR(r.throughput_samples_per_s, 1 / 3.018 + 1 / 6.018, 1e-9) << type;
     EXPECT_EQ(r.messages, workers.messages) << type;
     ASSERT_TRUE(r.training) << type;
     EXPECT_EQ(r.training->runs[0].staleness, workers.training->runs[0].staleness) << type;
@@ -73,6 +74,7 @@ TEST(ApartClients, NodesOfAKvstoreHaveStepsOfTheirOwn) {
   EXPECT_NEAR(*r.cold_step_time_s, step, 1e-9);
   EXPECT_NEAR(r.compute_time_s, (3 + 6) / 2.0, 1e-9);
   EXPECT_NEAR(workers.step_time_s, step, 1e-9);
+  EXPECT_NEAR(r.throughput_samples_per_s, 1 / 3.022 + 1 / 6.022, 1e-9);
   EXPECT_EQ(r.messages, 2 * 2 * 2);
   EXPECT_EQ(workers.messages, 2 * 2 * 2 * 2);
   EXPECT_EQ(r.training->runs[0].staleness, workers.training->runs[0].staleness);

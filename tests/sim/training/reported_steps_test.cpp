@@ -93,6 +93,7 @@ TEST(ReportedSteps, WithoutASteadyStateAreTheSecondHalf) {
     lengths.push_back(1 + i % 2);
   const PlayedSteps run(plan_of(Reported::kSteady, kSgd), lengths);
   EXPECT_EQ(run.steps.played(), 64);
+  EXPECT_EQ(run.steps.unsettled(), 64);
   EXPECT_NEAR(run.steps.step_s(), 0.0015, 1e-15);
 }
 
@@ -103,6 +104,8 @@ TEST(ReportedSteps, LeaveOutWhatComesBeforeTheSecondExchangeIsOver) {
   EXPECT_FALSE(async.steps.counts(1));
   EXPECT_TRUE(async.steps.counts(2));
   EXPECT_DOUBLE_EQ(async.steps.step_s(), 0.008);
+  EXPECT_DOUBLE_EQ(async.steps.rate_per_s().value(), 125);
+  EXPECT_EQ(async.steps.unsettled(), 0);
   EXPECT_DOUBLE_EQ(async.steps.cold_step_s().value(), 0.05);
   const PlayedSteps elastic(plan_of(Reported::kAfterTwo, R"({"type": "esgd", "interval": 4})", 4),
                             {1, 1, 1, 5, 1, 1, 1, 1, 2, 2, 2, 4});
@@ -115,6 +118,7 @@ TEST(ReportedSteps, AreAllWhereNothingIsUnderWayBefore) {
   const PlayedSteps run(plan_of(Reported::kAll, kSgd, 3), {1, 2, 6});
   EXPECT_EQ(run.steps.played(), 3);
   EXPECT_DOUBLE_EQ(run.steps.step_s(), 0.003);
+  EXPECT_FALSE(run.steps.rate_per_s());
   EXPECT_FALSE(run.steps.cold_step_s());
 }
 
