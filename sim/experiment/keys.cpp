@@ -135,7 +135,7 @@ const Params& run_params() {
        .kind = Kind::kInteger,
        .help = "training steps that are reported; the run plays those before its steady state, "
                "too; default: 1, of `asgd` and `tensor-fusion` 20, of `esgd` and `local-sgd` their "
-               "`interval`",
+               "`interval`; ignored beside `convergence`, whose epochs say how many",
        .need = Need::kOptional,
        .range = {.low = 1, .high = 1e6}},
       {.key = "seed",
