@@ -85,7 +85,7 @@ class ReportedSteps {
   /// As many steps were played without three in a row that take the same time; 0: they settled, or
   /// were not to.
   std::int64_t unsettled() const {
-    return plan_.reported == Kind::kSteady && same_ < kSameInARow ? played_ : 0;
+    return plan_.reported == Kind::kSteady && same_ < kSameInARow ? last_ : 0;
   }
   /// Of the first exchange; none where all steps are reported.
   std::optional<double> cold_step_s() const;
