@@ -3,10 +3,10 @@
 //
 // At one instant come first the items of lanes, in the order of insertion (what is delivered has
 // arrived before anyone acts on it), then events by phase, and within a phase in the order of
-// insertion: what completes, what starts, decisions. When nothing of these is left, the lanes that
-// asked for it settle, once: they see the whole instant. Observers come last, and see what settled.
-// Whatever any of them adds to the same instant takes its place in this order, and what it
-// unsettles is settled again before time moves on.
+// insertion: what completes, what starts, decisions of one rank, those of all. When nothing of
+// these is left, the lanes that asked for it settle, once: they see the whole instant. Observers
+// come last, and see what settled. Whatever any of them adds to the same instant takes its place in
+// this order, and what it unsettles is settled again before time moves on.
 #pragma once
 #include "sim/core/error.h"
 #include "sim/core/fingerprint.h"
@@ -34,6 +34,7 @@ enum class Phase : std::uint8_t {
   kComplete,  ///< work that ends frees its resource before anyone looks for one
   kNormal,
   kSchedule,  ///< decisions see everything that happened at this instant
+  kAgree,     ///< decisions for all ranks see what each one's own have led to
   kObserve,
 };
 

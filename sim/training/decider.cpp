@@ -28,7 +28,7 @@ void Decider::arrived(std::span<const std::int32_t> buckets) {
 
 void Decider::decide() {
   if (std::exchange(decides_, true)) return;
-  world_.engine.at(world_.now(), Phase::kSchedule, [this] {
+  world_.engine.at(world_.now(), Phase::kAgree, [this] {
     decides_ = false;
     ask();
   });

@@ -1,5 +1,6 @@
 // A policy at work: who decides while steps run what a group reduces next. It hears of a gradient
-// when all members have it, and is asked at the end of an instant in which anything has happened.
+// when all members have it, and is asked at the end of an instant in which anything has happened,
+// behind what the members' own engines decide then.
 #pragma once
 #include "sim/events/engine.h"
 #include "sim/runtime/group.h"

@@ -20,8 +20,8 @@ namespace {
 
 // Where an event stands within its instant: an item of a lane, or a phase of the heap.
 constexpr int kItem = 0;
-constexpr int kPlaces = 5;
-constexpr int kObserve = 4;
+constexpr int kPlaces = 6;
+constexpr int kObserve = 5;
 constexpr Phase phase_of(int place) {
   return static_cast<Phase>(place - 1);
 }

@@ -51,13 +51,14 @@ TEST(Engine, EventsRunInTheOrderOfTime) {
 
 TEST(Engine, AtOneInstantThePhaseDecides) {
   Log log;
-  log.note(5, Phase::kObserve, 'd');
+  log.note(5, Phase::kObserve, 'e');
+  log.note(5, Phase::kAgree, 'd');
   log.note(5, Phase::kSchedule, 'c');
   log.note(5, Phase::kNormal, 'b');
   log.note(5, Phase::kComplete, 'a');
   log.note(4, Phase::kObserve, '0');  // time comes first
   log.engine.run();
-  EXPECT_EQ(log.names, "0abcd");
+  EXPECT_EQ(log.names, "0abcde");
 }
 
 /// A lane whose items write their index down as a letter, and whose settling writes a dash.

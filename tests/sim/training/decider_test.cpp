@@ -69,26 +69,49 @@ TEST(Decider, APolicyHearsOfWhatAllMembersHave) {
   EXPECT_EQ(run.notes, (std::vector<std::string>{"ready 0 at 3", "ready 1 at 7"}));
 }
 
+/// Expects one call of both buckets, from `start` on.
+struct BothAtOnce final : Group::Watch {
+  BothAtOnce(Scene& of, Time start) : run(of), starts(start) { run.group.watch(this); }
+  void ended(std::int64_t call, Bytes bytes, Time start) override {
+    EXPECT_EQ(call, 0);
+    EXPECT_EQ(bytes, Bytes{3 + 4});
+    EXPECT_EQ(start, starts);
+    const std::vector<std::int32_t> list = run.decider->take(call);
+    EXPECT_EQ(list, (std::vector<std::int32_t>{0, 1}));
+    run.decider->arrived(list);
+  }
+  Scene& run;
+  Time starts;
+};
+
+// At 10 ms, when the policy asked to be asked again.
 TEST(Decider, WhatIsSentIsOneCallOfAllMembers) {
-  struct Watch final : Group::Watch {
-    explicit Watch(Scene& of) : run(of) {}
-    void ended(std::int64_t call, Bytes bytes, Time start) override {
-      EXPECT_EQ(call, 0);
-      EXPECT_EQ(bytes, Bytes{3 + 4});
-      EXPECT_EQ(start, Time(milliseconds(10)));  // when the policy asked to be asked again
-      const std::vector<std::int32_t> list = run.decider->take(call);
-      EXPECT_EQ(list, (std::vector<std::int32_t>{0, 1}));
-      run.decider->arrived(list);
-    }
-    Scene& run;
-  };
   Scene run;
-  Watch watch(run);
-  run.group.watch(&watch);
+  const BothAtOnce watch(run, Time(milliseconds(10)));
   for (const std::int32_t bucket : {0, 0, 1, 1})
     run.ready_at(2, bucket);
   run.world.run();
   EXPECT_EQ(run.notes.back(), "arrived 2 at 10");
+}
+
+// Both members have bucket 0 at 12 ms. What their own engines then decide ends work that takes no
+// time, and they have bucket 1 at the same instant.
+TEST(Decider, IsAskedBehindWhatMembersDecideByThemselves) {
+  Scene run;
+  const BothAtOnce watch(run, Time(milliseconds(12)));
+  Engine& engine = run.world.engine;
+  run.ready_at(12, 0);
+  run.ready_at(12, 0);
+  engine.at(Time(milliseconds(12)), Phase::kNormal, [&] {
+    engine.at(engine.now(), Phase::kSchedule, [&] {
+      engine.at(engine.now(), Phase::kComplete, [&] {
+        run.decider->ready(1);
+        run.decider->ready(1);
+      });
+    });
+  });
+  run.world.run();
+  EXPECT_EQ(run.notes.back(), "arrived 2 at 12");
 }
 
 }  // namespace
