@@ -37,6 +37,7 @@ enum class Phase : std::uint8_t {
   kAgree,     ///< decisions for all ranks see what each one's own have led to
   kObserve,
 };
+inline constexpr std::size_t kPhases = 5;
 
 /// When an event of the heap runs, but for the order of insertion.
 struct Moment {
@@ -244,7 +245,7 @@ class Engine {
   Causes* causes_;
   // A cancelled event stays in it until it comes up; its order no longer matches its slot's.
   EventQueue later_;
-  std::array<DueQueue, 4> due_;  ///< by phase
+  std::array<DueQueue, kPhases> due_;  ///< by phase
   std::vector<Lane*> lanes_;
   When cause_{};                      ///< what led to the event that runs now
   std::vector<CauseId> slot_causes_;  ///< by slot; none without causes
