@@ -70,7 +70,7 @@ class Communicators {
     /// The run whose servers ranks meet at; null: they reduce among themselves.
     const TrainingPlan* served = nullptr;
     RankGpus* gpus = nullptr;      ///< beside which keys travel; null: neither slows the other down
-    ClientSteps* steps = nullptr;  ///< which of them clients of these servers play
+    ClientSteps* steps = nullptr;  ///< which steps the clients of these servers play
   };
 
   /// All references must outlive this. Throws PlacedError when the cluster has no route between two

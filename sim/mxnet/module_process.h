@@ -37,7 +37,7 @@ class ModuleProcess final : public NodeProcess {
     const Updater& updater;
     InputPipeline& input;
     RankRecord& record;
-    ClientSteps& steps;  ///< which of them nodes play
+    ClientSteps& steps;  ///< which steps the nodes play
   };
   ModuleProcess(const Shared& shared, std::int64_t node);
   /// The program of the main thread.

@@ -48,7 +48,7 @@ std::int64_t least_steps(const TrainingPlan& plan);
 
 class ReportedSteps {
  public:
-  /// Steps of the same length are steady ones.
+  /// As many steps in a row that take the same time are the steady state.
   static constexpr std::int64_t kSameInARow = 3;
   /// Both must outlive this.
   ReportedSteps(const TrainingPlan& plan, Engine& engine);

@@ -33,8 +33,9 @@ TEST(SentBuckets, OfWorkersThatDifferAreThoseOfTheFirst) {
   }
 }
 
-// 6 MB in 1.5 million values on 1 GB/s; the GPUs of a node push as one: two nodes to one server,
-// and half of that to each of two. Without nodes' sums all four workers push: 24 MB, or 12 to each.
+// `all`: of all gradients once. The GPUs of a node push as one: two nodes to one server, 2 `all`,
+// and half of that to each of two. Without nodes' sums all four workers push: 4 `all`, or 2 to
+// each.
 TEST(TrainingResult, APortOfServersCarriesWhatNodesPush) {
   const TinyFolder folder;
   const auto busy = [&](const std::string& type, int servers) {
