@@ -68,6 +68,7 @@ const bool kRegistered = Recomputations::instance().add(
       .help = "the first of each so many layers is computed again",
       .need = Need::kDefault,
       .fallback = 1,
+      .unless = {"layers"},
       .range = {.low = 1, .high = 1e6}},
      {.key = "layers",
       .kind = Kind::kList,

@@ -294,7 +294,8 @@ Json with_defaults(const Json& object, const Params& params) {
   for (const Param& p : params) {
     if (const auto found = object.find(p.key); found != object.end())
       full[p.key] = *found;
-    else if (p.need == Need::kDefault)
+    else if (p.need == Need::kDefault &&
+             std::ranges::none_of(p.unless, [&](const auto& key) { return object.contains(key); }))
       full[p.key] = p.fallback;
   }
   return full;

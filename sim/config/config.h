@@ -55,6 +55,8 @@ struct Param {
   std::string help;
   Need need = Need::kRequired;
   Json fallback = nullptr;
+  /// Keys of the same object beside which the fallback does not stand.
+  std::vector<std::string> unless = {};
   Range range = kAnyValue;
   std::vector<std::string> words = {};  ///< for kText: the allowed words; empty: any
   std::string choice = {};  ///< for kObject: the registry that its "type" is looked up in

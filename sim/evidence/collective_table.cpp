@@ -89,7 +89,7 @@ CollectiveModel::CollectiveModel(std::shared_ptr<const Document> document, OnPro
   Experiment experiment;
   for (const Part part : {Part::kNetwork, Part::kCluster})
     read_part(document_, part, experiment);
-  cluster_ = experiment.cluster;
+  cluster_ = experiment.machines;
   const auto jobs = stated_jobs(document_);
   if (jobs.size() > 1) {
     whose_ = fmt::format("note: on the nodes of the first of {} jobs, {}, by its strategy\n",

@@ -74,12 +74,11 @@ struct Experiment {
   std::string name;
   std::string file;                                 ///< for messages
   std::shared_ptr<const PreparedWorkload> alone{};  ///< what a worker computes that is the only one
-  /// What a worker computes that exchanges with others.
-  std::shared_ptr<const PreparedWorkload> workload;
   std::shared_ptr<const KindOfStep> workload_kind;  ///< what it says of the step's kind
   std::shared_ptr<const NetworkKind> network;       ///< the cluster's
   std::shared_ptr<const std::string> network_name;
-  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Cluster> machines{};  ///< as the config's section says them
+  std::shared_ptr<const Cluster> cluster;     ///< the same, with the library's connections
   std::shared_ptr<const Aggregation> aggregation;
   std::shared_ptr<const Update> update;
   std::shared_ptr<const Collective> collective;  ///< the aggregation's, inside a client
@@ -94,6 +93,8 @@ struct Experiment {
   std::shared_ptr<const RunSettings> run;
   std::shared_ptr<const JobSet> jobs{};  ///< this one and others on one network; null: it is alone
   // What follows from these parts, when all are there (runs/execution_of.h).
+  /// What a worker computes that exchanges with others.
+  std::shared_ptr<const PreparedWorkload> workload{};
   KindOfStep kind{};                     ///< what all of them say together
   const Execution* execution = nullptr;  ///< how its steps are run
 };

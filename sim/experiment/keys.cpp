@@ -82,6 +82,7 @@ const Params& strategy_params() {
                  .help = "when gradients are sent",
                  .need = Need::kDefault,
                  .fallback = default_choice(Schedule::kNoun),
+                 .unless = {"layout"},  // whose states say what a bucket is
                  .choice = Schedule::kNoun},
                 {.key = "embedding",
                  .kind = Kind::kObject,

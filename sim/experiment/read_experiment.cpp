@@ -71,7 +71,7 @@ constexpr std::array<std::string_view, 16> kLayoutSections{"/jobs",
                                                            "/strategy/stack",
                                                            "/run/fidelity",
                                                            "/run/variation"};
-constexpr std::array<std::string_view, 10> kJobsSections{"/jobs",
+constexpr std::array<std::string_view, 16> kJobsSections{"/jobs",
                                                          "/workload",
                                                          "/cluster",
                                                          "/strategy/aggregation",
@@ -79,6 +79,12 @@ constexpr std::array<std::string_view, 10> kJobsSections{"/jobs",
                                                          "/strategy/schedule",
                                                          "/strategy/embedding",
                                                          "/strategy/transport",
+                                                         "/strategy/layout",
+                                                         "/strategy/states",
+                                                         "/strategy/pipeline_order",
+                                                         "/strategy/recompute",
+                                                         "/strategy/context_exchange",
+                                                         "/strategy/beside_compute",
                                                          "/strategy/stack",
                                                          "/run"};
 constexpr std::array<std::string_view, 2> kRunSections{"/jobs", "/run"};
@@ -120,35 +126,80 @@ std::span<const std::string_view> sections(Part part) {
   return {};
 }
 
-bool depends_on(Part part, std::string_view pointer) {
+bool depends_on(Part part, std::string_view pointer, bool is_cut) {
   // The batch of all replicas says how many micro-batches a step has. The workload of a layout and
   // its cut model are of one micro-batch.
-  const bool is_of_one = part == Part::kWorkload || part == Part::kCutModel;
+  const bool is_of_one = is_cut && (part == Part::kWorkload || part == Part::kCutModel);
   if (is_of_one && pointer == "/workload/global_batch") return false;
   const auto all = sections(part);
   return std::any_of(all.begin(), all.end(),
                      [pointer](std::string_view section) { return overlap(pointer, section); });
 }
 
+void take_part(Part part, const Experiment& from, Experiment& to) {
+  switch (part) {
+    case Part::kWorkload:
+      to.alone = from.alone;
+      to.workload_kind = from.workload_kind;
+      return;
+    case Part::kNetwork:
+      to.network = from.network;
+      to.network_name = from.network_name;
+      return;
+    case Part::kCluster:
+      to.machines = from.machines;
+      return;
+    case Part::kTransport:
+      to.transport = from.transport;
+      to.update = from.update;
+      return;
+    case Part::kCollective:
+      to.cluster = from.cluster;
+      to.aggregation = from.aggregation;
+      to.collective = from.collective;
+      to.exchange_kind = from.exchange_kind;
+      return;
+    case Part::kSchedule:
+      to.schedule = from.schedule;
+      to.schedule_word = from.schedule_word;
+      to.embedding = from.embedding;
+      return;
+    case Part::kCutModel:
+      to.cut_model = from.cut_model;
+      return;
+    case Part::kLayout:
+      to.layout = from.layout;
+      return;
+    case Part::kRun:
+      to.run = from.run;
+      return;
+    case Part::kJobs:
+      to.jobs = from.jobs;
+      return;
+  }
+}
+
 namespace {
 
 /// `strategy` with the collective of the transport's library, where its aggregation has one and
-/// names none.
+/// names none. All else stays as it is: what a config leaves out may mean more than its default.
 Json with_library(const Json& strategy, const Transport& transport) {
   const std::string library = transport.backend->library();
-  Json full = with_defaults(strategy, strategy_params());
-  Json& aggregation = full["aggregation"];
+  if (library.empty()) return strategy;
+  Json aggregation = strategy.value("aggregation", default_choice(Aggregation::kNoun));
   if (aggregation.is_string()) aggregation = Json{{"type", aggregation}};
-  if (library.empty() || !aggregation.is_object()) return strategy;
+  if (!aggregation.is_object() || aggregation.contains("collective")) return strategy;
   const Json type = aggregation.value("type", Json());
   if (!type.is_string()) return strategy;
   const auto& items = Aggregations::instance().items();
   const auto found = items.find(type.get<std::string>());
-  if (found == items.end() || aggregation.contains("collective")) return strategy;
-  const Params& params = found->second.params;
-  const bool has_one = std::any_of(params.begin(), params.end(),
-                                   [](const Param& p) { return p.key == "collective"; });
-  if (has_one) aggregation["collective"] = Json{{"type", library}};
+  if (found == items.end()) return strategy;
+  const bool has_one = std::ranges::any_of(found->second.params,
+                                           [](const Param& p) { return p.key == "collective"; });
+  if (!has_one) return strategy;
+  aggregation["collective"] = Json{{"type", library}};
+  Json full = strategy;
+  full["aggregation"] = std::move(aggregation);
   return full;
 }
 
@@ -171,9 +222,10 @@ struct OwnNodes {
   std::int64_t whole = 1;
 };
 
-/// `stated`: of an experiment without jobs, or of one job, which has nodes of its own.
-void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment,
-                   const std::optional<OwnNodes>& own = {}) {
+/// Builds one part in `experiment`, which has those before it. `stated`: of an experiment without
+/// jobs, or of one job, which has nodes of its own.
+void build_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment,
+                const std::optional<OwnNodes>& own) {
   const std::shared_ptr<const Document> document = with_stack(stated);
   const Config config(document, experiment_params());
   switch (part) {
@@ -182,9 +234,8 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
       const bool is_cut = has_layout(config.object("strategy", strategy_params()));
       experiment.alone = std::make_shared<PreparedWorkload>(is_cut ? read_micro_batch(workload)
                                                                    : read_workload(workload));
-      experiment.workload = experiment.alone;
-      experiment.workload_kind = std::make_shared<KindOfStep>(
-          workload_kind(workload, experiment.workload->workload.trace));
+      experiment.workload_kind =
+          std::make_shared<KindOfStep>(workload_kind(workload, experiment.alone->workload.trace));
       return;
     }
     case Part::kNetwork:
@@ -193,11 +244,11 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
           std::make_shared<std::string>(network_name(config.object("cluster", cluster_params())));
       return;
     case Part::kCluster:
-      experiment.cluster = std::make_shared<Cluster>(
+      experiment.machines = std::make_shared<Cluster>(
           read_cluster(config.object("cluster", cluster_params()), experiment.network));
       if (own) {
-        experiment.cluster =
-            std::make_shared<Cluster>(at_nodes(*experiment.cluster, own->nodes, own->whole));
+        experiment.machines =
+            std::make_shared<Cluster>(at_nodes(*experiment.machines, own->nodes, own->whole));
       }
       return;
     case Part::kTransport: {
@@ -209,7 +260,7 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
     case Part::kCollective: {
       const Config strategy = config.object("strategy", strategy_params());
       experiment.cluster =
-          connected(experiment.cluster, connections_of(strategy, *experiment.transport));
+          connected(experiment.machines, connections_of(strategy, *experiment.transport));
       const Cluster& cluster = *experiment.cluster;
       experiment.aggregation = read_aggregation(config, *experiment.transport, cluster);
       experiment.collective = experiment.aggregation->inside;
@@ -240,7 +291,7 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
           plan_layout({.model = *experiment.cut_model,
                        .strategy = strategy,
                        .workload_section = config.object("workload", workload_params()),
-                       .workload = experiment.workload->workload,
+                       .workload = experiment.alone->workload,
                        .cluster = *experiment.cluster,
                        .aggregation = *experiment.aggregation,
                        .update = *experiment.update,
@@ -273,6 +324,15 @@ void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Exp
   }
 }
 
+/// As build_part(), but what a part is built from stays as it is: the same part comes out of the
+/// same config however often, and in whatever order, parts are read.
+void read_own_part(const std::shared_ptr<const Document>& stated, Part part, Experiment& experiment,
+                   const std::optional<OwnNodes>& own = {}) {
+  Experiment built = experiment;
+  build_part(stated, part, built, own);
+  take_part(part, built, experiment);
+}
+
 /// The cluster of all jobs, with what `run` says of its machines.
 std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
   auto whole = std::make_shared<Document>(document);
@@ -280,6 +340,7 @@ std::shared_ptr<const Cluster> read_network_of_jobs(const Document& document) {
   Experiment e{.file = document.file};
   for (const Part part : {Part::kNetwork, Part::kCluster, Part::kRun})
     read_own_part(whole, part, e);
+  e.cluster = e.machines;
   check_machines(e);
   return played_machines(e).cluster;
 }
@@ -467,10 +528,6 @@ Json resolved(const Json& stated) {
   if (const Json preset = config.at("cluster").value("preset", Json());
       preset.is_string() && preset.get_ref<const std::string&>().ends_with(".json"))
     full["cluster"] = config.at("cluster");
-  if (full["workload"].contains("trace")) full["workload"].erase("device_model");
-  const Json workload = config.value("workload", Json::object());
-  if (workload.contains("global_batch") && !workload.contains("accumulate"))
-    full["workload"].erase("accumulate");  // which the former says
   if (!full["run"].contains("steps") && !full["run"].contains("convergence")) {
     const Config strategy(std::make_shared<Document>(Document{"", full["strategy"]}),
                           strategy_params());
@@ -481,9 +538,6 @@ Json resolved(const Json& stated) {
   }
   // GPUs that name no library have more connections over TCP than those that name MPI.
   if (!strategy_read.node().contains("transport")) full["strategy"].erase("transport");
-  // Where a layout's schedule is left out, its states say what a bucket is.
-  if (has_layout(strategy_read) && !strategy_read.node().contains("schedule"))
-    full["strategy"].erase("schedule");
   return full;
 }
 

@@ -47,6 +47,7 @@ struct PointRunner::State {
       place_in_experiment(document->root, pointer);
     }
     const bool may_have_layout = speaks_of_layout();
+    const bool is_cut = has_layout_at_every_point();
     for (std::size_t a = 0; a < sweep.axes().size(); ++a) {
       for (const std::string& pointer : sweep.axes()[a].pointers) {
         slots.push_back(place_in_experiment(document->root, pointer));
@@ -54,7 +55,8 @@ struct PointRunner::State {
           if ((part == Part::kCutModel || part == Part::kLayout) && !may_have_layout) continue;
           if (part == Part::kJobs && !document->root.contains("jobs")) continue;
           auto& axes = caches[static_cast<std::size_t>(part)].axes;
-          if (depends_on(part, pointer) && (axes.empty() || axes.back() != a)) axes.push_back(a);
+          if (depends_on(part, pointer, is_cut) && (axes.empty() || axes.back() != a))
+            axes.push_back(a);
         }
       }
     }
@@ -74,6 +76,15 @@ struct PointRunner::State {
     return !strategy.is_object() || strategy.contains("stack") ||
            std::any_of(keys.begin(), keys.end(),
                        [&](const Param& p) { return strategy.contains(p.key); });
+  }
+
+  /// The document states one, and no point takes it out.
+  bool has_layout_at_every_point() const {
+    const Json strategy = document->root.value("strategy", Json::object());
+    return strategy.is_object() && strategy.contains("layout") &&
+           std::ranges::none_of(sweep.pointers(), [](std::string_view pointer) {
+             return pointer == "/strategy" || pointer == "/strategy/layout";
+           });
   }
 
   /// The places on a part's axes as one number.
@@ -135,53 +146,6 @@ const Json& PointRunner::config() const {
   state_->write_document();
   return state_->document->root;
 }
-
-namespace {
-
-void take_part(Part part, const Experiment& from, Experiment& to) {
-  switch (part) {
-    case Part::kWorkload:
-      to.alone = from.alone;
-      to.workload = from.alone;
-      to.workload_kind = from.workload_kind;
-      return;
-    case Part::kNetwork:
-      to.network = from.network;
-      to.network_name = from.network_name;
-      return;
-    case Part::kCluster:
-      to.cluster = from.cluster;
-      return;
-    case Part::kTransport:
-      to.transport = from.transport;
-      to.update = from.update;
-      return;
-    case Part::kCollective:
-      to.aggregation = from.aggregation;
-      to.collective = from.collective;
-      to.exchange_kind = from.exchange_kind;
-      return;
-    case Part::kSchedule:
-      to.schedule = from.schedule;
-      to.schedule_word = from.schedule_word;
-      to.embedding = from.embedding;
-      return;
-    case Part::kCutModel:
-      to.cut_model = from.cut_model;
-      return;
-    case Part::kLayout:
-      to.layout = from.layout;
-      return;
-    case Part::kRun:
-      to.run = from.run;
-      return;
-    case Part::kJobs:
-      to.jobs = from.jobs;
-      return;
-  }
-}
-
-}  // namespace
 
 const Experiment& PointRunner::read(std::int64_t point) {
   State& s = *state_;

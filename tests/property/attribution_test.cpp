@@ -100,7 +100,7 @@ Setting any_setting() {
 
 Experiment experiment(const Setting& s) {
   Experiment e{.name = "test", .file = "x.json", .workload = two_layers()};
-  e.cluster = std::make_shared<Cluster>(s.cluster);
+  e.machines = std::make_shared<Cluster>(s.cluster);
   const auto document = std::make_shared<Document>(
       Document{"x.json", Json{{"name", "test"},
                               {"workload", Json::object()},

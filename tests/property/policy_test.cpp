@@ -40,7 +40,7 @@ struct Question {
                         const std::string& schedule, const std::string& transport,
                         double jitter) const {
     Experiment e{.name = "test", .file = "x.json", .workload = workload};
-    e.cluster = std::make_shared<Cluster>(cluster);
+    e.machines = std::make_shared<Cluster>(cluster);
     const auto document = std::make_shared<Document>(Document{
         "x.json", Json{{"name", "test"},
                        {"workload", Json::object()},

@@ -57,7 +57,7 @@ Setting any_setting(std::string aggregation) {
 
 Result run(const Setting& s, const Cluster& cluster) {
   Experiment e{.name = "test", .file = "x.json", .workload = two_layers()};
-  e.cluster = std::make_shared<Cluster>(cluster);
+  e.machines = std::make_shared<Cluster>(cluster);
   const auto document = std::make_shared<Document>(Document{
       "x.json",
       Json{{"name", "test"},

@@ -51,7 +51,7 @@ std::shared_ptr<const PreparedWorkload> any_small_layers() {
 
 Experiment any_synchronous(const Cluster& cluster, const std::string& run) {
   Experiment e{.name = "test", .file = "x.json", .workload = any_small_layers()};
-  e.cluster = std::make_shared<Cluster>(cluster);
+  e.machines = std::make_shared<Cluster>(cluster);
   const auto aggregation =
       fmt::format(R"({{"type": "parameter-server", "servers": {}, "requests": "{}"{}{}}})",
                   *rc::gen::inRange(1, 4),

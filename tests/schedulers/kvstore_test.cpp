@@ -52,7 +52,7 @@ Result played(std::shared_ptr<const Cluster> cluster, const std::string& more = 
       layer.forward = layer.backward = Duration{};
   }
   e.workload = std::make_shared<PreparedWorkload>(std::move(workload));
-  e.cluster = std::move(cluster);
+  e.machines = std::move(cluster);
   const std::string aggregation = R"({"type": "kvstore")" + more + "}";
   const auto document = std::make_shared<Document>(
       Document{"x.json", Json{{"name", "test"},
@@ -189,7 +189,7 @@ std::vector<double> learnt(const std::string& aggregation, const std::string& up
   Experiment e = training_experiment(strategy(kRing, kSgd, "wfbp"), nodes, run);
   auto cluster = std::make_shared<Cluster>(*e.cluster);
   cluster->gpus_per_node = 3;
-  e.cluster = cluster;
+  e.machines = cluster;
   const auto document = std::make_shared<Document>(
       Document{"x", Json{{"strategy", parse_json(strategy(aggregation, update), "x")}}});
   for (const Part part : {Part::kTransport, Part::kCollective})
@@ -251,7 +251,7 @@ TEST(Kvstore, WhatDoesNotGoTogetherIsRefused) {
   const auto text = [](const std::string& more, const std::string& update, std::int64_t nodes) {
     auto cluster = std::make_shared<Cluster>(*node(2));
     cluster->nodes = nodes;
-    Experiment e{.name = "test", .cluster = cluster};
+    Experiment e{.name = "test", .machines = cluster};
     const Json strategies =
         parse_json(strategy(R"({"type": "kvstore")" + more + "}", update), "x.json");
     const auto document =

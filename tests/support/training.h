@@ -34,7 +34,7 @@ inline Experiment training_experiment(const std::string& strategy, std::int64_t 
                                       const std::string& run = "{}", double bandwidth = 1e9) {
   Experiment e{.name = "test", .workload = two_layers()};
   const Link link{std::chrono::milliseconds(1), {bandwidth}};
-  e.cluster = std::make_shared<Cluster>(
+  e.machines = std::make_shared<Cluster>(
       Cluster{.nodes = workers, .gpus_per_node = 1, .network = link, .intra_node = link});
   const auto document = std::make_shared<Document>(
       Document{"x.json", Json{{"name", "test"},

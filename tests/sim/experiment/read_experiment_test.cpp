@@ -3,6 +3,7 @@
 #include "sim/core/error.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
+#include "sim/experiment/simulate.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <memory>
@@ -66,9 +67,10 @@ TEST(ReadExperiment, BytePsAloneOnANodeHasNoServers) {
 // The workload of a layout is one micro-batch, however many of them the batch of all replicas has.
 TEST(ReadExperiment, OnlyTheLayoutDependsOnTheBatchOfAllReplicas) {
   for (const Part part : {Part::kWorkload, Part::kCutModel}) {
-    EXPECT_FALSE(depends_on(part, "/workload/global_batch"));
-    EXPECT_TRUE(depends_on(part, "/workload/batch"));
-    EXPECT_TRUE(depends_on(part, "/workload"));
+    EXPECT_FALSE(depends_on(part, "/workload/global_batch", true));
+    EXPECT_TRUE(depends_on(part, "/workload/batch", true));
+    EXPECT_TRUE(depends_on(part, "/workload", true));
+    EXPECT_TRUE(depends_on(part, "/workload/global_batch"));  // which is refused without a layout
   }
   EXPECT_TRUE(depends_on(Part::kLayout, "/workload/global_batch"));
 }
@@ -95,12 +97,12 @@ TEST(ReadExperiment, APartDependsOnItsSectionsOnly) {
                                                  {"/strategy/schedule", 3},
                                                  {"/strategy/embedding", 2},
                                                  {"/strategy/transport", 4},
-                                                 {"/strategy/layout", 4},
-                                                 {"/strategy/states", 3},
-                                                 {"/strategy/pipeline_order", 2},
-                                                 {"/strategy/recompute", 2},
-                                                 {"/strategy/context_exchange", 2},
-                                                 {"/strategy/beside_compute", 2},
+                                                 {"/strategy/layout", 5},
+                                                 {"/strategy/states", 4},
+                                                 {"/strategy/pipeline_order", 3},
+                                                 {"/strategy/recompute", 3},
+                                                 {"/strategy/context_exchange", 3},
+                                                 {"/strategy/beside_compute", 3},
                                                  {"/run", 2},
                                                  {"/run/fidelity", 1},
                                                  {"/run/variation", 1}}));
@@ -112,7 +114,7 @@ TEST(ReadExperiment, ReadsOnePartAnew) {
   Experiment e = read_experiment(load_document(file, {}));
   const auto workload = e.workload;
   read_part(load_document(file, std::vector<std::string>{"/cluster/nodes=8"}), Part::kCluster, e);
-  EXPECT_EQ(e.cluster->nodes, 8);
+  EXPECT_EQ(e.machines->nodes, 8);
   EXPECT_EQ(e.workload, workload);
 }
 
@@ -166,6 +168,49 @@ TEST(Resolved, IsAnExperimentThatGivesTheSameAgain) {
   EXPECT_EQ(once.at("sweep"), Json::parse(R"({"/cluster/nodes": [1, 2]})"));
   const Experiment e = read_experiment(again);
   EXPECT_EQ(e.run->seed, 3);
+}
+
+/// A transformer on two nodes, with more keys of its strategy.
+Json layout_with(const Json& strategy) {
+  Json config = Json::parse(R"({
+    "name": "x", "workload": {"model": "mpt-125m", "device": "a100", "batch": 1, "sequence": 64},
+    "cluster": {"preset": "p5.48xlarge", "nodes": 2}, "strategy": {"layout": {}}})");
+  config["strategy"].update(strategy);
+  return config;
+}
+double step_of(const Json& config) {
+  return simulate(read_experiment(std::make_shared<Document>(Document{"x.json", config})))
+      .step_time_s;
+}
+
+// A default that stands where a key is left out does not stand beside the key that excludes it.
+TEST(Resolved, WritesNoDefaultBesideAKeyThatExcludesIt) {
+  const Json layers{{"type", "full"}, {"layers", Json::array({0})}};
+  const Json once = resolved(layout_with({{"recompute", layers}}));
+  EXPECT_EQ(once.at("strategy").at("recompute"), layers);
+  EXPECT_EQ(resolved(once), once);
+  EXPECT_EQ(step_of(once), step_of(layout_with({{"recompute", layers}})));
+  const Json batch{{"model", "mpt-125m"}, {"device", "a100"}, {"batch", 1}, {"global_batch", 32}};
+  Json of_all = layout_with(Json::object());
+  of_all["workload"].update(batch);
+  EXPECT_FALSE(resolved(of_all).at("workload").contains("accumulate"));
+}
+
+// The schedule that is left out is not written out when the transport's library brings its
+// collective: the states of a layout say what a bucket is.
+TEST(Resolved, ALibraryBringsItsCollectiveAndNothingElse) {
+  const Json stated = layout_with({{"states", {{"type", "zero"}}}, {"transport", "nccl"}});
+  const Json once = resolved(stated);
+  EXPECT_EQ(once.at("strategy").at("aggregation").at("collective").at("type"), "nccl");
+  EXPECT_FALSE(once.at("strategy").contains("schedule"));
+  EXPECT_EQ(resolved(once), once);
+  EXPECT_EQ(step_of(once), step_of(stated));
+  // As with the same collective stated.
+  EXPECT_EQ(
+      step_of(stated),
+      step_of(layout_with({{"states", {{"type", "zero"}}},
+                           {"transport", "nccl"},
+                           {"aggregation", {{"type", "all-reduce"}, {"collective", "nccl"}}}})));
 }
 
 TEST(Resolved, APresetOfTheVariationBringsItsNumbers) {

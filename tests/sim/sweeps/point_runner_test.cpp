@@ -66,6 +66,20 @@ TEST(PointRunner, APartThatWasBuiltBeforeComesBackWhole) {
         << point;
 }
 
+// Two connections of 5 Gbit/s to a node, of the 25 that the network has: NCCL's, as no library is
+// named. What the first point makes of the network is not what the second one begins with.
+TEST(PointRunner, ConnectionsOfOneLibraryAreCountedOnce) {
+  const TinyFolder folder;
+  const Sweep sweep(load_document(folder.experiment(R"({
+    "cluster": {"network": {"type": "tcp", "latency": "20 us", "bandwidth": "25 Gbps",
+                            "connection": "5 Gbps", "host": "20 Gbps"}},
+    "sweep": {"/strategy/schedule": ["wfbp", "naive", "wfbp"]}})"),
+                                  {}));
+  PointRunner runner(sweep);
+  for (std::int64_t point = 0; point < 3; ++point)
+    EXPECT_EQ(runner.read(point).cluster->network.bandwidth.bytes_per_second, 10e9 / 8) << point;
+}
+
 // All that is told of a point, with what such predictions are worth, is that of a runner that has
 // run nothing before.
 TEST(PointRunner, APointOfALayoutIsThatOfAFreshRunner) {
