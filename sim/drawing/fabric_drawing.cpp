@@ -1,6 +1,7 @@
 #include "sim/drawing/fabric_drawing.h"
 
 #include "sim/drawing/legend.h"
+#include "sim/network/adapters.h"
 #include "sim/network/switch_names.h"
 
 #include <algorithm>
@@ -118,10 +119,7 @@ std::vector<std::pair<double, double>> places(const FabricGraph& graph) {
 }  // namespace
 
 FabricGraph graph_of(const Cluster& cluster) {
-  const std::int64_t nics =
-      cluster.node == nullptr
-          ? 1
-          : std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
+  const std::int64_t nics = adapters_of(cluster);
   const FabricUse use{std::max<std::int64_t>(3, cluster.nodes * nics), cluster.network.latency,
                       cluster.network.bandwidth};
   const auto fabric = cluster.fabric ? cluster.fabric(use) : switch_fabric(use);

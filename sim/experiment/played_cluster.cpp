@@ -1,6 +1,7 @@
 #include "sim/experiment/played_cluster.h"
 
 #include "sim/core/error.h"
+#include "sim/network/adapters.h"
 
 #include <memory>
 #include <string_view>

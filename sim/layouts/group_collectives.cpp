@@ -1,8 +1,8 @@
 #include "sim/layouts/group_collectives.h"
 
-#include "sim/layouts/adapters.h"
 #include "sim/layouts/known_times.h"
 #include "sim/layouts/rank_states.h"
+#include "sim/network/adapters.h"
 #include "sim/servers/aggregation.h"
 
 #include <algorithm>

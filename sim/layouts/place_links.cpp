@@ -1,6 +1,6 @@
 #include "sim/layouts/place_links.h"
 
-#include "sim/layouts/adapters.h"
+#include "sim/network/adapters.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "sim/network/fabric_rate.h"
 
-#include "sim/network/slow_links.h"
+#include "sim/network/adapters.h"
 
 #include <algorithm>
 #include <vector>

@@ -91,8 +91,9 @@ const Bindings<GpuNode>& gpu_keys() {
       Bindings<G>::Binding{
           {.key = "nics",
            .kind = Kind::kInteger,
-           .help = "adapters of a node: the first ones of `node`, for every collective; without "
-                   "`node` only NCCL's rules know of them; default: those of `node`, else one",
+           .help = "adapters of a node, each a port of the network: the first ones of `node`; "
+                   "without `node` its GPUs share them in order; default: those of `node`, else "
+                   "one",
            .need = Need::kOptional,
            .range = {.low = 1, .high = kMostNics}}},
       {&G::launch, "launch",

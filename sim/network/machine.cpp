@@ -2,6 +2,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
+#include "sim/network/adapters.h"
 
 #include <algorithm>
 #include <memory>
@@ -41,6 +42,9 @@ Machine::Machine(const Cluster& cluster, Guests guests)
 /// endpoint i, channel `locals` + i into it.
 std::vector<Channel> Machine::build_star(const Cluster& cluster) {
   in_node_ = cluster.intra_node;
+  nics_ = adapters_of(cluster);
+  for (std::int64_t gpu = 0; gpu < gpus_; ++gpu)
+    nic_of_[static_cast<std::size_t>(gpu)] = adapter_of(cluster, gpu);
   const auto count = static_cast<std::size_t>(locals());
   if (count == 1) return {};
   const LatencyHalves latency(cluster.intra_node.latency);
@@ -186,7 +190,7 @@ std::vector<Channel> Machine::channels() const {
 
 void Machine::route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const {
   if (from == to) return;
-  if (gpus_ == 1 && node_channels_.empty()) {  // the endpoints are the fabric's ports
+  if (gpus_ == 1 && nics_ == 1 && node_channels_.empty()) {  // the endpoints are the fabric's ports
     fabric_->route(from, to, path);
     return;
   }

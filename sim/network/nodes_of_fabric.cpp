@@ -1,6 +1,6 @@
 #include "sim/network/nodes_of_fabric.h"
 
-#include "sim/network/slow_links.h"
+#include "sim/network/adapters.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "sim/network/slow_links.h"
 
 #include "sim/core/random.h"
+#include "sim/network/adapters.h"
 #include "sim/network/node_numbers.h"
 
 #include <algorithm>
@@ -49,11 +50,6 @@ class SlowPorts final : public Fabric {
 };
 
 }  // namespace
-
-std::int64_t adapters_of(const Cluster& cluster) {
-  if (!cluster.node) return 1;
-  return std::max<std::int64_t>(1, std::ssize(cluster.node->of_kind(VertexKind::kNic)));
-}
 
 Cluster slowed(Cluster cluster, std::span<const SlowNode> nodes) {
   if (nodes.empty()) return cluster;

@@ -33,8 +33,6 @@ struct SlowLinks {
   std::vector<SlowNode> drawn(std::int64_t count, std::int64_t seed) const;
 };
 
-/// Adapters of a node.
-std::int64_t adapters_of(const Cluster& cluster);
 /// The cluster with slow links between these of its nodes and the fabric.
 Cluster slowed(Cluster cluster, std::span<const SlowNode> nodes);
 

@@ -70,8 +70,7 @@ TestLayout replicas_of_two_places(std::int64_t adapters) {
 // One micro-batch: F 10 and F 10, B 20 on the second place until 40, B 20 on the first until 60. A
 // ring of two ranks takes 100 B of gradients 100 ps. Both through one adapter: the second place
 // works alone from 40 to 60, has 80 left, and gets half from then on, until 220; by then the first
-// has 20 left, which ends at 240. With an adapter each: 40 + 100 and 60 + 100. A node without a
-// graph has one port in messages.
+// has 20 left, which ends at 240. With an adapter each: 40 + 100 and 60 + 100.
 TEST(LayoutRoads, GroupsThatShareAnAdapterTakeHalfOfItEach) {
   const auto step = [](std::int64_t adapters, bool plays_messages) {
     TestLayout test = replicas_of_two_places(adapters);
@@ -81,6 +80,7 @@ TEST(LayoutRoads, GroupsThatShareAnAdapterTakeHalfOfItEach) {
   EXPECT_EQ(step(1, false), 240);
   EXPECT_EQ(step(1, true), 240);
   EXPECT_EQ(step(2, false), 160);
+  EXPECT_EQ(step(2, true), 160);
 }
 
 // The adapter works 200 of the 240 ps in each direction.

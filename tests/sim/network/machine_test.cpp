@@ -46,6 +46,20 @@ TEST(Machine, GpusOfANodeShareItsNic) {
   EXPECT_EQ(latency(machine, 1, 2), std::chrono::microseconds(50));
 }
 
+// Without a graph, too, neighbours have an adapter in common: GPUs 0 and 1 of a node, 2 and 3.
+// Eight channels in each of two nodes, and then 16 to 19 out of adapters, 20 to 23 into them.
+TEST(Machine, GpusOfANodeUseTheAdaptersThatItsGpusSectionCounts) {
+  Cluster cluster = star_cluster(2);
+  cluster.gpus_per_node = 4;
+  cluster.gpus.emplace().nics = 2;
+  const Machine machine(cluster);
+  EXPECT_EQ(path(machine, 1, 4), (std::vector<ChannelId>{16, 22}));
+  EXPECT_EQ(path(machine, 7, 3), (std::vector<ChannelId>{19, 21}));
+  // A lone GPU uses the first one.
+  cluster.gpus_per_node = 1;
+  EXPECT_EQ(path(Machine(cluster), 0, 1), (std::vector<ChannelId>{0, 6}));
+}
+
 TEST(Machine, GuestNodesComeAfterTheHosts) {
   // 2 nodes of 2 GPUs, 6 channels each: out 0, 1 and of the host, in 0, 1 and of the host.
   // Endpoints 4 and 5 are hosts, 6 is a guest, port 2 of the fabric: 12 to 14 out, 15 to 17 in.

@@ -1,4 +1,4 @@
-#include "sim/layouts/adapters.h"
+#include "sim/network/adapters.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ Cluster two_nodes(std::int64_t nics) {
 }
 
 TEST(Adapters, GpusUseTheNearestInOrder) {
-  EXPECT_EQ(adapters(two_nodes(4)), 4);
-  EXPECT_EQ(adapters(Cluster{}), 1);
+  EXPECT_EQ(adapters_of(two_nodes(4)), 4);
+  EXPECT_EQ(adapters_of(Cluster{}), 1);
   EXPECT_EQ(adapter_of(two_nodes(4), 1), 0);
   EXPECT_EQ(adapter_of(two_nodes(4), 2), 1);
   EXPECT_EQ(adapter_of(two_nodes(1), 7), 0);

@@ -7,8 +7,8 @@
 
 namespace steptime {
 
-/// Of a node.
-std::int64_t adapters(const Cluster& cluster);
+/// How many adapters, and so ports of the fabric, a node has.
+std::int64_t adapters_of(const Cluster& cluster);
 /// The adapter of a node's `gpu`; several GPUs have the same one where there are fewer adapters.
 std::int64_t adapter_of(const Cluster& cluster, std::int64_t gpu);
 
