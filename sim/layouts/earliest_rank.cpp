@@ -203,7 +203,7 @@ void EarliestRank::count(GroupKind kind, Bytes bytes, Duration alone, std::int64
 void EarliestRank::launch(const Collective& collective, Bytes bytes) {
   const CallLine::Call call = shards_.call(collective, bytes, at_);
   count(GroupKind::kShards, bytes, call.alone);
-  const std::int64_t shards = plan_.states->shard_group(plan_.sharers());
+  const std::int64_t shards = plan_.shard_group();
   if (&collective == plan_.costs(GroupKind::kShards).all_gather.get() || shards == plan_.sharers())
     return;
   sum_over_replicas(bytes, call.end);
@@ -211,7 +211,7 @@ void EarliestRank::launch(const Collective& collective, Bytes bytes) {
 
 /// Of what each shard group has summed at `from`, each rank's part.
 void EarliestRank::sum_over_replicas(Bytes bytes, Time from) {
-  const std::int64_t shards = plan_.states->shard_group(plan_.sharers());
+  const std::int64_t shards = plan_.shard_group();
   const Bytes part{(bytes.count + shards - 1) / shards};
   count(GroupKind::kReplicas, part,
         replicas_.call(*plan_.costs(GroupKind::kReplicas).all_reduce, part, from).alone);
@@ -221,7 +221,7 @@ void EarliestRank::make_buckets(std::int32_t chunk, std::size_t from, std::size_
   if (plan_.sharers() == 1) return;
   const GroupCosts& costs = plan_.costs(GroupKind::kShards);
   const bool in_parts = plan_.states->sum() == Operation::kReduceScatter;
-  const bool is_whole = plan_.states->shard_group(plan_.sharers()) == 1;  // a rank holds all
+  const bool is_whole = plan_.shard_group() == 1;  // a rank holds all
   for (std::size_t b = from; b < to; ++b) {
     const Bytes bytes = stages_[static_cast<std::size_t>(chunk)]->buckets[b].bytes;
     if (is_whole)
@@ -378,7 +378,7 @@ Duration EarliestRank::update_alone() const {
 
 void EarliestRank::ends_step(Time all_there) {
   wait_until(all_there, Spent::kBubble);
-  const Duration update = update_time(plan_, place_, plan_.sharers());
+  const Duration update = update_time(plan_, place_, plan_.parts().optimizer);
   spend(Spent::kOptimizer, update);
   at_ += update;
   for (Outflow* flow : {&forward_, &backward_})

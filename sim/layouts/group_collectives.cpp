@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -127,27 +128,44 @@ bool fills_nodes(const LayoutPlan& plan) {
   Dimension inner = Dimension::kContext;
   Dimension outer = Dimension::kData;
   if (stride(outer) < stride(inner)) std::swap(inner, outer);
-  const std::int64_t shards = plan.states->shard_group(plan.sharers());
+  const std::int64_t shards = plan.shard_group();
   const std::int64_t first = plan.layout.degree(inner);
   if (shards <= first) return first % shards == 0 && fills(stride(inner) * shards);
   return shards % first == 0 && fills(stride(outer) * (shards / first));
 }
 
-/// Groups of a kind move at once, and rank 0's stand for all.
-void expect_alike(const LayoutPlan& plan, GroupKind kind, const Config& strategy) {
+/// The first rank of a group that lies on nodes unlike that of rank 0.
+std::optional<std::int32_t> find_unlike(const LayoutPlan& plan, GroupKind kind) {
   const Cluster& whole = *plan.cluster;
   const auto of_first = spread_of(whole, plan.group(kind, 0));
-  for (std::int32_t rank = 1; rank < plan.layout.ranks(); ++rank) {
+  for (const std::int32_t rank : plan.group(GroupKind::kAll, 0)) {
     const std::vector<std::int32_t> ranks = plan.group(kind, rank);
     const bool is_known = ranks.front() != rank;
     if (is_known || (kind == GroupKind::kEnds && plan.place(rank) != 0)) continue;
-    if (spread_of(whole, ranks) == of_first) continue;
-    strategy.fail("layout",
-                  fmt::format("the {} group of rank {} has {} ranks on its nodes and that of rank "
-                              "0 has {}; expected degrees that divide nodes of {} GPUs evenly",
-                              name_of(kind), rank, fmt::join(spread_of(whole, ranks), " + "),
-                              fmt::join(of_first, " + "), whole.gpus_per_node));
+    if (spread_of(whole, ranks) != of_first) return rank;
   }
+  return std::nullopt;
+}
+
+/// Groups of a kind move at once, and rank 0's stand for all.
+void expect_alike(const LayoutPlan& plan, GroupKind kind, const Config& strategy) {
+  const std::optional<std::int32_t> unlike = find_unlike(plan, kind);
+  if (!unlike) return;
+  const auto spread = [&](std::int32_t rank) {
+    return fmt::format("{}", fmt::join(spread_of(*plan.cluster, plan.group(kind, rank)), " + "));
+  };
+  strategy.fail(
+      "layout",
+      fmt::format("the {} group of rank {} has {} ranks on its nodes and that of rank "
+                  "0 has {}; expected degrees that divide nodes of {} GPUs evenly",
+                  name_of(kind), *unlike, spread(*unlike), spread(0), plan.cluster->gpus_per_node));
+}
+
+/// Whether groups of a kind can be placed: all as rank 0's, with as many ranks on each node.
+bool lie_evenly(const LayoutPlan& plan, GroupKind kind) {
+  const auto of_first = spread_of(*plan.cluster, plan.group(kind, 0));
+  return std::ranges::count(of_first, of_first.front()) == std::ssize(of_first) &&
+         !find_unlike(plan, kind);
 }
 
 /// What the collectives of a group depend on beside the cluster: how many of its ranks are on each
@@ -180,6 +198,26 @@ GroupCosts costs_of(const LayoutPlan& plan, GroupKind kind, const Config& strate
         group_costs(strategy, backend, whole.beside_kernels(), ranks, on_an_adapter));
   }
   return at->second;
+}
+
+/// Shard groups of one replica alone have as many ranks as those of the whole plan. Where its ranks
+/// do not divide into such groups, they have the largest smaller number that lies evenly on nodes.
+/// With one rank each, gradients are summed up over the context group, which lies evenly.
+GroupsOfReplica groups_of_replica(const LayoutPlan& plan, const Config& strategy,
+                                  const Backend& backend, KnownGroups& known) {
+  LayoutPlan alone{.layout = plan.layout.without(Dimension::kData), .states = plan.states};
+  alone.cluster = plan.cluster;
+  const auto divides = [&alone] {
+    return alone.sharers() % alone.shards == 0 &&
+           (fills_nodes(alone) ||
+            (lie_evenly(alone, GroupKind::kShards) && lie_evenly(alone, GroupKind::kReplicas)));
+  };
+  alone.shards = std::min(plan.shard_group(), alone.sharers());
+  while (alone.shards > 1 && !divides())
+    --alone.shards;
+  return {.shard_group = alone.shards,
+          .shards = costs_of(alone, GroupKind::kShards, strategy, backend, known),
+          .replicas = costs_of(alone, GroupKind::kReplicas, strategy, backend, known)};
 }
 
 /// Among all ranks of a place, and among those of a replica.
@@ -242,7 +280,7 @@ namespace {
 std::string who_calls(const LayoutPlan& plan,
                       std::shared_ptr<const Collective> GroupCosts::*operation) {
   const bool gathers = operation == &GroupCosts::all_gather;
-  if (plan.states->shard_group(plan.sharers()) > 1) {
+  if (plan.shard_group() > 1) {
     if (!gathers && plan.states->sum() == Operation::kReduceScatter) return "the states";
     if (gathers && (plan.states->gathers_updates() || gathering_of(plan))) return "the states";
   }
@@ -294,6 +332,8 @@ void place_groups(LayoutPlan& plan, const Config& strategy, const Backend& backe
     plan.groups[static_cast<std::size_t>(kind)] = costs_of(plan, kind, strategy, backend, known);
     if (!are_alike) expect_alike(plan, kind, strategy);
   }
+  if (plan.layout.data() > 1 && plan.layout.context() > 1)
+    plan.of_replica = groups_of_replica(plan, strategy, backend, known);
   place_maxima(plan, strategy, backend);
   plan.hops.clear();
   for (std::int32_t place = 0; place < plan.layout.pipeline(); ++place)

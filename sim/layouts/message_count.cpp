@@ -71,7 +71,7 @@ namespace {
 /// gatherings.
 double calls_of_states(const LayoutPlan& plan, const StageWork& stage) {
   if (plan.sharers() == 1) return 0;
-  const std::int64_t shards = plan.states->shard_group(plan.sharers());
+  const std::int64_t shards = plan.shard_group();
   const double sums = (shards > 1 ? 1 : 0) + (shards < plan.sharers() ? 1 : 0);
   const double times = plan.states->sums_every_micro_batch() ? plan.micro_batches : 1;
   double calls = sums * times;

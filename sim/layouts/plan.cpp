@@ -361,7 +361,7 @@ void plan_buckets(const LayoutPlan& plan, const LayoutParts& parts, StageWork& s
 /// (_allreduce_word_embedding_grads) sums up the whole main_grad with its distributed optimizer,
 /// and what FSDP manages with that.
 Bytes tied_gradients(const LayoutPlan& plan) {
-  const std::int64_t parts = plan.states->parts(plan.sharers()).gradients;
+  const std::int64_t parts = plan.parts().gradients;
   return {(plan.work.tied_params * plan.work.parameter.gradient + parts - 1) / parts};
 }
 
@@ -441,14 +441,14 @@ std::vector<std::int32_t> LayoutPlan::group(GroupKind kind, std::int32_t rank) c
       break;
   }
   const std::vector<std::int32_t> all = layout.group(rank, std::array{D::kContext, D::kData});
-  const auto shards = static_cast<std::size_t>(states->shard_group(sharers()));
+  const auto size = static_cast<std::size_t>(shard_group());
   const auto place =
       static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), rank) - all.begin());
   std::vector<std::int32_t> ranks;
   const bool is_shard_group = kind == GroupKind::kShards;
-  for (std::size_t i = is_shard_group ? place / shards * shards : place % shards; i < all.size();
-       i += is_shard_group ? 1 : shards) {
-    if (is_shard_group && ranks.size() == shards) break;
+  for (std::size_t i = is_shard_group ? place / size * size : place % size; i < all.size();
+       i += is_shard_group ? 1 : size) {
+    if (is_shard_group && ranks.size() == size) break;
     ranks.push_back(all[i]);
   }
   return ranks;
@@ -457,7 +457,11 @@ std::vector<std::int32_t> LayoutPlan::group(GroupKind kind, std::int32_t rank) c
 LayoutPlan plan_of_replica(const LayoutPlan& plan) {
   LayoutPlan alone = plan;
   alone.layout = plan.layout.without(Dimension::kData);
-  alone.groups[static_cast<std::size_t>(GroupKind::kShards)] = plan.costs(GroupKind::kContext);
+  if (plan.of_replica) {
+    alone.shards = plan.of_replica->shard_group;
+    alone.groups[static_cast<std::size_t>(GroupKind::kShards)] = plan.of_replica->shards;
+    alone.groups[static_cast<std::size_t>(GroupKind::kReplicas)] = plan.of_replica->replicas;
+  }
   if (plan.tied.count > 0) alone.tied = tied_gradients(alone);
   if (plan.is_as_long_alone()) return alone;
   alone.slowest = plan.slowest_of_replica;

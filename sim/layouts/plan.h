@@ -25,6 +25,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -157,6 +158,13 @@ class LayoutRoads;
 class World;
 struct LayoutPlan;
 
+/// Groups that share the states of one replica alone: of its own context ranks.
+struct GroupsOfReplica {
+  std::int64_t shard_group = 1;
+  GroupCosts shards{};
+  GroupCosts replicas{};
+};
+
 /// What the exchanges of a layout go through: closed forms, or messages (roads.h).
 class RoadKind {
  public:
@@ -181,6 +189,8 @@ struct LayoutPlan {
   ModelWork work;
   std::vector<StageWork> stages;  ///< chunk c of pipeline rank r: c x ranks + r
   std::array<GroupCosts, kGroupKinds> groups;
+  std::optional<GroupsOfReplica>
+      of_replica{};       ///< None: there is one replica, one context rank or no cluster.
   std::vector<Hop> hops;  ///< from each place of the pipeline; behind the last comes the first
   /// Whose links the exchanges share; null: each has links of its own.
   std::shared_ptr<const Cluster> cluster;
@@ -197,6 +207,7 @@ struct LayoutPlan {
   double slowest_of_replica = 1;  ///< the same of one replica alone
   double flops_again = 0;         ///< operations that backward passes do again for a sample
   Bytes gathered_boundary{};      ///< and its tensor ranks then gather; 0: nothing
+  std::int64_t shards = 0;        ///< ranks of a shard group; 0: as the states say
 
   PipelineShape shape() const { return {layout.pipeline(), micro_batches}; }
   const StageWork& stage(std::int32_t rank, std::int32_t chunk) const {
@@ -216,6 +227,10 @@ struct LayoutPlan {
   }
   /// Ranks that hold the same parameters: of data and context parallelism.
   std::int64_t sharers() const { return std::int64_t{layout.data()} * layout.context(); }
+  /// How many of them share one copy of the states.
+  std::int64_t shard_group() const { return shards > 0 ? shards : states->shard_group(sharers()); }
+  /// The parts into which a shard group cuts the states.
+  StateParts parts() const { return states->parts(shard_group()); }
 };
 
 /// What the stages are made of.

@@ -18,7 +18,7 @@ inline std::int64_t params_of(const LayoutPlan& plan, std::int32_t place) {
 
 /// Weights, gradients and optimizer's states, and the context of the driver.
 inline void hold_states(RankMemory& memory, const LayoutPlan& plan, std::int32_t place, Time now) {
-  const StateParts parts = plan.states->parts(plan.sharers());
+  const StateParts parts = plan.parts();
   const ParameterBytes& bytes = plan.work.parameter;
   const std::int64_t params = params_of(plan, place);
   const auto cut = [params](std::int64_t each, std::int64_t into) {
@@ -32,22 +32,21 @@ inline void hold_states(RankMemory& memory, const LayoutPlan& plan, std::int32_t
 
 /// Whether a step begins by gathering weights that ranks have updated in parts.
 inline bool gathers_updates(const LayoutPlan& plan) {
-  return plan.states->gathers_updates() && plan.states->shard_group(plan.sharers()) > 1;
+  return plan.states->gathers_updates() && plan.shard_group() > 1;
 }
 
 /// How units are gathered whose weights are held in parts; none: they are there all the time.
 inline std::optional<UnitGathering> gathering_of(const LayoutPlan& plan) {
   auto gathering = plan.states->gathering(plan.layout.pipeline() > 1);
-  if (!gathering || plan.states->parts(plan.sharers()).weights == 1) return std::nullopt;
+  if (!gathering || plan.parts().weights == 1) return std::nullopt;
   // One unit at a time is asked for when nothing is computed.
   if (!plan.beside.weights) gathering->at_once = 1;
   return gathering;
 }
 
-/// Of its part of the weights, which so many ranks share; 0 where nothing is updated.
-inline Duration update_time(const LayoutPlan& plan, std::int32_t place, std::int64_t sharers) {
+/// Time to update one of so many parts of the optimizer's states; 0 where nothing is updated.
+inline Duration update_time(const LayoutPlan& plan, std::int32_t place, std::int64_t parts) {
   if (!plan.work.update) return {};
-  const std::int64_t parts = plan.states->parts(sharers).optimizer;
   return plan.work.update((params_of(plan, place) + parts - 1) / parts);
 }
 

@@ -138,7 +138,7 @@ void StageRank::launch(GroupKind kind, const Collective& collective, Bytes bytes
   // What a shard group has summed is then summed over its replicas.
   const bool is_part = kind == GroupKind::kShards &&
                        &collective != plan().costs(kind).all_gather.get() &&
-                       plan().states->shard_group(plan().sharers()) != plan().sharers();
+                       plan().shard_group() != plan().sharers();
   if (!is_part) return in.group->launch(in.member, bytes, way);
   in.group->launch(
       in.member, {.bytes = bytes, .medium = way}, run_.world.now(),
@@ -156,7 +156,7 @@ Duration StageRank::alone(const Collective& collective, Bytes bytes) {
 }
 
 void StageRank::sum_over_replicas(Bytes bytes) {
-  const std::int64_t shards = plan().states->shard_group(plan().sharers());
+  const std::int64_t shards = plan().shard_group();
   launch(GroupKind::kReplicas, *plan().costs(GroupKind::kReplicas).all_reduce,
          {(bytes.count + shards - 1) / shards});
 }
@@ -288,7 +288,7 @@ void StageRank::make_buckets(Pass pass, std::size_t from, std::size_t to) {
   if (plan().sharers() == 1) return;
   const GroupCosts& costs = plan().costs(GroupKind::kShards);
   const bool in_parts = plan().states->sum() == Operation::kReduceScatter;
-  const bool is_whole = plan().states->shard_group(plan().sharers()) == 1;  // a rank holds all
+  const bool is_whole = plan().shard_group() == 1;  // a rank holds all
   for (std::size_t b = from; b < to; ++b) {
     const Bytes bytes = chunk(pass).stage->buckets[b].bytes;
     if (is_whole)
@@ -437,7 +437,7 @@ Task StageRank::updates_weights() {
   World& world = run_.world;
   if (!plan().work.update) co_return;
   const Time since = world.now();
-  co_await world.pause(update_time(plan(), place_, plan().sharers()), Reason{});
+  co_await world.pause(update_time(plan(), place_, plan().parts().optimizer), Reason{});
   spend(Spent::kOptimizer, since);
 }
 

@@ -298,7 +298,9 @@ RC_GTEST_PROP(Layouts, SharedLinksChangeNothingButTime, ()) {
   const LayoutTimes apart = play_layout(alone);
   RC_ASSERT(closed.step >= apart.step - Duration(closed.ranks[0].exchanges));
   drawn.test.plays_messages = true;
-  const LayoutTimes messages = play_layout(plan_of(drawn.test, drawn.work));
+  const LayoutPlan in_messages = plan_of(drawn.test, drawn.work);
+  const LayoutTimes messages = play_layout(in_messages);
+  RC_ASSERT(replica_time(in_messages, StepPasses(in_messages), messages) > Duration{});
   for (const LayoutTimes* times : {&closed, &messages}) {
     RC_ASSERT(times->busiest <= 1 + 1e-6);
     expect_whole(drawn, *times);

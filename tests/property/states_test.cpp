@@ -52,6 +52,8 @@ TEST(States, WhatIsCutComesTogetherAgain) {
       const auto [weights, gradients, optimizer] = states->parts(ranks);
       const std::int64_t shards = states->shard_group(ranks);
       EXPECT_EQ(ranks % shards, 0);
+      EXPECT_EQ(states->shard_group(shards), shards);
+      EXPECT_EQ(states->parts(shards).optimizer, optimizer);
       for (const std::int64_t parts : {weights, gradients, optimizer})
         EXPECT_TRUE(parts == 1 || parts == shards) << parts << " of " << shards;
       const bool is_summed_up_in_parts = states->sum() == Operation::kReduceScatter;

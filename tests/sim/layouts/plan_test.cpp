@@ -3,6 +3,10 @@
 #include "sim/layouts/play.h"
 #include "tests/support/layouts.h"
 
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -69,6 +73,48 @@ TEST(PlanStages, PassesEndWithMaximaOfAllRanks) {
     EXPECT_EQ(times.step.count(), 2 * (2 * (8 + 12) + 2 * 5));
     EXPECT_EQ(replica_time(plan, StepPasses(plan), times).count(), 2 * 2 * (8 + 12));
   }
+}
+
+/// Four context ranks in each of so many replicas, a GPU a node, 1 B/ps between them.
+TestLayout contexts_of_four(std::int32_t replicas, std::int64_t shard_group) {
+  Cluster cluster;
+  cluster.nodes = 4 * replicas;
+  cluster.network = {{}, {1e12}};
+  TestLayout test{.degrees = {1, 4, replicas, 1},
+                  .states = fmt::format(R"({{"type": "fsdp", "shard_group": {}}})", shard_group),
+                  .cluster = std::make_shared<const Cluster>(std::move(cluster))};
+  test.beside.gradients = test.beside.weights = false;
+  return test;
+}
+
+// Shard groups of two ranks: of 24 B of weights 12 go to the other one, twice, of 24 B of gradients
+// 12, whose halves of 12 B two groups sum up, as rings in 2 x 6 ps, and four groups in 6 x 3 ps.
+// Beside F 8 and B 12 that is 2 x 12 + 12 and 12 or 18. Groups of three do not divide a replica's
+// four ranks: alone it has groups of two.
+TEST(PlanOfReplica, HasShardGroupsAndReplicasOfItsOwn) {
+  for (const bool plays_messages : {false, true}) {
+    TestLayout test = contexts_of_four(2, 2);
+    test.plays_messages = plays_messages;
+    const LayoutPlan plan = plan_of(test, work_of_blocks(1, {8, 8, 4}, 24));
+    const StepPasses passes(plan);
+    const LayoutTimes times = play_layout(plan, passes, nullptr);
+    EXPECT_EQ(times.step.count(), 20 + 36 + 18);
+    EXPECT_EQ(replica_time(plan, passes, times).count(), 20 + 36 + 12);
+    TestLayout threes = contexts_of_four(3, 3);
+    threes.plays_messages = plays_messages;
+    const LayoutPlan by_threes = plan_of(threes, work_of_blocks(1, {8, 8, 4}, 24));
+    EXPECT_EQ(plan_of_replica(by_threes).shard_group(), 2);
+    EXPECT_EQ(play_layout(plan_of_replica(by_threes)).step.count(), 20 + 36 + 12);
+  }
+}
+
+// Shard groups of more ranks than a replica has are all of its ranks: three quarters of 24 B go
+// around, 18 ps each time, and nothing is left to sum up.
+TEST(PlanOfReplica, SharesItsStatesAmongItsOwnRanks) {
+  const LayoutPlan alone =
+      plan_of_replica(plan_of(contexts_of_four(2, 8), work_of_blocks(1, {8, 8, 4}, 24)));
+  EXPECT_EQ(alone.shard_group(), 4);
+  EXPECT_EQ(play_layout(alone).step.count(), 20 + 3 * 18);
 }
 
 // Full recomputation adds a forward pass with its exchanges.
