@@ -3,6 +3,7 @@
 #include "sim/config/config.h"
 #include "sim/layouts/link_timetable.h"
 #include "sim/layouts/shared_links.h"
+#include "sim/network/adapters.h"
 #include "sim/network/kernel_links.h"
 #include "sim/network/machine.h"
 #include "sim/network/network.h"
@@ -187,6 +188,53 @@ class SendMedium final : public Medium, private MessageSink {
   std::vector<std::int32_t> free_;
 };
 
+/// Routes of a machine with a second endpoint for each worker: endpoint n + i of n workers is
+/// worker i with software that reaches only a share of the adapters' bandwidth. Its messages to
+/// other nodes also cross a channel of that share at the adapter of each end. Reductions at such an
+/// endpoint do not wait for those at the worker's own.
+class AdaptersOfSlowSoftware final : public Routes {
+ public:
+  /// Both must outlive it.
+  AdaptersOfSlowSoftware(const Machine& machine, const Cluster& cluster, double share)
+      : machine_(machine),
+        cluster_(cluster),
+        share_(share),
+        first_(machine.channel_count()),
+        adapters_(cluster.nodes * adapters_of(cluster)) {}
+  std::vector<Channel> channels() const override {
+    std::vector<Channel> channels = machine_.channels();
+    Channel channel{cluster_.network.bandwidth, {}, cluster_.fifo_ports};
+    channel.bandwidth.bytes_per_second *= share_;
+    channels.insert(channels.end(), static_cast<std::size_t>(2 * adapters_), channel);
+    return channels;
+  }
+  Endpoint endpoints() const override { return 2 * machine_.endpoints(); }
+  void route(Endpoint from, Endpoint to, std::vector<ChannelId>& path) const override {
+    const Endpoint workers = machine_.endpoints();
+    if (from < workers) return machine_.route(from, to, path);
+    from -= workers;
+    to -= workers;
+    machine_.route(from, to, path);
+    if (from / cluster_.gpus_per_node == to / cluster_.gpus_per_node) return;
+    path.push_back(static_cast<ChannelId>(first_ + adapter(from)));
+    path.push_back(static_cast<ChannelId>(first_ + adapters_ + adapter(to)));
+  }
+
+ private:
+  /// Number of the worker's adapter among those of all nodes.
+  std::int64_t adapter(Endpoint worker) const {
+    return worker / cluster_.gpus_per_node * adapters_of(cluster_) +
+           adapter_of(cluster_, worker % cluster_.gpus_per_node);
+  }
+
+  const Machine& machine_;
+  const Cluster& cluster_;
+  double share_;
+  std::int64_t
+      first_;  ///< First channel of the software: those out of adapters, then those into them.
+  std::int64_t adapters_;
+};
+
 /// Every rank has a program, and every group its messages.
 class MessageRoads final : public LayoutRoads {
  public:
@@ -195,7 +243,11 @@ class MessageRoads final : public LayoutRoads {
         world_(world),
         plan_(plan),
         machine_(*plan.cluster),
-        network_(world.connect(machine_, plan.cluster->messages)),
+        slow_software_(machine_, *plan.cluster, plan.states->share_of_adapters()),
+        has_slow_software_(plan.states->share_of_adapters() < 1),
+        network_(world.connect(
+            has_slow_software_ ? static_cast<const Routes&>(slow_software_) : machine_,
+            plan.cluster->messages)),
         kernel_links_(network_, machine_, plan.cluster->intra_node_beside_kernels) {}
 
   std::vector<std::int32_t> programs() const override { return plan_.group(GroupKind::kAll, 0); }
@@ -206,11 +258,16 @@ class MessageRoads final : public LayoutRoads {
     if (group == nullptr) {
       const Name name{name_of(kind).data(), -1, "rank", ranks.front()};
       const Collective* const send = plan_.costs(kind).send.get();
-      group =
-          make_group(world_, name, ranks.size(), plan_.costs(kind),
-                     [&](const Collective& c) -> std::unique_ptr<Medium> {
-                       return slowed(&c == send ? sends(ranks) : plays(c, ranks), {c, c}, ranks);
-                     });
+      std::vector<Endpoint> endpoints = ranks;
+      if (kind == GroupKind::kShards && has_slow_software_) {
+        for (Endpoint& endpoint : endpoints)
+          endpoint += machine_.endpoints();
+      }
+      group = make_group(
+          world_, name, ranks.size(), plan_.costs(kind),
+          [&](const Collective& c) -> std::unique_ptr<Medium> {
+            return slowed(&c == send ? sends(endpoints) : plays(c, endpoints), {c, c}, ranks);
+          });
     }
     const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
     return {group.get(), static_cast<std::size_t>(at - ranks.begin())};
@@ -244,21 +301,23 @@ class MessageRoads final : public LayoutRoads {
   void set_kernels(std::int32_t rank, bool run) override {
     if (plan_.overlap->slows_links()) kernel_links_.set(rank, run);
   }
-  std::unique_ptr<Medium> plays(const Collective& collective, std::span<const std::int32_t> ranks) {
+  std::unique_ptr<Medium> plays(const Collective& collective, std::vector<Endpoint> endpoints) {
     return std::make_unique<MessageMedium>(world_, network_, collective, plan_.cluster->reduction,
-                                           std::vector<Endpoint>(ranks.begin(), ranks.end()));
+                                           std::move(endpoints));
   }
   /// From each to the next one, around a ring.
-  std::unique_ptr<Medium> sends(std::span<const std::int32_t> ranks) {
+  std::unique_ptr<Medium> sends(std::span<const Endpoint> endpoints) {
     std::vector<SendMedium::Pair> pairs;
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-      pairs.push_back({ranks[i], ranks[(i + 1) % ranks.size()]});
+    for (std::size_t i = 0; i < endpoints.size(); ++i)
+      pairs.push_back({endpoints[i], endpoints[(i + 1) % endpoints.size()]});
     return std::make_unique<SendMedium>(network_, std::move(pairs));
   }
 
   World& world_;
   const LayoutPlan& plan_;
   Machine machine_;
+  AdaptersOfSlowSoftware slow_software_;
+  bool has_slow_software_;
   Network& network_;
   KernelLinks kernel_links_;
   std::map<std::pair<GroupKind, std::int32_t>, std::unique_ptr<Group>> groups_;

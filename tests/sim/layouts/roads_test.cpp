@@ -4,7 +4,9 @@
 #include "tests/support/layouts.h"
 
 #include <memory>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace steptime {
@@ -81,6 +83,41 @@ TEST(LayoutRoads, GroupsThatShareAnAdapterTakeHalfOfItEach) {
   EXPECT_EQ(step(1, true), 240);
   EXPECT_EQ(step(2, false), 160);
   EXPECT_EQ(step(2, true), 160);
+}
+
+// ZeRO-3 of a block of 100 B of weights and as many of gradients, on two nodes: half of each goes
+// over the network at 1 B/ps for 50 ps. F 10 behind the weights, which a backward pass gathers
+// anew, B 20, and then the gradients: 50 + 10 + 50 + 20 + 50 = 180. Software that reaches a quarter
+// of the adapter takes 200 where that takes 50. Inside a node, at 10 B/ps, there is no adapter: 5
+// for 50.
+TEST(LayoutRoads, PartsTravelWithTheShareOfTheAdaptersThatSoftwareReaches) {
+  const auto step = [](double share, std::int64_t count, bool plays_messages) {
+    TestLayout test{
+        .degrees = {1, 1, 2, 1},
+        .states = fmt::format(R"({{"type": "zero", "stage": 3, "share_of_adapters": {}}})", share),
+        .cluster = nodes(count, 2 / count)};
+    test.beside.gradients = test.beside.weights = false;
+    test.plays_messages = plays_messages;
+    return play_layout(plan_of(test, work_of_blocks(1, {10, 10, 10}, 100))).step.count();
+  };
+  for (const bool plays_messages : {false, true}) {
+    EXPECT_EQ(step(1, 2, plays_messages), 180);
+    EXPECT_EQ(step(.25, 2, plays_messages), 3 * 200 + 30);
+    EXPECT_EQ(step(.25, 1, plays_messages), 3 * 5 + 30);
+  }
+}
+
+// What other groups send leaves the rest of the adapter to them: two tensor groups of a rank on
+// each node.
+TEST(LayoutRoads, OnlyWhatSharesStatesTravelsWithThatShare) {
+  TestLayout test{.degrees = {2, 1, 1, 1},
+                  .states = R"({"type": "zero", "stage": 3, "share_of_adapters": 0.25})",
+                  .cluster = nodes(2, 1),
+                  .plays_messages = true};
+  ModelWork work = work_of_blocks(1, {10, 10, 10}, 100);
+  work.exchanged.hidden = {40};
+  // Four all-reduces of 40 B, each of two steps of 20 B.
+  EXPECT_EQ(play_layout(plan_of(test, std::move(work))).step.count(), 30 + 4 * 40);
 }
 
 // The adapter works 200 of the 240 ps in each direction.
