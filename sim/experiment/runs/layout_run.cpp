@@ -7,6 +7,7 @@
 #include "sim/experiment/memory_record.h"
 #include "sim/experiment/played_cluster.h"
 #include "sim/layouts/message_count.h"
+#include "sim/layouts/node_sharing.h"
 #include "sim/layouts/play.h"
 #include "sim/workload/variation.h"
 
@@ -142,6 +143,13 @@ Result LayoutPrograms::run(const Experiment& e, const Wanted& wanted) const {
   if (e.cluster->nodes > 1 && e.cluster->kind) {
     if (auto outside = e.cluster->kind->outside_domain(); !outside.empty())
       beyond.push_back(std::move(outside));
+  }
+  constexpr double kMostSlowed = 1.25;
+  if (const double slowed = in_messages ? 1 : slowed_inside_nodes(plan); slowed > kMostSlowed) {
+    beyond.push_back(
+        fmt::format("closed forms do not model which links inside a node a layout's "
+                    "groups use and share: a message takes up to {:.1f} times as long",
+                    slowed));
   }
   assess(e, r, std::move(beyond));
   return r;
