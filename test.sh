@@ -17,10 +17,13 @@ ci, --ci:        quick, and layering, clang-format, equal results for one and tw
 all, --all:      gcc and clang, Debug with ASan and UBSan and Release, all tests in each; results
                  equal to the byte between the four builds and between one and two threads; data races
                  (TSan); a replay between four network namespaces, and under Slurm; the page of "report"
-                 in Chromium; the Python module, its notebook and its package; the Debian package in a
-                 bare root; cross builds for ppc64el and arm64, whose results are equal to the byte
+                 in Chromium; the Python module, its notebook and its package; the Debian package, and
+                 README's first commands, in bare roots; cross builds for ppc64el and arm64, whose results are equal to the byte
                  (each where it can be had); headers and sources that compile alone; layering;
                  clang-format; clang-tidy; a short run of each fuzzer.
+
+What the property tests draw: "quick" and "ci" draw the same cases in every run; "all" draws new ones
+and prints their seed. STEPTIME_SEED=N sets it in each of them.
 
 The last line counts the tests of every build, and every other check as one.
 JOBS=N sets the number of parallel jobs (default: one per processor).
@@ -250,12 +253,12 @@ build_python() {
 trap close EXIT
 case $mode in
   quick)
-    need_packages build test
+    need_packages build plot test
     want_packages optional
     build_and_test release -D STEPTIME_UNITY=ON
     ;;
   ci)
-    need_packages build test check
+    need_packages build plot test check
     want_packages optional
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
@@ -265,12 +268,15 @@ case $mode in
     fuzz_all fuzz
     ;;
   all)
-    need_packages build test check
+    need_packages build plot test check
     want_packages optional
     want_packages slurm
     want_packages browser
     want_packages python package
     want_packages cross
+    # What the tests draw: other cases each time, where "quick" and "ci" draw the same ones.
+    export STEPTIME_SEED=${STEPTIME_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+    echo "STEPTIME_SEED=$STEPTIME_SEED"
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
     build_and_test release -D STEPTIME_UNITY=ON
@@ -293,6 +299,7 @@ case $mode in
     fi
     check "Python package" quietly tests/python/pip_test.sh
     check "Debian package" quietly tests/package_test.sh build/python
+    check "README in bare roots" quietly tests/readme_test.sh
     check "under Slurm" tests/calibration/slurm_test.sh build/release
     check "cross ppc64el" quietly tests/cross.sh ppc64el build/release/steptime
     check "cross arm64" quietly tests/cross.sh arm64 build/release/steptime

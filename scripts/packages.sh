@@ -9,7 +9,8 @@ packages_of() {
         libprotozero-dev librandom123-dev libspdlog-dev libtbb-dev nlohmann-json3-dev zlib1g-dev
       ;;
     plot) echo gnuplot-nox ;;
-    test) echo libgtest-dev librapidcheck-dev libvalijson-dev protobuf-compiler ;;
+    # python3: the tests of documents.
+    test) echo libgtest-dev librapidcheck-dev libvalijson-dev protobuf-compiler python3 ;;
     # libclang-rt-14-dev: the sanitizers and libFuzzer, which clang-14 only recommends.
     # libsimgrid-dev: the oracle of message fidelity.
     check) echo clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev libsimgrid-dev ;;

@@ -1,6 +1,5 @@
 // Links inside nodes that are slower while kernels run, of any experiment of a group that is drawn
-// at random (tests/support/drawn_experiments.h), at both fidelities. The seed is another one in
-// each run, and printed; STEPTIME_SEED=<seed> in the environment draws the same ones again.
+// at random (tests/support/drawn_experiments.h), at both fidelities.
 #include "tests/support/drawn_experiments.h"
 
 #include <cstdint>

@@ -1,17 +1,14 @@
 // A kvstore without servers is one system, whoever is asked for it: as an aggregation at both
-// fidelities and by the Module API with free calls, over random models and nodes. Every run of the
-// test draws other ones; STEPTIME_SEED=<what was printed> draws the same again.
+// fidelities and by the Module API with free calls, over random models and nodes.
 #include "sim/core/random.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/simulate.h"
+#include "tests/support/seed.h"
 #include "tests/support/tiny_experiment.h"
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -22,14 +19,6 @@ namespace steptime {
 namespace {
 
 constexpr int kConfigs = 250;
-
-std::int64_t seed_of_this_run() {
-  const char* given = std::getenv("STEPTIME_SEED");
-  const std::int64_t seed =
-      given != nullptr ? std::strtoll(given, nullptr, 10) : std::int64_t{std::random_device{}()};
-  std::cout << "STEPTIME_SEED=" << seed << '\n';
-  return seed;
-}
 
 class Draw {
  public:
@@ -145,7 +134,7 @@ TEST(KvstoreProperty, VggAndResNetAreOneSystemOnAP3) {
 /// servers have nodes of their own. A node that has its values before others begins its next step,
 /// whose messages meet those of this one; the Module API's first step is told without the next one.
 TEST(KvstoreProperty, OneKeyThroughServersIsOneSystemToo) {
-  const std::int64_t seed = seed_of_this_run();
+  const std::int64_t seed = seed_of_the_run();
   for (std::uint32_t i = 0; i < kConfigs; ++i) {
     Draw draw(seed, 1'000'000 + i);
     const TinyFolder folder;
@@ -194,7 +183,7 @@ TEST(KvstoreProperty, OneKeyThroughServersIsOneSystemToo) {
 }
 
 TEST(KvstoreProperty, IsOneSystemHoweverItIsPlayed) {
-  const std::int64_t seed = seed_of_this_run();
+  const std::int64_t seed = seed_of_the_run();
   for (std::uint32_t i = 0; i < kConfigs; ++i) {
     Draw draw(seed, i);
     const TinyFolder folder;

@@ -1,6 +1,5 @@
 // What holds of any experiment, whatever its strategy: of every group that is drawn at random
-// (tests/support/drawn_experiments.h), at both fidelities. The seed is another one in each run, and
-// printed; STEPTIME_SEED=<seed> in the environment draws the same ones again.
+// (tests/support/drawn_experiments.h), at both fidelities.
 #include "sim/events/timeline.h"
 #include "tests/support/drawn_experiments.h"
 

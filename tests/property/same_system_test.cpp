@@ -1,6 +1,5 @@
 // The same system gives the same answer, whichever way it is said: pairs of configs that describe
-// one system, drawn at random. The seed is another one in each run, and printed;
-// STEPTIME_SEED=<seed> in the environment draws the same ones again.
+// one system, drawn at random (tests/support/seed.h).
 #include "sim/core/error.h"
 #include "sim/core/fast_paths.h"
 #include "sim/experiment/simulate.h"

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,7 +111,7 @@ RC_GTEST_PROP(Servers, NoAnswerLeavesBeforeTheLastPushIsIn, ()) {
 /// mean over these is another one by some per cent.
 TEST(Servers, ThreeEqualStepsStayEqual) {
   constexpr int kRuns = 500;
-  const std::int64_t seed = std::random_device{}();
+  const std::int64_t seed = seed_of_the_run();
   int played = 0;
   int different = 0;
   double most = 0;

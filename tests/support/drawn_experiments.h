@@ -14,16 +14,15 @@
 #include "sim/experiment/simulate.h"
 #include "sim/workload/overlap.h"
 #include "tests/support/config_text.h"
+#include "tests/support/seed.h"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -303,16 +302,6 @@ inline Experiment drawn_experiment(const Json& config) {
   }
   complete(e, [&] { return document; });
   return e;
-}
-
-/// Another one in each run of a suite, which prints it; STEPTIME_SEED=<seed> in the environment
-/// draws the same ones again.
-inline std::int64_t seed_of_the_run() {
-  static const std::int64_t seed = [] {
-    const char* given = std::getenv("STEPTIME_SEED");
-    return given != nullptr ? std::atoll(given) : static_cast<std::int64_t>(std::random_device{}());
-  }();
-  return seed;
 }
 
 /// An experiment of the group, at a fidelity of its own where none is given, and with a change;
