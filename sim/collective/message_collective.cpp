@@ -3,6 +3,8 @@
 #include "sim/collective/message_time.h"
 #include "sim/core/limits.h"
 
+#include <algorithm>
+
 namespace steptime {
 
 Duration MessageCollective::time(Bytes m) const {
@@ -24,7 +26,10 @@ Duration MessageCollective::played(const Programs& programs) const {
 }
 
 std::vector<Stage> MessageCollective::stages(Bytes m) const {
-  return {{where(), startup(), time(m) - startup()}};
+  // A message of no bytes may take longer than a larger one: where eager ones have more overhead.
+  const Duration whole = time(m);
+  const Duration first = std::min(startup(), whole);
+  return {{where(), first, whole - first}};
 }
 
 }  // namespace steptime

@@ -6,6 +6,7 @@
 #include "tests/support/play.h"
 
 #include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,19 @@ TEST(MessageCollective, TakesTheTimeOfItsMessages) {
   EXPECT_EQ(rotation->startup().count(), kLatencyPs);
   EXPECT_FALSE(rotation->linear().has_value());
   EXPECT_EQ(rotation->outside_domain({1000}), "");
+}
+
+// A message of no bytes is eager, and takes 5 us more than those with a rendezvous: 55 us, where
+// 1000 B take 50 us and 0.8. All of these are start-up, and no stage takes less than nothing.
+TEST(MessageCollective, AStartUpIsNoLongerThanTheWhole) {
+  Cluster cluster = star_cluster(4);
+  cluster.messages.eager_overhead = std::chrono::microseconds(5);
+  const Rotation rotation(cluster);
+  EXPECT_EQ(rotation.startup().count(), kLatencyPs + 5'000'000);
+  const std::vector<Stage> stages = rotation.stages({1000});
+  ASSERT_EQ(stages.size(), 1U);
+  EXPECT_EQ(stages[0].startup.count(), kLatencyPs + 1000 * kPsPerByte);
+  EXPECT_EQ(stages[0].work.count(), 0);
 }
 
 TEST(MessageCollective, SharesLinksAsItsMessagesDo) {
