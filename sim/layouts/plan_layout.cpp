@@ -274,6 +274,12 @@ std::shared_ptr<const LayoutPlan> plan_layout(const LayoutRequest& request) {
                  .states = model.states,
                  .beside = model.beside,
                  .work = model.work});
+  // Where each of them is gets looked at, which takes some 250 ns.
+  constexpr std::int64_t kMostRanks = 4'000'000;
+  if (plan->layout.ranks() > kMostRanks) {
+    strategy.fail("layout", fmt::format("found {} ranks, expected at most {}", plan->layout.ranks(),
+                                        kMostRanks));
+  }
   const std::int64_t micro_batches =
       micro_batches_of(request.workload_section, plan->work.samples, plan->layout.data());
   // Each has a pass forward and one back in every place.

@@ -137,6 +137,12 @@ TEST(PlanLayout, RefusesMorePassesAndExchangesThanCanBePlayed) {
       "and exchanges in a step, expected 5e+07 at most; larger micro-batches are fewer");
 }
 
+// A million nodes of 80 GPUs would take a minute.
+TEST(PlanLayout, RefusesMoreRanksThanCanBeLookedAt) {
+  EXPECT_EQ(error_of(with_strategy(R"("layout": {})", R"(, "cluster": {"nodes": 5000000})")),
+            "/strategy/layout: found 5000000 ranks, expected at most 4000000");
+}
+
 TEST(PlanLayout, ATraceCannotBeCut) {
   EXPECT_EQ(
       error_of(with_strategy(R"("layout": {"tensor": 2})")),
