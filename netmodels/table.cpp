@@ -15,6 +15,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,10 +45,23 @@ double read_number(const TextLine& line, const std::string& cell) {
   return *value;
 }
 
+/// Whether a line is two numbers.
+bool is_row(std::string_view line) {
+  const std::size_t comma = line.find(',');
+  return comma != line.npos && number_in<double>(line.substr(0, comma)) &&
+         number_in<double>(line.substr(comma + 1));
+}
+
 std::vector<Point> read_table(const std::string& text, const std::string& file) {
+  constexpr std::string_view kHead = "bytes,time_us";
   std::vector<Point> points;
+  bool is_table = false;  // it may be any file until then, which is not quoted
   for (const TextLine& line : text_lines(file, text)) {
-    if (line.is_comment() || line.text() == "bytes,time_us") continue;
+    if (line.is_comment()) continue;
+    const bool is_head = line.text() == kHead;
+    if (!std::exchange(is_table, true) && !is_head && !is_row(line.text()))
+      throw InputError(fmt::format("{}: expected a table of \"{}\"", file, kHead));
+    if (is_head) continue;
     const std::vector<std::string> cells = line.cells();
     if (cells.size() != 2) line.fail("\"bytes,time_us\"");
     const Point point{read_number(line, cells[0]), read_number(line, cells[1]) * 1e-6};

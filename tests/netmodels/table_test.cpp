@@ -100,6 +100,9 @@ TEST(Table, ErrorsNameFileAndLine) {
             "FILE: line 2: expected \"bytes,time_us\", got \"200,20,30\"");
   EXPECT_EQ(table_error("# c\n\n100,10\n100,20\n"),
             "FILE: line 4: expected a size above 100, got \"100\"");
+  // What is no table is not quoted: it may be any file.
+  for (const char* other : {"root:x:0:0\n", "# c\nsecret,1\n", "1,2,3\n", "17\n", "\"a\"b\n"})
+    EXPECT_EQ(table_error(other), "FILE: expected a table of \"bytes,time_us\"");
   EXPECT_EQ(table_error("100,10\n"), "FILE: expected at least two rows, got 1");
   EXPECT_EQ(table_error(""), "FILE: expected at least two rows, got 0");
   EXPECT_EQ(message_of<InputError>([] {
