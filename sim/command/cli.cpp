@@ -19,6 +19,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -261,7 +262,12 @@ int run_command_line(std::span<const std::string> args, const Terminal& terminal
     message = e.what();
   } catch (const std::bad_alloc&) {
     exit = Exit::kBadInput;
-    message = "out of memory: this run needs more than there is";
+    message = kOutOfMemory;
+  } catch (const std::system_error& e) {
+    exit = is_out_of_threads(e) ? Exit::kBadInput : Exit::kBug;
+    message = is_out_of_threads(e)
+                  ? kOutOfThreads
+                  : fmt::format("this is a bug in the simulator: {}", e.what());
   } catch (const std::exception& e) {
     exit = Exit::kBug;
     message = fmt::format("this is a bug in the simulator: {}", e.what());

@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <poll.h>
 #include <string>
 #include <unistd.h>
@@ -25,6 +27,29 @@ extern "C" void on_signal(int signal) {
   interrupted_flag = true;
 }
 
+std::terminate_handler default_handler = nullptr;
+
+/// std::terminate: an exception is on its way out of a destructor or of a thread.
+void on_terminate() {
+  static std::atomic_flag is_ending;
+  while (is_ending.test_and_set())  // another thread's, too: it ends the program
+    ::pause();
+  const char* why = nullptr;
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    why = kOutOfMemory;
+  } catch (const std::system_error& e) {
+    if (is_out_of_threads(e)) why = kOutOfThreads;
+  } catch (...) {  // a bug, which the default handler names
+  }
+  if (why == nullptr) return default_handler();
+  remove_unfinished_outputs();
+  for (const char* part : {"steptime: ", why, "\n"})
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, part, std::strlen(part));
+  ::_exit(static_cast<int>(Exit::kBadInput));
+}
+
 /// Opens a descriptor on nothing when it is closed. Returns whether it was.
 bool fill(int descriptor, int mode) {
   if (::fcntl(descriptor, F_GETFD) != -1) return false;
@@ -38,7 +63,8 @@ void say_when_ended(const char* kept) {
   kept_text = kept;
 }
 
-Watch::Watch() {
+Watch::Watch() : before_(std::set_terminate(on_terminate)) {
+  default_handler = before_;
   fill(STDIN_FILENO, O_RDONLY);
   has_no_output_ = fill(STDOUT_FILENO, O_RDONLY);
   fill(STDERR_FILENO, O_WRONLY);
@@ -56,6 +82,7 @@ Watch::~Watch() {
   }
   end_.notify_one();  // or else each run would last until the end of a pause
   thread_.join();
+  std::set_terminate(before_);
 }
 
 const std::atomic<bool>* Watch::interrupted() const {

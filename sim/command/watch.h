@@ -3,7 +3,9 @@
 #pragma once
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace steptime {
@@ -13,11 +15,23 @@ namespace steptime {
 /// it.
 void say_when_ended(const char* kept);
 
+/// What is said where there is not enough memory, or where the system starts no further thread.
+inline constexpr const char* kOutOfMemory = "out of memory: this run needs more than there is";
+inline constexpr const char* kOutOfThreads =
+    "the system starts no further thread: a limit of threads or of memory is reached";
+
+/// Whether the system refused a thread.
+inline bool is_out_of_threads(const std::system_error& e) {
+  return e.code() == std::errc::resource_unavailable_try_again;
+}
+
 /// One in a program, at the start of its main().
 class Watch {
  public:
   /// Descriptors of input, output and errors that are closed are opened on nothing, so that no
   /// other file gets their numbers. A file that may not grow further is an error like a full disk.
+  /// Memory or threads that are missing end the program with one line and exit code 2 where no
+  /// exception can say so: destructors of JSON values allocate, and other threads have no caller.
   Watch();
   ~Watch();
   Watch(const Watch&) = delete;
@@ -35,6 +49,7 @@ class Watch {
  private:
   void look();
 
+  std::terminate_handler before_;
   bool has_no_output_ = false;
   std::mutex mutex_;
   std::condition_variable end_;

@@ -128,10 +128,11 @@ OutputFile::~OutputFile() {
 }
 
 void remove_unfinished_outputs() {
-  std::error_code ignored;
-  const std::lock_guard lock(unfinished().mutex);
+  // Whoever holds the lock may be the one that ends the program.
+  const std::unique_lock lock(unfinished().mutex, std::try_to_lock);
+  if (!lock) return;
   for (const std::string& file : unfinished().files)
-    fs::remove(file, ignored);
+    ::unlink(file.c_str());  // without any memory
 }
 
 void OutputFile::write(std::string_view text) {

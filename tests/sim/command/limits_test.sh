@@ -30,3 +30,23 @@ said=$(ulimit -v 2097152; timeout 60 "$steptime" run "$config" --set /cluster/no
 status=$?
 [[ ($status == 0 && -z $said) || ($status == 2 && $(wc -l <<<"$said") == 1) ]] ||
   fail "a million clients: exit $status, $said"
+
+# Less memory than a trace or a config of many values takes: one line. Destructors of JSON values
+# allocate, too, where no exception can say so.
+awk 'BEGIN {
+  print "{\"name\": \"many\", \"sweep\": {\"/run/seed\": ["
+  for (i = 1; i < 1000000; ++i) print i ","
+  print "1000000]}}"
+}' >"$scratch/values.json"
+refused=0
+for megabytes in 40 50 60 70 80 100 120; do
+  for command in "run $config --set /workload={\"trace\":\"$scratch/many.json\"}" \
+    "check $scratch/values.json" "sweep $scratch/values.json -j 2"; do
+    said=$(ulimit -v $((megabytes * 1024)); timeout 60 "$steptime" $command 2>&1 >/dev/null)
+    status=$?
+    [[ $status == 0 || ($status == 2 && $(wc -l <<<"$said") == 1) ]] ||
+      fail "$command in $megabytes MiB: exit $status, $said"
+    [[ $said != "steptime: out of memory: this run needs more than there is" ]] || ((++refused))
+  done
+done
+((refused >= 3)) || fail "memory was enough but for $refused times"
