@@ -1,10 +1,12 @@
 #include "calibration/program.h"
 
 #include "sim/command/watch.h"
+#include "sim/config/error_line.h"
 #include "sim/core/limits.h"
 
 #include <exception>
 #include <iostream>
+#include <new>
 #include <unistd.h>
 #include <vector>
 
@@ -17,14 +19,17 @@ Exit guarded(const std::function<Exit()>& run, std::string& message) {
     message = "interrupted: no result before the end";
     return Exit::kInterrupted;
   } catch (const InputError& e) {
-    message = e.what();
+    message = error_line(e.what());
     return Exit::kBadInput;
   } catch (const ModelFailure& e) {
-    message = e.what();
+    message = error_lines(e.what());
     return Exit::kModelFails;
   } catch (const MissingError& e) {
-    message = e.what();
+    message = error_line(e.what());
     return Exit::kMissing;
+  } catch (const std::bad_alloc&) {
+    message = kOutOfMemory;
+    return Exit::kBadInput;
   } catch (const std::exception& e) {
     message = std::string("this is a bug in the simulator: ") + e.what();
     return Exit::kBug;

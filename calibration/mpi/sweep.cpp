@@ -2,6 +2,7 @@
 // and writes what it finishes to a file of its own; rank 0 joins these at the end.
 #include "calibration/mpi/programs.h"
 #include "sim/command/sweep_command.h"
+#include "sim/config/error_line.h"
 #include "sim/config/json.h"
 #include "sim/core/error.h"
 
@@ -90,7 +91,7 @@ Exit sweep(const MpiProcesses& world, std::span<const std::string> args, const T
   } catch (const InputError& e) {
     // What one rank cannot write the others need not wait for; what all say, rank 0 says first.
     if (!world.is_first()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    std::cerr << "steptime: " << one_line(e.what()) << "\n" << std::flush;
+    std::cerr << "steptime: " << error_line(e.what()) << "\n" << std::flush;
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::kBadInput));
     throw;
   }

@@ -1,10 +1,12 @@
 #include "sim/command/cli.h"
 
 #include "sim/command/diagnostics.h"
+#include "sim/command/escaping_output.h"
 #include "sim/command/verbs.h"
 #include "sim/command/version.h"
 #include "sim/command/watch.h"
 #include "sim/config/config.h"
+#include "sim/config/error_line.h"
 #include "sim/config/input_files.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
@@ -217,6 +219,8 @@ std::optional<po::variables_map> parse_arguments(const Verb& verb,
                                 verb.usage, verb.help, example_of(verb), text.str());
     return std::nullopt;
   }
+  if (values.contains("format") && values["format"].as<std::string>() != "table")
+    EscapingOutput::is_data(terminal.out);
   Diagnostics::show(values["log-level"].as<std::string>());
   for (const auto& option : options.options()) {
     const std::string& name = option->long_name();
@@ -239,6 +243,8 @@ void check_format(const std::string& format) {
 }
 
 int run_command_line(std::span<const std::string> args, const Terminal& terminal) {
+  const EscapingOutput out(terminal.out);
+  const EscapingOutput err(terminal.err);
   const Diagnostics diagnostics(terminal.err);
   InputFiles::all().clear();
   std::string message;
@@ -253,21 +259,20 @@ int run_command_line(std::span<const std::string> args, const Terminal& terminal
     message = "interrupted: no result before the end";
   } catch (const InputError& e) {
     exit = Exit::kBadInput;
-    message = one_line(e.what());
+    message = error_line(e.what());
   } catch (const MissingError& e) {
     exit = Exit::kMissing;
-    message = one_line(e.what());
+    message = error_line(e.what());
   } catch (const ModelFailure& e) {
     exit = Exit::kModelFails;
-    message = e.what();
+    message = error_lines(e.what());
   } catch (const std::bad_alloc&) {
     exit = Exit::kBadInput;
     message = kOutOfMemory;
   } catch (const std::system_error& e) {
     exit = is_out_of_threads(e) ? Exit::kBadInput : Exit::kBug;
-    message = is_out_of_threads(e)
-                  ? kOutOfThreads
-                  : fmt::format("this is a bug in the simulator: {}", e.what());
+    message = is_out_of_threads(e) ? kOutOfThreads
+                                   : fmt::format("this is a bug in the simulator: {}", e.what());
   } catch (const std::exception& e) {
     exit = Exit::kBug;
     message = fmt::format("this is a bug in the simulator: {}", e.what());

@@ -1,13 +1,23 @@
 #include "sim/command/progress_line.h"
 
+#include "sim/command/escaping_output.h"
+
 #include <ostream>
+#include <string_view>
 
 #include <fmt/format.h>
 
 namespace steptime {
+namespace {
+
+constexpr std::string_view kClearLine = "\r\033[K";
+
+}  // namespace
 
 ProgressLine::~ProgressLine() {
-  if (shown_) terminal_.err << "\r\033[K" << std::flush;
+  if (!shown_) return;
+  EscapingOutput::write_raw(terminal_.err, kClearLine);
+  terminal_.err << std::flush;
 }
 
 void ProgressLine::show(double share, const std::string& what) {
@@ -17,7 +27,8 @@ void ProgressLine::show(double share, const std::string& what) {
   last_ = now;
   shown_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  terminal_.err << fmt::format("\r\033[K{}{:.0f} %, {:.0f} s left", what, 100 * share,
+  EscapingOutput::write_raw(terminal_.err, kClearLine);
+  terminal_.err << fmt::format("{}{:.0f} %, {:.0f} s left", what, 100 * share,
                                elapsed * (1 - share) / share)
                 << std::flush;
 }

@@ -2,6 +2,7 @@
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/data_dir.h"
+#include "sim/config/error_line.h"
 #include "sim/config/input_files.h"
 #include "sim/config/registry.h"
 #include "sim/config/words.h"
@@ -220,7 +221,7 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
       terminal.out << fmt::format("{}: ok, {} point{}\n", path, sweep.points(),
                                   sweep.points() == 1 ? "" : "s");
     } catch (const InputError& e) {
-      terminal.err << "steptime: " << one_line(e.what()) << "\n";
+      terminal.err << "steptime: " << error_line(e.what()) << "\n";
       exit = Exit::kBadInput;
     }
   }

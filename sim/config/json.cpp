@@ -4,6 +4,7 @@
 #include "sim/config/input_files.h"
 #include "sim/config/list_index.h"
 #include "sim/core/error.h"
+#include "sim/core/escaped.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -172,7 +173,7 @@ std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
-  return text;
+  return escaped(text);
 }
 
 bool is_utf8(const std::string& text) {

@@ -1,5 +1,7 @@
 #include "sim/core/text_table.h"
 
+#include "sim/core/escaped.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -23,13 +25,18 @@ TextTable::TextTable(const std::vector<std::string>& names) {
 }
 
 std::string TextTable::text() const {
+  auto rows = rows_;
+  for (auto& row : rows) {
+    for (std::string& cell : row)
+      cell = escaped(cell);
+  }
   std::vector<std::string> names, units, rules;
   std::vector<bool> right;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     std::size_t width = std::max({column.width, column.name.size(), column.unit.size()});
-    bool has_numbers = !rows_.empty();
-    for (const auto& row : rows_) {
+    bool has_numbers = !rows.empty();
+    for (const auto& row : rows) {
       width = std::max(width, row[c].size());
       has_numbers = has_numbers && (row[c].empty() || is_number(row[c]));
     }
@@ -57,7 +64,7 @@ std::string TextTable::text() const {
   if (has_text(names)) add_line(style_.head_mark, names);
   if (has_text(units)) add_line(style_.head_mark, units);
   if (has_text(names) && style_.has_rule) add_line(style_.head_mark, rules);
-  for (const auto& row : rows_)
+  for (const auto& row : rows)
     add_line(style_.row_mark, row);
   return text;
 }

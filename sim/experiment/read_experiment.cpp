@@ -468,6 +468,13 @@ std::string read_name(const Config& config) {
     config.fail("name", fmt::format("expected a name that can be a file's, got {}",
                                     brief(config.raw("name"))));
   }
+  // Names of files have at most 255 bytes, of which the longest suffix takes 25.
+  constexpr std::size_t kMostBytes = 255 - std::string_view(".1000000-of-1000000.shard").size();
+  if (name.size() > kMostBytes) {
+    config.fail("name",
+                fmt::format("expected at most {} bytes, as it becomes a file's name, got {}",
+                            kMostBytes, name.size()));
+  }
   return name;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/sweeps/run_sweep.h"
 
+#include "sim/config/error_line.h"
 #include "sim/config/json_text.h"
 #include "sim/core/error.h"
 #include "sim/experiment/result_text.h"
@@ -145,9 +146,9 @@ std::int64_t run_sweep(const Sweep& sweep, const SweepOptions& options) {
         chunk.rows.pop_back();
         break;
       } catch (const InputError& e) {
-        row.error = one_line(e.what());
+        row.error = error_line(e.what());
       } catch (const ModelFailure& e) {
-        row.error = e.what();  // which may have several lines
+        row.error = error_lines(e.what());
       }
       const auto details =
           options.full ? std::optional(Details{sent, worker.runner.config()}) : std::nullopt;
