@@ -2,9 +2,9 @@
 
 #include "calibration/disturbance.h"
 #include "calibration/rounds.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
-#include "sim/config/output_files.h"
 #include "sim/config/word_list.h"
 #include "sim/workload/workload.h"
 
@@ -178,7 +178,7 @@ Exit calibrate_compute(const std::string& name, const MakeBackend& make_backend,
   if (path.empty()) {
     terminal.out << trace;
   } else {
-    write_file(path, trace);
+    write_file(path, trace, kTrace);
     terminal.err << "wrote " << path << "\n";
   }
   return Exit::kOk;

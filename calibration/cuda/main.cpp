@@ -2,9 +2,9 @@
 // --backend gpu` start this program.
 #include "calibration/cuda/measure.h"
 #include "calibration/program.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
-#include "sim/config/output_files.h"
 
 #ifdef STEPTIME_NCCL
 #include "calibration/cuda/nccl.h"
@@ -58,7 +58,7 @@ Exit measure(const Verb& verb, std::span<const std::string> args, const Terminal
                          {"seconds", elapsed()}};
   measured.provenance.update(libraries);
   if (!request.note.empty()) measured.provenance["note"] = request.note;
-  write_file(request.path, rounds_json(measured).dump() + "\n");
+  write_file(request.path, rounds_json(measured).dump() + "\n", kMeasurements);
   terminal.out << fmt::format("{} x {}, {} operations, {} sizes from {} to {} B, {:.1f} s\n", count,
                               gpu_name(0), measured.series.size(), sizes.size(), sizes.front(),
                               sizes.back(), elapsed());

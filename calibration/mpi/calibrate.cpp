@@ -1,10 +1,10 @@
 #include "calibration/disturbance.h"
 #include "calibration/mpi/measure.h"
 #include "calibration/mpi/programs.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/json.h"
-#include "sim/config/output_files.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
@@ -77,7 +77,7 @@ Exit calibrate(const MpiProcesses& world, std::span<const std::string> args,
                          {"cpu_pressure", machine / wall},
                          {"cpu_waits_per_rank", own / wall}};
   if (!measure.note.empty()) measured.provenance["note"] = measure.note;
-  write_file(measure.path, rounds_json(measured).dump() + "\n");
+  write_file(measure.path, rounds_json(measured).dump() + "\n", kMeasurements);
   terminal.out << fmt::format(
       "{} ranks on {} node{}, {} sizes from {} to {} B, {} rounds in {:.1f} s; a rank waited "
       "{:.1f} "

@@ -5,9 +5,9 @@
 #include "calibration/mpi/programs.h"
 #include "calibration/mpi/real_collectives.h"
 #include "calibration/mpi/step_runner.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
-#include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
@@ -437,7 +437,7 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
   if (world.is_first() && !request.folder.empty()) {
     create_folder(request.folder);
     const std::string path = request.folder + "/" + first.name + ".prediction.json";
-    write_file(path, file_of(request, world, all, operation, {}).dump(2) + "\n");
+    write_file(path, file_of(request, world, all, operation, {}).dump(2) + "\n", kReplay);
     terminal.err << "wrote " << path << "\n";
   }
 
@@ -461,7 +461,7 @@ Exit replay(const MpiProcesses& world, std::span<const std::string> args,
                        : "measured");
   if (world.is_first() && !request.folder.empty()) {
     const std::string path = request.folder + "/" + first.name + ".replay.json";
-    write_file(path, file_of(request, world, all, operation, waits).dump(2) + "\n");
+    write_file(path, file_of(request, world, all, operation, waits).dump(2) + "\n", kReplay);
     terminal.err << "wrote " << path << "\n";
   }
   if (!request.tolerance_pct) return Exit::kOk;

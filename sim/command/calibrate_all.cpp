@@ -1,8 +1,8 @@
 #include "sim/command/calibrate_all.h"
 
+#include "sim/command/output_kinds.h"
 #include "sim/command/scratch_folder.h"
 #include "sim/config/json.h"
-#include "sim/config/output_files.h"
 #include "sim/core/limits.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
@@ -117,6 +117,7 @@ Exit calibrate_all(const AllRequest& request, const Terminal& terminal) {
                                 : fs::path(request.programs);
   const std::string self = (programs / "steptime").string();
   const fs::path profile_path(request.profile);
+  check_output(request.profile, kProfile);
   const ScratchFolder scratch;
   MeasuredRounds rounds{.provenance = {{"source", "steptime calibrate all"}}};
   Json measured_by = Json::object();
@@ -161,7 +162,8 @@ Exit calibrate_all(const AllRequest& request, const Terminal& terminal) {
   if (!traces.empty()) rounds.provenance["traces"] = traces;
   const FittedProfile profile = fit_profile(rounds, {});
   terminal.out << profile.text();
-  write_file(request.profile, profile.json("measured on the machine at hand").dump(2) + "\n");
+  write_file(request.profile, profile.json("measured on the machine at hand").dump(2) + "\n",
+             kProfile);
   terminal.err << "wrote " << request.profile << "\n";
   return Exit::kOk;
 }

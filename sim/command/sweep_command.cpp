@@ -1,10 +1,11 @@
 #include "sim/command/sweep_command.h"
 
+#include "sim/command/escaping_output.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/row_printer.h"
 #include "sim/command/watch.h"
 #include "sim/config/input_files.h"
-#include "sim/config/output_files.h"
 #include "sim/core/text_table.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/result_text.h"
@@ -79,9 +80,9 @@ class FiledSweep {
         files_(files),
         identity_(identity_of(sweep, files.name, request.full)) {
     create_folder(files_.folder);
-    check_is_no_input(files_.rows());
-    check_is_no_input(files_.csv());
-    check_is_no_input(files_.inputs());
+    check_regular_output(files_.rows(), kRows);
+    check_regular_output(files_.csv(), kCsv);
+    check_regular_output(files_.inputs(), kInputs);
     if (!request.simulates) return;
     const std::string own = files_.journal(request.shard, crew.member);
     journal_ = std::make_unique<JournalWriter>(own, identity_, request.resume);
@@ -157,15 +158,15 @@ class FiledSweep {
                                    files_.folder, sweep_.points() - all.size(), sweep_.points(),
                                    files_.name, missing.front()));
     }
-    OutputFile rows(files_.rows());
-    OutputFile csv(files_.csv());
+    OutputFile rows(files_.rows(), kRows);
+    OutputFile csv(files_.csv(), kCsv);
     csv.write(csv_row(sweep_csv_head(sweep_)));
     all.each(0, sweep_.points(), [&](std::string_view row) {
       rows.write(row);
       csv.write(csv_row(sweep_csv_cells(sweep_, Json::parse(row))));
       if (on_row) on_row(row);
     });
-    write_file(files_.inputs(), inputs_json(all.inputs()).dump(1) + "\n");
+    write_file(files_.inputs(), inputs_json(all.inputs()).dump(1) + "\n", kInputs);
     csv.commit();
     rows.commit();
     std::error_code ignored;
@@ -377,6 +378,7 @@ Exit run_sweep_command(const SweepRequest& request, const Terminal& terminal,
   check_config(sweep);
   const SweepFiles files{request.folder, PointRunner(sweep).experiment().name};
   if (!request.emit.empty()) {
+    EscapingOutput::is_data(terminal.out);
     terminal.out << job_script(request.emit, job_of(request, files.name, sweep.points()));
     return Exit::kOk;
   }

@@ -1,9 +1,9 @@
 #include "sim/command/calibrate_all.h"
 #include "sim/command/companion.h"
 #include "sim/command/date_option.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/verbs.h"
 #include "sim/config/json.h"
-#include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/evidence/fitted_profile.h"
 #include "sim/evidence/measured_rounds.h"
@@ -110,6 +110,7 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
     throw InputError(fmt::format("--seed: expected at least 0, got {}", fit_options.seed));
   check_word("--operation", request.operation, measured_operations());
   request.files = (*values)["FILE"].as<std::vector<std::string>>();
+  if (!path.empty()) check_output(path, kProfile);
   const MeasuredRounds rounds = read_rounds(request);
   FittedProfile profile = [&] {
     try {
@@ -121,7 +122,7 @@ Exit fit(const Verb& verb, std::span<const std::string> args, const Terminal& te
   profile.provenance["files"] = request.files;
   terminal.out << profile.text();
   if (!path.empty()) {
-    write_file(path, profile.json(help).dump(2) + "\n");
+    write_file(path, profile.json(help).dump(2) + "\n", kProfile);
     terminal.err << "wrote " << path << "\n";
   }
   return Exit::kOk;

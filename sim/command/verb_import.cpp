@@ -1,8 +1,9 @@
 #include "sim/command/date_option.h"
+#include "sim/command/escaping_output.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/input_files.h"
-#include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/overrides.h"
@@ -132,6 +133,8 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   }
   if (!values->contains("FILE"))
     throw InputError("import: expected FILE; see steptime import --help");
+  const OutputKind kind = format->makes_table() ? kSizeTable : kTrace;
+  if (!path.empty()) check_output(path, kind);
   check_text("--model", request.model);
   check_text("--device", request.device);
   check_text("--source", source);
@@ -163,10 +166,11 @@ Exit verb_import(const Verb& verb, std::span<const std::string> args, const Term
   const std::string text = written(imported, path);
   for (const std::string& sentence : imported.missing)
     terminal.err << "note: " << sentence << "\n";
-  if (path.empty())
+  if (path.empty()) {
+    EscapingOutput::is_data(terminal.out);
     terminal.out << text;
-  else {
-    write_file(path, text);
+  } else {
+    write_file(path, text, kind);
     terminal.err << "wrote " << path << "\n";
   }
   return Exit::kOk;

@@ -1,7 +1,7 @@
 // Manual pages, made from the tables behind --help.
+#include "sim/command/output_kinds.h"
 #include "sim/command/verbs.h"
 #include "sim/command/version.h"
-#include "sim/config/output_files.h"
 #include "sim/config/words.h"
 
 #include <algorithm>
@@ -103,9 +103,14 @@ Exit verb_man(const Verb& verb, std::span<const std::string> args, const Termina
   if (!folder.empty()) {
     if (values->contains("VERB")) throw InputError("man: -o: writes all, expected no VERB");
     create_folder(folder);
-    write_file(folder + "/steptime.1", page_of_program());
+    const auto write = [&](std::string_view file, const std::string& page) {
+      const std::string path = fmt::format("{}/{}.1", folder, file);
+      check_regular_output(path, kManualPage);
+      write_file(path, page, kManualPage);
+    };
+    write("steptime", page_of_program());
     for (const Verb& each : verbs())
-      write_file(fmt::format("{}/steptime-{}.1", folder, each.name), page_of(each));
+      write(fmt::format("steptime-{}", each.name), page_of(each));
     return Exit::kOk;
   }
   if (!values->contains("VERB")) {

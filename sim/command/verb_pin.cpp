@@ -1,7 +1,7 @@
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/command/watch.h"
-#include "sim/config/output_files.h"
 #include "sim/evidence/comparison.h"
 #include "sim/experiment/overrides.h"
 #include "sim/sweeps/point_runner.h"
@@ -39,6 +39,8 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
       throw InputError(fmt::format("{}: /name: \"{}\" is another one's, too", file, names.back()));
   }
   create_folder(folder);
+  for (const std::string& name : names)
+    check_regular_output(fmt::format("{}/{}.json", folder, name), kPins);
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     std::vector<std::string> rows;
     std::string error;
@@ -65,7 +67,7 @@ Exit verb_pin(const Verb& verb, std::span<const std::string> args, const Termina
       return Exit::kSweepHasFailures;
     }
     const std::string path = folder + "/" + names[i] + ".json";
-    write_file(path, pin_text(rows));
+    write_file(path, pin_text(rows), kPins);
     terminal.err << "wrote " << path << "\n";
   }
   return Exit::kOk;

@@ -1,8 +1,9 @@
 // plot: the figure of a sweep, or of several with a line for each, drawn by gnuplot.
+#include "sim/command/output_kinds.h"
 #include "sim/command/scratch_folder.h"
 #include "sim/command/verbs.h"
+#include "sim/config/digest.h"
 #include "sim/config/input_files.h"
-#include "sim/config/output_files.h"
 #include "sim/config/words.h"
 #include "sim/drawing/sweep_figure.h"
 
@@ -60,6 +61,25 @@ std::string drawn(const SweepFigure& figure, const std::string& kind) {
   return read_file(picture);
 }
 
+/// A picture with the mark at its end: a comment, or of PNG a chunk in front of its last one.
+std::string marked(const std::string& kind, std::string picture) {
+  if (kind == "svg") return fmt::format("{}<!-- {} -->\n", picture, kFigureMark);
+  if (kind == "pdf") return fmt::format("{}% {}\n", picture, kFigureMark);
+  constexpr std::size_t kLastChunk = 12;
+  const auto big_endian = [](std::uint32_t number) {
+    std::string bytes;
+    for (const int shift : {24, 16, 8, 0})
+      bytes += static_cast<char>(number >> shift & 0xff);
+    return bytes;
+  };
+  const std::string type = "tEXt";
+  const std::string text = fmt::format("Software{}{}", '\0', kFigureMark);
+  const std::string chunk = big_endian(static_cast<std::uint32_t>(text.size())) + type + text +
+                            big_endian(crc32_of(type + text));
+  if (picture.size() >= kLastChunk) picture.insert(picture.size() - kLastChunk, chunk);
+  return picture;
+}
+
 }  // namespace
 
 Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Terminal& terminal) {
@@ -94,6 +114,8 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
   }
   if (request.title.empty() && files.size() == 1)
     request.title = std::filesystem::path(files.front()).stem().string();
+  const OutputKind& output = kind == "svg" ? kSvg : kind == "png" ? kPng : kPdf;
+  check_output(path, output);
   std::vector<ResultRow> rows;
   for (auto file = files.begin(); file != files.end(); ++file) {
     if (std::find(files.begin(), file, *file) != file)
@@ -108,7 +130,7 @@ Exit verb_plot(const Verb& verb, std::span<const std::string> args, const Termin
     if (files.size() > 1) throw;
     throw InputError(fmt::format("{}: {}", files.front(), e.what()));
   }
-  write_file(path, drawn(figure, kind));
+  write_file(path, marked(kind, drawn(figure, kind)), output);
   if (!figure.left_out.empty()) terminal.err << figure.left_out << "\n";
   terminal.err << fmt::format("wrote {}: {} point{}\n", path, figure.points,
                               figure.points == 1 ? "" : "s");

@@ -1,10 +1,11 @@
 // report CONFIG: a page about an experiment. report --topology: a machine as pictures for Graphviz,
 // or as the routes between its GPUs; report
 // --trees: the trees along which its GPUs add up.
+#include "sim/command/escaping_output.h"
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/tree_report.h"
 #include "sim/command/verbs.h"
-#include "sim/config/output_files.h"
 #include "sim/core/error.h"
 #include "sim/drawing/fabric_drawing.h"
 #include "sim/drawing/node_drawing.h"
@@ -88,13 +89,14 @@ void write_page(const std::string& config, std::span<const std::string> sets,
   const auto document = load_document(config, sets);
   const std::string vega = vega_modules();  // before the run, which may take long, like the file
   std::optional<OutputFile> file;
-  if (!path.empty()) file.emplace(path);
+  if (!path.empty()) file.emplace(path, kReportPage);
   const std::string page = [&] {
     ProgressLine line(terminal);
     const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     return report_page(report_data(document, threads, line.listener()), vega);
   }();
   if (!file) {
+    EscapingOutput::is_data(terminal.out);
     terminal.out << page;
     return;
   }

@@ -1,7 +1,7 @@
+#include "sim/command/output_kinds.h"
 #include "sim/command/progress_line.h"
 #include "sim/command/verbs.h"
 #include "sim/config/input_files.h"
-#include "sim/config/output_files.h"
 #include "sim/config/text_lines.h"
 #include "sim/config/words.h"
 #include "sim/core/text_table.h"
@@ -150,7 +150,7 @@ Result simulated(const Experiment& experiment, std::optional<OutputFile>& file,
 
 /// Test accuracy of every seed over time.
 std::string curves(const TrainingOutcome& training) {
-  std::string text = csv_row({"seed", "time_s", "epoch", "accuracy", "loss"});
+  std::string text(kCurves.start);
   for (std::size_t i = 0; i < training.runs.size(); ++i) {
     for (const CurvePoint& p : training.runs[i].curve) {
       text += fmt::format("{},{},{},{},{}\n", training.seeds[i], p.time_s, p.epoch,
@@ -195,14 +195,18 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
   if (values->contains("timeline")) {
     check_timeline_name(timeline_path);
     check_ranks(window, ranks, experiment);
-    timeline_file.emplace(timeline_path);
+    timeline_file.emplace(timeline_path, timeline_path.ends_with(".json") ? kChrome : kPerfetto);
   } else if (!ranks.empty() || !times.empty()) {
     throw InputError(fmt::format("--timeline-{}: expected --timeline beside it",
                                  ranks.empty() ? "window" : "ranks"));
   }
+  const std::string curves_path = folder + "/" + experiment.name + ".accuracy.csv";
   if (values->contains("output")) {
     create_folder(folder);
-    result_file.emplace(folder + "/" + experiment.name + ".json");
+    const std::string path = folder + "/" + experiment.name + ".json";
+    check_regular_output(path, kResult);
+    check_regular_output(curves_path, kCurves);
+    result_file.emplace(path, kResult);
   }
   std::vector<SentBucket> buckets;
   const Result result = simulated(experiment, timeline_file, window, buckets, terminal);
@@ -212,9 +216,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
     result_file->commit();
     terminal.err << "wrote " << result_file->path() << "\n";
     if (result.training && result.training->learns) {
-      const std::string curve = folder + "/" + experiment.name + ".accuracy.csv";
-      write_file(curve, curves(*result.training));
-      terminal.err << "wrote " << curve << "\n";
+      write_file(curves_path, curves(*result.training), kCurves);
+      terminal.err << "wrote " << curves_path << "\n";
     }
   }
   if (points > 1) {

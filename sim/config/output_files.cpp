@@ -3,11 +3,13 @@
 #include "sim/config/input_files.h"
 #include "sim/core/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,11 +30,11 @@ constexpr const char* kCannot = "cannot be written";
 constexpr const char* kSuffix = ".partial";  // of temporary files
 
 /// The file that a link stands for. Throws InputError for what is not to be written.
-std::string target_of(const std::string& path) {
+std::string target_of(const std::string& path, const OutputKind& kind) {
   std::error_code error;
   if (fs::is_directory(path, error))
     throw InputError(fmt::format("{}: {}: is a directory", path, kCannot));
-  check_is_no_input(path);
+  check_output(path, kind);
   if (!fs::is_symlink(path, error)) return path;
   const fs::path target = fs::weakly_canonical(path, error);
   return error ? path : target.string();
@@ -55,18 +57,68 @@ bool is_replaceable(const std::string& path) {
   return !fs::exists(status) || fs::is_regular_file(status);
 }
 
+/// Both ends of a file, each as long as a mark may be away from it.
+struct FileEnds {
+  std::string first, last;
+};
+
+/// Of a regular file; nothing of what is none.
+std::optional<FileEnds> ends_of(const std::string& path) {
+  constexpr std::size_t kMost = 4096;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  FileEnds ends;
+  struct stat status {};
+  const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const auto read = [&](std::string& text, off_t from) {
+    text.resize(kMost);
+    text.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(0, ::pread(file, text.data(), text.size(), from))));
+  };
+  if (is_regular) {
+    read(ends.first, 0);
+    read(ends.last, std::max<off_t>(0, status.st_size - static_cast<off_t>(kMost)));
+  }
+  ::close(file);
+  return is_regular ? std::optional(std::move(ends)) : std::nullopt;
+}
+
+[[noreturn]] void refuse_other(const std::string& path, const OutputKind& kind) {
+  throw InputError(fmt::format("{}: expected no file yet, or {}; another file is not written over",
+                               path, kind.name));
+}
+
+/// Throws InputError when a file at `path` is not the beginning of one of the kind. What a program
+/// that was killed has left may end anywhere.
+void check_begun(const std::string& path, const OutputKind& kind) {
+  const auto ends = ends_of(path);
+  if (ends && !ends->first.starts_with(kind.start.substr(0, ends->first.size())))
+    refuse_other(path, kind);
+}
+
 }  // namespace
 
-LockedFile::LockedFile(const std::string& path, std::string name) : name_(std::move(name)) {
+LockedFile::LockedFile(const std::string& path, std::string name, const OutputKind& kind)
+    : name_(std::move(name)) {
+  constexpr const char* kNoReader = "is a pipe that nobody reads";
   // Who held the lock may have renamed or removed the file in between: then there is another one.
   for (bool is_there = false; !is_there;) {
     check_is_no_input(path);
-    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    check_begun(path, kind);
+    // Without waiting for who reads a pipe.
+    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (file_ < 0 && errno == ENXIO)
+      throw InputError(fmt::format("{}: {}: {}", name_, kCannot, kNoReader));
     if (file_ < 0) fail(kCannot);
+    ::fcntl(file_, F_SETFL, ::fcntl(file_, F_GETFL) & ~O_NONBLOCK);
     struct stat opened {};
     struct stat now {};
     ::fstat(file_, &opened);
-    if (!S_ISREG(opened.st_mode)) return;
+    if (!S_ISREG(opened.st_mode)) {
+      if (kind.start.empty()) return;
+      ::close(file_);
+      throw InputError(fmt::format("{}: {}: is no regular file", path, kCannot));
+    }
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(file_);
       throw InputError(fmt::format("{}: another steptime is writing it", name_));
@@ -109,11 +161,13 @@ void LockedFile::sync() {
     fail(kCannot);
 }
 
-OutputFile::OutputFile(std::string path)
+OutputFile::OutputFile(std::string path, const OutputKind& kind)
     : path_(std::move(path)),
-      target_(target_of(path_)),
+      kind_(kind),
+      target_(target_of(path_, kind)),
       temporary_(is_replaceable(target_) ? target_ + kSuffix : ""),
-      file_(temporary_.empty() ? target_ : temporary_, path_) {
+      file_(temporary_.empty() ? target_ : temporary_, path_,
+            temporary_.empty() ? OutputKind{} : kind) {
   if (temporary_.empty()) return;
   const std::lock_guard lock(unfinished().mutex);
   unfinished().files.insert(temporary_);
@@ -148,7 +202,7 @@ void OutputFile::commit() {
   waiting_.clear();
   if (temporary_.empty()) return;
   file_.sync();
-  check_is_no_input(target_);  // which may have been read since
+  check_output(target_, kind_);  // which may have been read or made since
   std::error_code error;
   fs::rename(temporary_, target_, error);
   if (error) {
@@ -164,14 +218,34 @@ void check_is_no_input(const std::string& path) {
     throw InputError(fmt::format("{}: is an input, which is not written over", path));
 }
 
+void check_output(const std::string& path, const OutputKind& kind) {
+  check_is_no_input(path);
+  if (kind.start.empty()) return;
+  const auto ends = ends_of(path);
+  std::error_code error;
+  if (!ends && fs::is_regular_file(path, error)) refuse_other(path, kind);  // it cannot be read
+  if (!ends || ends->first.empty()) return;
+  const bool has_mark = ends->first.find(kind.mark) != std::string::npos ||
+                        ends->last.find(kind.mark) != std::string::npos;
+  if (!ends->first.starts_with(kind.start) || !has_mark) refuse_other(path, kind);
+}
+
+void check_regular_output(const std::string& path, const OutputKind& kind) {
+  check_output(path, kind);
+  check_begun(path + kSuffix, kind);
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    throw InputError(fmt::format("{}: {}: is no regular file", path, kCannot));
+}
+
 void create_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw InputError(fmt::format("{}: cannot be created: {}", path, error.message()));
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  OutputFile file(path);
+void write_file(const std::string& path, std::string_view text, const OutputKind& kind) {
+  OutputFile file(path, kind);
   file.write(text);
   file.commit();
 }

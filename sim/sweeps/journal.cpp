@@ -11,11 +11,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,8 @@ constexpr int kVersion = 2;
 constexpr std::string_view kUnfinished = "\"complete\":false}\n";
 constexpr std::string_view kComplete = "\"complete\":true }\n";
 static_assert(kUnfinished.size() == kComplete.size());
+
+constexpr std::string_view kJournalStart = "{\"format\":\"steptime-sweep-rows\",";
 
 /// Up to where it says whether it is complete.
 std::string head_of(const SweepIdentity& identity) {
@@ -64,13 +68,22 @@ std::string input_line(const std::string& name, const std::string& digest) {
   return Json{{"input", name}, {"sha1", digest}}.dump() + "\n";
 }
 
+/// Throws InputError for what is no regular file: opening a pipe waits for who writes it.
+std::FILE* opened(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    throw InputError(fmt::format("{}: cannot be read: is no regular file", path));
+  std::FILE* const file = std::fopen(path.c_str(), "rbe");
+  if (file == nullptr)
+    throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  return file;
+}
+
 /// The rows of a journal one by one, up to where it is whole.
 class JournalReader {
  public:
   explicit JournalReader(const std::string& path)
-      : path_(path), file_(std::fopen(path.c_str(), "rbe"), &std::fclose) {
-    if (!file_) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  }
+      : path_(path), file_(opened(path), &std::fclose) {}
   ~JournalReader() { std::free(line_); }
   JournalReader(const JournalReader&) = delete;
   JournalReader& operator=(const JournalReader&) = delete;
@@ -78,7 +91,8 @@ class JournalReader {
   /// The next line with its end; none behind the last whole one.
   std::optional<std::string_view> next() {
     const ssize_t size = ::getline(&line_, &room_, file_.get());
-    if (size <= 0 || line_[size - 1] != '\n') return std::nullopt;
+    if (size > 0 && line_[size - 1] != '\n') cut_ = {line_, static_cast<std::size_t>(size)};
+    if (size <= 0 || !cut_.empty()) return std::nullopt;
     offset_ += static_cast<std::size_t>(size);
     ++number_;
     return std::string_view(line_, static_cast<std::size_t>(size));
@@ -90,7 +104,8 @@ class JournalReader {
   bool check_head(const SweepIdentity& identity) {
     before_ = crc32_of(head_of(identity));
     const auto line = next();
-    if (!line) return false;
+    if (!line && cut_.starts_with(kJournalStart.substr(0, cut_.size()))) return false;
+    if (!line) throw InputError(fmt::format("{}:1: expected rows of an unfinished sweep", path_));
     const Json head = Json::parse(*line, nullptr, false);
     if (!head.is_object() || head.value("format", Json()) != kFormat)
       throw InputError(fmt::format("{}:1: expected rows of an unfinished sweep, got {}", path_,
@@ -173,6 +188,7 @@ class JournalReader {
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   char* line_ = nullptr;
+  std::string_view cut_;  ///< the last line, where it has no end
   std::size_t room_ = 0;
   std::size_t offset_ = 0;
   std::size_t number_ = 0;
@@ -190,7 +206,7 @@ SweepIdentity identity_of(const Sweep& sweep, const std::string& name, bool full
 }
 
 JournalWriter::JournalWriter(const std::string& path, const SweepIdentity& identity, bool resumes)
-    : file_(path, path) {
+    : file_(path, path, {"rows of an unfinished sweep", kJournalStart}) {
   JournalReader reader(path);
   std::int64_t rows = 0;
   before_ = crc32_of(head_of(identity));

@@ -222,6 +222,11 @@ TEST(VerbImport, SaysWhatATraceLacksAndARunNamesItsDomain) {
   std::vector<std::string> args = import_args(
       STEPTIME_TESTS_DIR "/data/imports/chakra_resnet50.et.gz", {"-o", folder.path("trace.json")});
   args[1] = "chakra";
+  // One that import has not written is never replaced.
+  EXPECT_EQ(steptime(args).err, "steptime: " + folder.path("trace.json") +
+                                    ": expected no file yet, or a trace of steptime; another file "
+                                    "is not written over\n");
+  std::filesystem::remove(folder.path("trace.json"));
   const Outcome import = steptime(args);
   ASSERT_EQ(import.exit, 0) << import.err;
   EXPECT_NE(import.err.find("note: 157 device nodes have no runtime.\n"), std::string::npos);

@@ -5,8 +5,10 @@
 #include "sim/core/error.h"
 #include "tests/support/messages.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -107,6 +109,73 @@ TEST_F(Output, IsNeverAnInput) {
             path("b.txt") + ": is an input, which is not written over");
   EXPECT_EQ(read_file(path("c.txt")), "old");
   InputFiles::all().clear();
+}
+
+TEST_F(Output, ReplacesOnlyItsOwnKind) {
+  constexpr OutputKind kList{"a list of tests", "list:", "END"};
+  const auto refusal = [&](const std::string& file, const std::string& text) {
+    write_file(path(file), text);
+    std::string said;
+    try {
+      write_file(path("a.txt"), "list: new END", kList);
+    } catch (const InputError& e) {
+      said = std::string(e.what()).substr(path("").size());
+    }
+    EXPECT_EQ(read_file(path(file)), said.empty() ? "list: new END" : text);
+    InputFiles::all().clear();
+    return said;
+  };
+  EXPECT_EQ(refusal("a.txt", ""), "");
+  EXPECT_EQ(refusal("a.txt", "list: old END"), "");
+  // The mark stands in the first or the last 4 KiB.
+  EXPECT_EQ(refusal("a.txt", "list:" + std::string(5000, 'x') + "END"), "");
+  const std::string other =
+      "a.txt: expected no file yet, or a list of tests; another file is not "
+      "written over";
+  EXPECT_EQ(refusal("a.txt", "notes END"), other);
+  EXPECT_EQ(refusal("a.txt", "list: old"), other);
+  EXPECT_EQ(refusal("a.txt", "list"), other);
+  fs::remove(path("a.txt"));
+  // What a killed program has left under the temporary name may end anywhere.
+  EXPECT_EQ(refusal("a.txt.partial", "notes"),
+            "a.txt.partial: expected no file yet, or a list of tests; another file is not written "
+            "over");
+  for (const char* begun : {"", "li", "list: ol"}) {
+    write_file(path("a.txt.partial"), begun);
+    write_file(path("a.txt"), "list: new END", kList);
+    EXPECT_FALSE(fs::exists(path("a.txt.partial")));
+  }
+  // A file that has come meanwhile.
+  OutputFile late(path("b.txt"), kList);
+  late.write("list: new END");
+  write_file(path("b.txt.other"), "notes");
+  fs::rename(path("b.txt.other"), path("b.txt"));
+  EXPECT_EQ(message_of<InputError>([&] { late.commit(); }).substr(path("").size()),
+            "b.txt: expected no file yet, or a list of tests; another file is not written over");
+  EXPECT_EQ(read_file(path("b.txt")), "notes");
+}
+
+TEST_F(Output, DoesNotWaitForAReader) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(message_of<InputError>([&] { write_file(path("pipe"), "text"); }),
+            path("pipe") + ": cannot be written: is a pipe that nobody reads");
+  EXPECT_EQ(message_of<InputError>([&] { check_regular_output(path("pipe"), {}); }),
+            path("pipe") + ": cannot be written: is no regular file");
+  // A pipe that has one is written.
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  write_file(path("pipe"), "text");
+  char text[5] = {};
+  EXPECT_EQ(::read(reader, text, 4), 4);
+  EXPECT_STREQ(text, "text");
+  ::close(reader);
+  // A temporary file is never one.
+  ASSERT_EQ(::mkfifo(path("a.txt.partial").c_str(), 0600), 0);
+  const int other = ::open(path("a.txt.partial").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(message_of<InputError>([&] {
+              write_file(path("a.txt"), "x", {"x", "x"});
+            }),
+            path("a.txt.partial") + ": cannot be written: is no regular file");
+  ::close(other);
 }
 
 TEST_F(Output, ADiskThatIsFullIsSaid) {

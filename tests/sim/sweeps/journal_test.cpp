@@ -239,6 +239,24 @@ TEST(SweepJournal, IsNotBegunAnewWhileItHasRows) {
   EXPECT_NE(folder.read("j").find("other"), std::string::npos);
 }
 
+TEST(SweepJournal, IsNotWrittenOverAnotherFile) {
+  const TinyFolder folder;
+  for (const char* text : {"my notes\n", "my notes", "{\"name\": \"x\"}\n1\n2\n"}) {
+    const std::string path = folder.write("j", text);
+    InputFiles::all().clear();
+    for (const bool resumes : {false, true}) {
+      EXPECT_EQ(message_of<InputError>([&] { JournalWriter(path, kIdentity, resumes); }),
+                path +
+                    ": expected no file yet, or rows of an unfinished sweep; another file is not "
+                    "written over");
+    }
+    EXPECT_EQ(folder.read("j"), text);
+  }
+  const std::string half = folder.write("j", "my notes");
+  EXPECT_EQ(message_of<InputError>([&] { FinishedPoints().add(half, kIdentity); }),
+            half + ":1: expected rows of an unfinished sweep");
+}
+
 TEST(SweepJournal, HasOneWriter) {
   const TinyFolder folder;
   InputFiles::all().clear();  // numbers of files that are gone are used again
