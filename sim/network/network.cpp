@@ -18,6 +18,11 @@ constexpr double kMostTransfer = 2e18;
 constexpr Duration kMostTime{4'000'000'000'000'000'000};
 constexpr Duration kMostLatency{100'000'000'000'000'000};
 
+/// A count of bytes that a channel has served is off by less than this share of it. The order of
+/// events at one instant, and what the network carried before, decide which channel counts a
+/// message's bytes, and in which order they are added up.
+constexpr double kCountError = 0x1p-46;
+
 }  // namespace
 
 Duration transfer_time(double bytes, double bytes_per_second) {
@@ -261,12 +266,13 @@ bool Network::has_flows(std::uint32_t index) {
   return !finishes.empty();
 }
 
-/// When the next flow of the channel has all its bytes; kNever when none is there.
+/// When the next flow of the channel has all its bytes; kNever when none is there. Half a
+/// picosecond is rounded up, also where the count puts it just below.
 Time Network::next_end(std::uint32_t index) {
   if (!has_flows(index)) return kNever;
   const Sharing& sharing = sharing_[index];
   const std::vector<Finish>& finishes = sharing.finishes;
-  const double left = std::max(0.0, finishes.front().target - sharing.served);
+  const double left = std::max(0.0, finishes.front().target * (1 + kCountError) - sharing.served);
   return std::max(now(), sharing.updated + transfer_time(left, sharing.rate));
 }
 

@@ -225,5 +225,48 @@ RC_GTEST_PROP(Network, EqualsASimulationThatSolvesEverythingAnew, ()) {
   }
 }
 
+// A byte takes a whole number of quarters of a picosecond, or of twelfths where three share a link,
+// so that many a message ends at half a picosecond. It is rounded up whatever the network carried
+// before, and in whatever order the messages of an instant are sent.
+RC_GTEST_PROP(Network, NeitherWhatItCarriedNorTheOrderOfAnInstantChangesTimes, ()) {
+  Problem p = arbitrary_problem();
+  for (double& capacity : p.capacity)
+    capacity = *rc::gen::element(1e12, 2e12, 4e12);
+  std::vector<Channel> channels;
+  for (const double capacity : p.capacity)
+    channels.push_back({{capacity}, Duration{}});
+  const auto flows = static_cast<Endpoint>(p.flows.size());
+  Wires wires(flows + 1, channels);
+  for (Endpoint f = 0; f < flows; ++f)
+    wires.set(f, flows, p.flows[static_cast<std::size_t>(f)]);
+  std::vector<std::int64_t> sizes;
+  for (Endpoint f = 0; f < flows; ++f)
+    sizes.push_back(*rc::gen::inRange<std::int64_t>(1, 100'000'000));
+  // How long each flow takes, ps; -1: it is not among them.
+  const auto play = [&](Network& network, const std::vector<Endpoint>& sent) {
+    const Time start = network.now();
+    Mailbox box(network);
+    for (const Endpoint f : sent)
+      box.send_at(start, f, flows, sizes[static_cast<std::size_t>(f)]);
+    network.engine().run();
+    std::vector<std::int64_t> times(sizes.size(), -1);
+    for (std::size_t i = 0; i < sent.size(); ++i)
+      times[static_cast<std::size_t>(sent[i])] =
+          box.at[static_cast<std::int32_t>(i)] - since_start(start).count();
+    return times;
+  };
+  std::vector<Endpoint> sent(sizes.size());
+  std::iota(sent.begin(), sent.end(), 0);
+  Engine engine;
+  Network used(engine, wires);
+  Engine another;
+  Network unused(another, wires);
+  const std::vector<std::int64_t> times = play(unused, sent);
+  for (std::size_t i = sent.size(); i > 1; --i)
+    std::swap(sent[i - 1], sent[*rc::gen::inRange<std::size_t>(0, i)]);
+  play(used, {sent.begin(), sent.begin() + *rc::gen::inRange<Endpoint>(0, flows)});
+  RC_ASSERT(play(used, sent) == times);
+}
+
 }  // namespace
 }  // namespace steptime

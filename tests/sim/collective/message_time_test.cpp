@@ -6,6 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/play.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -56,6 +57,22 @@ TEST(MessageTimes, WhatWasPlayedBeforeChangesNothing) {
     MessageTimes alone(cluster, *trees);
     EXPECT_EQ(one_after_another.time({bytes}), alone.time({bytes})) << bytes << " B";
   }
+}
+
+// 115,036 B make links share in another order than 1,004,892 B do, so that other links count the
+// bytes of flows in the latter's trees. One of these ends at half a picosecond, which is rounded up
+// whichever of the counts puts it just below.
+TEST(MessageTimes, TheOrderInWhichLinksWereSharedFirstChangesNothing) {
+  Cluster cluster;
+  cluster.nodes = 5;
+  cluster.gpus_per_node = 3;
+  cluster.network = {std::chrono::microseconds(1), {1e9}};
+  cluster.intra_node = {std::chrono::microseconds(2), {3e9}};
+  const auto trees = collective_of(R"({"type": "double-binary-tree"})", cluster);
+  MessageTimes alone(cluster, *trees);
+  MessageTimes behind(cluster, *trees);
+  (void)behind.time({115'036});
+  EXPECT_EQ(behind.time({1'004'892}), alone.time({1'004'892}));
 }
 
 TEST(MessageTimes, NeedsMessages) {
