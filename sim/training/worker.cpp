@@ -152,14 +152,16 @@ void Worker::draw_gradient(std::size_t bucket) {
                                ready(bucket));
 }
 
+/// The end of the pass is an event, even where all else that the step waits for is over before it:
+/// workers whose passes end at one instant go on in the order in which the passes began.
 void Worker::backward() {
-  if (training_.plan.slows_down()) return;  // its end is an event, as its speed changes
-  end_backward(pass_end(middle_, middle_.time, training_.plan.step.backward, backward_));
-}
-
-void Worker::end_backward(When end) {
+  if (training_.plan.slows_down()) return;  // await_end() has the event, as the speed changes
+  const When end = pass_end(middle_, middle_.time, training_.plan.step.backward, backward_);
   draw_parts(end.time);
-  parts_.came(end);
+  if (end.time <= training_.world.now()) return parts_.came(end);
+  parts_.came(end, 0);  // the cause of a step whose values are back at that instant, too
+  training_.world.engine.at(end, Phase::kComplete,
+                            [this] { parts_.came(training_.world.present()); });
 }
 
 /// When so much of the step's work is done, or would be if the GPU kept the speed that it has now.
@@ -217,7 +219,8 @@ void Worker::await_end() {
   const When end = slowed(compute_.end(), plan.forward + plan.backward);
   backward_end_ = engine.at(end, Phase::kComplete, [this] {
     set_kernels(false);
-    end_backward(training_.world.present());
+    draw_parts(training_.world.now());
+    parts_.came(training_.world.present());
   });
 }
 

@@ -140,7 +140,6 @@ class Worker final : public Client, public ComputingGpu {
   When pass_end(When since, Time begin, Duration nominal, const PassReasons& reasons);
   When gradient_at(std::size_t bucket, Time when);
   When slowed(Time when, Duration work);
-  void end_backward(When end);
   void tell_end();
   Time done(Duration work) const;
   Duration alone(Duration work) const;

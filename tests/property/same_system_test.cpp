@@ -480,6 +480,28 @@ TEST(SameSystem, AnEmbeddingWithoutHostCostsMeetsServersAsWorkersDo) {
   EXPECT_GT(apart, kPairs / 20);
 }
 
+// A draw of the property above whose clients meet at FIFO ports. Most have their parameters back
+// while they compute, and then push at one instant: the first through the ports is whose pass began
+// first, not who had the parameters back first.
+TEST(SameSystem, ClientsThatPushAtOneInstantTakeTurnsAlikeInAnEngine) {
+  Json config = Json::parse(R"({
+    "name": "drawn",
+    "workload": {"layers": [[1041, 924, 91895], [551, 2365], [1800, 1700], [1925, 1335],
+                            [1900, 2600], [573, 752, 183188, 2924763]]},
+    "cluster": {"nodes": 5, "gpus_per_node": 3, "messages": {"ports": "fifo"},
+                "network": {"type": "switch", "latency": "9 us", "bandwidth": "12.5 GB/s"},
+                "intra_node": {"type": "switch", "latency": "6 us", "bandwidth": "7 GB/s"}},
+    "strategy": {"aggregation": {"type": "parameter-server", "servers": 2,
+                                 "requests": "pushpull", "update_cost": "0.2 ns/B"},
+                 "update": {"type": "esgd", "interval": 2}, "schedule": {"type": "sync-easgd"}},
+    "run": {"fidelity": "message"}})");
+  const Result workers = simulate(drawn_experiment(config));
+  config["strategy"]["embedding"] = without_host_costs({{"type", "naive"}});
+  const Result engine = simulate(drawn_experiment(config));
+  EXPECT_TRUE(are_within(kRounding, workers, engine))
+      << workers.step_time_s << " s, " << engine.step_time_s << " s";
+}
+
 // With threads of its own or without: a call that hands a key over holds none.
 TEST(SameSystem, AnEmbeddingWithoutHostCostsUnderAPolicyIsThatPolicy) {
   expect_wfbp_of({{"type", "naive"}}, any_policy);

@@ -64,6 +64,27 @@ TEST(Worker, AStepIsOverWhenAllOfItIs) {
   EXPECT_EQ(run.worker.begin(1), Time(milliseconds(5500)));  // of the second bucket's gradients
 }
 
+// The passes of two workers end at 3 s. Worker 0's began first, though it had its exchange back
+// last.
+TEST(Worker, PassesThatEndAtOneInstantEndInTheOrderInWhichTheyBegan) {
+  Scene run(R"({"steps": 1})");
+  Worker other(run.training, 1, 0, 1, 1);
+  const auto elastic_step = [&](Worker& me, Duration back) -> Task {
+    (void)me.begin_step();
+    me.forward();
+    me.expect(1);
+    run.world.engine.after(back, Phase::kNormal, [&] { me.came(0, run.world.present()); });
+    me.backward();
+    co_await me.all();
+    EXPECT_EQ(ms(run.world.now()), 3000);
+    run.notes.push_back(me.number());
+  };
+  run.world.spawn({"worker", 0}, elastic_step(run.worker, milliseconds(2500)));
+  run.world.spawn({"worker", 1}, elastic_step(other, milliseconds(1500)));
+  run.world.run();
+  EXPECT_EQ(run.notes, (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST(Worker, ASlowOneTakesLonger) {
   Scene run(R"({"steps": 1, "variation": {"straggle_chance": 1, "straggle_factor": 3}})");
   run.world.spawn({"worker"}, run.steps({}));
