@@ -3,6 +3,7 @@
 // the last digit.
 //
 // STEPTIME_DRAWS=<n> draws as many, STEPTIME_SEED=<seed> others.
+#include "sim/config/output_files.h"
 #include "sim/core/error.h"
 #include "sim/core/limits.h"
 #include "sim/drawing/report_data.h"
@@ -286,10 +287,12 @@ std::string said_by(const std::string& command, int& exit) {
 }
 
 // The program itself, with files: run, run of the config that its result has, explain, sweep, pin
-// and the page of report.
+// and the page of report. STEPTIME_DRAWN=<file> keeps each config with its step, for the test of
+// the Python module.
 TEST(OneAnswer, OfTheProgramItself) {
   constexpr int kExperiments = 20;
   const TinyFolder folder;
+  std::string kept;
   int asked = 0;
   for (std::uint32_t i = 0; asked < kExperiments; ++i) {
     SchemaDraw schema(5000 + i, seed_of_the_run());
@@ -325,7 +328,9 @@ TEST(OneAnswer, OfTheProgramItself) {
         << pin;
     const Json page = report_data(document_of(config), 1);
     EXPECT_EQ(page.at("result").at("step_time_s"), step) << config.dump();
+    kept += Json{{"config", config}, {"step_time_s", step}}.dump() + "\n";
   }
+  if (const char* file = std::getenv("STEPTIME_DRAWN"); file != nullptr) write_file(file, kept);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """The module gives what the command line gives: module_test.py PROGRAM CHECKOUT"""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -26,6 +27,14 @@ class Module(unittest.TestCase):
         for config in ("quickstart.json", "examples/ddp-a100.json", "examples/llama3-70b-3d.json"):
             path = str(CHECKOUT / "configs" / config)
             self.assertEqual(steptime._steptime.run(path, "", []), said("run", path, "--format", "json"))
+
+    @unittest.skipUnless("STEPTIME_DRAWN" in os.environ, "no experiments were drawn")
+    def test_drawn_experiments_have_the_programs_answer(self):
+        lines = pathlib.Path(os.environ["STEPTIME_DRAWN"]).read_text().splitlines()
+        self.assertEqual(len(lines), 20)
+        for line in lines:
+            drawn = json.loads(line)
+            self.assertEqual(steptime.run(drawn["config"])["step_time_s"], drawn["step_time_s"], line)
 
     def test_sweep_is_the_command_lines(self):
         expected = said("sweep", QUICKSTART, "--format", "jsonl")
