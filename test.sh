@@ -277,9 +277,11 @@ case $mode in
     # What the tests draw: other cases each time, where "quick" and "ci" draw the same ones.
     export STEPTIME_SEED=${STEPTIME_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
     echo "STEPTIME_SEED=$STEPTIME_SEED"
+    # Where the tests keep the experiments that they drew, for the test of the Python module.
+    export STEPTIME_DRAWN=$PWD/build/drawn.jsonl
     check layering quietly scripts/check_layering.sh
     check format quietly check_format
-    build_and_test release -D STEPTIME_UNITY=ON
+    STEPTIME_DRAWS=2000 build_and_test release -D STEPTIME_UNITY=ON
     for preset in dev clang clang-dev; do
       build_and_test "$preset" -D STEPTIME_UNITY=ALL
     done
