@@ -76,7 +76,7 @@ void check_parts(const LayoutRequest& of) {
   const Config& strategy = of.strategy;
   const Aggregation& aggregation = of.aggregation;
   if (aggregation.servers.count > 0 || aggregation.clients > 1 || aggregation.merge != nullptr ||
-      aggregation.beyond) {
+      aggregation.beyond || aggregation.alone) {
     strategy.fail("aggregation",
                   "with a layout all groups use collectives; expected {\"type\": \"all-reduce\"}");
   }

@@ -68,6 +68,15 @@ TEST(PlanLayout, ALayoutOfOnesPaysForOverlapAsTodaysStepDoes) {
   EXPECT_EQ(layout.compute_time_s, 0.042);
 }
 
+// A kvstore of one GPU has neither clients nor servers, and no collective either.
+TEST(PlanLayout, RefusesAKvstoreOfOneGpu) {
+  EXPECT_EQ(error_of(R"({"cluster": {"nodes": 1},
+                         "strategy": {"layout": {}, "aggregation": {"type": "kvstore",
+                                                                    "collective": null}}})"),
+            "/strategy/aggregation: with a layout all groups use collectives; expected {\"type\": "
+            "\"all-reduce\"}");
+}
+
 TEST(PlanLayout, WhatIsNotStatedIsAsItsOwnFileSays) {
   EXPECT_EQ(with_layout_defaults(Json{{"layout", Json::object()}}), parse_json(R"({"layout": {},
                            "states": {"type": "replicated"},
