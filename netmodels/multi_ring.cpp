@@ -15,6 +15,7 @@
 // II; paper 001 section 5 for several rings.
 #include "netmodels/programs.h"
 #include "netmodels/rounds.h"
+#include "sim/config/key_use.h"
 
 #include <algorithm>
 #include <array>
@@ -86,6 +87,8 @@ Programs programs(Rank ranks, const std::vector<std::int64_t>& strides, Slice wh
   }
   return programs;
 }
+
+const bool kUse = acts_at("analytic", "links", "rings");
 
 const bool kRegistered = Collectives::instance().add(
     "multi-ring", "several rings side by side, each with its share of the data", kParams,

@@ -23,6 +23,7 @@
 #include "netmodels/programs.h"
 #include "netmodels/rounds.h"
 #include "sim/collective/collective_player.h"
+#include "sim/config/key_use.h"
 
 #include <algorithm>
 #include <memory>
@@ -219,6 +220,15 @@ class RegIbmGpu final : public Collective {
   TimePerByte sum_;
   TimePerByte broadcast_;
 };
+
+const bool kUses =
+    acts_beside("rings", "design", {"ring-IBMGpu"}) &&
+    acts_beside("ibmgpu_sum", "design", {"ring-IBMGpu", "omp_ring-IBMGpu", "reg-IBMGpu"}) &&
+    acts_beside("nccl_sum", "design", {"ring-NCCL"}) &&
+    idle_beside("broadcast", "design", {"baidu"}) &&
+    acts_beside("host_sum", "design", {"omp_ring-IBMGpu"}) &&
+    acts_beside("hop", "design", {"baidu"}) && acts_beside("gpu_sum", "design", {"baidu"}) &&
+    acts_beside("mpi", "design", {"reg-IBMGpu"});
 
 const bool kRegistered = Collectives::instance().add(
     "tensor", "rings over the memories of sockets, whose GPUs add up and get the sums together",

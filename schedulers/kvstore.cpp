@@ -41,6 +41,7 @@
 // Source: apache/mxnet 0.9.3 and 1.3.1 src/kvstore/comm.h, kvstore_dist.h, kvstore_dist_server.h,
 // src/ndarray/ndarray.cc (CopyFromTo), src/engine/threaded_engine_perdevice.cc; dmlc/ps-lite
 // src/zmq_van.h, include/ps/kv_app.h.
+#include "sim/config/key_use.h"
 #include "sim/mxnet/merge.h"
 #include "sim/servers/aggregation.h"
 
@@ -248,6 +249,9 @@ std::unique_ptr<Aggregation> make_kvstore(const Config& c, const Cluster& cluste
                   .beyond = std::move(beyond),
                   .issuing = issuing});
 }
+
+const bool kUses = acts_at("message", "copy_threads", "servers", {0}) &&
+                   acts_at("message", "priority", "servers", {0});
 
 const bool kRegistered = Aggregations::instance().add(
     "kvstore",

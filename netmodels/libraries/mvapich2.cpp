@@ -27,6 +27,7 @@
 #include "netmodels/backends/host.h"
 #include "netmodels/libraries/delayed.h"
 #include "sim/collective/collective.h"
+#include "sim/config/key_use.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -183,6 +184,9 @@ std::unique_ptr<Collective> opt(const Config& c, const Cluster& cluster) {
       delayed(halving(cluster), {.per_step = queries, .per_sum = c.get<Duration>("kernel")}),
       "halving-doubling");
 }
+
+const bool kUses = idle_beside("query", "pointer_cache", {true}) &&
+                   idle_beside("queries", "pointer_cache", {true});
 
 const bool kRegistered =
     Collectives::instance().add("mvapich2-gdr",

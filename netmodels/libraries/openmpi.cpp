@@ -24,6 +24,7 @@
 // Source: open-mpi/ompi v3.1.0 ompi/mca/coll/tuned/coll_tuned_decision_fixed.c
 // ompi_coll_tuned_allreduce_intra_dec_fixed(), opal/mca/btl/tcp/btl_tcp_component.c (64 KiB).
 #include "sim/collective/collective.h"
+#include "sim/config/key_use.h"
 
 #include <algorithm>
 #include <bit>
@@ -176,6 +177,8 @@ class OpenMpi final : public Collective {
   double before_ring_ = 0;
   double before_segments_ = 0;
 };
+
+const bool kUse = idle_beside("packet", "packet_overhead", {"0 s"});
 
 const bool kRegistered = Collectives::instance().add(
     "openmpi", "Open MPI's choice of algorithm by size, with eager and rendezvous messages",

@@ -9,6 +9,7 @@
 // MXNET_UPDATE_AGGREGATION_SIZE.
 // Source: apache/mxnet 1.3.1 src/kvstore/kvstore_nccl.h, python/mxnet/model.py.
 #include "sim/collective/collective.h"
+#include "sim/config/key_use.h"
 #include "sim/mxnet/merge.h"
 #include "sim/mxnet/updater.h"
 
@@ -121,6 +122,8 @@ const Params kParams{{.key = "version",
                       .help = "release of NCCL",
                       .need = Need::kDefault,
                       .fallback = kVersion}};
+
+const bool kUse = acts_beside("keys_per_call", "merge", {"nccl"});
 
 const bool kRegistered = Merges::instance().add(
     "nccl", "NCCL's kernels, for some keys at a time", kParams,

@@ -11,6 +11,7 @@
 #include "sim/evidence/key_reference.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/figures.h"
+#include "sim/experiment/key_places.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/schema.h"
@@ -205,6 +206,8 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
       const auto document = load_document(path, sets);
       std::vector<SentBucket> buckets;
       check_run(read_experiment(document), &buckets, listener);
+      for (const std::string& line : keys_of_other_fidelity(document))
+        terminal.err << line << "\n";
       const Sweep sweep(document);
       PointRunner runner(sweep);
       for (std::int64_t point = 0; document->root.contains("sweep") && point < sweep.points();

@@ -11,6 +11,7 @@
 #include "sim/events/timeline_load.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/jobs.h"
+#include "sim/experiment/key_places.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
@@ -188,6 +189,8 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
 
   const auto document = load_document((*values)["CONFIG"].as<std::string>(), sets);
   const Experiment experiment = read_experiment(document);
+  for (const std::string& line : keys_of_other_fidelity(document))
+    terminal.err << line << "\n";
   const std::int64_t points = Sweep(document).points();
   // Opened before the run, which may take long.
   std::optional<OutputFile> timeline_file, result_file;

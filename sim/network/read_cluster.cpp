@@ -4,6 +4,7 @@
 #include "sim/config/data_dir.h"
 #include "sim/config/digest.h"
 #include "sim/config/input_files.h"
+#include "sim/config/key_use.h"
 #include "sim/config/words.h"
 #include "sim/core/error.h"
 #include "sim/network/gpu_ring.h"
@@ -220,6 +221,12 @@ const Params& cluster_params() {
 }
 
 namespace {
+
+const bool kUses = acts_at("message", "switching", "switching") &&
+                   acts_at("message", "ports", "switching") &&
+                   acts_at("message", "eager_limit", "switching") &&
+                   acts_at("message", "eager_overhead", "switching") &&
+                   acts_at("message", "rendezvous_overhead", "switching");
 
 const Bindings<MessageOptions>& message_keys() {
   using M = MessageOptions;

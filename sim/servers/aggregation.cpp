@@ -1,5 +1,6 @@
 #include "sim/servers/aggregation.h"
 
+#include "sim/config/key_use.h"
 #include "sim/core/error.h"
 #include "sim/network/fabric_rate.h"
 
@@ -9,6 +10,11 @@
 #include <fmt/format.h>
 
 namespace steptime {
+
+namespace {
+const bool kUses = acts_beside("pull_order", "requests", {"next-step"}) &&
+                   acts_beside("workers_per_host_link", "placement", {"with-workers"});
+}  // namespace
 
 const Bindings<ServerGroup>& server_keys() {
   using S = ServerGroup;

@@ -1,6 +1,7 @@
 #include "sim/workload/variation.h"
 
 #include "sim/config/binding.h"
+#include "sim/config/key_use.h"
 #include "sim/config/words.h"
 #include "sim/core/random.h"
 
@@ -100,6 +101,9 @@ const Bindings<GpuSpeed>& gpu_speed_keys() {
       {&G::speed, "speed", "over that of the others", kRequired, between(kSlowest, kFastest)}};
   return keys;
 }
+
+const bool kUses = idle_beside("straggle_factor", "straggle_chance", {0}) &&
+                   idle_beside("slow_speed", "slow_chance", {0});
 
 const Bindings<Variation>& variation_keys() {
   using V = Variation;

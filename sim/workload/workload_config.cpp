@@ -1,4 +1,5 @@
 // Reading of the "workload" section of an experiment.
+#include "sim/config/key_use.h"
 #include "sim/config/registry.h"
 #include "sim/workload/model_work.h"
 #include "sim/workload/workload.h"
@@ -11,6 +12,11 @@
 #include <fmt/format.h>
 
 namespace steptime {
+namespace {
+const bool kUses = idle_beside("gathers", "products", {nullptr}) &&
+                   idle_beside("keeps", "products", {nullptr}) &&
+                   acts_beside("scales", "products", {"float8"});
+}  // namespace
 
 const Params& workload_params() {
   static const Params params{

@@ -8,9 +8,11 @@
 #include "sim/command/verbs.h"
 #include "sim/config/data_dir.h"
 #include "sim/config/json.h"
+#include "sim/config/key_use.h"
 #include "sim/config/registry.h"
 #include "sim/core/error.h"
 #include "sim/core/random.h"
+#include "sim/experiment/key_places.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
@@ -38,13 +40,6 @@
 
 namespace steptime {
 
-/// A key at its place in a config, be it stated there or not.
-struct SchemaPlace {
-  std::string pointer;
-  const Param* param = nullptr;
-  std::string table;  ///< "/cluster" of a section, "schedule priority" of what is chosen by name
-};
-
 /// A name that a key can choose: of a registry by its noun, or of a kind of shipped files.
 struct SchemaName {
   std::string noun;
@@ -60,7 +55,7 @@ struct SchemaRoute {
     std::string name;
   };
   std::vector<Choice> choices;  ///< from the outermost on
-  SchemaPlace place;
+  KeyPlace place;
 };
 
 namespace schema_draw {
@@ -71,37 +66,12 @@ inline bool is_left_out(const std::string& key) {
          key == "claims" || key == "type";
 }
 
-/// Calls `tell` for each key of a table at `pointer`, and of the tables below that hold there.
-/// `node`: what the config states, with values of a cluster's preset; null: nothing.
-inline void walk(const Params& params, const Json& node, const std::string& pointer,
-                 const std::string& table,
-                 const std::function<void(const SchemaPlace&, const Json& value)>& tell) {
-  static const Json nothing = nullptr;
-  for (const Param& p : params) {
-    if (is_left_out(p.key) || p.key == "*") continue;
-    const std::string at = join_pointer(pointer, p.key);
-    const bool is_stated = node.is_object() && node.contains(p.key);
-    const Json& value = is_stated ? node[p.key] : p.need == Need::kDefault ? p.fallback : nothing;
-    tell({at, &p, table}, value);
-    if (!p.choice.empty()) {
-      const Json name = value.is_object() ? value.value("type", Json()) : value;
-      const auto& items = Catalogue::all().at(p.choice)->items();
-      const auto found = name.is_string() ? items.find(name.get<std::string>()) : items.end();
-      if (found == items.end()) continue;
-      walk(found->second.params, value.is_object() ? value : nothing, at,
-           fmt::format("{} {}", p.choice, found->first), tell);
-    } else if (p.table != nullptr && value.is_object()) {
-      walk(p.table(), at == "/cluster" ? resolved_preset(value) : value, at, at, tell);
-    }
-  }
-}
-
 inline void add_routes(const Params& params, const std::string& pointer, const std::string& table,
                        std::vector<SchemaRoute::Choice>& above, std::vector<SchemaRoute>& routes) {
   for (const Param& p : params) {
     if (is_left_out(p.key) || p.key == "*") continue;
     const std::string at = join_pointer(pointer, p.key);
-    routes.push_back({above, {at, &p, table}});
+    routes.push_back({above, {at, &p, &params, table}});
     if (!p.choice.empty()) {
       for (const auto& [name, item] : Catalogue::all().at(p.choice)->items()) {
         above.push_back({at, p.choice, name});
@@ -144,16 +114,17 @@ inline void harvest(const Json& node, const std::filesystem::path& folder,
 }  // namespace schema_draw
 
 /// All keys of a config's tables, at the places where they stand or could stand.
-inline std::vector<SchemaPlace> places_of(const Json& config) {
-  std::vector<SchemaPlace> places;
-  schema_draw::walk(experiment_params(), config, "", "",
-                    [&](const SchemaPlace& place, const Json&) { places.push_back(place); });
+inline std::vector<KeyPlace> places_of(const Json& config) {
+  std::vector<KeyPlace> places;
+  for_each_key(config, [&](const KeyPlace& place, const Json&, const Json&) {
+    if (!schema_draw::is_left_out(place.param->key)) places.push_back(place);
+  });
   return places;
 }
 
 /// What names a key chooses from: a registry's noun, a kind of shipped files, or "" of any other
 /// key.
-inline std::string noun_at(const SchemaPlace& place, const Json& config) {
+inline std::string noun_at(const KeyPlace& place, const Json& config) {
   static const std::map<std::string, std::string> kFiles{{"/cluster/preset", "preset"},
                                                          {"/workload/device", "device"},
                                                          {"/workload/trace", "trace"},
@@ -168,7 +139,7 @@ inline std::string noun_at(const SchemaPlace& place, const Json& config) {
 /// All names that a config chooses, its defaults and those of its preset included.
 inline std::vector<SchemaName> names_of(const Json& config) {
   std::vector<SchemaName> names;
-  schema_draw::walk(experiment_params(), config, "", "", [&](const SchemaPlace& at, const Json& v) {
+  for_each_key(config, [&](const KeyPlace& at, const Json&, const Json& v) {
     const Json name = v.is_object() ? v.value("type", Json()) : v;
     const std::string noun = noun_at(at, config);
     if (name.is_string() && !noun.empty()) names.push_back({noun, name});
@@ -288,10 +259,10 @@ class SchemaDraw {
     add_keys(*made, between(0, 4), keeps);
     return made;
   }
-  /// An experiment in which a key of a table (SchemaPlace::table) is stated, and up to `more` other
+  /// An experiment in which a key of a table (KeyPlace::table) is stated, and up to `more` other
   /// keys are; `place`: where.
   std::optional<Json> with_key(const std::string& table, const std::string& key, std::int64_t more,
-                               SchemaPlace& at) {
+                               KeyPlace& at) {
     std::vector<const SchemaRoute*> routes;
     for (const SchemaRoute& route : schema_routes()) {
       if (route.place.table == table && route.place.param->key == key) routes.push_back(&route);
@@ -434,7 +405,7 @@ class SchemaDraw {
     if (key == "interval" && is_quantity) return {"30 min", "2 h"};
     if (key == "target" || key == "forward_share") return {0.3, 0.5, 0.9};
     if (key == "learning_rate") return {0.01, 0.1};
-    if (key == "epochs") return {0.05, 0.1};
+    if (key == "epochs") return {0.1, 1};
     if (key == "per_node_and_day") return {0, 0.01, 0.5};
     if (key == "straggle_chance" || key == "chance" || key == "slow_chance" || key == "spread" ||
         key == "jitter")
@@ -482,6 +453,7 @@ class SchemaDraw {
       return {Json::array(
           {Json{{"ends", {"leaf0", "leaf1"}}, {"latency", "1 us"}, {"bandwidth", "3 GB/s"}}})};
     if (key == "radix") return {4, 8};
+    if (key == "chunk" || key == "row") return {"64 KiB", "1 MiB"};  // a message for each
     return {};
   }
 
@@ -581,7 +553,8 @@ class SchemaDraw {
            const bool scatters = d.one_in(2);
            aggregation.update(Json{{"clients", cluster["nodes"]},
                                    {"collective", scatters ? "reduce-scatter" : "reduce"},
-                                   {"spread", scatters ? "all-gather" : "broadcast"}});
+                                   {"spread", scatters ? Json("all-gather")
+                                                       : d.any({"broadcast", "chain-broadcast"})}});
            return d.whole(d.layers(), cluster, {{"aggregation", aggregation}});
          }},
         {"kvstore",
@@ -652,6 +625,14 @@ class SchemaDraw {
                           {{"preset", d.any({"dgx-a100", "dgx-h100"})}, {"nodes", d.between(1, 2)}},
                           {{"layout", d.degrees()}, {"stack", d.shipped("stack")}});
          }},
+        {"trees of NVLinks",
+         [](D& d) {
+           return d.whole(d.layers(),
+                          {{"preset", d.any({"dgx-1-v100", "dgx-1-p100", "p3.16xlarge"})},
+                           {"nodes", 1},
+                           {"gpus_per_node", d.any({4, 8})}},
+                          {{"aggregation", {{"type", "all-reduce"}, {"collective", d.tree()}}}});
+         }},
         {"layout of any parts",
          [](D& d) {
            Json strategy{{"layout", d.degrees()}};
@@ -662,13 +643,13 @@ class SchemaDraw {
          }},
         {"kvstore of NVLinks",
          [](D& d) {
-           return d.whole(d.layers(),
-                          {{"preset", d.any({"dgx-1-v100", "dgx-1-p100", "p3.16xlarge"})},
-                           {"nodes", 1},
-                           {"gpus_per_node", d.any({4, 8})}},
-                          {{"aggregation",
-                            {{"type", "kvstore"},
-                             {"merge", d.any({d.tree(), d.tree(), "nccl", "local", "device"})}}}});
+           return d.whole(
+               d.layers(),
+               {{"preset", d.any({"dgx-1-v100", "dgx-1-p100", "p3.16xlarge"})},
+                {"nodes", 1},
+                {"gpus_per_node", d.any({4, 8})}},
+               {{"aggregation",
+                 {{"type", "kvstore"}, {"merge", d.any({d.tree(), d.tree(), "nccl", "local"})}}}});
          }},
         {"pipeline",
          [](D& d) {
@@ -706,10 +687,13 @@ class SchemaDraw {
                                        {{"aggregation", d.servers("parameter-server")},
                                         {"update", d.any({"sgd", "asgd", "esgd"})}})
                              : d.whole({{"trace", trace()}}, d.machines(3, 1), Json::object());
-           config["run"]["convergence"] = {{"problem", {{"type", "quadratic"}, {"samples", 64}}},
-                                           {"epochs", 0.1},
-                                           {"batch", 8},
-                                           {"learning_rate", 0.1}};
+           const bool is_bowl = d.one_in(2);
+           config["run"]["convergence"] = {
+               {"problem", is_bowl ? Json{{"type", "quadratic"}, {"samples", 64}, {"noise", 0.3}}
+                                   : d.any({"digits-mlp", "digits-softmax"})},
+               {"epochs", is_bowl ? 2 : 0.2},
+               {"batch", 8},
+               {"learning_rate", 0.1}};
            return config;
          }},
         {"varied", [](D& d) {
@@ -756,10 +740,25 @@ class SchemaDraw {
       if (route.place.pointer == "/workload/model" || route.place.pointer == "/workload/device") {
         if (config["workload"].contains("trace")) config["workload"] = table();
       }
-      if (is_placed && set(config, route.place.pointer, value(route)) && is_accepted(config))
-        return config;
+      if (!is_placed || !set(config, route.place.pointer, value(route))) continue;
+      make_act(config, route.place);
+      if (is_accepted(config)) return config;
     }
     return std::nullopt;
+  }
+  /// Draws anew what leaves a key without effect.
+  void make_act(Json& config, const KeyPlace& place) {
+    const std::string around = place.pointer.substr(0, place.pointer.rfind('/'));
+    if (around.empty()) return;
+    Json& object = config.at(Json::json_pointer(around));
+    constexpr int kMostTries = 30;
+    for (int i = 0; i < kMostTries; ++i) {
+      const auto found = idle(*place.param, *place.params, object);
+      if (!found) return;
+      const auto beside = std::find_if(place.params->begin(), place.params->end(),
+                                       [&](const Param& p) { return p.key == found->beside; });
+      object[found->beside] = as_parsed(value(*beside));
+    }
   }
   static const Json* stated(const Json& config, const std::string& pointer) {
     const Json::json_pointer at(pointer);
@@ -772,8 +771,8 @@ class SchemaDraw {
 
   /// Chooses another name at one of the places that the config has.
   void add_name(Json& config, const std::function<bool(const Json&)>& keeps) {
-    std::map<std::string, std::vector<SchemaPlace>> by_noun;
-    for (const SchemaPlace& place : places_of(config)) {
+    std::map<std::string, std::vector<KeyPlace>> by_noun;
+    for (const KeyPlace& place : places_of(config)) {
       if (const std::string noun = noun_at(place, config); !noun.empty())
         by_noun[noun].push_back(place);
     }
@@ -781,8 +780,8 @@ class SchemaDraw {
     const SchemaName& name = names[index(names.size())];
     const auto found = by_noun.find(name.noun);
     if (found == by_noun.end()) return;
-    const std::vector<SchemaPlace>& places = found->second;
-    const SchemaPlace& place = places[index(places.size())];
+    const std::vector<KeyPlace>& places = found->second;
+    const KeyPlace& place = places[index(places.size())];
     try_value(config, place.pointer, named(name), keeps);
   }
 
@@ -801,8 +800,8 @@ class SchemaDraw {
   /// that it does not hold any longer.
   void add_keys(Json& config, std::int64_t count, const std::function<bool(const Json&)>& keeps) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::vector<SchemaPlace> places = places_of(config);
-      const SchemaPlace place = places[index(places.size())];
+      const std::vector<KeyPlace> places = places_of(config);
+      const KeyPlace place = places[index(places.size())];
       if (place.param->key == "jobs" ||
           (place.param->kind == Kind::kObject && place.param->choice.empty() &&
            place.param->need != Need::kOptional))
