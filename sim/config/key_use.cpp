@@ -77,13 +77,20 @@ bool acts_at(const std::string& fidelity, const std::string& key, const std::str
 }
 
 std::optional<Idle> idle(const Param& param, const Params& params, const Json& object) {
+  std::optional<Idle> found;
+  bool acts = false;  // beside one of those that may leave it idle
   for (const KeyUse& use : uses()) {
     if (use.key != param.key || !use.fidelity.empty()) continue;
     const auto value = value_of(use.beside, params, object);
-    if (value && has(use.values, *value) != use.are_needed)
-      return Idle{use.beside, refusal(use, *value)};
+    if (!value) continue;
+    const bool is_idle = has(use.values, *value) != use.are_needed;
+    if (is_idle && use.are_needed) return Idle{{use.beside}, refusal(use, *value)};
+    acts = acts || !is_idle;
+    if (!is_idle) continue;
+    if (!found) found = Idle{{}, refusal(use, *value)};
+    found->beside.push_back(use.beside);
   }
-  return std::nullopt;
+  return acts ? std::nullopt : found;
 }
 
 std::string_view only_fidelity(const Param& param, const Params& params, const Json& object) {

@@ -18,7 +18,8 @@ namespace steptime {
 /// The key acts only where `beside` has one of these values. A choice is known by its type, a key
 /// that has no value by null.
 bool acts_beside(const std::string& key, const std::string& beside, std::vector<Json> values);
-/// The key acts only where `beside` has none of these values.
+/// The key acts only where `beside` has none of these values, or another key of which the same is
+/// said has none.
 bool idle_beside(const std::string& key, const std::string& beside, std::vector<Json> values);
 /// Where both keys are, but for where `beside` has one of these values, the key acts at one
 /// fidelity only, "analytic" or "message".
@@ -27,8 +28,8 @@ bool acts_at(const std::string& fidelity, const std::string& key, const std::str
 
 /// Why a key has no effect.
 struct Idle {
-  std::string beside;  ///< the key of the same object that leaves it without
-  std::string why;     ///< as a message tells it
+  std::vector<std::string> beside;  ///< the keys of the same object that leave it without
+  std::string why;                  ///< as a message tells it
 };
 /// Of a key of an object that is read through `params`; none where it acts at some fidelity.
 std::optional<Idle> idle(const Param& param, const Params& params, const Json& object);

@@ -8,6 +8,8 @@
 #include "sim/experiment/stack.h"
 #include "sim/network/read_cluster.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace steptime {
@@ -76,7 +78,10 @@ void check_keys_act(const std::shared_ptr<const Document>& document) {
     const auto found = idle(*place.param, *place.params, object);
     if (!found) return;
     const std::string around = place.pointer.substr(0, place.pointer.rfind('/'));
-    if (!is_varied(document->root, join_pointer(around, found->beside)))
+    const bool varies = std::ranges::any_of(found->beside, [&](const std::string& key) {
+      return is_varied(document->root, join_pointer(around, key));
+    });
+    if (!varies)
       throw InputError(fmt::format("{}: {}: {}", document->file, place.pointer, found->why));
   });
 }

@@ -1,5 +1,6 @@
 #include "sim/network/slow_links.h"
 
+#include "sim/config/key_use.h"
 #include "sim/core/random.h"
 #include "sim/network/adapters.h"
 #include "sim/network/node_numbers.h"
@@ -92,6 +93,9 @@ const Bindings<SlowNode>& slow_node_keys() {
        between(1, kMostFactor)}};
   return keys;
 }
+
+const bool kUses =
+    idle_beside("factor", "nodes", {Json::array()}) && idle_beside("factor", "chance", {0});
 
 }  // namespace
 

@@ -18,7 +18,7 @@ const Param& key(const Params& params, const std::string& name) {
 /// Of the keys of an object of this table.
 std::string why(const Params& params, const char* object, const char* name) {
   const auto found = idle(key(params, name), params, parse_json(object, "x.json"));
-  return found ? found->beside + ": " + found->why : "";
+  return found ? found->beside.front() + ": " + found->why : "";
 }
 
 const Params kTable{{.key = "mode",
@@ -50,6 +50,18 @@ TEST(KeyUse, HoldsWhereBothKeysAre) {
   EXPECT_EQ(why(other, "{}", "of_c"),
             R"(mode: no effect beside "mode": "a"; expected "b" or "c" there)");
   EXPECT_EQ(why(other, R"({"mode": "c"})", "of_c"), "");
+}
+
+// Either of two keys gives it an effect.
+TEST(KeyUse, IsIdleBesideAllOfThem) {
+  const Params params{
+      {.key = "factor_of", .kind = Kind::kNumber, .need = Need::kOptional},
+      {.key = "some", .kind = Kind::kNumber, .need = Need::kDefault, .fallback = 0},
+      {.key = "all", .kind = Kind::kBoolean, .need = Need::kDefault, .fallback = false}};
+  ASSERT_TRUE(idle_beside("factor_of", "some", {0}) && idle_beside("factor_of", "all", {false}));
+  EXPECT_EQ(why(params, "{}", "factor_of"), R"(some: no effect beside "some": 0)");
+  EXPECT_EQ(why(params, R"({"some": 2})", "factor_of"), "");
+  EXPECT_EQ(why(params, R"({"all": true})", "factor_of"), "");
 }
 
 TEST(KeyUse, AKeyWithoutValueIsNull) {

@@ -51,6 +51,9 @@ TEST(KeyPlaces, RefusesAKeyWithoutEffect) {
   EXPECT_EQ(refusal(servers(R"("pull_order": "forward", "requests": "next-step")")), "");
   EXPECT_EQ(refusal(R"({"run": {"variation": {"slow_speed": 0.5}}})"),
             R"(/run/variation/slow_speed: no effect beside "slow_chance": 0)");
+  EXPECT_EQ(refusal(R"({"run": {"fidelity": "message", "slow_links": {"factor": 2}}, )"
+                    R"("strategy": {"aggregation": {"collective": "ring"}}})"),
+            R"(/run/slow_links/factor: no effect beside "nodes": a list)");
 }
 
 // A result's `config` has all defaults written out, and can be run again.
