@@ -206,6 +206,7 @@ Exit verb_check(const Verb& verb, std::span<const std::string> args, const Termi
       const auto document = load_document(path, sets);
       std::vector<SentBucket> buckets;
       check_run(read_experiment(document), &buckets, listener);
+      check_keys_act(document);
       for (const std::string& line : keys_of_other_fidelity(document))
         terminal.err << line << "\n";
       const Sweep sweep(document);

@@ -189,6 +189,7 @@ Exit verb_run(const Verb& verb, std::span<const std::string> args, const Termina
 
   const auto document = load_document((*values)["CONFIG"].as<std::string>(), sets);
   const Experiment experiment = read_experiment(document);
+  check_keys_act(document);
   for (const std::string& line : keys_of_other_fidelity(document))
     terminal.err << line << "\n";
   const std::int64_t points = Sweep(document).points();

@@ -3,6 +3,7 @@
 #include "sim/config/key_use.h"
 #include "sim/config/registry.h"
 #include "sim/core/error.h"
+#include "sim/experiment/jobs.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/stack.h"
@@ -74,6 +75,11 @@ void for_each_key(const Json& config, const Tell& tell) {
 }
 
 void check_keys_act(const std::shared_ptr<const Document>& document) {
+  std::size_t place = 0;
+  for (const Job& job : stated_jobs(document)) {
+    read_of_job(*document, place, [&] { check_keys_act(document_of(*document, place, job)); });
+    ++place;
+  }
   for_each_set_key(document, [&](const KeyPlace& place, const Json& object, const Json&) {
     const auto found = idle(*place.param, *place.params, object);
     if (!found) return;

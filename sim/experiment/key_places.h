@@ -25,7 +25,9 @@ void for_each_key(
     const std::function<void(const KeyPlace&, const Json& object, const Json& value)>& tell);
 
 /// Throws InputError for a key that is set to something else than its default and acts at no
-/// fidelity beside another key of its object, unless the config's sweep or claims set that one.
+/// fidelity beside another key of its object, unless the config's sweep or claims set that one. Of
+/// a config that was read without an error; variants of a config that steptime makes itself are not
+/// asked, as what it compares has keys that only some of them need.
 void check_keys_act(const std::shared_ptr<const Document>& document);
 /// "FILE: /pointer: no effect at analytic fidelity", of each key that is set to something else than
 /// its default and acts at the other fidelity only.

@@ -3,7 +3,6 @@
 #include "sim/config/binding.h"
 #include "sim/core/error.h"
 #include "sim/experiment/jobs.h"
-#include "sim/experiment/key_places.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/played_cluster.h"
@@ -362,7 +361,6 @@ Experiment read_of_nodes(const std::shared_ptr<const Document>& document, const 
   for (const Part part : kParts)
     read_own_part(document, part, e, own);
   complete(e, [&] { return with_stack(document); });
-  check_keys_act(document);
   return e;
 }
 
@@ -455,7 +453,6 @@ Experiment read_experiment(const std::shared_ptr<const Document>& document) {
   for (const Part part : kParts)
     read_part(document, part, experiment);
   complete(experiment, [&] { return with_stack(document); });
-  check_keys_act(document);
   return experiment;
 }
 

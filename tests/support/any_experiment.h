@@ -51,8 +51,9 @@ struct SchemaName {
 struct SchemaRoute {
   struct Choice {
     std::string pointer;
-    std::string noun;
+    std::string noun;  ///< "": an object that may be left out
     std::string name;
+    const Param* object = nullptr;
   };
   std::vector<Choice> choices;  ///< from the outermost on
   KeyPlace place;
@@ -79,7 +80,9 @@ inline void add_routes(const Params& params, const std::string& pointer, const s
         above.pop_back();
       }
     } else if (p.table != nullptr) {
+      if (p.need == Need::kOptional) above.push_back({at, "", "", &p});
       add_routes(p.table(), at, at, above, routes);
+      if (p.need == Need::kOptional) above.pop_back();
     }
   }
 }
@@ -289,7 +292,9 @@ class SchemaDraw {
   bool is_accepted(const Json& config) {
     last_ = config;
     try {
-      const Experiment e = read_experiment(document_of(config));
+      const auto document = document_of(config);
+      const Experiment e = read_experiment(document);
+      check_keys_act(document);
       check_training_run(e);
       constexpr std::int64_t kMostWorkers = 16;
       refusal_ =
@@ -312,7 +317,14 @@ class SchemaDraw {
     }
     if (!p.words.empty() && (p.kind != Kind::kObject || one_in(2)))
       return p.words[index(p.words.size())];
-    if (p.kind == Kind::kObject && p.table != nullptr) return object(p.table());
+    if (p.kind == Kind::kObject && p.table != nullptr) {
+      Json made = object(p.table());
+      for (const Param& inner : p.table()) {
+        if (inner.need != Need::kRequired && inner.kind != Kind::kObject && one_in(3))
+          made[inner.key] = value(inner);
+      }
+      return made;
+    }
     if (const std::vector<Json> known = hints(p); !known.empty()) return known[index(known.size())];
     switch (p.kind) {
       case Kind::kTime:
@@ -352,10 +364,15 @@ class SchemaDraw {
            : p.kind == Kind::kObject ? Json::object()
                                      : Json("auto");
   }
-  /// The object of a registered name, with the keys that it requires.
+  /// The object of a registered name, with the keys that it requires, and few others.
   Json choice(const std::string& noun, const std::string& name) {
     Json made{{"type", name}};
-    made.update(object(Catalogue::all().at(noun)->items().at(name).params));
+    constexpr int kOneIn = 6;
+    for (const Param& p : Catalogue::all().at(noun)->items().at(name).params) {
+      const bool is_simple = p.kind < Kind::kText || !p.words.empty();
+      if (p.key != "type" && (p.need == Need::kRequired || (is_simple && one_in(kOneIn))))
+        made[p.key] = value(p);
+    }
     return made;
   }
 
@@ -425,9 +442,14 @@ class SchemaDraw {
     if (key == "gpus" && p.kind == Kind::kList)
       return {Json::array({Json{{"node", 0}, {"speed", 0.8}}}),
               Json::array({Json{{"node", 0}, {"gpu", 0}, {"speed", 0.5}}})};
-    if (key == "adapters") return {Json::array({Json{{"node", 0}, {"factor", 2}}})};
-    if (key == "nodes" && p.kind == Kind::kList)
-      return {Json::array({0}), Json::array({Json{{"node", 0}, {"after", "2 h"}}})};
+    if (key == "adapters" || (key == "nodes" && p.kind == Kind::kList)) {
+      std::vector<Json> lists{Json::array({0}), Json::array({0, 1})};  // of slow links
+      for (const int of : {2, 4}) {
+        lists.push_back(Json::array({Json{{"node", 0}, {"factor", of}}}));  // of their adapters
+        lists.push_back(Json::array({Json{{"node", 0}, {"after", fmt::format("{} h", of)}}}));
+      }
+      return lists;
+    }
     if (key == "layers" && p.kind == Kind::kList) return {Json::array({0}), Json::array({0, 1})};
     if (key == "stages") return {"even", "short-ends", Json::array({1, 3})};
     if (key == "order" && p.words.empty())
@@ -444,14 +466,22 @@ class SchemaDraw {
     if (key == "optimizer")
       return {"sgd", "sgd-momentum", "adam", "adamw", "lamb", "adam-loop", "bert-adam"};
     if (key == "version") return {"2.3.7", "2.4.8", "2.12.12", "2.18.3", "2.27.3", "auto"};
-    if (key == "file") return {(data_dir() / "traces/k80/allreduce/osu_8.csv").string()};
+    if (key == "file")
+      return {(data_dir() / "traces/k80/allreduce/osu_8.csv").string(),
+              (data_dir() / "traces/k80/allreduce/osu_2.csv").string()};
     if (key == "compute_capability") return {60, 70, 80, 90};
     if (key == "vertices")
-      return {Json::array(
-          {Json{{"name", "leaf0"}, {"ports", 4}}, Json{{"name", "leaf1"}, {"ports", 4}}})};
+      return {Json::parse(R"([{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"},
+                              {"name": "nic0", "kind": "nic"}])"),
+              Json::array(
+                  {Json{{"name", "leaf0"}, {"ports", 4}}, Json{{"name", "leaf1"}, {"ports", 4}}})};
+    if (key == "count") return {4, 8};
     if (key == "links" && p.kind == Kind::kList)
-      return {Json::array(
-          {Json{{"ends", {"leaf0", "leaf1"}}, {"latency", "1 us"}, {"bandwidth", "3 GB/s"}}})};
+      return {Json::parse(R"([{"ends": ["gpu0", "gpu1"], "latency": "1 us", "bandwidth": "10 GB/s"},
+                              {"ends": ["gpu1", "nic0"], "latency": "1 us", "bandwidth": "10 GB/s"},
+                              {"ends": ["gpu0", "nic0"], "latency": "9 us", "bandwidth": "2 GB/s"}])"),
+              Json::array({Json{
+                  {"ends", {"leaf0", "leaf1"}}, {"latency", "1 us"}, {"bandwidth", "3 GB/s"}}})};
     if (key == "radix") return {4, 8};
     if (key == "chunk" || key == "row") return {"64 KiB", "1 MiB"};  // a message for each
     return {};
@@ -724,7 +754,8 @@ class SchemaDraw {
                                 const std::function<Json(const SchemaRoute&)>& value) {
     constexpr int kMostAttempts = 40;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-      const Base& base = bases()[index(bases().size())];
+      // Draws with numbers in a row begin with each of the kinds.
+      const Base& base = bases()[attempt == 0 ? number_ % bases().size() : index(bases().size())];
       const SchemaRoute& route = *routes[index(routes.size())];
       kind_ = base.kind;
       Json config = as_parsed(base.make(*this));
@@ -732,7 +763,15 @@ class SchemaDraw {
       for (const SchemaRoute::Choice& above : route.choices) {
         if (const Json* const now = stated(config, above.pointer); now != nullptr) {
           const Json name = now->is_object() ? now->value("type", Json()) : *now;
-          if (name == above.name) continue;
+          if (above.object == nullptr ? name == above.name : now->is_object()) continue;
+        }
+        if (above.object != nullptr) {
+          const std::string key = above.pointer.substr(above.pointer.rfind('/') + 1);
+          const bool is_of_preset = above.pointer == "/cluster/" + key &&
+                                    resolved_preset(config["cluster"]).contains(key);
+          if (is_of_preset) continue;
+          is_placed = is_placed && set(config, above.pointer, object(above.object->table()));
+          continue;
         }
         is_placed = is_placed && set(config, above.pointer, choice(above.noun, above.name));
       }
@@ -742,9 +781,25 @@ class SchemaDraw {
       }
       if (!is_placed || !set(config, route.place.pointer, value(route))) continue;
       make_act(config, route.place);
-      if (is_accepted(config)) return config;
+      if (is_accepted(config) || has_partner(config, route.place)) return config;
     }
     return std::nullopt;
+  }
+  /// Whether the config is accepted with another key beside this one, which is set then.
+  bool has_partner(Json& config, const KeyPlace& place) {
+    const std::string around = place.pointer.substr(0, place.pointer.rfind('/'));
+    if (around.empty()) return false;
+    constexpr int kMostTries = 2;
+    for (int i = 0; i < kMostTries; ++i) {
+      const Param& partner = (*place.params)[index(place.params->size())];
+      if (partner.key == place.param->key || schema_draw::is_left_out(partner.key)) continue;
+      Json changed = config;
+      if (!set(changed, join_pointer(around, partner.key), value(partner))) continue;
+      if (!is_accepted(changed)) continue;
+      config = std::move(changed);
+      return true;
+    }
+    return false;
   }
   /// Draws anew what leaves a key without effect.
   void make_act(Json& config, const KeyPlace& place) {
@@ -755,9 +810,10 @@ class SchemaDraw {
     for (int i = 0; i < kMostTries; ++i) {
       const auto found = idle(*place.param, *place.params, object);
       if (!found) return;
+      const std::string& key = found->beside[index(found->beside.size())];
       const auto beside = std::find_if(place.params->begin(), place.params->end(),
-                                       [&](const Param& p) { return p.key == found->beside; });
-      object[found->beside] = as_parsed(value(*beside));
+                                       [&](const Param& p) { return p.key == key; });
+      object[key] = as_parsed(value(*beside));
     }
   }
   static const Json* stated(const Json& config, const std::string& pointer) {

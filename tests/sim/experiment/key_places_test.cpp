@@ -16,7 +16,9 @@ namespace {
 std::string refusal(const std::string& patch) {
   const TinyFolder folder;
   try {
-    tiny_experiment(folder, patch);
+    const auto document = load_document(folder.experiment(patch), {});
+    read_experiment(document);
+    check_keys_act(document);
   } catch (const InputError& e) {
     const std::string text = e.what();
     return text.substr(text.find(": /") + 2);
