@@ -71,12 +71,14 @@ TEST(KeyPlaces, AcceptsWhatItsSweepGivesAnEffect) {
 }
 
 TEST(KeyPlaces, NamesThePlaceInAJob) {
-  const std::string own = servers(R"("pull_order": "forward")");
-  Json job{{"nodes", {0, 1}}, {"strategy", parse_json(own, "x.json")["strategy"]}};
-  job["strategy"]["aggregation"].erase("collective");
+  const Json collective{{"type", "mpi-opt"}, {"queries", 4}};
+  const Json job{
+      {"nodes", {0, 1}},
+      {"strategy", {{"aggregation", {{"type", "all-reduce"}, {"collective", collective}}}}}};
   const Json patch{{"run", {{"fidelity", "message"}}}, {"jobs", Json::array({job})}};
-  EXPECT_EQ(refusal(patch.dump()).substr(0, 66),
-            R"(/jobs/0/strategy/aggregation/pull_order: no effect beside "request)");
+  EXPECT_EQ(refusal(patch.dump()),
+            R"(/jobs/0/strategy/aggregation/collective/queries: no effect beside )"
+            R"("pointer_cache": true)");
 }
 
 // Exit code 0, and one line for each key on stderr, of `run` and of `check`.
