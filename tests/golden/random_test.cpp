@@ -1,4 +1,4 @@
-// Did any experiment of 2,000 that were drawn at random change? tests/golden/random/<group>.jsonl
+// Did any experiment of 2,300 that were drawn at random change? tests/golden/random/<group>.jsonl
 // has one on each line: its config, and what the simulation gave. Every digit counts.
 //
 // STEPTIME_UPDATE_GOLDENS=1 in the environment simulates the configs that stand in the files anew,
@@ -9,6 +9,7 @@
 #include "sim/core/fast_paths.h"
 #include "sim/experiment/result.h"
 #include "sim/experiment/simulate.h"
+#include "sim/layouts/play.h"
 #include "tests/support/drawn_experiments.h"
 
 #include <cmath>
@@ -29,6 +30,11 @@ namespace {
 
 const std::filesystem::path kFolder = std::filesystem::path(STEPTIME_TESTS_DIR) / "golden/random";
 
+constexpr std::size_t kGroups = kDrawnGroups.size() + 1;
+const DrawnGroup& group_at(std::size_t place) {
+  return place < kDrawnGroups.size() ? kDrawnGroups[place] : kDrawnLayouts;
+}
+
 std::string path_of(std::string_view group) {
   return (kFolder / fmt::format("{}.jsonl", group)).string();
 }
@@ -48,6 +54,17 @@ bool updates(std::string_view group) {
 /// Whole picoseconds.
 std::int64_t ps(double seconds) {
   return std::llround(seconds * 1e12);
+}
+
+/// Of each place in the pipeline: when its step ends, how long it exchanges in how many calls, and
+/// the most memory that it holds, at which moment.
+Json stages_of(const LayoutTimes& times) {
+  Json stages = Json::array();
+  for (const StageTimes& stage : times.ranks) {
+    stages.push_back({stage.end.count(), stage.exchanging.count(), stage.exchanges, stage.peak,
+                      stage.peak_at.count()});
+  }
+  return stages;
 }
 
 /// What stands behind a config on its line. Buckets: when each was ready, sent and back, in ps.
@@ -72,6 +89,7 @@ Json outcome_of(const Experiment& e) {
     row["attribution_ps"] = Json::object();
     for (const auto& [name, seconds] : causes.items())
       row["attribution_ps"][name] = ps(seconds.get<double>());
+    if (result.layout) row["stages"] = stages_of(result.layout->times);
   } catch (const ModelFailure& failure) {
     const std::string text = failure.what();  // "deadlock after 0.1 s: ..."
     row["fails"] = text.substr(0, text.find(':'));
@@ -102,7 +120,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 /// Experiments of a group, of which some attempts are refused.
 std::string drawn(std::size_t group) {
   constexpr std::uint32_t kOfGroup = 1'000'000;
-  const auto& [name, experiments] = kDrawnGroups[group];
+  const auto& [name, experiments] = group_at(group);
   std::string text;
   std::int64_t found = 0;
   std::uint32_t attempt = 0;
@@ -133,7 +151,7 @@ class RandomExperiments : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(RandomExperiments, GiveWhatTheyGave) {
   const std::size_t group = GetParam();
-  const std::string_view name = kDrawnGroups[group].name;
+  const std::string_view name = group_at(group).name;
   const std::string path = path_of(name);
   if (updates(name)) {
     write_file(path, draws() ? drawn(group) : updated(text_of(path)));
@@ -141,7 +159,7 @@ TEST_P(RandomExperiments, GiveWhatTheyGave) {
   }
   constexpr int kMostShown = 10;
   const std::vector<std::string> then = lines_of(text_of(path));
-  EXPECT_EQ(std::ssize(then), kDrawnGroups[group].experiments);
+  EXPECT_EQ(std::ssize(then), group_at(group).experiments);
   int different = 0;
   for (std::size_t i = 0; i < then.size(); ++i) {
     const Json config = Json::parse(then[i])["config"];
@@ -159,7 +177,7 @@ TEST_P(RandomExperiments, GiveWhatTheyGave) {
 /// Every program and every message is played. What a step's time passes for is not compared, as a
 /// closed form and its messages have other names for it.
 TEST_P(RandomExperiments, GiveTheSameWithoutFastPaths) {
-  const std::string path = path_of(kDrawnGroups[GetParam()].name);
+  const std::string path = path_of(group_at(GetParam()).name);
   int different = 0;
   for (const std::string& line : lines_of(text_of(path))) {
     Json then = Json::parse(line);
@@ -177,10 +195,9 @@ TEST_P(RandomExperiments, GiveTheSameWithoutFastPaths) {
   EXPECT_EQ(different, 0) << "of " << path;
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, RandomExperiments,
-                         testing::Range(std::size_t{0}, kDrawnGroups.size()),
+INSTANTIATE_TEST_SUITE_P(Golden, RandomExperiments, testing::Range(std::size_t{0}, kGroups),
                          [](const testing::TestParamInfo<std::size_t>& group) {
-                           std::string name(kDrawnGroups[group.param].name);
+                           std::string name(group_at(group.param).name);
                            std::erase(name, '-');
                            return name;
                          });

@@ -1,7 +1,8 @@
 // Experiments drawn at random, small enough to take milliseconds: the same for any compiler, as
 // every number is a function of the group, of the experiment's number and of its place in the draw.
 //
-// A drawn config is one of an experiment, but for its workload, which is given in full:
+// A drawn config is one of an experiment, but for the workload of whole models, which is given in
+// full:
 //
 //   "workload": {"layers": [[forward us, backward us, parameters of its tensors...], ...]}
 #pragma once
@@ -41,6 +42,8 @@ inline constexpr std::array kDrawnGroups{
     DrawnGroup{"all-reduce", 400}, DrawnGroup{"parameter-server", 600},
     DrawnGroup{"hybrid", 350},     DrawnGroup{"embedding", 300},
     DrawnGroup{"kvstore", 150},    DrawnGroup{"kvstore-servers", 200}};
+/// Transformers that are cut over GPUs, where many words of the others have no place.
+inline constexpr DrawnGroup kDrawnLayouts{"layouts", 300};
 
 class ExperimentDraw {
  public:
@@ -50,6 +53,7 @@ class ExperimentDraw {
 
   /// The config; a few have parts that do not go with others, which reading it tells.
   Json config(std::string_view group) {
+    if (group == kDrawnLayouts.name) return layout();
     Json strategy{{"aggregation", {}}};
     Json run{{"fidelity", of({"analytic", "message"})}};
     const bool is_kvstore = group.starts_with("kvstore");
@@ -259,6 +263,86 @@ class ExperimentDraw {
     if (one_in(3)) made["request_time"] = "20 us";
     return made;
   }
+  /// A small transformer, cut over up to 32 GPUs in any order of ranks.
+  Json layout() {
+    const std::int64_t tensor = power_of_two(2);
+    const std::int64_t context = power_of_two(1);
+    const std::int64_t pipeline = between(1, 4);
+    const std::int64_t data = between(1, 4);
+    Json degrees{{"tensor", tensor}, {"context", context}, {"pipeline", pipeline}};
+    if (one_in(2))
+      degrees["order"] = of({"tensor-context-data-pipeline", "tensor-context-pipeline-data",
+                             "pipeline-tensor-data-context", "data-context-tensor-pipeline"});
+    if (tensor > 1 && one_in(2)) degrees["sequence_parallel"] = true;
+    Json strategy{{"layout", degrees},
+                  {"states", states(context * data)},
+                  {"recompute", any({Json("none"), Json("selective"), Json("full"),
+                                     Json{{"type", "full"}, {"every", 2}},
+                                     Json{{"type", "full"}, {"layers", {0, 3}}}})},
+                  {"context_exchange", of({"ring", "all-gather", "ulysses"})}};
+    const std::int64_t micro_batches = between(1, 6);
+    if (pipeline > 1) {
+      strategy["pipeline_order"] = any({Json("gpipe"), Json("1f1b"), Json("zb-h1"),
+                                        Json{{"type", "interleaved"}, {"chunks", 12 / pipeline}}});
+    }
+    if (one_in(2)) strategy["beside_compute"] = beside_compute();
+    if (one_in(3))
+      strategy["aggregation"] = {{"type", "all-reduce"}, {"collective", "hierarchical"}};
+    if (one_in(4)) strategy["schedule"] = schedule(true);
+    Json workload{{"model", "mpt-125m"},
+                  {"device", of({"a100", "h100"})},
+                  {"batch", between(1, 2)},
+                  {"sequence", 256},
+                  {"accumulate", micro_batches}};
+    if (one_in(4)) {
+      const double factor = 1 + static_cast<double>(between(0, 8)) / 8;
+      workload["overlap"] = {{"type", "factors"}, {"compute", factor}, {"collective", factor}};
+    }
+    const std::int64_t ranks = tensor * context * pipeline * data;
+    const std::int64_t gpus = any({1, tensor, tensor * context, ranks}).get<std::int64_t>();
+    Json cluster{{"nodes", ranks / gpus},
+                 {"gpus_per_node", gpus},
+                 {"network", link(20)},
+                 {"intra_node", link(5)}};
+    if (one_in(4)) cluster["intra_node_beside_kernels"] = 1.5;
+    Json run{{"fidelity", of({"analytic", "message"})}};
+    if (one_in(4)) run["variation"] = {{"spread", 0.03}};
+    return {{"name", "drawn"},
+            {"workload", workload},
+            {"cluster", cluster},
+            {"strategy", strategy},
+            {"run", run}};
+  }
+  std::int64_t power_of_two(std::int64_t most) { return std::int64_t{1} << between(0, most); }
+  /// Of ranks that share parameters.
+  Json states(std::int64_t sharers) {
+    const std::int64_t kind = between(0, 2);
+    if (kind == 0) return {{"type", "replicated"}};
+    if (kind == 1) {
+      Json zero{{"type", "zero"}, {"stage", between(1, 3)}};
+      if (zero["stage"] == 3 && one_in(3)) zero["share_of_adapters"] = 0.5;
+      return zero;
+    }
+    Json fsdp{{"type", "fsdp"},
+              {"units", between(1, 4)},
+              {"prefetch", of({"backward", "none"})},
+              {"gathers", between(1, 2)}};
+    if (one_in(2)) fsdp["reshard"] = one_in(2);
+    std::int64_t shards = 0;
+    do
+      shards = between(1, sharers);
+    while (sharers % shards != 0);
+    if (one_in(2)) fsdp["shard_group"] = shards;
+    return fsdp;
+  }
+  Json beside_compute() {
+    Json kinds = Json::array();
+    for (const char* kind : {"gradients", "weights", "tensor", "input-gradients", "pipeline",
+                             "pipeline-by-order", "context"}) {
+      if (one_in(2)) kinds.push_back(kind);
+    }
+    return kinds;
+  }
   Json variation(bool has_one_seed) {
     Json made = any({Json{{"jitter", 0.1}}, Json{{"spread", 0.2}, {"jitter", 0.05}},
                      Json{{"straggle_chance", 0.3}, {"straggle_factor", 3}}});
@@ -278,6 +362,8 @@ class ExperimentDraw {
 
 /// Throws InputError.
 inline Experiment drawn_experiment(const Json& config) {
+  if (!config["workload"].contains("layers"))
+    return read_experiment(std::make_shared<Document>(Document{"drawn.json", config}));
   Trace trace{.model = "drawn", .device = "none", .batch = 1};
   for (const Json& drawn : config["workload"]["layers"]) {
     const std::string name = fmt::format("l{}", trace.layers.size());
