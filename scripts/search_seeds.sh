@@ -33,7 +33,7 @@ mkdir -p "$findings"
 # try SEED SHARD: a file of that name in scratch says that the shard was run to its end.
 try() {
   local log=$findings/seed-$1-$2.log left=$((end - $(date +%s))) status=0 failure test draws
-  ((left > 0)) || return 0
+  ((left > 0)) || return 255  # which ends xargs
   STEPTIME_SEED=$1 GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$2 \
     timeout "$left" "$program" --gtest_filter="$filter" >"$log" 2>&1 || status=$?
   mapfile -t failed < <(sed -n 's/^\[  FAILED  \] \([^ ,]*\).* ms)$/\1/p' "$log")
@@ -57,7 +57,7 @@ for ((seed = first; $(date +%s) < end; ++seed)); do
   for ((shard = 0; shard < shards; ++shard)); do
     echo "$seed $shard"
   done
-done | xargs -P "${JOBS:-$(nproc)}" -L 1 bash -c 'try "$@"' _
+done 2>/dev/null | xargs -P "${JOBS:-$(nproc)}" -L 1 bash -c 'try "$@"' _ 2>/dev/null || true
 
 touch "$scratch/failures"
 tried=$(find "$scratch" -name '*.*' -printf '%f\n' | cut -d. -f1 | sort | uniq -c |
