@@ -7,7 +7,7 @@
 set(before "#define STEPTIME_JOIN(name, file) name##_##file\n"
            "#define STEPTIME_OWN(name, file) STEPTIME_JOIN(name, file)\n")
 set(after "")
-foreach(name kEstimate kHeader kKeys kParams kRegistered kUnprintable)
+foreach(name kEstimate kHeader kKeys kParams kRegistered kUnprintable kUses)
   list(APPEND before "#define ${name} STEPTIME_OWN(${name}, STEPTIME_FILE)\n")
   list(APPEND after "#undef ${name}\n")
 endforeach()

@@ -88,7 +88,7 @@ Programs programs(Rank ranks, const std::vector<std::int64_t>& strides, Slice wh
   return programs;
 }
 
-const bool kUse = acts_at("analytic", "links", "rings");
+const bool kUses = acts_at("analytic", "links", "rings");
 
 const bool kRegistered = Collectives::instance().add(
     "multi-ring", "several rings side by side, each with its share of the data", kParams,

@@ -178,7 +178,7 @@ class OpenMpi final : public Collective {
   double before_segments_ = 0;
 };
 
-const bool kUse = idle_beside("packet", "packet_overhead", {"0 s"});
+const bool kUses = idle_beside("packet", "packet_overhead", {"0 s"});
 
 const bool kRegistered = Collectives::instance().add(
     "openmpi", "Open MPI's choice of algorithm by size, with eager and rendezvous messages",

@@ -123,7 +123,7 @@ const Params kParams{{.key = "version",
                       .need = Need::kDefault,
                       .fallback = kVersion}};
 
-const bool kUse = acts_beside("keys_per_call", "merge", {"nccl"});
+const bool kUses = acts_beside("keys_per_call", "merge", {"nccl"});
 
 const bool kRegistered = Merges::instance().add(
     "nccl", "NCCL's kernels, for some keys at a time", kParams,

@@ -1,7 +1,7 @@
 // Which keys act only beside some values of another key of their object, or at one fidelity only.
 // The file that declares a key says so:
 //
-//   const bool kUse = acts_beside("pull_order", "requests", {"next-step"});
+//   const bool kUses = acts_beside("pull_order", "requests", {"next-step"});
 //
 // It holds in every table that has both keys. What a size takes away is not said here: a key about
 // several GPUs stays allowed where a node has one.
