@@ -302,6 +302,8 @@ class SchemaDraw {
       return refusal_.empty();
     } catch (const InputError& refused) {
       refusal_ = refused.what();
+    } catch (const ModelFailure& refused) {  // a planner's that finds no tree
+      refusal_ = refused.what();
     }
     return false;
   }
