@@ -235,18 +235,22 @@ TEST(OneAnswer, WhicheverVerbIsAsked) {
   Ledger ledger;
   std::int64_t refused = 0;
   std::map<std::string, std::int64_t> refused_for;
+  NamesReached reached;
   Json before;
   const std::int64_t all = draws();
   for (std::uint32_t i = 0; i < all; ++i) {
     SchemaDraw schema(i, seed_of_the_run());
-    const std::optional<Json> drawn = schema.config();
+    const SchemaName wanted = reached.rarest();
+    const std::optional<Json> drawn = schema.with_name(wanted);
     const std::string answer = drawn ? run_of(*drawn) : schema.refusal();
     if (!is_result(answer)) {
+      reached.add_refusal(wanted);
       ++refused;
       ++refused_for[answer.substr(0, answer.find(": ", answer.find(": ") + 1))];
       continue;
     }
     const Json& config = *drawn;
+    reached.add(config);
     const Result result = simulate(read_experiment(document_of(config)));
     const Json once = resolved(config);
     ledger.expect_same("config of its config", config, once.dump(), resolved(once).dump());

@@ -183,7 +183,8 @@ inline const std::vector<SchemaName>& schema_names() {
   return all;
 }
 
-/// Those that are drawn in turn: all but names of models and traces, which differ in sizes only.
+/// Those that draws are directed at: all but names of models and traces, which differ in sizes
+/// only.
 inline const std::vector<SchemaName>& directed_names() {
   static const std::vector<SchemaName> some = [] {
     std::vector<SchemaName> names = schema_names();
@@ -194,6 +195,37 @@ inline const std::vector<SchemaName>& directed_names() {
   }();
   return some;
 }
+
+/// How often experiments had each of the directed names.
+class NamesReached {
+ public:
+  /// The name to draw next: the one that the fewest experiments had, tries that were refused
+  /// included.
+  const SchemaName& rarest() const {
+    const auto least = std::min_element(tries_.begin(), tries_.end());
+    return directed_names()[static_cast<std::size_t>(least - tries_.begin())];
+  }
+  void add(const Json& config) {
+    for (const SchemaName& name : names_of(config)) {
+      if (const auto place = place_of(name)) {
+        ++tries_[*place];
+        ++times_[*place];
+      }
+    }
+  }
+  void add_refusal(const SchemaName& name) { ++tries_[*place_of(name)]; }
+  int times(const SchemaName& name) const { return times_[*place_of(name)]; }
+
+ private:
+  static std::optional<std::size_t> place_of(const SchemaName& name) {
+    const auto& all = directed_names();
+    const auto found = std::find(all.begin(), all.end(), name);
+    if (found == all.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - all.begin());
+  }
+  std::vector<int> tries_ = std::vector<int>(directed_names().size());
+  std::vector<int> times_ = tries_;
+};
 
 /// The values that shipped configs have under keys of a name.
 inline const std::vector<Json>& shipped_values(const std::string& key) {
