@@ -51,7 +51,7 @@ class Runs {
     configs_.push_back(std::move(config));
     return configs_.size() - 1;
   }
-  /// Returns whether none was interrupted; what others throw but InputError goes on.
+  /// Returns whether none was interrupted.
   bool run() {
     runs_.resize(configs_.size());
     refusals_.resize(configs_.size());
@@ -64,8 +64,10 @@ class Runs {
         runs_[i] = variants_.run(configs_[i], held_, on_progress);
         tell(1, told);
       } catch (const InputError& refused) {
-        refusals_[i] = refused.what();
-        done_ = done_ + 1 - told;
+        refuse(i, refused.what(), told);
+      } catch (const ModelFailure& failure) {  // of a change, such as a deadlock
+        const std::string text = failure.what();
+        refuse(i, text.substr(0, text.find('\n')), told);
       } catch (const Interrupted&) {
         is_interrupted_ = true;
       }
@@ -81,6 +83,10 @@ class Runs {
   bool was_interrupted() const { return is_interrupted_; }
 
  private:
+  void refuse(std::size_t number, std::string why, double told) {
+    refusals_[number] = std::move(why);
+    done_ = done_ + 1 - told;
+  }
   void tell(double share, double& told) {
     done_ += share - std::exchange(told, share);
     const std::unique_lock lock(telling_, std::try_to_lock);
@@ -149,17 +155,20 @@ void add_compute_time(const Result& as_it_is, const OnProgress& on_progress, Var
     changed["workload"]["compute_time"] = format_quantity(from_seconds(key));
     return variants.run(changed, nullptr, on_progress).result.compute_time_s;
   };
+  double key = seconds;
   try {
     const double with = computed_with(seconds);
-    double key = with > 0 ? seconds * seconds / with : seconds;
+    if (with > 0) key = seconds * seconds / with;
     if (with != seconds) {
       const double nearer = computed_with(key);
       if (nearer != with) key += (seconds - nearer) * (key - seconds) / (nearer - with);
     }
-    variants.add_compute_time(key);
   } catch (const InputError&) {  // as with a layout: then it is said that it cannot be changed
-    variants.add_compute_time(seconds);
+    key = seconds;
+  } catch (const ModelFailure&) {  // such as a deadlock: what is then varied may be played
+    key = seconds;
   }
+  variants.add_compute_time(key);
 }
 
 bool decides_while_it_runs(const Experiment& e) {

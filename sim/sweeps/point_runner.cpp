@@ -1,5 +1,6 @@
 #include "sim/sweeps/point_runner.h"
 
+#include "sim/core/error.h"
 #include "sim/experiment/keys.h"
 #include "sim/experiment/overrides.h"
 #include "sim/experiment/read_experiment.h"
@@ -148,6 +149,17 @@ const Json& PointRunner::config() const {
 }
 
 const Experiment& PointRunner::read(std::int64_t point) {
+  try {
+    return read_parts(point);
+  } catch (const InputError&) {
+    // Which of several mistakes is told first must not depend on the parts that are there already.
+    state_->write_document();
+    (void)read_experiment(state_->document);
+    throw;
+  }
+}
+
+const Experiment& PointRunner::read_parts(std::int64_t point) {
   State& s = *state_;
   s.sweep.find(point, s.places);
   s.document_is_written = false;

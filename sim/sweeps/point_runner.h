@@ -25,6 +25,9 @@ class PointRunner {
   const Json& config() const;
 
  private:
+  /// As read(); throws what the first part says that is built anew.
+  const Experiment& read_parts(std::int64_t point);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -475,6 +475,20 @@ TEST(Explain, TellsOfEachRunOfALayout) {
   EXPECT_GE(runs, 1 + 2 * std::ssize(explanation.elasticities) + 5);
 }
 
+// Threads of the naive embedding may wait for each other for ever where times change by 1 %.
+TEST(Explain, AChangeThatDeadlocksIsNotVaried) {
+  const Explanation explanation = explain(std::make_shared<Document>(Document{"x", Json::parse(R"({
+      "name": "x", "workload": {"model": "torch/vgg16", "device": "k80", "batch": 11},
+      "cluster": {"preset": "dgx-1-p100", "nodes": 2},
+      "strategy": {"transport": "nccl", "schedule": "wfbp",
+                   "embedding": {"type": "naive", "key_order": "forward", "jitter": 0.02}}})")}));
+  EXPECT_GT(explanation.result.step_time_s, 0);
+  EXPECT_FALSE(explanation.elasticities.empty());
+  EXPECT_TRUE(std::ranges::any_of(explanation.fixed, [](const auto& change) {
+    return change.why.starts_with("deadlock after ") && change.why.find('\n') == std::string::npos;
+  }));
+}
+
 TEST(Explain, WithoutCommunicationTheStepIsCompute) {
   EXPECT_EQ(explained(R"({"cluster": {"nodes": 1}})").bottleneck(),
             "compute: 100.0 % of the critical path");

@@ -1,11 +1,13 @@
 #include "sim/sweeps/point_runner.h"
 
 #include "sim/core/error.h"
+#include "sim/experiment/read_experiment.h"
 #include "sim/experiment/result_text.h"
 #include "tests/support/messages.h"
 #include "tests/support/swept.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,32 @@ TEST(PointRunner, ConnectionsOfOneLibraryAreCountedOnce) {
   PointRunner runner(sweep);
   for (std::int64_t point = 0; point < 3; ++point)
     EXPECT_EQ(runner.read(point).cluster->network.bandwidth.bytes_per_second, 10e9 / 8) << point;
+}
+
+// At the last point two keys are wrong. The workload's part, which says so of the order of a
+// pipeline, was read before; the network's, which comes behind it in a config, is read anew.
+TEST(PointRunner, TellsTheMistakeThatTheConfigAloneTells) {
+  const TinyFolder folder;
+  const Sweep sweep(load_document(folder.experiment(R"({
+    "sweep": {"/cluster/network": ["10gbe", null], "/strategy/pipeline_order": [null, "gpipe"]}})"),
+                                  {}));
+  PointRunner runner(sweep);
+  for (std::int64_t point = 0; point < 4; ++point) {
+    std::string in_the_sweep, alone;
+    try {
+      (void)runner.read(point);
+    } catch (const InputError& e) {
+      in_the_sweep = e.what();
+    }
+    try {
+      (void)read_experiment(
+          std::make_shared<Document>(Document{folder.path("x.json"), runner.config()}));
+    } catch (const InputError& e) {
+      alone = e.what();
+    }
+    EXPECT_EQ(in_the_sweep, alone) << point;
+    EXPECT_EQ(alone.empty(), point == 0) << alone;
+  }
 }
 
 // All that is told of a point, with what such predictions are worth, is that of a runner that has
