@@ -39,7 +39,7 @@ namespace steptime {
 namespace {
 
 constexpr std::int64_t kDraws = 200;
-constexpr std::size_t kMostShown = 5;
+constexpr std::int64_t kMostShown = 5;
 
 std::int64_t draws() {
   const char* given = std::getenv("STEPTIME_DRAWS");
